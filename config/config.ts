@@ -1,0 +1,66 @@
+/** How a new booking is answered: confirmed by the service at once, or by the clinic's staff later. */
+export type Confirmation = 'automatic' | 'manual';
+
+/**
+ * The names of the project's own FHIR artefacts, as the specification gives them. An installation may rename them
+ * (`BookingConfig.names`); the code always asks for them by these keys.
+ */
+export const artefacts = {
+  LocalTermin: 'StructureDefinition',
+  LocalTerminPriorityExtension: 'StructureDefinition',
+  LocalConfirmation: 'StructureDefinition',
+  LocalSchedule: 'StructureDefinition',
+  LocalSlot: 'StructureDefinition',
+  LocalPatient: 'StructureDefinition',
+  LocalQuestionnaireResponse: 'StructureDefinition',
+  LocalSubscriptionTermin: 'StructureDefinition',
+  LocalBookingError: 'CodeSystem',
+  LocalServiceType: 'CodeSystem',
+  LocalSpecialty: 'CodeSystem',
+  LocalContextType: 'CodeSystem',
+  LocalRequestor: 'CodeSystem',
+  LocalSlotOrigin: 'NamingSystem',
+  LocalBot: 'NamingSystem',
+} as const;
+
+/** One of the project's own FHIR artefacts. */
+export type Artefact = keyof typeof artefacts;
+
+/**
+ * Everything an installation decides, as read from `booking.config.json` (see docs/configuration.md).
+ * The first six are the placeholders of the specification.
+ */
+export interface BookingConfig {
+  /** Public FHIR base address of the service, without a trailing slash: the gateway's address plus `/fhir/R4`. */
+  readonly baseUrl: string;
+  /** Base address of the profile definitions, without a trailing slash. */
+  readonly profileBase: string;
+  /** Code system of the tag that marks resources which originate outside the repository. */
+  readonly metaTagSystem: string;
+  /** Code system of the codes in `CodeSystem.useContext.code`. */
+  readonly contextTypeSystem: string;
+  /** Code system of FHIR resource types, used in `CodeSystem.useContext.value`. */
+  readonly resourceTypesSystem: string;
+  /** Clinical terminology used for the priority of an appointment. */
+  readonly terminologySystem: string;
+  /** Names of the artefacts in this installation; by default their own (`LocalTermin` …). */
+  readonly names: Readonly<Record<Artefact, string>>;
+  /** Whether Schedules that say nothing about it are confirmed at once or by hand. */
+  readonly confirmation: Confirmation;
+  /** How often a booking is decided anew when another one has taken one of its slots meanwhile; at least 1. */
+  readonly maxAttempts: number;
+}
+
+/** Code of the tag that marks resources which originate outside the repository (specification 2.1). */
+export const EXTERNAL_TAG = 'external';
+
+/**
+ * The canonical URI of one of the project's artefacts in this installation.
+ *
+ * @param config - the installation's configuration
+ * @param artefact - the artefact's name in the specification
+ * @returns for example `https://example.org/fhir/StructureDefinition/LocalTermin`
+ */
+export function artefactUri(config: Pick<BookingConfig, 'profileBase' | 'names'>, artefact: Artefact): string {
+  return `${config.profileBase}/${artefacts[artefact]}/${config.names[artefact]}`;
+}

@@ -1,0 +1,56 @@
+import type { OperationOutcomeIssue } from '@medplum/fhirtypes';
+
+/** A kind of error of the service: its HTTP status, the FHIR issue type it belongs to, and what it means. */
+export interface BookingError {
+  readonly status: 400 | 409 | 412 | 422 | 503 | 504;
+  readonly type: OperationOutcomeIssue['code'];
+  readonly display: string;
+}
+
+/**
+ * Every business error of the service. The CodeSystem LocalBookingError and the table in docs/errors.md are made from
+ * it; nothing enumerates the codes a second time.
+ */
+export const bookingErrors = {
+  'malformed-request': { status: 400, type: 'structure', display: 'The request is not what the interface asks for' },
+  'element-missing': { status: 400, type: 'required', display: 'A required element is missing' },
+  'parameter-unknown': { status: 400, type: 'not-supported', display: 'The operation has no parameter of this name' },
+  'slot-or-schedule-missing': { status: 400, type: 'required', display: 'Neither slots nor a schedule are named' },
+  'patient-missing': { status: 400, type: 'required', display: 'No patient is named or handed over' },
+  'patch-invalid': { status: 400, type: 'structure', display: 'The patch cannot be applied' },
+  'immutable-element': { status: 400, type: 'business-rule', display: 'An element that an update must not change' },
+  'profile-violation': { status: 422, type: 'invariant', display: 'The resource does not conform to its profile' },
+  'status-not-proposed': { status: 422, type: 'business-rule', display: 'Only a proposed appointment can be booked' },
+  'period-invalid': { status: 422, type: 'business-rule', display: 'The end is not after the start' },
+  'start-in-past': { status: 422, type: 'business-rule', display: 'The appointment would start in the past' },
+  'slot-not-found': { status: 422, type: 'not-found', display: 'The slot does not exist' },
+  'slot-mismatch': { status: 422, type: 'business-rule', display: 'The slots do not fit the time of the appointment' },
+  'schedule-not-found': { status: 422, type: 'not-found', display: 'The schedule does not exist' },
+  'schedule-inactive': { status: 422, type: 'business-rule', display: 'The schedule is not open for booking' },
+  'service-type-not-offered': { status: 422, type: 'business-rule', display: 'The service is not offered there' },
+  'patient-not-found': { status: 422, type: 'not-found', display: 'The patient does not exist' },
+  'patient-inactive': { status: 422, type: 'business-rule', display: 'The patient is inactive or was merged' },
+  'patient-mismatch': { status: 422, type: 'business-rule', display: 'Two different patients are named' },
+  'patient-ambiguous': { status: 422, type: 'multiple-matches', display: 'Several patients have this identifier' },
+  'answers-text-missing': { status: 422, type: 'required', display: 'The answers have no readable text' },
+  'answers-items-missing': { status: 422, type: 'required', display: 'The answers do not carry their questions' },
+  'replaced-appointment-not-found': {
+    status: 422,
+    type: 'not-found',
+    display: 'The appointment to replace is unknown',
+  },
+  'transition-not-allowed': { status: 422, type: 'business-rule', display: 'This change of status is not allowed' },
+  'topic-unknown': { status: 422, type: 'not-supported', display: 'There is no such subscription topic' },
+  'filter-unsupported': { status: 422, type: 'not-supported', display: 'The topic cannot be filtered like this' },
+  'channel-unsupported': { status: 422, type: 'not-supported', display: 'There is no such notification channel' },
+  'endpoint-not-allowed': { status: 422, type: 'security', display: 'Notifications are not sent to this address' },
+  'slot-not-free': { status: 409, type: 'conflict', display: 'The slot is no longer free' },
+  'appointment-closed': { status: 409, type: 'conflict', display: 'The appointment can no longer be changed' },
+  'booking-conflict': { status: 409, type: 'conflict', display: 'Others were booking at the same moment: try again' },
+  'version-conflict': { status: 412, type: 'conflict', display: 'The resource has changed in the meantime' },
+  'upstream-unavailable': { status: 503, type: 'transient', display: 'The FHIR server cannot be reached' },
+  'upstream-timeout': { status: 504, type: 'timeout', display: 'The FHIR server did not answer in time' },
+} as const satisfies Record<string, BookingError>;
+
+/** Code of a business error (CodeSystem LocalBookingError). */
+export type BookingErrorCode = keyof typeof bookingErrors;

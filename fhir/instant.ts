@@ -1,0 +1,33 @@
+const pattern =
+  /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2})(?:\.\d+)?(?<offset>Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/;
+
+/**
+ * Reads a FHIR instant: date, time to the second at least, and an offset, all of it real (no 30 February, no 24:00,
+ * no leap second, which a calendar of minutes cannot hold).
+ *
+ * @param value - anything
+ * @returns milliseconds since 1970-01-01T00:00:00Z, or `undefined` if it is not such an instant
+ * @see https://hl7.org/fhir/R4/datatypes.html#instant
+ */
+export function parseInstant(value: unknown): number | undefined {
+  const parts = typeof value === 'string' ? pattern.exec(value)?.groups : undefined;
+  if (!parts) {
+    return undefined;
+  }
+  const field = (name: string): number => Number(parts[name]);
+  const midnight = new Date(Date.UTC(field('year'), field('month') - 1, field('day')));
+  midnight.setUTCFullYear(field('year'));
+  const isRealDay = midnight.getUTCMonth() === field('month') - 1 && midnight.getUTCDate() === field('day');
+  const isRealTime = field('hour') < 24 && field('minute') < 60 && field('second') < 60;
+  const time = Date.parse(value as string);
+  return isRealDay && isRealTime && Number.isFinite(time) ? time : undefined;
+}
+
+/**
+ * Writes an instant the way the service stores it: in UTC.
+ *
+ * @param time - milliseconds since 1970-01-01T00:00:00Z
+ */
+export function formatInstant(time: number): string {
+  return new Date(time).toISOString();
+}

@@ -1,0 +1,61 @@
+import type { OperationOutcome } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { type BookingError, type BookingErrorCode, bookingErrors } from './errors.ts';
+
+/** A problem found in a request: what kind, where, and a sentence that a portal's developer can act on. */
+export interface Issue {
+  readonly code: BookingErrorCode;
+  /** What was sent and what is allowed, as a whole sentence. */
+  readonly diagnostics: string;
+  /** FHIRPath of the element at fault; absent when no single element is. */
+  readonly expression?: string;
+}
+
+/** The HTTP statuses of errors, the gravest first: what is malformed hides what breaks a rule hides a conflict. */
+const gravity: readonly BookingError['status'][] = [400, 422, 412, 409, 504, 503];
+
+/** The ids by which Medplum turns an OperationOutcome of a Bot into an HTTP status (`getStatus` in @medplum/core). */
+const outcomeIds: Readonly<Record<BookingError['status'], string>> = {
+  400: 'bad-request',
+  409: 'conflict',
+  412: 'precondition-failed',
+  422: 'business-rule',
+  503: 'service-unavailable',
+  504: 'server-timeout',
+};
+
+/**
+ * The HTTP status of an answer that reports these issues: that of the gravest.
+ *
+ * @param issues - at least one
+ */
+export function statusOf(issues: readonly Issue[]): BookingError['status'] {
+  const found = new Set(issues.map((issue) => bookingErrors[issue.code].status));
+  return gravity.find((status) => found.has(status)) ?? 400;
+}
+
+/**
+ * The one place where issues become an OperationOutcome. Its `id` carries the HTTP status through Medplum's
+ * `Bot/$execute`; each issue carries its code from the CodeSystem LocalBookingError.
+ *
+ * @param issues - at least one
+ * @param config - the installation, for the address of the CodeSystem
+ * @see specification section 7; https://hl7.org/fhir/R4/operationoutcome.html
+ */
+export function toOperationOutcome(
+  issues: readonly Issue[],
+  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+): OperationOutcome {
+  const system = artefactUri(config, 'LocalBookingError');
+  return {
+    resourceType: 'OperationOutcome',
+    id: outcomeIds[statusOf(issues)],
+    issue: issues.map(({ code, diagnostics, expression }) => ({
+      severity: 'error',
+      code: bookingErrors[code].type,
+      details: { coding: [{ system, code, display: bookingErrors[code].display }], text: bookingErrors[code].display },
+      diagnostics,
+      ...(expression && { expression: [expression] }),
+    })),
+  };
+}

@@ -1,0 +1,51 @@
+import type { ResourceType } from '@medplum/fhirtypes';
+
+/** A reference to a resource of this service, read to its parts. */
+export interface LocalReference<T extends ResourceType = ResourceType> {
+  readonly type: T;
+  readonly id: string;
+}
+
+const idPattern = /^[A-Za-z0-9\-.]{1,64}$/;
+
+/**
+ * Whether a value can be the logical id of a resource.
+ *
+ * @see https://hl7.org/fhir/R4/datatypes.html#id
+ */
+export function isId(value: unknown): value is string {
+  return typeof value === 'string' && idPattern.test(value) && value !== '.' && value !== '..';
+}
+
+/**
+ * Reads a literal reference to a resource of this service: `Type/id`, `{baseUrl}/Type/id`, either of them with a
+ * version, which is read as the current one.
+ *
+ * @param value - anything; what is not such a reference (another server's address, a query, a path that climbs,
+ *   a contained or an urn reference) gives `undefined`
+ * @param baseUrl - public base address of this service, without a slash at its end
+ * @param types - the resource types that are allowed here
+ * @see https://hl7.org/fhir/R4/references.html#literal
+ */
+export function parseReference<T extends ResourceType>(
+  value: unknown,
+  baseUrl: string,
+  types: readonly T[],
+): LocalReference<T> | undefined {
+  if (typeof value !== 'string') {
+    return undefined;
+  }
+  const relative = value.startsWith(`${baseUrl}/`) ? value.slice(baseUrl.length + 1) : value;
+  const [type, id, history, version, ...rest] = relative.split('/');
+  const known = types.find((candidate) => candidate === type);
+  const isVersioned = history === '_history' && isId(version);
+  if (!known || !isId(id) || rest.length > 0 || (history !== undefined && !isVersioned)) {
+    return undefined;
+  }
+  return { type: known, id };
+}
+
+/** Writes a reference the way the service stores it: `Type/id`. */
+export function formatReference({ type, id }: LocalReference): string {
+  return `${type}/${id}`;
+}
