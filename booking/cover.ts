@@ -1,0 +1,58 @@
+import type { CalendarSlot } from './calendar.ts';
+import type { Interval } from './interval.ts';
+
+/**
+ * Chooses slots that follow one another without a gap or an overlap and cover a stretch of time, those with the least
+ * time left over first.
+ *
+ * @param slots - free slots of one schedule, in any order
+ * @returns the chain in order of time, or `undefined` if there is none
+ */
+export function coverWith(slots: readonly CalendarSlot[], interval: Interval): CalendarSlot[] | undefined {
+  const byFit = [...slots].sort((a, b) => b.start - a.start || a.end - b.end);
+  const deadEnds = new Set<number>();
+  const chainFrom = (moment: number): CalendarSlot[] | undefined => {
+    if (moment >= interval.end) {
+      return [];
+    }
+    if (deadEnds.has(moment)) {
+      return undefined;
+    }
+    const isFirst = moment === interval.start;
+    for (const slot of byFit) {
+      const fits = isFirst ? slot.start <= moment && moment < slot.end : slot.start === moment;
+      const rest = fits ? chainFrom(slot.end) : undefined;
+      if (rest) {
+        return [slot, ...rest];
+      }
+    }
+    deadEnds.add(moment);
+    return undefined;
+  };
+  return chainFrom(interval.start);
+}
+
+/** Why slots that a request names do not make up the time it asks for. */
+export type Mismatch = { readonly kind: 'outside' | 'overlap'; readonly id: string } | { readonly kind: 'gap' };
+
+/**
+ * Compares the slots of one schedule that a request names with the time it asks for: each must contribute to it, none
+ * may overlap another, and together they must leave no gap.
+ *
+ * @param slots - of one schedule, in any order
+ */
+export function mismatches(slots: readonly CalendarSlot[], interval: Interval): Mismatch[] {
+  const sorted = [...slots].sort((a, b) => a.start - b.start);
+  const outside = sorted.filter(({ start, end }) => end <= interval.start || start >= interval.end);
+  const inside = sorted.filter((slot) => !outside.includes(slot));
+  const overlapping = inside.filter(({ start }, index) => start < (inside[index - 1]?.end ?? start));
+  let covered = interval.start;
+  for (const { start, end } of inside) {
+    covered = start <= covered ? Math.max(covered, end) : covered;
+  }
+  return [
+    ...outside.map(({ id }): Mismatch => ({ kind: 'outside', id })),
+    ...overlapping.map(({ id }): Mismatch => ({ kind: 'overlap', id })),
+    ...(covered < interval.end ? [{ kind: 'gap' } as const] : []),
+  ];
+}

@@ -1,0 +1,29 @@
+/** A stretch of time, half-open: `start` belongs to it, `end` does not. Both in milliseconds since 1970 UTC. */
+export interface Interval {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Whether two stretches have a moment in common; touching ones have none. */
+export function overlaps(one: Interval, other: Interval): boolean {
+  return one.start < other.end && other.start < one.end;
+}
+
+/** Whether every moment of `inner` belongs to `outer`. */
+export function contains(outer: Interval, inner: Interval): boolean {
+  return outer.start <= inner.start && inner.end <= outer.end;
+}
+
+/** The moments that both have in common, or `undefined` if there are none. */
+export function intersection(one: Interval, other: Interval): Interval | undefined {
+  return overlaps(one, other)
+    ? { start: Math.max(one.start, other.start), end: Math.min(one.end, other.end) }
+    : undefined;
+}
+
+/** What is left of `whole` without `part`: nothing, what comes before, what comes after, or both, in order. */
+export function remainders(whole: Interval, part: Interval): Interval[] {
+  const before = { start: whole.start, end: Math.min(whole.end, part.start) };
+  const after = { start: Math.max(whole.start, part.end), end: whole.end };
+  return (overlaps(whole, part) ? [before, after] : [whole]).filter(({ start, end }) => start < end);
+}

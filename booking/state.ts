@@ -1,0 +1,36 @@
+import type { ExtractResource, HealthcareService, Resource, ResourceType, Schedule, Slot } from '@medplum/fhirtypes';
+import { isResource } from '../fhir/resource.ts';
+
+/** Resources that were read, by `Type/id`. */
+export type BookingState = ReadonlyMap<string, Resource>;
+
+/** The resource of this type and id, if it was found. */
+export function find<T extends ResourceType>(state: BookingState, type: T, id: string): ExtractResource<T> | undefined {
+  const found = state.get(`${type}/${id}`);
+  return isResource(found, type) ? found : undefined;
+}
+
+/** All resources of a type that were found. */
+export function all<T extends ResourceType>(state: BookingState, type: T): ExtractResource<T>[] {
+  return [...state.values()].flatMap((resource) => (isResource(resource, type) ? [resource] : []));
+}
+
+/** The id in a stored reference of the form `Type/id`, or `undefined`. */
+export function idIn(reference: { readonly reference?: string } | undefined, type: ResourceType): string | undefined {
+  const [found, id] = reference?.reference?.split('/') ?? [];
+  return found === type ? id : undefined;
+}
+
+/** The Schedule of a Slot, if it was found. */
+export function scheduleOf(state: BookingState, slot: Slot): Schedule | undefined {
+  const id = idIn(slot.schedule, 'Schedule');
+  return id === undefined ? undefined : find(state, 'Schedule', id);
+}
+
+/** The HealthcareServices whose calendar a Schedule is, as far as they were found. */
+export function servicesOf(state: BookingState, schedule: Schedule): HealthcareService[] {
+  return schedule.actor.flatMap((actor) => {
+    const id = idIn(actor, 'HealthcareService');
+    return (id && find(state, 'HealthcareService', id)) || [];
+  });
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
+import { type BookingContext, type BookingPlan, planBooking } from '../booking/plan.ts';
+import { bookingReads, readState } from '../booking/reads.ts';
+import { refusedByServer } from '../booking/refusal.ts';
+import { type BookRequest, type ParsedRequest, parseBookRequest } from '../booking/request.ts';
+import { type Issue, toOperationOutcome } from '../fhir/outcome.ts';
+import { isResource } from '../fhir/resource.ts';
+import { config } from './config.ts';
+import { exchange, pause } from './exchange.ts';
+
+const unavailable: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics: 'The FHIR server could not be read. Nothing was booked; try again in a moment.',
+};
+
+const contested: Issue = {
+  code: 'booking-conflict',
+  diagnostics: 'Others were booking the same slots at the same moment. Nothing was booked; try again.',
+};
+
+async function decide(
+  medplum: MedplumClient,
+  parsed: ParsedRequest,
+  request: BookRequest,
+  context: BookingContext,
+  authorization: string | undefined,
+): Promise<BookingPlan> {
+  const read = await exchange(medplum, bookingReads(request, context.requestor, config), authorization);
+  const found = read.kind === 'done' ? readState(read.bundle) : { status: 503 };
+  return 'state' in found
+    ? planBooking(parsed, found.state, context)
+    : { kind: 'refuse', issues: [read.kind === 'failed' ? read.issue : unavailable] };
+}
+
+/**
+ * Carries out `$book`: reads with the caller's own rights what the decision depends on, asks the rules, and writes with
+ * the Bot's. Overtaken by another booking, it reads and decides again, `config.maxAttempts` times at most.
+ *
+ * @param event - input: the body of `$book`; headers: those of the request, for the caller's credentials
+ * @returns the Appointment, `booked` or `pending`, or an OperationOutcome whose id stands for the HTTP status
+ * @see specification 4.4
+ */
+export async function handler(
+  medplum: MedplumClient,
+  event: BotEvent<unknown>,
+): Promise<Appointment | OperationOutcome> {
+  const refuse = (...issues: Issue[]): OperationOutcome => toOperationOutcome(issues, config);
+  const parsed = parseBookRequest(event.input, config);
+  const { request } = parsed;
+  if (!request) {
+    return refuse(...parsed.issues);
+  }
+  const requestor = event.requester?.reference?.split('/')[1] ?? '';
+  const authorization = event.headers?.authorization;
+  for (let attempt = 1; attempt <= config.maxAttempts; attempt++) {
+    const context: BookingContext = { now: Date.now(), requestor, config, newId: () => `urn:uuid:${randomUUID()}` };
+    const plan = await decide(medplum, parsed, request, context, authorization?.toString());
+    if (plan.kind === 'refuse') {
+      return refuse(...plan.issues);
+    }
+    const written = await exchange(medplum, plan.transaction);
+    if (written.kind === 'done') {
+      const booked = written.bundle.entry?.[0]?.resource;
+      return isResource(booked, 'Appointment') ? booked : refuse(unavailable);
+    }
+    if (written.kind !== 'overtaken') {
+      return refuse(...(written.kind === 'invalid' ? refusedByServer(written.outcome, request) : [written.issue]));
+    }
+    await pause(attempt);
+  }
+  return refuse(contested);
+}
