@@ -14,7 +14,15 @@ export interface CalendarSlot extends Interval {
   /** The stored resource or, for a new one, the resource it was split off from. */
   readonly resource: Slot;
   readonly isNew: boolean;
+  /** Whether an appointment holds it, or one that is over still refers to it. */
+  readonly use: SlotUse | undefined;
 }
+
+/** How an appointment refers to a slot: an open one holds it, a cancelled one only remembers it. */
+export type SlotUse = 'held' | 'remembered';
+
+/** How appointments refer to slots, by slot id; a slot without an entry is not referred to. */
+export type SlotUses = ReadonlyMap<string, SlotUse>;
 
 /** The Slots that a booking works on, by id. Every operation gives a new calendar and leaves the old one as it was. */
 export type Calendar = ReadonlyMap<string, CalendarSlot>;
@@ -23,14 +31,15 @@ export type Calendar = ReadonlyMap<string, CalendarSlot>;
 const offerElements = ['meta', 'schedule', 'serviceCategory', 'serviceType', 'specialty', 'appointmentType'] as const;
 
 /** A Slot resource as the calendar sees it, or `undefined` if its times cannot be read. */
-function toCalendarSlot(resource: Slot, originSystem: string): CalendarSlot | undefined {
+function toCalendarSlot(resource: Slot, originSystem: string, uses: SlotUses): CalendarSlot | undefined {
   const start = parseInstant(resource.start);
   const end = parseInstant(resource.end);
   if (resource.id === undefined || start === undefined || end === undefined) {
     return undefined;
   }
   const origin = resource.identifier?.find(({ system }) => system === originSystem)?.value ?? resource.id;
-  return { id: resource.id, start, end, status: resource.status, origin, resource, isNew: false };
+  const { id, status } = resource;
+  return { id, start, end, status, origin, resource, isNew: false, use: uses.get(id) };
 }
 
 /**
@@ -38,9 +47,10 @@ function toCalendarSlot(resource: Slot, originSystem: string): CalendarSlot | un
  *
  * @param slots - as read; what has no readable times is left out, for it cannot be booked
  * @param originSystem - identifier system under which a slot names the one it was split off from
+ * @param uses - how appointments refer to the slots, where that is known
  */
-export function calendarOf(slots: readonly Slot[], originSystem: string): Calendar {
-  const entries = slots.map((slot) => toCalendarSlot(slot, originSystem)).filter((slot) => slot !== undefined);
+export function calendarOf(slots: readonly Slot[], originSystem: string, uses: SlotUses = new Map()): Calendar {
+  const entries = slots.map((slot) => toCalendarSlot(slot, originSystem, uses)).filter((slot) => slot !== undefined);
   return new Map(entries.map((slot) => [slot.id, slot]));
 }
 
@@ -50,8 +60,8 @@ function withSlots(calendar: Calendar, slots: readonly CalendarSlot[]): Calendar
 
 /**
  * Takes a stretch of time out of a slot: the slot is narrowed to it and gets the given status, and what is left before
- * and after becomes free slots of their own. Minutes are conserved. Slots that {@link join} has emptied are used again
- * before new ones are made.
+ * and after becomes free slots of their own. Minutes are conserved. Emptied slots that no appointment refers to are used
+ * again before new ones are made.
  *
  * @param id - a slot of the calendar
  * @param interval - the time wanted; what lies outside the slot is not taken
@@ -71,10 +81,10 @@ export function take(
     return calendar;
   }
   const emptied = [...calendar.values()].filter(
-    ({ status, origin }) => status === 'entered-in-error' && origin === slot.origin,
+    ({ status, origin, use }) => status === 'entered-in-error' && origin === slot.origin && use === undefined,
   );
   const rest = remainders(slot, taken).map((left, index): CalendarSlot => {
-    const piece = emptied[index] ?? { ...slot, id: newId(), isNew: true };
+    const piece = emptied[index] ?? { ...slot, id: newId(), isNew: true, use: undefined };
     return { ...piece, ...left, status: 'free' };
   });
   return withSlots(calendar, [{ ...slot, ...taken, status }, ...rest]);
@@ -89,21 +99,19 @@ export function release(calendar: Calendar, id: string): Calendar {
 }
 
 /**
- * Joins adjacent free pieces of what was one slot. The piece that is referred to, else the origin, else the earlier,
- * grows over the other, which is emptied: `entered-in-error`, so that its version guards the transaction against
- * whoever wants to book it at this moment.
- *
- * @param isReferred - whether an appointment refers to the slot of this id; of two such pieces neither is emptied
+ * Joins adjacent free pieces of what was one slot: the origin, else the earlier, grows over the other, which is emptied.
+ * An emptied slot is `entered-in-error`, not deleted, so that its version guards the transaction against whoever wants
+ * to book it at this moment. Pieces that an open appointment refers to are left as they are.
  */
-export function join(calendar: Calendar, isReferred: (id: string) => boolean): Calendar {
+export function join(calendar: Calendar): Calendar {
   const free = [...calendar.values()].filter(({ status }) => status === 'free').sort((a, b) => a.start - b.start);
   for (const earlier of free) {
     const later = free.find(({ origin, start }) => origin === earlier.origin && start === earlier.end);
-    const emptied = later && [later, earlier].find(({ id, origin }) => !isReferred(id) && id !== origin);
+    const emptied = later && [later, earlier].find(({ id, origin, use }) => use !== 'held' && id !== origin);
     if (later && emptied) {
       const kept = emptied === later ? earlier : later;
       const grown: CalendarSlot = { ...kept, start: earlier.start, end: later.end };
-      return join(withSlots(calendar, [grown, { ...emptied, status: 'entered-in-error' }]), isReferred);
+      return join(withSlots(calendar, [grown, { ...emptied, status: 'entered-in-error' }]));
     }
   }
   return calendar;

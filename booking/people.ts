@@ -44,7 +44,8 @@ const inactive = (expression: string): Issue => ({
   expression,
 });
 
-function hasCommonIdentifier(one: readonly Identifier[] | undefined, other: readonly Identifier[] | undefined) {
+/** Whether two resources share an identifier: the same value in the same system. */
+export function hasCommonIdentifier(one: readonly Identifier[] | undefined, other: readonly Identifier[] | undefined) {
   return (one ?? []).some(
     ({ system, value }) => value && other?.some((known) => known.system === system && known.value === value),
   );

@@ -1,16 +1,19 @@
-import type { Appointment, AppointmentParticipant, Bundle, BundleEntry, Reference } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import type { Issue } from '../fhir/outcome.ts';
-import { metaOfSubmitted } from '../fhir/tags.ts';
 import { answersIssues } from './answers.ts';
-import { type Calendar, calendarEntries, calendarOf, take } from './calendar.ts';
+import { type Calendar, type CalendarSlot, calendarEntries, calendarOf, join, take } from './calendar.ts';
+import { type Earlier, findEarlier, releaseEarlier, slotIdsOf } from './earlier.ts';
 import { type People, resolvePeople } from './people.ts';
+import type { Pieces } from './pieces.ts';
 import { choosePlaces, schedulesOf } from './places.ts';
 import { profileIssues } from './profile.ts';
 import type { BookRequest, ParsedRequest } from './request.ts';
+import { findBooked } from './retry.ts';
 import { confirmationOf, serviceTypeIssues } from './services.ts';
 import { all, type BookingState } from './state.ts';
+import { answersEntries, appointmentEntries } from './write.ts';
 
 /** What a booking depends on besides what was asked for and what is stored. */
 export interface BookingContext {
@@ -23,9 +26,14 @@ export interface BookingContext {
   readonly newId: () => string;
 }
 
-/** What is to be done: a transaction whose first entry is the appointment, or a refusal. */
+/** What is to be done about a booking. */
 export type BookingPlan =
+  /** A transaction, whose first entry is the appointment. */
   | { readonly kind: 'write'; readonly transaction: Bundle }
+  /** Nothing: the same request was carried out before, and this is what it booked. */
+  | { readonly kind: 'existing'; readonly appointment: Appointment }
+  /** To read the pieces of these slots (`pieceReads`) and to decide again. */
+  | { readonly kind: 'read-pieces'; readonly origins: readonly string[] }
   | { readonly kind: 'refuse'; readonly issues: readonly Issue[] };
 
 function timeIssues({ appointment, interval }: BookRequest, now: number): Issue[] {
@@ -50,112 +58,102 @@ function statusIssues({ appointment: { value, path } }: BookRequest): Issue[] {
   return [{ code: 'status-not-proposed', diagnostics, expression: `${path}.status` }];
 }
 
-/** The answers handed over, as they are stored: they are about the patient of the booking. */
-function answersEntries(request: BookRequest, people: People, context: BookingContext): BundleEntry[] {
-  const { requestor, config, newId } = context;
-  const profile = artefactUri(config, 'LocalQuestionnaireResponse');
-  return request.answers.map(({ value }) => {
-    const { id: _, meta, ...response } = value;
-    return {
-      fullUrl: newId(),
-      request: { method: 'POST', url: 'QuestionnaireResponse' },
-      resource: {
-        ...response,
-        meta: metaOfSubmitted(meta, requestor, config, [profile]),
-        ...(people.patient && { subject: people.patient }),
-      },
-    };
-  });
+/** Whether more knowledge of the slots could turn this decision: pieces of split slots, or slots to be joined again. */
+function dependsOnPieces(issues: readonly Issue[], { previous, replaced }: Earlier): boolean {
+  const isAboutPlaces = issues.every(({ code }) => code === 'slot-not-free' || code === 'slot-mismatch');
+  return isAboutPlaces && (issues.length > 0 || previous !== undefined || replaced !== undefined);
 }
 
-/** What the appointment gets from the booking instead of from the request. */
-interface Outcome {
-  readonly status: Appointment['status'];
-  readonly start: string;
-  readonly end: string;
-  readonly slotIds: readonly string[];
-  readonly participants: readonly AppointmentParticipant[];
-  readonly answers: readonly Reference[];
+function originsOf(request: BookRequest, { previous, replaced }: Earlier, calendar: Calendar): string[] {
+  const ids = [...request.slots.map(({ value }) => value), ...slotIdsOf(previous), ...slotIdsOf(replaced)];
+  return [...new Set(ids.flatMap((id) => calendar.get(id)?.origin ?? []))];
 }
 
-function bookedAppointment(sent: Appointment, outcome: Outcome, { requestor, config }: BookingContext): Appointment {
-  const { id: _, meta, ...rest } = sent;
-  const information = [...(sent.supportingInformation ?? []), ...outcome.answers];
-  return {
-    ...rest,
-    meta: metaOfSubmitted(meta, requestor, config, [artefactUri(config, 'LocalTermin')]),
-    status: outcome.status,
-    start: outcome.start,
-    end: outcome.end,
-    slot: outcome.slotIds.map((id) => ({ reference: `Slot/${id}` })),
-    participant: [...outcome.participants],
-    ...(information.length > 0 && { supportingInformation: information }),
+/** What was decided about a booking that nothing speaks against. */
+interface Decision {
+  readonly slots: readonly CalendarSlot[];
+  readonly calendar: Calendar;
+  readonly people: People;
+  readonly earlier: Earlier;
+}
+
+function transactionOf(
+  request: BookRequest,
+  { slots, calendar, people, earlier }: Decision,
+  state: BookingState,
+  context: BookingContext,
+): Bundle {
+  const { config, newId } = context;
+  const interval = request.interval ?? { start: 0, end: 0 };
+  const isConfirmed = confirmationOf(schedulesOf(slots, state), state, config) === 'automatic';
+  const slotStatus = isConfirmed ? 'busy' : 'busy-tentative';
+  const taken = slots.reduce<Calendar>((current, { id }) => take(current, id, interval, slotStatus, newId), calendar);
+  const answers = answersEntries(request, people, context);
+  const outcome = {
+    status: isConfirmed ? ('booked' as const) : ('pending' as const),
+    slotIds: slots.map(({ id }) => id),
+    participants: people.participants,
+    answers: answers.flatMap(({ fullUrl }) => fullUrl ?? []),
   };
+  const entry: BundleEntry[] = [
+    ...appointmentEntries(request, outcome, earlier, context),
+    ...calendarEntries(taken, artefactUri(config, 'LocalSlotOrigin')),
+    ...people.entries,
+    ...answers,
+  ];
+  return { resourceType: 'Bundle', type: 'transaction', entry };
 }
 
 /**
  * Decides about a booking: everything that speaks against it, or the one transaction that carries it out. Every slot
- * taken is written with the version that was read, so that of two bookings of the same time one fails as a whole.
+ * and appointment that is changed is written with the version that was read, so that of two bookings of the same time
+ * one fails as a whole.
  *
  * @param parsed - the request as read by `parseBookRequest`
  * @param state - what the caller may see of all that the request names (`bookingReads`)
- * @returns a transaction whose first entry is the Appointment, or all issues found
+ * @param pieces - what the slots were split into, once that was asked for
  * @see specification 3 and 4.4
  */
-export function planBooking(parsed: ParsedRequest, state: BookingState, context: BookingContext): BookingPlan {
+export function planBooking(
+  parsed: ParsedRequest,
+  state: BookingState,
+  context: BookingContext,
+  pieces?: Pieces,
+): BookingPlan {
   const { request } = parsed;
   if (!request) {
     return { kind: 'refuse', issues: parsed.issues };
   }
-  const { config, newId, now } = context;
-  const { interval, appointment } = request;
-  const originSystem = artefactUri(config, 'LocalSlotOrigin');
-  const calendar = calendarOf(all(state, 'Slot'), originSystem);
-  const places = choosePlaces(request, state, calendar);
+  const { config, now } = context;
+  const slots = [...all(state, 'Slot'), ...(pieces?.slots ?? [])];
+  const stored = calendarOf(slots, artefactUri(config, 'LocalSlotOrigin'), pieces?.uses);
   const people = resolvePeople(request, state, context);
+  const booked = findBooked(request, people, state, stored, context);
+  if (booked) {
+    return { kind: 'existing', appointment: booked };
+  }
+  const earlier = findEarlier(request, state);
+  const released = releaseEarlier(stored, earlier);
+  const calendar = pieces && released !== stored ? join(released) : released;
+  const places = choosePlaces(request, state, calendar);
   const issues = [
     ...parsed.issues,
     ...statusIssues(request),
     ...timeIssues(request, now),
-    ...profileIssues(appointment, config),
+    ...profileIssues(request.appointment, config),
+    ...earlier.issues,
     ...places.issues,
     ...serviceTypeIssues(request, places.slots, state),
     ...people.issues,
     ...request.answers.flatMap(answersIssues),
   ];
-  if (issues.length > 0 || !interval) {
+  const origins = originsOf(request, earlier, stored);
+  if (!pieces && origins.length > 0 && dependsOnPieces(issues, earlier)) {
+    return { kind: 'read-pieces', origins };
+  }
+  if (issues.length > 0) {
     return { kind: 'refuse', issues };
   }
-  const isConfirmed = confirmationOf(schedulesOf(places.slots, state), state, config) === 'automatic';
-  const slotStatus = isConfirmed ? 'busy' : 'busy-tentative';
-  const taken = places.slots.reduce<Calendar>(
-    (current, { id }) => take(current, id, interval, slotStatus, newId),
-    calendar,
-  );
-  const answers = answersEntries(request, people, context);
-  const booked = bookedAppointment(
-    appointment.value,
-    {
-      status: isConfirmed ? 'booked' : 'pending',
-      start: formatInstant(interval.start),
-      end: formatInstant(interval.end),
-      slotIds: places.slots.map(({ id }) => id),
-      participants: people.participants,
-      answers: answers.map(({ fullUrl }) => ({ ...(fullUrl && { reference: fullUrl }) })),
-    },
-    context,
-  );
-  return {
-    kind: 'write',
-    transaction: {
-      resourceType: 'Bundle',
-      type: 'transaction',
-      entry: [
-        { request: { method: 'POST', url: 'Appointment' }, resource: booked },
-        ...calendarEntries(taken, originSystem),
-        ...people.entries,
-        ...answers,
-      ],
-    },
-  };
+  const decision = { slots: places.slots, calendar, people, earlier };
+  return { kind: 'write', transaction: transactionOf(request, decision, state, context) };
 }

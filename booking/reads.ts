@@ -10,7 +10,8 @@ const OFFERS_COUNT = '200';
 
 type Query = [name: string, value: string][];
 
-function search(type: string, query: Query): BundleEntry {
+/** A search as an entry of a batch. */
+export function search(type: string, query: Query): BundleEntry {
   return {
     request: { method: 'GET', url: `${type}?${new URLSearchParams(query)}` },
   };

@@ -67,12 +67,15 @@ function readSlots({ value, path }: Located<Appointment>, baseUrl: string): Read
     path: `${path}.slot[${index}]`,
   }));
   const issues = read.flatMap(({ id, path }, index): Issue[] => {
-    const isRepeated = id !== undefined && read.findIndex((other) => other.id === id) < index;
+    const isRepeated = read.findIndex((other) => other.id === id) < index;
     const problem =
       id === undefined ? 'must be a reference such as Slot/123' : isRepeated ? 'names a slot a second time' : undefined;
     return problem ? [{ code: 'malformed-request', diagnostics: `${path} ${problem}.`, expression: path }] : [];
   });
-  return { ids: read.flatMap(({ id, path }) => (id === undefined ? [] : [{ value: id, path }])), issues };
+  const ids = read.flatMap(({ id, path }, index) =>
+    id === undefined || read.findIndex((other) => other.id === id) < index ? [] : [{ value: id, path }],
+  );
+  return { ids, issues };
 }
 
 function readReference(

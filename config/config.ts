@@ -19,6 +19,7 @@ export const artefacts = {
   LocalSpecialty: 'CodeSystem',
   LocalContextType: 'CodeSystem',
   LocalRequestor: 'CodeSystem',
+  LocalBookingAnswer: 'CodeSystem',
   LocalSlotOrigin: 'NamingSystem',
   LocalBot: 'NamingSystem',
 } as const;

@@ -104,27 +104,42 @@ describe('release and join', () => {
           return free ? take(calendar, free.id, wanted, 'busy', newId) : calendar;
         }, day);
         const released = [...cut.keys()].reduce(release, cut);
-        const joined = join(released, () => false);
+        const joined = join(released);
         expect(minutes(joined)).toEqual(minutes(day));
         expect([...joined.values()].filter(({ status }) => status === 'free')).toEqual([day.get('day')]);
       }),
     );
   });
 
-  it('does not empty a piece that an appointment refers to', () => {
-    const newId = ids();
-    const day = calendarOf([stored('day', 0, 600)], origin);
-    const cut = take(day, 'day', { start: epoch, end: epoch + 30 * minute }, 'busy', newId);
-    const joined = join(release(cut, 'day'), (id) => id === 'urn:uuid:1');
-    expect([...joined.values()].map(({ id, status }) => [id, status])).toEqual([
-      ['day', 'free'],
-      ['urn:uuid:1', 'free'],
+  it('does not empty a piece that an open appointment refers to', () => {
+    const rest = { ...stored('rest', 30, 60), identifier: [{ system: origin, value: 'day' }] };
+    const join2 = (use: 'held' | 'remembered') => [
+      ...join(calendarOf([stored('day', 0, 30), rest], origin, new Map([['rest', use]]))).values(),
+    ];
+    expect(join2('held').map(({ id, status }) => `${id} ${status}`)).toEqual(['day free', 'rest free']);
+    expect(join2('remembered').map(({ id, status }) => `${id} ${status}`)).toEqual([
+      'day free',
+      'rest entered-in-error',
+    ]);
+  });
+
+  it('uses an emptied slot again, unless an appointment remembers it', () => {
+    const rest = { ...stored('rest', 30, 60), identifier: [{ system: origin, value: 'day' }] };
+    const retake = (uses: Map<string, 'remembered'>) => [
+      ...take(join(calendarOf([stored('day', 0, 30), rest], origin, uses)), 'day', quarter, 'busy', ids()).values(),
+    ];
+    const quarter = { start: epoch, end: epoch + 15 * minute };
+    expect(retake(new Map()).map(({ id, status }) => `${id} ${status}`)).toEqual(['day busy', 'rest free']);
+    expect(retake(new Map([['rest', 'remembered']])).map(({ id, status }) => `${id} ${status}`)).toEqual([
+      'day busy',
+      'rest entered-in-error',
+      'urn:uuid:1 free',
     ]);
   });
 
   it('does not join slots that were never one', () => {
     const two = calendarOf([stored('a', 0, 30), stored('b', 30, 60)], origin);
-    expect(join(two, () => false)).toEqual(two);
+    expect(join(two)).toEqual(two);
   });
 
   it('leaves alone what the clinic has blocked', () => {

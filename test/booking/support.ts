@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Pieces } from '../../booking/pieces.ts';
 import { type BookingContext, type BookingPlan, planBooking } from '../../booking/plan.ts';
 import { parseBookRequest } from '../../booking/request.ts';
 import type { BookingState } from '../../booking/state.ts';
@@ -61,10 +62,18 @@ export function stateOf(...resources: Resource[]): BookingState {
   return new Map(found.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
 }
 
-export function plan(body: unknown, state: BookingState = stateOf(), more: Partial<BookingContext> = {}): BookingPlan {
+const noPieces: Pieces = { slots: [], uses: new Map() };
+
+/** The plan for a request, once everything that it asks for was read. */
+export function plan(
+  body: unknown,
+  state: BookingState = stateOf(),
+  more: Partial<BookingContext> = {},
+  pieces: Pieces = noPieces,
+): BookingPlan {
   let count = 0;
   const newId = () => `urn:uuid:00000000-0000-4000-8000-${String(++count).padStart(12, '0')}`;
-  return planBooking(parseBookRequest(body, config), state, { now, requestor, config, newId, ...more });
+  return planBooking(parseBookRequest(body, config), state, { now, requestor, config, newId, ...more }, pieces);
 }
 
 /** The issues of a refusal as `code expression`, in the order found. */

@@ -1,0 +1,69 @@
+import type { Bundle, Slot } from '@medplum/fhirtypes';
+import type { SlotUse, SlotUses } from './calendar.ts';
+import { holdsSlots, slotIdsOf } from './earlier.ts';
+import { readState, search } from './reads.ts';
+import { all } from './state.ts';
+
+/** All that was split off from some slots, and how appointments refer to it. */
+export interface Pieces {
+  readonly slots: readonly Slot[];
+  readonly uses: SlotUses;
+}
+
+const COUNT = '1000';
+
+/**
+ * What must be read to give slots back, or to find the free rest of slots that were split: all pieces, and the
+ * appointments on them. To be sent with the Bot's own credentials, for the appointments of others count as well; none
+ * of it reaches the caller.
+ *
+ * @param origins - ids of the slots from which the pieces were split off
+ * @param originSystem - identifier system under which a slot names its origin
+ */
+export function pieceReads(origins: readonly string[], originSystem: string): Bundle {
+  const identifiers = origins.map((id) => `${originSystem}|${id}`).join(',');
+  const references = origins.map((id) => `Slot/${id}`).join(',');
+  return {
+    resourceType: 'Bundle',
+    type: 'batch',
+    entry: [
+      search('Slot', [
+        ['_id', origins.join(',')],
+        ['_count', COUNT],
+      ]),
+      search('Slot', [
+        ['identifier', identifiers],
+        ['_count', COUNT],
+      ]),
+      search('Appointment', [
+        ['slot', references],
+        ['_count', COUNT],
+      ]),
+      search('Appointment', [
+        ['slot:Slot.identifier', identifiers],
+        ['_count', COUNT],
+      ]),
+    ],
+  };
+}
+
+/**
+ * Reads the answer to `pieceReads`.
+ *
+ * @param exceptId - an appointment that is being rewritten, whose present references do not count
+ * @returns the pieces, or the status of a search that failed
+ */
+export function readPieces(response: Bundle, exceptId: string | undefined): Pieces | { readonly status: number } {
+  const read = readState(response);
+  if (!('state' in read)) {
+    return read;
+  }
+  const uses = new Map<string, SlotUse>();
+  for (const appointment of all(read.state, 'Appointment').filter(({ id }) => id !== exceptId)) {
+    for (const id of slotIdsOf(appointment)) {
+      const isHeld = uses.get(id) === 'held' || holdsSlots(appointment);
+      uses.set(id, isHeld ? 'held' : 'remembered');
+    }
+  }
+  return { slots: all(read.state, 'Slot'), uses };
+}

@@ -1,0 +1,24 @@
+import { expect, it } from '@jest/globals';
+import { artefactUri } from '../../../config/config.ts';
+import { aClinic, book, proposed, succeeded } from '../fixtures.ts';
+import { medplum, resourceIn } from '../http.ts';
+import { config } from '../installation.ts';
+
+const confirmation = (code: string) => [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: code }];
+
+it.each([
+  ['its HealthcareService says by hand', undefined, 'pending'],
+  ['the schedule itself says at once, whatever its HealthcareService says', 'automatic', 'booked'],
+])('%s', async (_, onSchedule, status) => {
+  const service = succeeded(
+    'HealthcareService',
+    await medplum('front-desk', 'POST', '/HealthcareService', {
+      body: { resourceType: 'HealthcareService', name: 'CT', extension: confirmation('manual') },
+    }),
+  );
+  const { slot, patient } = await aClinic({
+    actor: [{ reference: `HealthcareService/${service.id}` }],
+    ...(onSchedule && { extension: confirmation(onSchedule) }),
+  });
+  expect(resourceIn('Appointment', await book(proposed(patient, [slot]))).status).toBe(status);
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment } from '@medplum/fhirtypes';
+import { aClinic, book, parameters, proposed, slotsOf } from '../fixtures.ts';
+import { isActionable, issuesOf } from '../http.ts';
+
+type Change = (appointment: Appointment) => unknown;
+
+const without =
+  (name: keyof Appointment): Change =>
+  ({ [name]: _, ...rest }) =>
+    rest;
+
+describe('malformed, wrong resource, or a required element missing: 400 and nothing written', () => {
+  it.each<[string, Change, string[]]>([
+    ['another resource', () => ({ resourceType: 'Patient' }), ['malformed-request']],
+    ['an unknown parameter', (a) => parameters(a, ['colour', a]), ['parameter-unknown Parameters.parameter[1].name']],
+    ['no status', without('status'), ['element-missing Appointment.status']],
+    ['no start', without('start'), ['element-missing Appointment.start']],
+    ['no end', without('end'), ['element-missing Appointment.end']],
+    ['no participant', without('participant'), ['element-missing Appointment.participant']],
+    ['neither slot nor schedule', without('slot'), ['slot-or-schedule-missing Appointment.slot']],
+    [
+      'nobody who is a patient',
+      (a) => ({ ...a, participant: [{ actor: { reference: 'Practitioner/p' }, status: 'accepted' }] }),
+      ['patient-missing Appointment.participant'],
+    ],
+    ['30 February', (a) => ({ ...a, start: '2031-02-30T08:00:00Z' }), ['malformed-request Appointment.start']],
+    ['no offset', (a) => ({ ...a, start: '2031-01-06T08:00:00' }), ['malformed-request Appointment.start']],
+    ['a leap second', (a) => ({ ...a, end: '2031-06-30T23:59:60Z' }), ['malformed-request Appointment.end']],
+    [
+      'a slot named twice',
+      (a) => ({ ...a, slot: [...(a.slot ?? []), ...(a.slot ?? [])] }),
+      ['malformed-request Appointment.slot[1]'],
+    ],
+    ['a list that is none', (a) => ({ ...a, slot: a.slot?.[0] }), ['malformed-request Appointment.slot']],
+    ['no FHIR element', (a) => ({ ...a, colour: 'blue' }), ['malformed-request Appointment.colour']],
+    [
+      'no FHIR value',
+      (a) => ({ ...a, participant: a.participant.map((p) => ({ ...p, required: 'yes' })) }),
+      ['malformed-request Appointment.participant[0].required'],
+    ],
+  ])('%s', async (_, change, issues) => {
+    const { schedule, slot, patient } = await aClinic();
+    const answer = await book(change(proposed(patient, [slot])));
+    expect(answer.status).toBe(400);
+    expect(issuesOf(answer)).toEqual(issues);
+    expect(isActionable(answer)).toBe(true);
+    expect(await slotsOf(schedule)).toEqual(['free 0-30']);
+  });
+});

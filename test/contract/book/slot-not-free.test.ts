@@ -1,0 +1,12 @@
+import { expect, it } from '@jest/globals';
+import { aClinic, appointmentsOn, book, proposed, slotsOf } from '../fixtures.ts';
+import { issuesOf } from '../http.ts';
+
+it('the slot is no longer free: 409', async () => {
+  const { schedule, slot, patient } = await aClinic();
+  expect((await book(proposed(patient, [slot]))).status).toBe(201);
+  const second = await book(proposed(patient, [slot]));
+  expect([second.status, ...issuesOf(second)]).toEqual([409, 'slot-not-free Appointment.slot[0]']);
+  expect(await appointmentsOn(slot)).toHaveLength(1);
+  expect(await slotsOf(schedule)).toEqual(['busy 0-30']);
+});

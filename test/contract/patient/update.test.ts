@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from '@jest/globals';
+import { aPatient } from '../fixtures.ts';
+import { request, resourceIn } from '../http.ts';
+
+it('PUT /Patient/{id}: 200, changed, still its own', async () => {
+  const { meta: _, ...patient } = await aPatient();
+  const answer = await request('portal-a', 'PUT', `/Patient/${patient.id}`, { body: { ...patient, gender: 'female' } });
+  expect(answer.status).toBe(200);
+  expect(resourceIn('Patient', await request('portal-a', 'GET', `/Patient/${patient.id}`)).gender).toBe('female');
+  expect((await request('portal-b', 'GET', `/Patient/${patient.id}`)).status).toBe(404);
+});
+
+it('If-Match that is not current: 412, nothing changed', async () => {
+  const patient = await aPatient();
+  const change = { body: { ...patient, gender: 'female' }, headers: { 'if-match': `W/"${randomUUID()}"` } };
+  expect((await request('portal-a', 'PUT', `/Patient/${patient.id}`, change)).status).toBe(412);
+  expect(resourceIn('Patient', await request('portal-a', 'GET', `/Patient/${patient.id}`))).toEqual(patient);
+});
+
+it('an unknown id: 404, none is created', async () => {
+  const id = randomUUID();
+  const answer = await request('portal-a', 'PUT', `/Patient/${id}`, { body: { resourceType: 'Patient', id } });
+  expect(answer.status).toBe(404);
+});

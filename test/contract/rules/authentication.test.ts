@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { isActionable, request } from '../http.ts';
+import { base } from '../installation.ts';
+
+const origin = new URL(base).origin;
+
+describe('without a token', () => {
+  it.each([
+    ['GET', '/Slot'],
+    ['GET', '/Appointment/1'],
+    ['GET', '/CodeSystem'],
+    ['POST', '/Appointment/$book'],
+    ['POST', '/Patient'],
+    ['PUT', '/Patient/1'],
+  ])('%s %s is 401', async (method, path) => {
+    const answer = await request('nobody', method, path, method === 'GET' ? {} : { body: {} });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
+    expect(isActionable(answer)).toBe(true);
+  });
+
+  it.each(['/metadata', '/.well-known/smart-configuration'])('%s answers', async (path) => {
+    expect((await request('nobody', 'GET', path)).status).toBe(200);
+  });
+
+  it.each(['/healthz', '/readyz', '/metrics', '/.well-known/openid-configuration'])('%s answers', async (path) => {
+    expect((await fetch(`${origin}${path}`)).status).toBe(200);
+  });
+});
+
+it('a token that is none is 401', async () => {
+  const answer = await request('nobody', 'GET', '/Slot', { headers: { authorization: 'Bearer made-up' } });
+  expect(answer.status).toBe(401);
+  expect(answer.text).not.toContain('made-up');
+});
