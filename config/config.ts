@@ -20,6 +20,7 @@ export const artefacts = {
   LocalContextType: 'CodeSystem',
   LocalRequestor: 'CodeSystem',
   LocalBookingAnswer: 'CodeSystem',
+  LocalTask: 'CodeSystem',
   LocalSlotOrigin: 'NamingSystem',
   LocalBot: 'NamingSystem',
 } as const;

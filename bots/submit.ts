@@ -1,0 +1,44 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { OperationOutcome, Task } from '@medplum/fhirtypes';
+import { isRefusedAtOnce, taskOf } from '../booking/job.ts';
+import { parseBookRequest } from '../booking/request.ts';
+import { type Issue, toOperationOutcome } from '../fhir/outcome.ts';
+import { isResource } from '../fhir/resource.ts';
+import { decide } from './booking.ts';
+import { callerOf } from './caller.ts';
+import { config } from './config.ts';
+import { exchange } from './exchange.ts';
+
+const notStored: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics: 'The booking could not be accepted. Nothing was booked; try again in a moment.',
+};
+
+/**
+ * Accepts a booking that is carried out later. What is malformed, or names what the caller cannot see, is refused at
+ * once; the rest is stored as a Task before the caller is answered.
+ *
+ * @param event - input: the body of `$book`; headers: those of the request, for the caller's credentials
+ * @returns the Task, whose id names the job, or an OperationOutcome whose id stands for the HTTP status
+ * @see specification 4.4, asynchronous execution
+ */
+export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Task | OperationOutcome> {
+  const answer = (issues: readonly Issue[]): OperationOutcome => toOperationOutcome(issues, config);
+  const parsed = parseBookRequest(event.input, config);
+  const caller = callerOf(event);
+  if (!parsed.request) {
+    return answer(parsed.issues);
+  }
+  const { plan, state } = await decide(medplum, { ...parsed, request: parsed.request }, caller);
+  if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
+    return answer(plan.issues);
+  }
+  const resource = taskOf(event.input, caller.id, state, config);
+  const stored = await exchange(medplum, {
+    resourceType: 'Bundle',
+    type: 'transaction',
+    entry: [{ request: { method: 'POST', url: 'Task' }, resource }],
+  });
+  const task = stored.kind === 'done' ? stored.bundle.entry?.[0]?.resource : undefined;
+  return isResource(task, 'Task') ? { ...task, input: undefined } : answer([notStored]);
+}

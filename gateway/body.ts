@@ -1,0 +1,109 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Issue } from '../fhir/outcome.ts';
+import { formats } from './formats.ts';
+import { formatOfBody, isForm } from './negotiate.ts';
+
+/** A request body as it was read: the value, or what is wrong with it. */
+export type ReadBody = { readonly value: unknown } | { readonly issue: Issue };
+
+const malformed = (diagnostics: string): ReadBody => ({ issue: { code: 'malformed-request', diagnostics } });
+
+/**
+ * The deepest nesting of objects and arrays in a JSON text, without parsing it; brackets in strings do not count.
+ *
+ * @param text - JSON, or anything else
+ */
+export function nestingDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let isString = false;
+  for (let i = 0; i < text.length; i++) {
+    const character = text.charCodeAt(i);
+    if (isString) {
+      if (character === 0x5c) {
+        i++;
+      } else if (character === 0x22) {
+        isString = false;
+      }
+    } else if (character === 0x22) {
+      isString = true;
+    } else if (character === 0x7b || character === 0x5b) {
+      deepest = Math.max(deepest, ++depth);
+    } else if (character === 0x7d || character === 0x5d) {
+      depth--;
+    }
+  }
+  return deepest;
+}
+
+function decode(body: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+type JsonParser = (request: FastifyRequest, text: string, done: (error: Error | null, value?: unknown) => void) => void;
+
+/** Reads JSON: UTF-8, not deeper than the limit, no key that would reach a prototype; of a repeated key the last counts. */
+function readJson(body: Buffer, request: FastifyRequest, depth: number, parser: JsonParser): ReadBody {
+  const text = decode(body);
+  if (text === undefined) {
+    return malformed('The body is not UTF-8.');
+  }
+  if (nestingDepth(text) > depth) {
+    return malformed(`The body is nested deeper than ${depth} levels.`);
+  }
+  let result: ReadBody = malformed('The body is not JSON.');
+  parser(request, text, (error, value) => {
+    result = error ? result : { value };
+  });
+  return result;
+}
+
+/** What a route takes as its body. */
+export type BodyKind = 'fhir' | 'form';
+
+/**
+ * Whether a request's `Content-Type` and `Content-Encoding` suit a route; if not, the answer is 415.
+ *
+ * @param request - with a body
+ * @param kind - what the route takes
+ */
+export function isSupportedBody(request: FastifyRequest, kind: BodyKind): boolean {
+  const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
+  return encoding === 'identity' && (kind === 'form' ? isForm(type) : formatOfBody(type) !== undefined);
+}
+
+/** Whether a request announces a body. */
+export function announcesBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/**
+ * Makes Fastify read FHIR bodies and forms; a body that cannot be read becomes an issue, not an exception.
+ *
+ * @param app - the scope of the FHIR routes
+ * @param depth - deepest nesting allowed
+ */
+export function addBodyParsers(app: FastifyInstance, depth: number): void {
+  const jsonParser: JsonParser = (request, text, done) =>
+    void app.getDefaultJsonParser('error', 'error')(request, text, done);
+  app.removeAllContentTypeParsers();
+  for (const mediaType of formats.flatMap((format) => format.mediaTypes)) {
+    app.addContentTypeParser(mediaType, { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
+      readJson(body, request, depth, jsonParser),
+    );
+  }
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer' },
+    async (_request: FastifyRequest, body: Buffer): Promise<ReadBody> => ({ value: body.toString() }),
+  );
+}
+
+/** Whether a body was read by the parsers of `addBodyParsers`. */
+export function isReadBody(body: unknown): body is ReadBody {
+  return typeof body === 'object' && body !== null && ('value' in body || 'issue' in body);
+}

@@ -1,0 +1,43 @@
+import type { BookingConfig } from '../config/config.ts';
+import type { Addresses } from './addresses.ts';
+import type { Callers } from './caller.ts';
+import type { Upstream, UpstreamLimits } from './upstream.ts';
+
+/** Limits of the gateway; every one has a default. */
+export interface GatewayLimits extends UpstreamLimits {
+  /** Largest request body, in bytes. */
+  readonly bodyBytes: number;
+  /** Deepest nesting of objects and arrays in a request body. */
+  readonly depth: number;
+  /** Time for the readiness check of Medplum, in milliseconds. */
+  readonly readyTimeoutMs: number;
+  /** Time in which a whole request must have arrived, in milliseconds. */
+  readonly requestTimeoutMs: number;
+  /** How long a shutdown waits for what is under way, in milliseconds. */
+  readonly drainTimeoutMs: number;
+  /** Requests that one token (or, without one, one address) may send in a minute. */
+  readonly requestsPerMinute: number;
+}
+
+/** The limits of an installation that sets none. A Bot has 10 s, so the answer to a booking may take 15. */
+export const defaultLimits: GatewayLimits = {
+  bodyBytes: 5 * 1024 * 1024,
+  depth: 64,
+  connectTimeoutMs: 2_000,
+  upstreamTimeoutMs: 15_000,
+  responseBytes: 64 * 1024 * 1024,
+  connections: 128,
+  readyTimeoutMs: 2_000,
+  requestTimeoutMs: 30_000,
+  drainTimeoutMs: 20_000,
+  requestsPerMinute: 6_000,
+};
+
+/** What every handler works with. */
+export interface GatewayContext {
+  readonly config: BookingConfig;
+  readonly limits: GatewayLimits;
+  readonly addresses: Addresses;
+  readonly upstream: Upstream;
+  readonly callers: Callers;
+}

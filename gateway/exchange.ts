@@ -1,0 +1,79 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Answer, defaultRepresentation, type Representation, send } from './answer.ts';
+import type { GatewayContext } from './context.ts';
+import { negotiate } from './negotiate.ts';
+import { parsePrefer, preferredReturn, type ReturnPreference } from './prefer.ts';
+
+/** A request that was let in: everything a handler needs of it. */
+export interface Exchange {
+  /** The `Authorization` header. */
+  readonly authorization: string;
+  /** Headers for every call to Medplum that this request leads to; nothing else of the client's goes there. */
+  readonly upstreamHeaders: Readonly<Record<string, string>>;
+  readonly representation: Representation;
+  readonly returnPreference: ReturnPreference | undefined;
+  /** The query, without its question mark. */
+  readonly query: string;
+  readonly params: Readonly<Record<string, string | undefined>>;
+  /** The parsed body; `undefined` without one. */
+  readonly body: unknown;
+  readonly header: (name: string) => string | undefined;
+}
+
+/** What carries out an interaction. */
+export type Handler = (exchange: Exchange, context: GatewayContext) => Promise<Answer>;
+
+const passedOn = ['authorization', 'traceparent', 'tracestate'] as const;
+
+/** One value of a header, or nothing. */
+export function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** The query of a request, without its question mark. */
+export function queryOf(request: FastifyRequest): string {
+  const start = request.url.indexOf('?');
+  return start < 0 ? '' : request.url.slice(start + 1);
+}
+
+/**
+ * How a client wants its answer.
+ *
+ * @returns `undefined` if it accepts none of the formats (406)
+ */
+export function representationOf(request: FastifyRequest): Representation | undefined {
+  const query = new URLSearchParams(queryOf(request));
+  const format = negotiate(headerOf(request, 'accept'), query.get('_format')?.trim());
+  return format && { format, pretty: query.get('_pretty') === 'true' };
+}
+
+function exchangeOf(request: FastifyRequest): Exchange {
+  const header = (name: string): string | undefined => headerOf(request, name);
+  const kept = passedOn.flatMap((name) => {
+    const value = header(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    authorization: header('authorization') ?? '',
+    upstreamHeaders: { ...Object.fromEntries(kept), accept: 'application/fhir+json', 'x-request-id': request.id },
+    representation: representationOf(request) ?? defaultRepresentation,
+    returnPreference: preferredReturn(parsePrefer(request.headers.prefer)),
+    query: queryOf(request),
+    params: isStringRecord(request.params) ? request.params : {},
+    body: request.body,
+    header,
+  };
+}
+
+function isStringRecord(value: unknown): value is Record<string, string> {
+  return typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'string');
+}
+
+/** Makes a Fastify handler that carries out an interaction and writes its answer. */
+export function fastifyHandler(handler: Handler, context: GatewayContext) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const exchange = exchangeOf(request);
+    return send(reply, await handler(exchange, context), exchange.representation, context.addresses.scrub);
+  };
+}

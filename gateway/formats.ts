@@ -1,0 +1,26 @@
+import type { Resource } from '@medplum/fhirtypes';
+
+/** A representation of resources on the wire. */
+export interface Format {
+  /** Short name, as in `_format=json`. */
+  readonly name: string;
+  /** Media types that stand for it in `Accept`, `Content-Type` and `_format`; the first is what answers carry. */
+  readonly mediaTypes: readonly [string, ...string[]];
+  /** Writes a resource; `pretty`: for human readers. */
+  readonly serialize: (resource: Resource, pretty: boolean) => string;
+}
+
+/** The format of answers when the client leaves the choice open. */
+export const json: Format = {
+  name: 'json',
+  mediaTypes: ['application/fhir+json', 'application/json'],
+  serialize: (resource, pretty) => JSON.stringify(resource, undefined, pretty ? 2 : undefined),
+};
+
+/**
+ * Every format of the interface, the preferred one first. Content negotiation, the CapabilityStatement and the parsers
+ * of request bodies read this table.
+ *
+ * @see https://hl7.org/fhir/R4/http.html#mime-type
+ */
+export const formats: readonly Format[] = [json];

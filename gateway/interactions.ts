@@ -1,0 +1,46 @@
+import type { Artefact } from '../config/config.ts';
+
+/** What a client can do with resources of a type; `operation` stands for the operations named beside it. */
+export type Interaction = 'read' | 'search-type' | 'create' | 'update';
+
+/** A resource type of the service: its interactions, operations, and the profile its resources conform to. */
+export interface ServedType {
+  readonly interactions: readonly Interaction[];
+  readonly operations?: readonly ['book'];
+  readonly profile?: Artefact;
+}
+
+const readOnly: ServedType = { interactions: ['read', 'search-type'] };
+
+/**
+ * The allow-list: every resource type of the service and what can be done with it. Routes, CapabilityStatement, search
+ * and the filter of answers read this table; what is not in it does not exist (404), and a method that it does not give
+ * is refused (405).
+ */
+export const servedTypes = {
+  Appointment: { ...readOnly, operations: ['book'], profile: 'LocalTermin' },
+  Patient: { interactions: ['read', 'search-type', 'create', 'update'], profile: 'LocalPatient' },
+  Slot: { ...readOnly, profile: 'LocalSlot' },
+  Schedule: { ...readOnly, profile: 'LocalSchedule' },
+  HealthcareService: readOnly,
+  CodeSystem: readOnly,
+  ValueSet: readOnly,
+  Practitioner: readOnly,
+  PractitionerRole: readOnly,
+  Location: readOnly,
+  Organization: readOnly,
+  Questionnaire: readOnly,
+  QuestionnaireResponse: { ...readOnly, profile: 'LocalQuestionnaireResponse' },
+  Subscription: { ...readOnly, profile: 'LocalSubscriptionTermin' },
+} as const satisfies Record<string, ServedType>;
+
+/** A resource type of the service. */
+export type ServedTypeName = keyof typeof servedTypes;
+
+/** The names of the service's resource types. */
+export const servedTypeNames = Object.keys(servedTypes) as readonly ServedTypeName[];
+
+/** Whether a value names a resource type of the service. */
+export function isServedType(value: unknown): value is ServedTypeName {
+  return typeof value === 'string' && Object.hasOwn(servedTypes, value);
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** The route a request was matched to, never its address: addresses hold patients' data. */
+function routeOf(request: FastifyRequest): string {
+  return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
+}
+
+/**
+ * Adds one log line per request (method, route, status, milliseconds; no address, header or body) and `/metrics` in
+ * Prometheus' format.
+ *
+ * @param inFlight - number of requests being answered
+ */
+export function addObservation(app: FastifyInstance, inFlight: () => number): void {
+  const registry = new Registry();
+  const duration = new Histogram({
+    name: 'booking_gateway_request_duration_seconds',
+    help: 'Time from the arrival of a request to the end of its answer',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'booking_gateway_requests_in_flight',
+    help: 'Requests being answered',
+    registers: [registry],
+    collect() {
+      this.set(inFlight());
+    },
+  });
+  collectDefaultMetrics({ register: registry });
+  app.addHook('onResponse', async (request, reply) => {
+    const line = { method: request.method, route: routeOf(request), status: reply.statusCode };
+    duration.observe({ ...line, status: String(line.status) }, reply.elapsedTime / 1000);
+    request.log.info({ ...line, ms: Math.round(reply.elapsedTime * 10) / 10 }, 'answered');
+  });
+  app.get('/metrics', { config: { rateLimit: false } }, async (_request, reply) =>
+    reply.type(registry.contentType).send(await registry.metrics()),
+  );
+}

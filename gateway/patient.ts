@@ -1,0 +1,143 @@
+import type { Patient } from '@medplum/fhirtypes';
+import type { Issue } from '../fhir/outcome.ts';
+import { isId } from '../fhir/reference.ts';
+import { metaOfSubmitted } from '../fhir/tags.ts';
+import { type Answer, isRecord, preferred, versionHeaders } from './answer.ts';
+import { isCaller } from './caller.ts';
+import type { GatewayContext } from './context.ts';
+import type { Exchange, Handler } from './exchange.ts';
+import { publicResource } from './outgoing.ts';
+import { metaOfUpdated } from './patient-tags.ts';
+import { problem, refusal } from './problems.ts';
+import { formatQuery, parseQuery, rewriteSearch } from './search-rewrite.ts';
+import type { UpstreamAnswer } from './upstream.ts';
+import { isSuccess, upstreamProblem } from './upstream-problems.ts';
+
+function isPatient(body: unknown): body is Patient {
+  return isRecord(body) && body.resourceType === 'Patient' && (body.meta === undefined || isRecord(body.meta));
+}
+
+const notAPatient: Issue = {
+  code: 'malformed-request',
+  diagnostics: 'The body must be a Patient resource.',
+  expression: 'Patient',
+};
+
+/** Turns Medplum's answer to a write into the service's. */
+function written(answer: UpstreamAnswer, { returnPreference }: Exchange, { config }: GatewayContext): Answer {
+  const resource = publicResource(answer.body, 'Patient');
+  if (!resource) {
+    return problem('bad-gateway');
+  }
+  const location: Record<string, string> =
+    answer.status === 201 ? { location: `${config.baseUrl}/Patient/${resource.id}` } : {};
+  const headers = { ...location, ...versionHeaders(resource) };
+  return preferred({ status: answer.status, headers, resource }, returnPreference);
+}
+
+/** Stores a patient and answers with what came of it. */
+async function store(
+  method: 'POST' | 'PUT',
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  patient: Patient,
+  exchange: Exchange,
+  context: GatewayContext,
+): Promise<Answer> {
+  const answer = await context.upstream.call({
+    method,
+    path,
+    headers: { ...exchange.upstreamHeaders, ...headers, 'content-type': 'application/fhir+json' },
+    body: JSON.stringify(patient),
+  });
+  return isSuccess(answer) ? written(answer, exchange, context) : upstreamProblem(answer, context.config);
+}
+
+/** `If-None-Exist`, checked and rewritten like any search. */
+function condition(sent: string | undefined, { config }: GatewayContext): Record<string, string> | readonly Issue[] {
+  if (sent === undefined) {
+    return {};
+  }
+  const search = rewriteSearch('Patient', parseQuery(sent.replace(/^\?/, '')), config);
+  return 'params' in search ? { 'if-none-exist': formatQuery(search.params) } : search;
+}
+
+function isIssues(value: Record<string, string> | readonly Issue[]): value is readonly Issue[] {
+  return Array.isArray(value);
+}
+
+/**
+ * `POST /Patient`: submits a patient; what a requestor submits carries its tags. Conditional creation
+ * (`If-None-Exist`) is honoured.
+ *
+ * @see specification 4.6; https://hl7.org/fhir/R4/http.html#create
+ */
+export const createPatient: Handler = async (exchange, context) => {
+  const { body } = exchange;
+  const { config } = context;
+  const headers = condition(exchange.header('if-none-exist'), context);
+  if (!isPatient(body)) {
+    return refusal([notAPatient], config);
+  }
+  if (isIssues(headers)) {
+    return refusal(headers, config);
+  }
+  const caller = await context.callers.find(exchange.authorization);
+  if (!isCaller(caller)) {
+    return upstreamProblem(caller, config);
+  }
+  const isRequestor = caller.profileType === 'ClientApplication';
+  const patient = isRequestor ? { ...body, meta: metaOfSubmitted(body.meta, caller.profileId, config) } : body;
+  return store('POST', 'fhir/R4/Patient', headers, patient, exchange, context);
+};
+
+/** The version that `If-Match` asks for, as Medplum reads it (it passes over an unquoted one in silence). */
+function ifMatch(sent: string | undefined): Record<string, string> | Issue {
+  if (sent === undefined || sent.trim() === '*') {
+    return {};
+  }
+  return /^\s*(W\/)?"[^"]+"\s*$/.test(sent)
+    ? { 'if-match': sent.trim() }
+    : {
+        code: 'malformed-request',
+        diagnostics: 'If-Match has the form W/"version" or "version".',
+        expression: 'http.If-Match',
+      };
+}
+
+function bodyIssues(body: unknown, id: string): readonly Issue[] {
+  if (!isPatient(body)) {
+    return [notAPatient];
+  }
+  const diagnostics = `The id in the body must be that of the address, '${id}'.`;
+  return body.id === id ? [] : [{ code: 'malformed-request', diagnostics, expression: 'Patient.id' }];
+}
+
+/**
+ * `PUT /Patient/{id}`: replaces a patient; an unknown one is not created (404). `If-Match` is honoured.
+ *
+ * @see specification 4.6; https://hl7.org/fhir/R4/http.html#update
+ */
+export const updatePatient: Handler = async (exchange, context) => {
+  const { body, params } = exchange;
+  const { id } = params;
+  if (!isId(id)) {
+    return problem('not-found');
+  }
+  const headers = ifMatch(exchange.header('if-match'));
+  const issues = [...bodyIssues(body, id), ...(isIssue(headers) ? [headers] : [])];
+  if (!isPatient(body) || isIssue(headers) || issues.length > 0) {
+    return refusal(issues, context.config);
+  }
+  const path = `fhir/R4/Patient/${id}`;
+  const stored = await context.upstream.call({ method: 'GET', path, headers: exchange.upstreamHeaders });
+  if (!isSuccess(stored)) {
+    return upstreamProblem(stored, context.config);
+  }
+  const meta = metaOfUpdated(body.meta, publicResource(stored.body, 'Patient')?.meta, context.config);
+  return store('PUT', path, headers, { ...body, meta }, exchange, context);
+};
+
+function isIssue(value: Record<string, string> | Issue): value is Issue {
+  return 'diagnostics' in value;
+}

@@ -1,0 +1,84 @@
+/** One preference of a `Prefer` header: its value, and its parameters by name in lower case. Absent values are `''`. */
+export interface Preference {
+  readonly value: string;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** What the answer to a write carries (https://hl7.org/fhir/R4/http.html#ops). */
+export type ReturnPreference = 'minimal' | 'representation' | 'OperationOutcome';
+
+const returnPreferences: readonly ReturnPreference[] = ['minimal', 'representation', 'OperationOutcome'];
+
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/** Splits at a separator that stands outside of quoted strings; a backslash in a quoted string protects what follows. */
+function splitOutsideQuotes(text: string, separator: ',' | ';' | '='): string[] {
+  const parts = [''];
+  let isQuoted = false;
+  for (let i = 0; i < text.length; i++) {
+    const character = text.charAt(i);
+    if (character === separator && !isQuoted) {
+      parts.push('');
+      continue;
+    }
+    const isEscape = isQuoted && character === '\\' && i + 1 < text.length;
+    parts[parts.length - 1] += isEscape ? character + text.charAt(++i) : character;
+    if (character === '"') {
+      isQuoted = !isQuoted;
+    }
+  }
+  return parts;
+}
+
+/** Reads `name`, `name=word`, `name="quoted string"`; anything else is `undefined`. */
+function parsePair(text: string): { name: string; value: string } | undefined {
+  const [rawName = '', ...rest] = splitOutsideQuotes(text, '=');
+  const name = rawName.trim().toLowerCase();
+  const word = rest.join('=').trim();
+  const quoted = /^"((?:[^"\\]|\\.)*)"$/s.exec(word)?.[1];
+  const value = quoted === undefined ? word : quoted.replace(/\\(.)/gs, '$1');
+  const isWord = quoted !== undefined || word === '' || token.test(word);
+  return token.test(name) && isWord ? { name, value } : undefined;
+}
+
+/**
+ * Reads a `Prefer` header: several preferences, names in any case, words or quoted strings, parameters. Of a preference
+ * named twice the first counts; what is not a preference is passed over, as a server may.
+ *
+ * @param header - the header's value; several header lines are joined by commas
+ * @returns the preferences by name in lower case
+ * @see https://www.rfc-editor.org/rfc/rfc7240#section-2
+ */
+export function parsePrefer(header: string | readonly string[] | undefined): ReadonlyMap<string, Preference> {
+  const preferences = new Map<string, Preference>();
+  const text = typeof header === 'string' ? header : (header ?? []).join(',');
+  for (const part of splitOutsideQuotes(text, ',')) {
+    const [head = '', ...tail] = splitOutsideQuotes(part, ';');
+    const preference = parsePair(head);
+    if (preference && !preferences.has(preference.name)) {
+      const parameters = tail.flatMap((item) => parsePair(item) ?? []).map(({ name, value }) => [name, value] as const);
+      preferences.set(preference.name, { value: preference.value, parameters: new Map(parameters) });
+    }
+  }
+  return preferences;
+}
+
+/**
+ * What the client wants back from a write, if it says so in a way FHIR knows.
+ *
+ * @param preferences - as read by `parsePrefer`
+ */
+export function preferredReturn(preferences: ReadonlyMap<string, Preference>): ReturnPreference | undefined {
+  const wanted = preferences.get('return')?.value.toLowerCase();
+  return returnPreferences.find((known) => known.toLowerCase() === wanted);
+}
+
+/**
+ * Whether the client asks for asynchronous execution (`respond-async`).
+ *
+ * @param preferences - as read by `parsePrefer`
+ * @see https://www.rfc-editor.org/rfc/rfc7240#section-4.1
+ */
+export function prefersAsync(preferences: ReadonlyMap<string, Preference>): boolean {
+  return preferences.has('respond-async');
+}

@@ -1,0 +1,150 @@
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import { isId } from '../fhir/reference.ts';
+import { type Answer, defaultRepresentation, isRecord, send } from './answer.ts';
+import { addBodyParsers, announcesBody, type BodyKind, isReadBody, isSupportedBody } from './body.ts';
+import { book } from './book.ts';
+import { hasBearerToken } from './caller.ts';
+import { capabilityStatement } from './capability-statement.ts';
+import type { GatewayContext } from './context.ts';
+import { fastifyHandler, type Handler, headerOf, representationOf } from './exchange.ts';
+import { formats } from './formats.ts';
+import {
+  type Interaction,
+  type ServedType,
+  type ServedTypeName,
+  servedTypeNames,
+  servedTypes,
+} from './interactions.ts';
+import { createPatient, updatePatient } from './patient.ts';
+import { problem, refusal } from './problems.ts';
+import { read } from './read.ts';
+import { searchByGet, searchByPost } from './search.ts';
+
+/** One route below the FHIR base address. */
+interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly path: string;
+  readonly handler: Handler;
+  readonly body?: BodyKind;
+  readonly isPublic?: boolean;
+}
+
+/** The handlers of writes, by resource type. */
+const writes: Readonly<Partial<Record<ServedTypeName, Partial<Record<'create' | 'update', Handler>>>>> = {
+  Patient: { create: createPatient, update: updatePatient },
+};
+
+const operations: Readonly<Record<'book', Handler>> = { book };
+
+function refuseAll(): Promise<Answer> {
+  return Promise.resolve(problem('method-not-allowed'));
+}
+
+/** The routes that carry out an interaction. */
+const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly Route[]>> = {
+  read: (type) => [{ method: 'GET', path: `/${type}/:id`, handler: read(type) }],
+  'search-type': (type) => [
+    { method: 'GET', path: `/${type}`, handler: searchByGet(type) },
+    { method: 'POST', path: `/${type}/_search`, handler: searchByPost(type), body: 'form' },
+  ],
+  create: (type) => [{ method: 'POST', path: `/${type}`, handler: writes[type]?.create ?? refuseAll, body: 'fhir' }],
+  update: (type) => [{ method: 'PUT', path: `/${type}/:id`, handler: writes[type]?.update ?? refuseAll, body: 'fhir' }],
+};
+
+/** All routes of the FHIR interface, made from the allow-list. */
+export function fhirRoutes(metadata: Handler): readonly Route[] {
+  const typed = servedTypeNames.flatMap((type) => {
+    const served: ServedType = servedTypes[type];
+    const called = (served.operations ?? []).map(
+      (name): Route => ({ method: 'POST', path: `/${type}/$${name}`, handler: operations[name], body: 'fhir' }),
+    );
+    return [...served.interactions.flatMap((interaction) => routesOf[interaction](type)), ...called];
+  });
+  return [{ method: 'GET', path: '/metadata', handler: metadata, isPublic: true }, ...typed];
+}
+
+const allMethods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/** What must hold before a request is carried out: a token, an acceptable format, a readable kind of body. */
+function admit(route: Route, request: FastifyRequest): Answer | undefined {
+  if (!route.isPublic && !hasBearerToken(headerOf(request, 'authorization'))) {
+    return problem('unauthorized');
+  }
+  const known = formats.map(({ mediaTypes }) => mediaTypes.join(', ')).join(', ');
+  if (!representationOf(request)) {
+    return problem('not-acceptable', `Supported formats: ${known}.`);
+  }
+  if (route.body && announcesBody(request) && !isSupportedBody(request, route.body)) {
+    const allowed = route.body === 'form' ? 'application/x-www-form-urlencoded' : `${known}, in UTF-8, not encoded`;
+    return problem('unsupported-media-type', `Supported: ${allowed}.`);
+  }
+  return undefined;
+}
+
+function addRoute(app: FastifyInstance, route: Route, context: GatewayContext): void {
+  const { addresses, config } = context;
+  const answer = (reply: FastifyReply, what: Answer) => send(reply, what, defaultRepresentation, addresses.scrub);
+  app.route({
+    method: route.method,
+    url: `${addresses.basePath}${route.path}`,
+    onRequest: async (request, reply) => {
+      const refused = admit(route, request);
+      return refused && answer(reply, refused);
+    },
+    preHandler: async (request, reply) => {
+      const body = isReadBody(request.body) ? request.body : undefined;
+      if (body && 'issue' in body) {
+        return answer(reply, refusal([body.issue], config));
+      }
+      request.body = body?.value;
+      if (route.body === 'fhir' && !isRecord(request.body)) {
+        const diagnostics = 'The body must be a FHIR resource.';
+        return answer(reply, refusal([{ code: 'malformed-request', diagnostics }], config));
+      }
+      return undefined;
+    },
+    handler: fastifyHandler(route.handler, context),
+  });
+}
+
+/** Refuses the methods that no route of a path has: 405, and `Allow` says which it has. */
+function refuseOtherMethods(
+  app: FastifyInstance,
+  path: string,
+  routes: readonly Route[],
+  context: GatewayContext,
+): void {
+  const own = routes.filter((route) => route.path === path).map(({ method }) => method as HTTPMethods);
+  const allowed = own.includes('GET') ? [...own, 'HEAD' as const] : own;
+  const refused = problem('method-not-allowed', undefined, { allow: allowed.join(', ') });
+  app.route({
+    method: allMethods.filter((method) => !allowed.includes(method)),
+    url: `${context.addresses.basePath}${path}`,
+    onRequest: async ({ params }, reply) => {
+      const isPath = !isRecord(params) || params.id === undefined || isId(params.id);
+      return send(reply, isPath ? refused : problem('not-found'), defaultRepresentation, context.addresses.scrub);
+    },
+    handler: async () => undefined,
+  });
+}
+
+/**
+ * Adds the FHIR interface. What reaches Medplum is put together from the table of types and from checked ids, never from
+ * the path a client has sent.
+ *
+ * @param date - since when the interface is as it is, for the CapabilityStatement
+ */
+export async function addFhirRoutes(app: FastifyInstance, context: GatewayContext, date: string): Promise<void> {
+  const statement = capabilityStatement(context.config, date);
+  const routes = fhirRoutes(async () => ({ status: 200, resource: statement }));
+  const fhir: FastifyPluginAsync = async (scope) => {
+    addBodyParsers(scope, context.limits.depth);
+    for (const route of routes) {
+      addRoute(scope, route, context);
+    }
+    for (const path of new Set(routes.map((route) => route.path))) {
+      refuseOtherMethods(scope, path, routes, context);
+    }
+  };
+  await app.register(fhir);
+}

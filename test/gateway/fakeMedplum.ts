@@ -1,0 +1,100 @@
+import fastify, { type FastifyInstance } from 'fastify';
+import { resolveConfig } from '../../config/load.ts';
+import type { GatewayLimits } from '../../gateway/context.ts';
+import { buildGateway, type GatewayOptions } from '../../gateway/gateway.ts';
+
+/** What the fake Medplum was asked. */
+export interface Received {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly body: string;
+}
+
+/** What the fake Medplum answers. */
+export interface Reply {
+  readonly status?: number;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+/** A Medplum that answers what a test tells it to, and remembers what it was asked. */
+export interface FakeMedplum {
+  readonly url: string;
+  readonly received: Received[];
+  /** Answers that arrived as a whole, and requests that were given up by the gateway. */
+  readonly finished: { answered: number; abandoned: number };
+  /** Answers the next requests; `undefined` leaves the default. */
+  answer: (received: Received) => Reply | undefined | Promise<Reply | undefined>;
+  readonly close: () => Promise<void>;
+}
+
+export const config = resolveConfig({ baseUrl: 'https://booking.example.org/fhir/R4' });
+export const base = config.baseUrl;
+export const bearer = { authorization: 'Bearer portal-a' };
+export const fhirJson = { ...bearer, 'content-type': 'application/fhir+json' };
+
+const me: Reply = { body: { profile: { resourceType: 'ClientApplication', id: 'portal-a-id' } } };
+
+export async function startFakeMedplum(): Promise<FakeMedplum> {
+  const app: FastifyInstance = fastify({ bodyLimit: 10_000_000 });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  const received: Received[] = [];
+  const finished = { answered: 0, abandoned: 0 };
+  const fake = {
+    url: '',
+    received,
+    finished,
+    answer: (): Reply | undefined => undefined,
+    close: () => app.close(),
+  } as FakeMedplum & { url: string };
+  app.all('/*', async (request, reply) => {
+    const url = new URL(request.url, 'http://fake');
+    const one: Received = {
+      method: request.method,
+      path: url.pathname,
+      query: url.searchParams,
+      headers: request.headers,
+      body: typeof request.body === 'string' ? request.body : '',
+    };
+    received.push(one);
+    reply.raw.once('close', () => {
+      finished[reply.raw.writableFinished ? 'answered' : 'abandoned']++;
+    });
+    const answer = (await fake.answer(one)) ?? (one.path === '/auth/me' ? me : { status: 404 });
+    reply.code(answer.status ?? 200).headers(answer.headers ?? {});
+    return typeof answer.body === 'string'
+      ? reply.send(answer.body)
+      : reply.type('application/fhir+json').send(JSON.stringify(answer.body ?? {}));
+  });
+  fake.url = await app.listen({ port: 0, host: '127.0.0.1' });
+  return fake;
+}
+
+export function gatewayTo(
+  fake: { url: string },
+  limits: Partial<GatewayLimits> = {},
+  options: Partial<GatewayOptions> = {},
+): FastifyInstance {
+  return buildGateway({ config, medplumBaseUrl: `${fake.url}/`, limits, ...options });
+}
+
+/** A search result as Medplum writes it, with its own addresses. */
+export function searchset(url: string, type: string, resources: readonly object[], next?: string): object {
+  return {
+    resourceType: 'Bundle',
+    type: 'searchset',
+    total: resources.length,
+    link: [
+      { relation: 'self', url: `${url}/fhir/R4/${type}?_count=20` },
+      ...(next ? [{ relation: 'next', url: `${url}/fhir/R4/${type}?${next}` }] : []),
+    ],
+    entry: resources.map((resource) => ({
+      fullUrl: `${url}/fhir/R4/${type}/x`,
+      search: { mode: 'match' },
+      resource,
+    })),
+  };
+}
