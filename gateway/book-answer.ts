@@ -15,6 +15,14 @@ function isAppointment(value: unknown): value is Appointment {
   return isResource(value) && value.resourceType === 'Appointment' && typeof value.id === 'string';
 }
 
+/** The Bot marks an appointment that was booked before by a tag that is not stored; it tells the status and goes. */
+function withoutAnswerTag(resource: Appointment, config: BookingConfig) {
+  const system = artefactUri(config, 'LocalBookingAnswer');
+  const tag = resource.meta?.tag?.filter((coding) => coding.system !== system);
+  const isExisting = tag !== undefined && tag.length !== resource.meta?.tag?.length;
+  return { isExisting, resource: isExisting ? { ...resource, meta: { ...resource.meta, tag } } : resource };
+}
+
 /** The code of the service in an issue, if it has one. */
 function codeOf(issue: OperationOutcome['issue'][number], system: string): BookingErrorCode | undefined {
   const coding = issue?.details?.coding?.find((candidate) => candidate.system === system);
@@ -44,9 +52,11 @@ function ownIssues(outcome: OperationOutcome, config: BookingConfig): readonly I
  */
 export function bookingAnswer(body: unknown, config: BookingConfig): Answer | undefined {
   if (isAppointment(body)) {
-    const status = (body.status && statusByAppointmentStatus[body.status]) ?? 200;
+    const { isExisting, resource } = withoutAnswerTag(body, config);
+    const usual = (body.status && statusByAppointmentStatus[body.status]) ?? 200;
+    const status = isExisting && usual === 201 ? 200 : usual;
     const location = { location: `${config.baseUrl}/Appointment/${body.id}` };
-    return { status, headers: { ...location, ...versionHeaders(body) }, resource: body };
+    return { status, headers: { ...location, ...versionHeaders(body) }, resource };
   }
   if (!isOutcome(body)) {
     return undefined;

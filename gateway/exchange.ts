@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Answer, defaultRepresentation, type Representation, send } from './answer.ts';
 import type { GatewayContext } from './context.ts';
 import { negotiate } from './negotiate.ts';
-import { parsePrefer, preferredReturn, type ReturnPreference } from './prefer.ts';
+import { parsePrefer, preferredReturn, prefersAsync, type ReturnPreference } from './prefer.ts';
 
 /** A request that was let in: everything a handler needs of it. */
 export interface Exchange {
@@ -12,6 +12,8 @@ export interface Exchange {
   readonly upstreamHeaders: Readonly<Record<string, string>>;
   readonly representation: Representation;
   readonly returnPreference: ReturnPreference | undefined;
+  /** Whether the client asks for asynchronous execution. */
+  readonly prefersAsync: boolean;
   /** The query, without its question mark. */
   readonly query: string;
   readonly params: Readonly<Record<string, string | undefined>>;
@@ -50,6 +52,7 @@ export function representationOf(request: FastifyRequest): Representation | unde
 
 function exchangeOf(request: FastifyRequest): Exchange {
   const header = (name: string): string | undefined => headerOf(request, name);
+  const preferences = parsePrefer(request.headers.prefer);
   const kept = passedOn.flatMap((name) => {
     const value = header(name);
     return value === undefined ? [] : [[name, value] as const];
@@ -58,7 +61,8 @@ function exchangeOf(request: FastifyRequest): Exchange {
     authorization: header('authorization') ?? '',
     upstreamHeaders: { ...Object.fromEntries(kept), accept: 'application/fhir+json', 'x-request-id': request.id },
     representation: representationOf(request) ?? defaultRepresentation,
-    returnPreference: preferredReturn(parsePrefer(request.headers.prefer)),
+    returnPreference: preferredReturn(preferences),
+    prefersAsync: prefersAsync(preferences),
     query: queryOf(request),
     params: isStringRecord(request.params) ? request.params : {},
     body: request.body,

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { isId } from '../fhir/reference.ts';
 import { type Answer, defaultRepresentation, isRecord, send } from './answer.ts';
+import { dropJob, readJob } from './async.ts';
 import { addBodyParsers, announcesBody, type BodyKind, isReadBody, isSupportedBody } from './body.ts';
 import { book } from './book.ts';
 import { hasBearerToken } from './caller.ts';
@@ -22,7 +23,7 @@ import { searchByGet, searchByPost } from './search.ts';
 
 /** One route below the FHIR base address. */
 interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly handler: Handler;
   readonly body?: BodyKind;
@@ -60,7 +61,12 @@ export function fhirRoutes(metadata: Handler): readonly Route[] {
     );
     return [...served.interactions.flatMap((interaction) => routesOf[interaction](type)), ...called];
   });
-  return [{ method: 'GET', path: '/metadata', handler: metadata, isPublic: true }, ...typed];
+  return [
+    { method: 'GET', path: '/metadata', handler: metadata, isPublic: true },
+    { method: 'GET', path: '/async/:id', handler: readJob },
+    { method: 'DELETE', path: '/async/:id', handler: dropJob },
+    ...typed,
+  ];
 }
 
 const allMethods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];

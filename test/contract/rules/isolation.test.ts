@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { aClinic, aPatient, book, proposed } from '../fixtures.ts';
+import { aClinic, aPatient, book, minutes, proposed } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 
 async function aBooking() {
@@ -45,15 +45,18 @@ describe.each([
 });
 
 describe('a requestor at Medplum itself', () => {
-  it.each(['Appointment', 'Slot', 'Schedule', 'Patient', 'QuestionnaireResponse', 'Task', 'Bot'])(
-    'cannot create a %s',
-    async (resourceType) => {
-      const answer = await medplum('portal-a', 'POST', `/${resourceType}`, {
-        body: { resourceType, status: 'free', participant: [{ status: 'accepted' }], actor: [{ display: 'x' }] },
-      });
-      expect(answer.status).toBe(403);
-    },
-  );
+  it.each<[string, object]>([
+    ['Appointment', { status: 'booked', participant: [{ status: 'accepted', actor: { display: 'x' } }] }],
+    ['Slot', { status: 'free', start: minutes(0), end: minutes(30), schedule: { display: 'x' } }],
+    ['Schedule', { actor: [{ display: 'x' }] }],
+    ['Patient', {}],
+    ['QuestionnaireResponse', { status: 'completed' }],
+    ['Task', { status: 'requested', intent: 'order' }],
+    ['Bot', { name: 'mine' }],
+  ])('cannot create a %s', async (resourceType, elements) => {
+    const answer = await medplum('portal-a', 'POST', `/${resourceType}`, { body: { resourceType, ...elements } });
+    expect(answer.status).toBe(403);
+  });
 
   it('cannot change an appointment or a slot', async () => {
     const { slot, appointment } = await aBooking();

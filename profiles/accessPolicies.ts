@@ -1,0 +1,152 @@
+import type { AccessPolicy, AccessPolicyResource, ResourceType } from '@medplum/fhirtypes';
+import type { BotName } from '../config/bots.ts';
+import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../config/config.ts';
+
+/** The AccessPolicies of the service, by the names that the deployment uses for them. */
+export type PolicyName = 'requestor' | 'consumer' | 'front-desk' | 'bots';
+
+type Interaction = NonNullable<AccessPolicyResource['interaction']>[number];
+
+const look: Interaction[] = ['read', 'search'];
+const readVersions: Interaction[] = ['read', 'search', 'vread', 'history'];
+const write: Interaction[] = ['create', 'update'];
+
+/** What a requestor looks up to find a time: the same for all requestors. */
+const discovery: readonly ResourceType[] = [
+  'CodeSystem',
+  'HealthcareService',
+  'Location',
+  'OperationDefinition',
+  'Organization',
+  'Practitioner',
+  'PractitionerRole',
+  'Questionnaire',
+  'Schedule',
+  'ValueSet',
+];
+
+/** What a booking writes for a requestor, and only the Bots may write. */
+const written: readonly ResourceType[] = ['Appointment', 'QuestionnaireResponse', 'RelatedPerson'];
+
+/** What clinic staff keep in Medplum. */
+const clinic: readonly ResourceType[] = [
+  'Appointment',
+  'AppointmentResponse',
+  'CodeSystem',
+  'HealthcareService',
+  'Location',
+  'Organization',
+  'Patient',
+  'Practitioner',
+  'PractitionerRole',
+  'Questionnaire',
+  'QuestionnaireResponse',
+  'RelatedPerson',
+  'Schedule',
+  'Slot',
+  'Task',
+  'ValueSet',
+];
+
+/** Who starts each Bot: requestors and staff through the gateway, or Medplum itself. */
+const startedBy: Readonly<Record<BotName, 'caller' | 'medplum'>> = {
+  book: 'caller',
+  submit: 'caller',
+  work: 'medplum',
+  drop: 'caller',
+};
+
+const callable = Object.entries(startedBy).flatMap(([name, starter]) => (starter === 'caller' ? [name] : []));
+
+const permit = (types: readonly ResourceType[], interaction: Interaction[]): AccessPolicyResource[] =>
+  types.map((resourceType) => ({ resourceType, interaction }));
+
+/** Read access is all that calling a Bot takes; its code stays hidden. */
+function callableBots(config: BookingConfig): AccessPolicyResource {
+  const system = artefactUri(config, 'LocalBot');
+  return {
+    resourceType: 'Bot',
+    criteria: `Bot?identifier=${callable.map((name) => `${system}|${name}`).join(',')}`,
+    interaction: look,
+    hiddenFields: ['sourceCode', 'executableCode'],
+  };
+}
+
+const taggedWith = (resourceType: ResourceType, requestor: string, config: BookingConfig): string =>
+  `${resourceType}?_tag=${artefactUri(config, 'LocalRequestor')}|${requestor}`;
+
+/**
+ * A requestor's own patients: found and written only under its tag, which the criteria demand. The constraints keep it
+ * from adding another requestor's tag, and from taking the tag `external` away.
+ */
+function ownPatients(config: BookingConfig): AccessPolicyResource {
+  const system = artefactUri(config, 'LocalRequestor').toLowerCase();
+  const expressions = [
+    `meta.tag.where(system.lower() = '${system}').count() = 1`,
+    `meta.tag.where(system = '${config.metaTagSystem}' and code = '${EXTERNAL_TAG}').exists()`,
+  ];
+  return {
+    resourceType: 'Patient',
+    criteria: taggedWith('Patient', '%profile.id', config),
+    interaction: [...readVersions, ...write],
+    writeConstraint: expressions.map((expression) => ({ language: 'text/fhirpath', expression })),
+  };
+}
+
+const owned = (types: readonly ResourceType[], requestor: string, config: BookingConfig): AccessPolicyResource[] =>
+  types.map((resourceType) => ({
+    resourceType,
+    criteria: taggedWith(resourceType, requestor, config),
+    interaction: readVersions,
+  }));
+
+const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPolicyResource[]>> = {
+  requestor: (config) => [
+    ...permit(discovery, look),
+    { resourceType: 'Slot', interaction: look, hiddenFields: ['comment'] },
+    ...owned(written, '%profile.id', config),
+    ownPatients(config),
+    callableBots(config),
+  ],
+  consumer: (config) => owned(['Appointment'], '%requestor.id', config),
+  'front-desk': (config) => [
+    ...permit(clinic, [...readVersions, ...write, 'delete']),
+    ...permit(['OperationDefinition'], look),
+    callableBots(config),
+  ],
+  bots: () => [
+    ...permit(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson'], [...readVersions, ...write]),
+    ...permit(['Slot', 'Task'], [...readVersions, ...write, 'delete']),
+    ...permit(['HealthcareService', 'Location', 'Practitioner', 'PractitionerRole', 'Schedule'], look),
+  ],
+};
+
+/** The name under which a policy is found in Medplum. */
+export const policyTitle = (name: PolicyName): string => `Appointment booking: ${name}`;
+
+/**
+ * The AccessPolicies of the service. Whoever holds one of them sees and does exactly what it lists (and reads
+ * StructureDefinitions and SearchParameters, which Medplum adds by itself).
+ *
+ * - `requestor`: a portal. Looks up what is offered, reads what is tagged as its own, creates and updates its own
+ *   patients, calls the Bots. Appointments and Slots it cannot write at all: the Bots do.
+ * - `consumer`: reads the appointments of one requestor, given as the membership's access parameter `requestor` (a
+ *   reference to the requestor's ClientApplication).
+ * - `front-desk`: clinic staff; everything of scheduling and patients.
+ * - `bots`: what the Bots of the service need when they write.
+ *
+ * @see https://www.medplum.com/docs/access/access-policies
+ */
+export function accessPolicies(config: BookingConfig): Record<PolicyName, AccessPolicy> {
+  const policy = (name: PolicyName): AccessPolicy => ({
+    resourceType: 'AccessPolicy',
+    name: policyTitle(name),
+    resource: policies[name](config),
+  });
+  return {
+    requestor: policy('requestor'),
+    consumer: policy('consumer'),
+    'front-desk': policy('front-desk'),
+    bots: policy('bots'),
+  };
+}

@@ -1,0 +1,46 @@
+import type {
+  AccessPolicy,
+  CodeSystem,
+  NamingSystem,
+  OperationDefinition,
+  StructureDefinition,
+  ValueSet,
+} from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { isPublishedElsewhere } from '../config/presets.ts';
+import { accessPolicies, type PolicyName } from './accessPolicies.ts';
+import { bookOperation } from './operations.ts';
+import { profiles } from './profiles.ts';
+import { buildStructureDefinition } from './structureDefinition.ts';
+import { codeSystems, namingSystems, valueSets } from './terminology.ts';
+
+/** The resources that make up an installation, besides its Bots. None has an id: the server gives them. */
+export interface Artefacts {
+  readonly codeSystems: readonly CodeSystem[];
+  readonly valueSets: readonly ValueSet[];
+  readonly namingSystems: readonly NamingSystem[];
+  /** With differential and snapshot. */
+  readonly structureDefinitions: readonly StructureDefinition[];
+  readonly accessPolicies: Readonly<Record<PolicyName, AccessPolicy>>;
+  /** Without the Bots that carry them out: the deployment knows those. */
+  readonly operationDefinitions: readonly OperationDefinition[];
+}
+
+/**
+ * The FHIR artefacts of an installation, with its URIs and names filled in. A profile that a preset takes over from a
+ * specification (`isik`) is left out: its definition is published, and only its publisher's text is the right one.
+ *
+ * @param config - the installation's configuration
+ */
+export function buildArtefacts(config: BookingConfig): Artefacts {
+  return {
+    codeSystems: codeSystems(config),
+    valueSets: valueSets(config),
+    namingSystems: namingSystems(config),
+    structureDefinitions: profiles(config)
+      .filter(({ artefact }) => !isPublishedElsewhere(artefactUri(config, artefact)))
+      .map((profile) => buildStructureDefinition(profile, config)),
+    accessPolicies: accessPolicies(config),
+    operationDefinitions: [bookOperation(config)],
+  };
+}

@@ -1,0 +1,8 @@
+/** What all artefacts of the service have in common. The date is that of their last change in content. */
+export const metadata = {
+  version: '0.1.0',
+  status: 'active',
+  experimental: false,
+  date: '2026-11-20',
+  publisher: 'Appointment booking for Medplum',
+} as const;

@@ -1,0 +1,93 @@
+import type { OperationDefinition, OperationDefinitionParameter } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { metadata } from './metadata.ts';
+
+/** Extension by which Medplum finds the Bot that carries out an operation. */
+export const OPERATION_IMPLEMENTATION =
+  'https://medplum.com/fhir/StructureDefinition/operationDefinition-implementation';
+
+type Input = Omit<OperationDefinitionParameter, 'use'>;
+
+const inputs = (config: BookingConfig): Input[] => [
+  {
+    name: 'appt-resource',
+    min: 1,
+    max: '1',
+    type: 'Appointment',
+    documentation: `The proposed appointment (${artefactUri(config, 'LocalTermin')}). It may also be the whole body, or be called appointment.`,
+  },
+  {
+    name: 'patient',
+    min: 0,
+    max: '1',
+    type: 'Patient',
+    documentation: `The patient (${artefactUri(config, 'LocalPatient')}), if it is handed over with the booking.`,
+  },
+  {
+    name: 'related-person',
+    min: 0,
+    max: '1',
+    type: 'RelatedPerson',
+    documentation: 'Who books for the patient.',
+  },
+  {
+    name: 'patientSubmittedInformation',
+    min: 0,
+    max: '*',
+    type: 'QuestionnaireResponse',
+    documentation: `Answers of the patient (${artefactUri(config, 'LocalQuestionnaireResponse')}).`,
+  },
+  {
+    name: 'schedule',
+    min: 0,
+    max: '1',
+    type: 'Reference',
+    targetProfile: [artefactUri(config, 'LocalSchedule')],
+    documentation: 'A schedule in which the service finds the free slots itself, if the appointment names none.',
+  },
+  {
+    name: 'cancelled-appt-id',
+    min: 0,
+    max: '1',
+    type: 'uri',
+    documentation: 'The appointment that the new one replaces, as uri (also accepted: Reference); both or neither.',
+  },
+];
+
+/**
+ * The definition of `$book`. Medplum's own handling of custom operations reads two things in it: the extension, which
+ * names the Bot, and that there is one `out` parameter, `return`, of type Appointment: then what the Bot returns is
+ * answered as it is.
+ *
+ * @param bot - reference to the Bot that books, once it is deployed
+ * @see specification section 4.4
+ */
+export function bookOperation(config: BookingConfig, bot?: string): OperationDefinition {
+  return {
+    resourceType: 'OperationDefinition',
+    ...(bot && { extension: [{ url: OPERATION_IMPLEMENTATION, valueReference: { reference: bot } }] }),
+    url: `${config.profileBase}/OperationDefinition/book`,
+    ...metadata,
+    name: 'book',
+    title: 'Book an appointment',
+    kind: 'operation',
+    description: 'Books an appointment, moves a known one, or replaces one by another.',
+    affectsState: true,
+    code: 'book',
+    resource: ['Appointment'],
+    system: false,
+    type: true,
+    instance: false,
+    parameter: [
+      ...inputs(config).map((input) => ({ ...input, use: 'in' as const })),
+      {
+        name: 'return',
+        use: 'out',
+        min: 1,
+        max: '1',
+        type: 'Appointment',
+        documentation: 'The appointment, booked or pending; an OperationOutcome instead if it cannot be booked.',
+      },
+    ],
+  };
+}

@@ -1,0 +1,174 @@
+import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../config/config.ts';
+import { externalTag, optionalExtension, withCode } from './rules.ts';
+import type { Profile } from './structureDefinition.ts';
+
+const codedPriority = (url: string): string =>
+  `extension.exists() implies extension.where(url = '${url}').select(value.coding.where(system.exists() and code.exists()).exists() and value.coding.all(system.exists() and code.exists())) = true`;
+
+const offeredConfirmation = (url: string): string =>
+  `extension.where(url = '${url}').count() <= 1 and extension.where(url = '${url}').all(value is code and (value = 'automatic' or value = 'manual'))`;
+
+function termin(config: BookingConfig): Profile {
+  const priorityExtension = artefactUri(config, 'LocalTerminPriorityExtension');
+  return {
+    artefact: 'LocalTermin',
+    type: 'Appointment',
+    title: 'Bookable appointment',
+    description: 'An appointment as a requestor submits it to $book and as the repository answers it.',
+    differential: [
+      ...externalTag('Appointment', config),
+      ...withCode('Appointment.serviceType'),
+      ...withCode('Appointment.specialty'),
+      {
+        id: 'Appointment.priority',
+        constraint: [
+          {
+            key: 'termin-1',
+            severity: 'error',
+            human: 'A priority carries exactly one extension with a concept whose codings have system and code',
+            expression: codedPriority(priorityExtension),
+          },
+        ],
+      },
+      { id: 'Appointment.start', min: 1 },
+      { id: 'Appointment.end', min: 1 },
+      { id: 'Appointment.slot', min: 1 },
+      { id: 'Appointment.participant.actor', min: 1 },
+      { id: 'Appointment.participant.actor.reference', min: 1 },
+    ],
+  };
+}
+
+function priorityExtension(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalTerminPriorityExtension',
+    type: 'Extension',
+    title: 'Priority of an appointment',
+    description: `How urgent an appointment is, as a concept of a clinical terminology (${config.terminologySystem}).`,
+    context: ['Appointment.priority'],
+    differential: [
+      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalTerminPriorityExtension') },
+      { id: 'Extension.value[x]', min: 1, type: [{ code: 'CodeableConcept' }] },
+      ...withCode('Extension.value[x]'),
+    ],
+  };
+}
+
+function confirmation(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalConfirmation',
+    type: 'Extension',
+    title: 'Confirmation of bookings',
+    description:
+      'Whether bookings are confirmed at once (automatic) or by the staff of the repository (manual), for the ' +
+      'schedules of a healthcare service or for one schedule.',
+    context: ['Schedule', 'HealthcareService'],
+    differential: [
+      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalConfirmation') },
+      {
+        id: 'Extension.value[x]',
+        min: 1,
+        type: [{ code: 'code' }],
+        constraint: [
+          {
+            key: 'confirmation-1',
+            severity: 'error',
+            human: 'The confirmation is automatic or manual',
+            expression: "$this is code and ($this = 'automatic' or $this = 'manual')",
+          },
+        ],
+      },
+    ],
+  };
+}
+
+function schedule(config: BookingConfig): Profile {
+  const url = artefactUri(config, 'LocalConfirmation');
+  return {
+    artefact: 'LocalSchedule',
+    type: 'Schedule',
+    title: 'Bookable schedule',
+    description: 'A calendar that is open for booking: whose it is, and which services are offered in it.',
+    differential: [
+      {
+        id: 'Schedule',
+        constraint: [
+          {
+            key: 'schedule-1',
+            severity: 'error',
+            human: 'The confirmation is said once at most, and is automatic or manual',
+            expression: offeredConfirmation(url),
+          },
+        ],
+      },
+      ...optionalExtension('Schedule', 'confirmation', url),
+      ...withCode('Schedule.serviceType'),
+      { id: 'Schedule.actor.reference', min: 1 },
+    ],
+  };
+}
+
+const slot: Profile = {
+  artefact: 'LocalSlot',
+  type: 'Slot',
+  title: 'Slot of a bookable schedule',
+  description: 'A time of a schedule, offered (free) or taken.',
+  differential: [{ id: 'Slot.schedule.reference', min: 1 }],
+};
+
+function patient(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalPatient',
+    type: 'Patient',
+    title: 'Patient for whom an appointment is booked',
+    description: `A patient as a requestor submits it, with the tag ${EXTERNAL_TAG}.`,
+    differential: externalTag('Patient', config),
+  };
+}
+
+const questionnaireResponse: Profile = {
+  artefact: 'LocalQuestionnaireResponse',
+  type: 'QuestionnaireResponse',
+  title: 'Patient-submitted information',
+  description:
+    'Answers that a patient gives with a booking: readable as they are, and with the questions in the response itself.',
+  differential: [
+    { id: 'QuestionnaireResponse.text', min: 1 },
+    {
+      id: 'QuestionnaireResponse.questionnaire',
+      comment: 'Should be filled, so that responses of different structure can be told apart and processed.',
+    },
+    {
+      id: 'QuestionnaireResponse.item',
+      min: 1,
+      constraint: [
+        {
+          key: 'answers-1',
+          severity: 'error',
+          human: 'Items within an item or an answer carry their question as text, too',
+          expression: 'item.all(text.exists()) and answer.item.all(text.exists())',
+        },
+      ],
+    },
+    { id: 'QuestionnaireResponse.item.text', min: 1 },
+  ],
+};
+
+/**
+ * The profiles and extensions of the service.
+ *
+ * @see specification section 2
+ */
+export function profiles(config: BookingConfig): Profile[] {
+  return [
+    termin(config),
+    priorityExtension(config),
+    confirmation(config),
+    schedule(config),
+    slot,
+    patient(config),
+    questionnaireResponse,
+  ];
+}

@@ -1,0 +1,133 @@
+import { badRequest, OperationOutcomeError, resolveId } from '@medplum/core';
+import type {
+  AccessPolicy,
+  AccessPolicyResource,
+  ProjectMembership,
+  ProjectMembershipAccess,
+  Reference,
+} from '@medplum/fhirtypes';
+import { adminTypes, typesUnderWildcard } from './admin-types.ts';
+
+/** Reads an AccessPolicy by reference; `undefined` if there is none. */
+export type ReadPolicy = (reference: Reference<AccessPolicy>) => AccessPolicy | undefined;
+
+const readOnly: AccessPolicyResource['interaction'] = ['search', 'read', 'history', 'vread'];
+const everythingButDelete: AccessPolicyResource['interaction'] = [
+  'read',
+  'vread',
+  'update',
+  'history',
+  'create',
+  'search',
+];
+
+/** Replaces `%name` and `%name.id` everywhere in a policy, the parameters in the order in which they are given. */
+function resolveParameters(
+  { parameter = [] }: ProjectMembershipAccess,
+  policy: AccessPolicy,
+  profile: Reference,
+): AccessPolicy {
+  const parameters = [...parameter, { name: 'profile', valueReference: profile }];
+  if (!parameters.some(({ name }) => name === 'patient')) {
+    parameters.push({ name: 'patient', valueReference: profile });
+  }
+  let json = JSON.stringify(policy);
+  for (const { name, valueString, valueReference } of parameters) {
+    if (valueString) {
+      json = json.replaceAll(`%${name}`, valueString);
+    } else if (valueReference) {
+      json = json.replaceAll(`%${name}.id`, resolveId(valueReference) ?? '');
+      json = json.replaceAll(`%${name}`, valueReference.reference ?? '');
+    }
+  }
+  return JSON.parse(json);
+}
+
+function memberRules(membership: ProjectMembership, read: ReadPolicy): AccessPolicyResource[] {
+  const { accessPolicy, access = [] } = membership;
+  const all = [...(accessPolicy ? [{ policy: accessPolicy }] : []), ...access];
+  if (all.length === 0) {
+    return [{ resourceType: '*' }];
+  }
+  return all.flatMap((entry) => {
+    const policy = read(entry.policy);
+    if (!policy) {
+      throw new OperationOutcomeError(
+        badRequest(
+          'Cannot authenticate: Invalid access policy configuration. Please contact your administrator to update your project membership.',
+        ),
+      );
+    }
+    return resolveParameters(entry, policy, membership.profile).resource ?? [];
+  });
+}
+
+/** Everyone may read these types unless a policy says something about them. */
+const defaultTypes = ['SearchParameter', 'StructureDefinition'];
+
+function adminRules(project: string): AccessPolicyResource[] {
+  return [
+    {
+      resourceType: 'Project',
+      criteria: `Project?_id=${project}`,
+      readonlyFields: ['features', 'link', 'systemSetting'],
+      hiddenFields: ['superAdmin', 'systemSecret', 'strictMode'],
+      interaction: everythingButDelete,
+    },
+    {
+      resourceType: 'Project',
+      hiddenFields: ['superAdmin', 'setting', 'systemSetting', 'secret', 'systemSecret', 'strictMode'],
+      interaction: ['read', 'vread', 'history', 'search'],
+    },
+    {
+      resourceType: 'ProjectMembership',
+      criteria: `ProjectMembership?_project=${project}`,
+      readonlyFields: ['project', 'user'],
+    },
+    { resourceType: 'UserSecurityRequest', criteria: `UserSecurityRequest?_project=${project}`, readonly: true },
+    {
+      resourceType: 'User',
+      criteria: `User?_project=${project}`,
+      hiddenFields: ['passwordHash', 'mfaSecret'],
+      readonlyFields: ['email', 'emailVerified', 'mfaEnrolled', 'project'],
+    },
+    { resourceType: 'Package', readonly: true },
+    { resourceType: 'PackageRelease', readonly: true },
+    { resourceType: 'PackageInstallation', readonly: true },
+  ];
+}
+
+/** A rule for all types, and the same rule for those types that the wildcard does not cover by itself. */
+function spelledOut(rule: AccessPolicyResource): AccessPolicyResource[] {
+  if (rule.resourceType !== '*') {
+    return [rule];
+  }
+  const others = typesUnderWildcard.map((resourceType) => ({
+    ...rule,
+    resourceType,
+    ...(rule.criteria && { criteria: rule.criteria.replace('*', resourceType) }),
+  }));
+  return [rule, ...others];
+}
+
+/**
+ * The rights that a member of a project has: its policies with their parameters filled in, Medplum's defaults, and the
+ * rules for the types of project administration, which only administrators see.
+ *
+ * @param read - reads the policies that the membership names
+ * @throws OperationOutcomeError (400) if one of them does not exist
+ * @see https://www.medplum.com/docs/access/access-policies
+ */
+export function effectivePolicy(membership: ProjectMembership, read: ReadPolicy): AccessPolicy {
+  const rules = memberRules(membership, read).map((rule) =>
+    rule.readonly && !rule.interaction ? { ...rule, interaction: readOnly } : rule,
+  );
+  for (const resourceType of defaultTypes) {
+    if (!rules.some((rule) => rule.resourceType === resourceType)) {
+      rules.push({ resourceType, readonly: true });
+    }
+  }
+  const ordinary = rules.filter(({ resourceType }) => !adminTypes.includes(resourceType)).flatMap(spelledOut);
+  const admin = membership.admin ? adminRules(resolveId(membership.project) ?? '') : [];
+  return { resourceType: 'AccessPolicy', resource: [...ordinary, ...admin] };
+}

@@ -1,0 +1,115 @@
+import { createReference, type WithId } from '@medplum/core';
+import type { ClientApplication } from '@medplum/fhirtypes';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { findMembership } from '../access/membership.ts';
+import { isForm } from '../http/body.ts';
+import type { Server } from '../server.ts';
+import { directUnit } from '../storage/unit-of-work.ts';
+
+/** Why no token is given, in Medplum's words: error code and description (RFC 6749, section 5.2). */
+interface Refusal {
+  readonly error: string;
+  readonly error_description: string;
+}
+
+const formShape = z.record(z.string(), z.string());
+const defaultLifetime = 3600;
+const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+function refusal(error_description: string): Refusal {
+  return { error: 'invalid_request', error_description };
+}
+
+function lifetimeOf({ accessTokenLifetime }: ClientApplication): number {
+  const [, amount, unit = ''] = accessTokenLifetime?.match(/^(\d+)([smhd])$/) ?? [];
+  return amount ? Number(amount) * (secondsOf[unit] ?? 1) : defaultLifetime;
+}
+
+/** Id and secret come in the header or in the body. */
+function credentials(
+  authorization: string | undefined,
+  form: Readonly<Record<string, string>>,
+): { id?: string | undefined; secret?: string | undefined } | Refusal {
+  if (!authorization) {
+    return { id: form.client_id, secret: form.client_secret };
+  }
+  if (!authorization.startsWith('Basic ')) {
+    return refusal('Invalid authorization header');
+  }
+  const [id, secret] = Buffer.from(authorization.slice(6), 'base64').toString('ascii').split(':');
+  return { id, secret };
+}
+
+function clientOf(
+  { sessions, platform }: Server,
+  authorization: string | undefined,
+  form: Readonly<Record<string, string>>,
+): WithId<ClientApplication> | Refusal {
+  const given = credentials(authorization, form);
+  if ('error' in given) {
+    return given;
+  }
+  if (!given.id) {
+    return refusal('Missing client_id');
+  }
+  if (!given.secret) {
+    return refusal('Missing client_secret');
+  }
+  const known = platform.store.find('ClientApplication', given.id, Number.POSITIVE_INFINITY)?.resource;
+  const isUsable = known?.resourceType === 'ClientApplication' && (!known.status || known.status === 'active');
+  return isUsable ? (sessions.client(given.id, given.secret) ?? refusal('Invalid secret')) : refusal('Invalid client');
+}
+
+function grant(server: Server, client: WithId<ClientApplication>, scope: string): object | Refusal {
+  const { platform, sessions, tokens } = server;
+  const unit = directUnit(platform.store, platform.commit);
+  const membership = findMembership(unit, createReference(client));
+  const session = membership && sessions.of(membership, false);
+  if (!membership || !session) {
+    return refusal('Invalid client');
+  }
+  const profile = membership.profile.reference ?? '';
+  const lifetime = lifetimeOf(client);
+  const claims = { client_id: client.id, login_id: membership.id, sub: client.id, profile, scope };
+  return {
+    token_type: 'Bearer',
+    expires_in: lifetime,
+    scope,
+    id_token: tokens.issue(claims, lifetime),
+    access_token: tokens.issue(claims, lifetime),
+    project: membership.project,
+    profile: membership.profile,
+    need_patient_banner: false,
+  };
+}
+
+function answer(server: Server, authorization: string | undefined, form: Readonly<Record<string, string>>): object {
+  if (!form.grant_type) {
+    return refusal('Missing grant_type');
+  }
+  if (form.grant_type !== 'client_credentials') {
+    return refusal('Unsupported grant_type');
+  }
+  const client = clientOf(server, authorization, form);
+  return 'error' in client ? client : grant(server, client, form.scope || 'openid');
+}
+
+function send(reply: FastifyReply, result: object): FastifyReply {
+  return reply.code('error' in result ? 400 : 200).send(result);
+}
+
+/**
+ * `POST /oauth2/token` with the grant `client_credentials`.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4
+ */
+export function oauthRoutes(app: FastifyInstance, server: Server): void {
+  app.post('/oauth2/token', async (request, reply) => {
+    if (!isForm(request.headers['content-type'])) {
+      return reply.code(400).send('Unsupported content type');
+    }
+    const form = formShape.safeParse(request.body);
+    return send(reply, answer(server, request.headers.authorization, form.success ? form.data : {}));
+  });
+}

@@ -1,0 +1,150 @@
+import { createReference, type WithId } from '@medplum/core';
+import type {
+  AccessPolicy,
+  Bot,
+  ClientApplication,
+  Project,
+  ProjectMembership,
+  Resource,
+  ResourceType,
+} from '@medplum/fhirtypes';
+import { findMembership } from '../access/membership.ts';
+import { effectivePolicy } from '../access/policy.ts';
+import type { Session } from '../platform.ts';
+import type { StoredResource } from '../storage/store.ts';
+import type { UnitOfWork } from '../storage/unit-of-work.ts';
+import { isSame, type Tokens } from './tokens.ts';
+
+/** Bearer tokens that work in the sandbox as they stand, and the names of the ClientApplications they stand for. */
+export const fixedTokens: Readonly<Record<string, string>> = {
+  'portal-a': 'Portal A',
+  'portal-b': 'Portal B',
+  'front-desk': 'Front desk',
+  admin: 'Administrator',
+};
+
+/** Finds out who a caller is. */
+export interface Sessions {
+  /**
+   * The member that an `Authorization` header stands for; `undefined` if it stands for no one (401).
+   *
+   * @param isExtended - whether the caller wants to see Medplum's own fields in `meta`
+   * @throws OperationOutcomeError (400) if the member's access policy is missing
+   */
+  authenticate(authorization: string | undefined, isExtended: boolean): Session | undefined;
+  /** The session of a member that is known already. */
+  of(membership: WithId<ProjectMembership>, isExtended: boolean): Session | undefined;
+  /** The ClientApplication with this id and secret. */
+  client(id: string, secret: string): WithId<ClientApplication> | undefined;
+}
+
+type Reader = Pick<UnitOfWork, 'find' | 'newest'>;
+
+function read<T extends Resource['resourceType']>(
+  unit: Reader,
+  type: T & ResourceType,
+  reference: string | undefined,
+): (StoredResource & { resourceType: T }) | undefined {
+  const [referenced, id = ''] = reference?.split('/') ?? [];
+  const resource = referenced === type ? unit.find(type, id)?.resource : undefined;
+  return resource as (StoredResource & { resourceType: T }) | undefined;
+}
+
+function isProfile(resource: StoredResource | undefined): resource is WithId<Bot | ClientApplication> {
+  return resource?.resourceType === 'Bot' || resource?.resourceType === 'ClientApplication';
+}
+
+/** Working out a policy takes longer than most requests; it stays the same as long as what it is made from does. */
+function policyCache(unit: Reader): (membership: ProjectMembership) => AccessPolicy {
+  interface Entry {
+    readonly made: AccessPolicy;
+    readonly from: ReadonlyMap<string, AccessPolicy | undefined>;
+  }
+  const cache = new WeakMap<ProjectMembership, Entry>();
+  const policy = (reference: string | undefined): AccessPolicy | undefined => {
+    const found = read(unit, 'AccessPolicy', reference);
+    return found?.resourceType === 'AccessPolicy' ? found : undefined;
+  };
+  return (membership) => {
+    const known = cache.get(membership);
+    if (known && [...known.from].every(([reference, resource]) => policy(reference) === resource)) {
+      return known.made;
+    }
+    const from = new Map<string, AccessPolicy | undefined>();
+    const made = effectivePolicy(membership, ({ reference = '' }) => {
+      from.set(reference, policy(reference));
+      return from.get(reference);
+    });
+    cache.set(membership, { made, from });
+    return made;
+  };
+}
+
+function findClient(unit: Reader, name: string | undefined): WithId<ClientApplication> | undefined {
+  for (const { resource } of unit.newest('ClientApplication')) {
+    if (name && resource?.resourceType === 'ClientApplication' && resource.name === name) {
+      return resource;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * @param unit - where members, projects and policies are read, past all rules
+ * @param tokens - checks tokens that were issued
+ */
+export function createSessions(unit: Reader, tokens: Tokens): Sessions {
+  const policyOf = policyCache(unit);
+
+  function of(membership: WithId<ProjectMembership>, isExtended: boolean): Session | undefined {
+    const [type, id = ''] = membership.profile.reference?.split('/') ?? [];
+    const profile = type === 'Bot' || type === 'ClientApplication' ? unit.find(type, id)?.resource : undefined;
+    const project = read(unit, 'Project', membership.project.reference) as WithId<Project> | undefined;
+    if (!project || !isProfile(profile) || membership.active === false) {
+      return undefined;
+    }
+    const caller = {
+      author: createReference(profile),
+      project,
+      accessPolicy: policyOf(membership),
+      isSystem: false,
+      isProjectAdmin: Boolean(membership.admin),
+      isExtended,
+    };
+    return { membership, project, profile, caller };
+  }
+
+  function client(id: string, secret: string): WithId<ClientApplication> | undefined {
+    const found = unit.find('ClientApplication', id)?.resource;
+    const isGenuine = found?.resourceType === 'ClientApplication' && found.secret && isSame(found.secret, secret);
+    return isGenuine ? found : undefined;
+  }
+
+  function member(scheme: string | undefined, credentials: string): WithId<ProjectMembership> | undefined {
+    if (scheme === 'Basic') {
+      const [id = '', secret = ''] = Buffer.from(credentials, 'base64').toString('ascii').split(':');
+      const found = client(id, secret);
+      return found && findMembership(unit, createReference(found));
+    }
+    if (scheme !== 'Bearer') {
+      return undefined;
+    }
+    const named = findClient(unit, Object.hasOwn(fixedTokens, credentials) ? fixedTokens[credentials] : undefined);
+    if (named) {
+      return findMembership(unit, createReference(named));
+    }
+    const claims = tokens.verify(credentials);
+    const found = claims && unit.find('ProjectMembership', claims.login_id)?.resource;
+    return found?.resourceType === 'ProjectMembership' ? found : undefined;
+  }
+
+  return {
+    of,
+    client,
+    authenticate(authorization, isExtended) {
+      const [scheme, credentials] = authorization?.split(' ') ?? [];
+      const membership = credentials ? member(scheme, credentials) : undefined;
+      return membership && of(membership, isExtended);
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+
+/** What an access token says. */
+export interface Claims {
+  readonly client_id?: string | undefined;
+  /** Id of the ProjectMembership that the token stands for. */
+  readonly login_id: string;
+  readonly sub: string;
+  readonly profile: string;
+  readonly scope: string;
+}
+
+/** Issues and checks access tokens: JWTs that only this sandbox can read. */
+export interface Tokens {
+  /** @param lifetime - in seconds */
+  issue(claims: Claims, lifetime: number): string;
+  /** The claims of a token that is genuine and has not expired, else `undefined`. */
+  verify(token: string): Claims | undefined;
+}
+
+const payloadShape = z.object({
+  client_id: z.string().optional(),
+  login_id: z.string(),
+  sub: z.string(),
+  profile: z.string(),
+  scope: z.string(),
+  exp: z.number(),
+});
+
+function encode(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+function decode(part: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Compares two strings in a time that does not depend on where they differ. */
+export function isSame(left: string, right: string): boolean {
+  const [a, b] = [Buffer.from(left), Buffer.from(right)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/**
+ * @param key - secret with which tokens are signed (HS256)
+ * @param issuer - the server's address
+ * @param now - the time
+ * @see https://www.rfc-editor.org/rfc/rfc7519
+ */
+export function createTokens(key: string, issuer: () => string, now: () => Date): Tokens {
+  const header = encode({ alg: 'HS256', typ: 'JWT' });
+  const sign = (content: string): string => createHmac('sha256', key).update(content).digest('base64url');
+  return {
+    issue(claims, lifetime) {
+      const iat = Math.floor(now().getTime() / 1000);
+      const payload = { ...claims, username: claims.sub, iss: issuer(), iat, exp: iat + lifetime };
+      const content = `${header}.${encode(payload)}`;
+      return `${content}.${sign(content)}`;
+    },
+    verify(token) {
+      const [head = '', body = '', signature = ''] = token.split('.');
+      const parsed = isSame(sign(`${head}.${body}`), signature) ? payloadShape.safeParse(decode(body)) : undefined;
+      if (!parsed?.success || parsed.data.exp * 1000 <= now().getTime()) {
+        return undefined;
+      }
+      const { exp, ...claims } = parsed.data;
+      return claims;
+    },
+  };
+}

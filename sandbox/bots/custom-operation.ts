@@ -1,0 +1,66 @@
+import { allOk, badRequest, getExtension, isResource, normalizeOperationOutcome, resolveId } from '@medplum/core';
+import type { FhirRequest, FhirResponse } from '@medplum/fhir-router';
+import type { Bot, OperationDefinition, Resource } from '@medplum/fhirtypes';
+import type { FastifyRequest } from 'fastify';
+import type { Session } from '../platform.ts';
+import { repositoryOf, type Server } from '../server.ts';
+import { callBot } from './call.ts';
+
+const implementationUrl = 'https://medplum.com/fhir/StructureDefinition/operationDefinition-implementation';
+
+/**
+ * The answer of an operation: the resource itself where its definition has one `return` parameter, else Parameters.
+ * Output parameters other than a `return` are passed through only if the Bot returns Parameters itself.
+ */
+function output(operation: OperationDefinition, value: unknown): Resource {
+  const [only, ...others] = operation.parameter?.filter(({ use }) => use === 'out') ?? [];
+  if (only?.name === 'return' && others.length === 0) {
+    if (!isResource(value) || (only.type && only.type !== 'Any' && value.resourceType !== only.type)) {
+      throw new Error(`Expected ${only.type ?? 'Resource'} output, but got unexpected ${typeof value}`);
+    }
+    return value;
+  }
+  return isResource(value, 'Parameters') ? value : { resourceType: 'Parameters' };
+}
+
+/**
+ * Answers a request by the Bot that an OperationDefinition of the project names for it; Medplum tries this after its own
+ * routes have answered 404.
+ *
+ * @returns `undefined` if there is no such operation
+ * @see https://www.medplum.com/docs/bots/custom-fhir-operations
+ */
+export async function customOperation(
+  server: Server,
+  session: Session,
+  fhirRequest: FhirRequest,
+  request: FastifyRequest,
+): Promise<FhirResponse | undefined> {
+  const repository = repositoryOf(server, session);
+  const path = fhirRequest.url.split('?', 1)[0]?.split('/') ?? [];
+  const position = path.findIndex((part) => part.startsWith('$'));
+  if (position < 0) {
+    return undefined;
+  }
+  const filters = [{ code: 'code', operator: 'exact' as const, value: path[position]?.slice(1) ?? '' }];
+  const operation = await repository.searchOne<OperationDefinition>({ resourceType: 'OperationDefinition', filters });
+  const bot = operation && getExtension(operation, implementationUrl)?.valueReference;
+  if (!operation || !bot?.reference?.startsWith('Bot/')) {
+    return undefined;
+  }
+  await repository.readReference<Bot>({ reference: bot.reference });
+  const [type = '', id = ''] = path.slice(position - 2, position);
+  const isInstance = operation.instance && position >= 3 && type && id;
+  const given = request.method === 'POST' ? request.body : fhirRequest.query;
+  const input = isInstance ? await repository.readResource(type, id) : given;
+  const result = await callBot(server, session, resolveId({ reference: bot.reference }) ?? '', input, request);
+  if (!result.success) {
+    const shown = isResource(result.returnValue) ? result.returnValue : undefined;
+    return shown ? [badRequest(result.logResult), shown] : [badRequest(result.logResult)];
+  }
+  try {
+    return [allOk, output(operation, result.returnValue)];
+  } catch (error) {
+    return [normalizeOperationOutcome(error)];
+  }
+}

@@ -1,0 +1,85 @@
+import type vm from 'node:vm';
+import { normalizeErrorString, normalizeOperationOutcome } from '@medplum/core';
+import type { Binary, Bot } from '@medplum/fhirtypes';
+import type { Tokens } from '../auth/tokens.ts';
+import type { BotRequest, BotResult } from '../platform.ts';
+import type { UnitOfWork } from '../storage/unit-of-work.ts';
+import { compileBot, runBot } from './context.ts';
+
+/** What running Bots needs of the sandbox. */
+export interface BotHost {
+  readonly unit: Pick<UnitOfWork, 'find'>;
+  readonly tokens: Tokens;
+  baseUrl(): string;
+}
+
+const tokenLifetime = 3600;
+
+function failure(logResult: string): BotResult {
+  return { success: false, logResult };
+}
+
+function readBinary({ unit }: BotHost, url: string): Binary | undefined {
+  const resource = unit.find('Binary', url.slice('Binary/'.length))?.resource;
+  return resource?.resourceType === 'Binary' ? resource : undefined;
+}
+
+/** The project's own reasons not to run a Bot, in Medplum's words. */
+function refusal(host: BotHost, bot: Bot): string | undefined {
+  const project = host.unit.find('Project', bot.meta?.project ?? '')?.resource;
+  const isEnabled = project?.resourceType === 'Project' && project.features?.includes('bots');
+  if (!isEnabled) {
+    return 'Bots not enabled';
+  }
+  if (bot.runtimeVersion !== 'vmcontext') {
+    return 'Unsupported bot runtime';
+  }
+  if (!bot.executableCode?.url) {
+    return 'No executable code';
+  }
+  return bot.executableCode.url.startsWith('Binary/') ? undefined : 'Executable code is not a Binary';
+}
+
+/**
+ * Makes the function that runs Bots. The code of a Bot is compiled once per version of its Binary.
+ *
+ * @param host - where code, project and tokens come from
+ */
+export function createBotExecutor(host: BotHost): (request: BotRequest) => Promise<BotResult> {
+  const scripts = new WeakMap<Binary, vm.Script>();
+
+  function scriptOf(bot: Bot): vm.Script | undefined {
+    const binary = readBinary(host, bot.executableCode?.url ?? '');
+    if (!binary?.data) {
+      return undefined;
+    }
+    const known = scripts.get(binary);
+    const script =
+      known ?? compileBot(Buffer.from(binary.data, 'base64').toString('utf8'), `Bot/${bot.name ?? bot.id}.js`);
+    scripts.set(binary, script);
+    return script;
+  }
+
+  function tokenFor({ runAs }: BotRequest): string {
+    const profile = runAs.profile.reference ?? '';
+    const sub = profile.slice(profile.indexOf('/') + 1);
+    return host.tokens.issue({ login_id: runAs.id, sub, profile, scope: 'openid' }, tokenLifetime);
+  }
+
+  return async (request) => {
+    const reason = refusal(host, request.bot);
+    if (reason) {
+      return failure(reason);
+    }
+    try {
+      const script = scriptOf(request.bot);
+      const project = host.unit.find('Project', request.bot.meta?.project ?? '')?.resource;
+      const settings = project?.resourceType === 'Project' ? (project.secret ?? []) : [];
+      const secrets = Object.fromEntries(settings.map((setting) => [setting.name, setting]));
+      const run = { ...request, accessToken: tokenFor(request), baseUrl: host.baseUrl(), secrets };
+      return script ? await runBot({ ...run, script }) : failure('No executable code');
+    } catch (error) {
+      return { success: false, logResult: normalizeErrorString(error), returnValue: normalizeOperationOutcome(error) };
+    }
+  };
+}

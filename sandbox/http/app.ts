@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import {
+  badRequest,
+  contentTooLarge,
+  isOperationOutcome,
+  MEDPLUM_VERSION,
+  normalizeOperationOutcome,
+  notFound,
+  OperationOutcomeError,
+  serverError,
+  unauthorized,
+} from '@medplum/core';
+import type { OperationOutcome } from '@medplum/fhirtypes';
+import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
+import { openIdConfiguration, smartConfiguration } from '../auth/discovery.ts';
+import { aboutMe } from '../auth/me.ts';
+import { oauthRoutes } from '../auth/oauth.ts';
+import type { Server } from '../server.ts';
+import { adminRoutes } from './admin.ts';
+import { sendOutcome } from './answer.ts';
+import { type Authenticate, binaryRoutes } from './binary.ts';
+import { parseBody } from './body.ts';
+import { capabilityStatement } from './capability.ts';
+import { fhirRoutes } from './fhir.ts';
+
+/** Medplum's default: larger bodies than this get 413. */
+const bodyLimit = 1024 * 1024;
+
+function outcomeOf(error: FastifyError | OperationOutcomeError | Error): OperationOutcome {
+  if (error instanceof OperationOutcomeError || isOperationOutcome(error)) {
+    return normalizeOperationOutcome(error);
+  }
+  const status = 'statusCode' in error ? error.statusCode : undefined;
+  if (status === 413) {
+    return contentTooLarge('Request body too large');
+  }
+  return status && status < 500 ? badRequest(error.message) : serverError(error);
+}
+
+function publicRoutes(app: FastifyInstance, server: Server, authenticate: Authenticate): void {
+  const { platform } = server;
+  const started = platform.now();
+  app.get('/', async (_request, reply) => reply.type('text/plain').send('OK'));
+  app.get('/healthcheck', async () => ({
+    ok: true,
+    version: MEDPLUM_VERSION,
+    platform: process.platform,
+    runtime: process.version,
+    postgres: true,
+    redis: true,
+  }));
+  app.get('/fhir/R4/metadata', async (_request, reply) =>
+    reply
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify(capabilityStatement(platform.baseUrl(), started))),
+  );
+  app.get('/fhir/R4/$versions', async () => ({ versions: ['4.0'], default: '4.0' }));
+  for (const base of ['/.well-known', '/fhir/R4/.well-known']) {
+    app.get(`${base}/smart-configuration`, async () => smartConfiguration(platform.baseUrl()));
+  }
+  for (const name of ['openid-configuration', 'oauth-authorization-server']) {
+    app.get(`/.well-known/${name}`, async () => openIdConfiguration(platform.baseUrl()));
+  }
+  app.get('/auth/me', async (request, reply) => aboutMe(authenticate(request, reply)));
+}
+
+function authenticator({ sessions, platform }: Server): Authenticate {
+  return (request, reply) => {
+    const { authorization } = request.headers;
+    const session = sessions.authenticate(authorization, request.headers['x-medplum'] === 'extended');
+    if (!session) {
+      const scheme = authorization?.split(' ')[0] ?? 'Bearer';
+      reply.header('www-authenticate', `${scheme} realm="${platform.baseUrl()}"`);
+      throw new OperationOutcomeError(unauthorized);
+    }
+    return session;
+  };
+}
+
+/**
+ * The HTTP face of the sandbox. No answer leaves before everything that was written so far is on disk.
+ *
+ * @param flushed - resolves when it is
+ */
+export function createApp(server: Server, flushed: () => Promise<void>): FastifyInstance {
+  const app = fastify({
+    bodyLimit,
+    genReqId: () => randomUUID(),
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 8192, ignoreTrailingSlash: false },
+    frameworkErrors: (error, request, reply) => sendOutcome(request, reply, outcomeOf(error)),
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+    const isBinary = request.url.startsWith('/fhir/R4/Binary');
+    try {
+      const buffer = Buffer.isBuffer(body) ? body : Buffer.from(body);
+      done(null, isBinary ? buffer : parseBody(request.headers['content-type'], buffer));
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('cache-control', 'no-store, no-cache, must-revalidate');
+    await flushed();
+  });
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const outcome = outcomeOf(error);
+    if (outcome.issue[0]?.code === 'exception') {
+      server.platform.logger.warn('Unhandled error', { message: error.message, stack: error.stack });
+    }
+    return sendOutcome(request, reply, outcome);
+  });
+  app.setNotFoundHandler((request, reply) => sendOutcome(request, reply, notFound));
+
+  const authenticate = authenticator(server);
+  publicRoutes(app, server, authenticate);
+  oauthRoutes(app, server);
+  adminRoutes(app, server, authenticate);
+  binaryRoutes(app, server, authenticate);
+  fhirRoutes(app, server, authenticate);
+  return app;
+}

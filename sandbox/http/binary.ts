@@ -1,0 +1,56 @@
+import { allOk, ContentType, created, isResource, type WithId } from '@medplum/core';
+import type { Binary } from '@medplum/fhirtypes';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Session } from '../platform.ts';
+import { repositoryOf, type Server } from '../server.ts';
+import { sendResource } from './answer.ts';
+
+/** Finds out who asks, or answers 401. */
+export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Session;
+
+function asBinary(request: FastifyRequest, content: Buffer): Binary {
+  const contentType = request.headers['content-type'] ?? 'application/octet-stream';
+  if (contentType === ContentType.FHIR_JSON) {
+    const body: unknown = JSON.parse(content.toString('utf8'));
+    if (isResource<Binary>(body, 'Binary')) {
+      return body;
+    }
+  }
+  const owner = request.headers['x-security-context'];
+  return {
+    resourceType: 'Binary',
+    contentType,
+    data: content.toString('base64'),
+    ...(typeof owner === 'string' && { securityContext: { reference: owner } }),
+  };
+}
+
+/**
+ * `Binary`: written as it is sent, and read as it was written, unless FHIR JSON is asked for.
+ *
+ * @see https://hl7.org/fhir/R4/binary.html#rest
+ */
+export function binaryRoutes(app: FastifyInstance, server: Server, authenticate: Authenticate): void {
+  const { platform } = server;
+  const withUrl = (binary: WithId<Binary>): WithId<Binary> =>
+    Object.assign(binary, { url: `${platform.baseUrl()}fhir/R4/Binary/${binary.id}` });
+
+  app.post('/fhir/R4/Binary', async (request, reply) => {
+    const repository = repositoryOf(server, authenticate(request, reply));
+    const content = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const binary = await repository.createResource(asBinary(request, content));
+    return sendResource(request, reply, created, withUrl(binary), platform.baseUrl());
+  });
+
+  app.get<{ Params: { id: string } }>('/fhir/R4/Binary/:id', async (request, reply) => {
+    const repository = repositoryOf(server, authenticate(request, reply));
+    const { id } = request.params;
+    const binary = await repository.readResource<Binary>('Binary', id);
+    if (request.headers.accept?.startsWith(ContentType.FHIR_JSON)) {
+      return sendResource(request, reply, allOk, withUrl(binary), platform.baseUrl());
+    }
+    const content = platform.store.find('Binary', id, Number.POSITIVE_INFINITY)?.resource;
+    const data = content?.resourceType === 'Binary' ? (content.data ?? '') : '';
+    return reply.type(binary.contentType).send(Buffer.from(data, 'base64'));
+  });
+}

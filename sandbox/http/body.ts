@@ -1,0 +1,42 @@
+import { badRequest, ContentType, OperationOutcomeError } from '@medplum/core';
+
+type Parse = (body: Buffer) => unknown;
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) {
+    return {};
+  }
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof value === 'object' && value !== null) {
+      return value;
+    }
+  } catch {
+    // answered below like every other body that is no object
+  }
+  throw new OperationOutcomeError(badRequest('Content could not be parsed'));
+}
+
+const parsers: readonly { readonly types: RegExp; readonly parse: Parse }[] = [
+  { types: /^application\/(json|[^;]*\+json)\b/i, parse: parseJson },
+  {
+    types: /^application\/x-www-form-urlencoded\b/i,
+    parse: (body) => Object.fromEntries(new URLSearchParams(body.toString('utf8'))),
+  },
+  { types: /^(text\/plain|x-application\/hl7-v2\+er7)\b/i, parse: (body) => body.toString('utf8') },
+];
+
+/**
+ * Reads a request's body by its content type. As Medplum does, a type that is not known gives an empty object.
+ *
+ * @throws OperationOutcomeError (400) if it says JSON and is none
+ */
+export function parseBody(contentType: string | undefined, body: Buffer): unknown {
+  const parser = parsers.find(({ types }) => types.test(contentType ?? ''));
+  return parser ? parser.parse(body) : {};
+}
+
+/** Whether a request says that its body is a form. */
+export function isForm(contentType: string | undefined): boolean {
+  return contentType?.toLowerCase().startsWith(ContentType.FORM_URL_ENCODED) ?? false;
+}

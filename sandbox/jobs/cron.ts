@@ -1,0 +1,124 @@
+import { ContentType, type WithId } from '@medplum/core';
+import type { Bot, Timing } from '@medplum/fhirtypes';
+import { findMembership } from '../access/membership.ts';
+import type { Platform } from '../platform.ts';
+import type { UnitOfWork } from '../storage/unit-of-work.ts';
+
+const days: Readonly<Record<string, number>> = { sun: 0, mon: 1, tue: 2, wed: 3, thu: 4, fri: 5, sat: 6 };
+/** Minute, hour, day of the month, month, day of the week: their lowest and highest values. */
+const ranges = [
+  [0, 59],
+  [0, 23],
+  [1, 31],
+  [1, 12],
+  [0, 7],
+] as const;
+
+/**
+ * What Medplum makes of a Timing. Its idea of `period` is its own: how often a day (up to 24), or how often an hour.
+ *
+ * @returns a cron expression of five fields, or `undefined` without `repeat`
+ */
+export function timingToCron({ repeat }: Timing): string | undefined {
+  if (!repeat) {
+    return undefined;
+  }
+  const period = repeat.period || 1;
+  const isWithinHour = period > 24 && period < 60;
+  const minute = isWithinHour ? `*/${Math.ceil((24 * 60) / period)}` : '0';
+  const hour = isWithinHour ? '*' : `*/${Math.ceil(24 / period)}`;
+  const dayOfWeek = repeat.dayOfWeek?.map((day) => days[day]).join(',') ?? '*';
+  return `${minute} ${hour} * * ${dayOfWeek}`;
+}
+
+function fieldValues(field: string, [low, high]: readonly [number, number]): Set<number> | undefined {
+  const values = new Set<number>();
+  for (const part of field.split(',')) {
+    const match = /^(?:\*|(\d+)(?:-(\d+))?)(?:\/(\d+))?$/.exec(part);
+    const [, from, to, step] = match ?? [];
+    const first = from === undefined ? low : Number(from);
+    const last = to === undefined ? (from === undefined || step ? high : first) : Number(to);
+    const width = step === undefined ? 1 : Number(step);
+    if (!match || first < low || last > high || first > last || width < 1) {
+      return undefined;
+    }
+    for (let value = first; value <= last; value += width) {
+      values.add(value);
+    }
+  }
+  return values;
+}
+
+/**
+ * Reads a cron expression of five fields (UTC).
+ *
+ * @returns whether a minute is one of those meant; `undefined` if it is no such expression
+ */
+export function parseCron(expression: string): ((minute: Date) => boolean) | undefined {
+  const fields = expression.trim().split(/\s+/);
+  const sets = ranges.map((range, index) => fieldValues(fields[index] ?? '', range));
+  const [minutes, hours, dates, months, weekdays] = sets;
+  if (fields.length !== 5 || !minutes || !hours || !dates || !months || !weekdays) {
+    return undefined;
+  }
+  const isAnyDate = fields[2] === '*';
+  const isAnyWeekday = fields[4] === '*';
+  return (time) => {
+    const isDate = dates.has(time.getUTCDate());
+    const isWeekday = weekdays.has(time.getUTCDay()) || (time.getUTCDay() === 0 && weekdays.has(7));
+    // When both are restricted, either of them is enough.
+    const isDay = isAnyDate || isAnyWeekday ? isDate && isWeekday : isDate || isWeekday;
+    return (
+      minutes.has(time.getUTCMinutes()) && hours.has(time.getUTCHours()) && months.has(time.getUTCMonth() + 1) && isDay
+    );
+  };
+}
+
+function isDue(bot: Bot, minute: Date): boolean {
+  const expression = (bot.cronTiming && timingToCron(bot.cronTiming)) ?? bot.cronString;
+  return Boolean(expression && parseCron(expression)?.(minute));
+}
+
+/** The Bots that run by the clock. */
+export interface Cron {
+  close(): void;
+}
+
+const minute = 60_000;
+
+/**
+ * Runs the Bots with `cronTiming` or `cronString` at their minutes; their input is the Bot itself.
+ *
+ * @param unit - where Bots are read
+ * @param delayScale - how long a minute lasts; 1 for a real one
+ */
+export function startCron(platform: Platform, unit: Pick<UnitOfWork, 'find' | 'newest'>, delayScale: number): Cron {
+  const length = minute * delayScale;
+  const now = platform.now().getTime();
+  let next = (Math.floor(now / minute) + 1) * minute;
+  let timer = setTimeout(tick, (next - now) * delayScale);
+
+  function run(bot: WithId<Bot>): void {
+    const runAs = findMembership(unit, { reference: `Bot/${bot.id}` });
+    const project = unit.find('Project', bot.meta?.project ?? '')?.resource;
+    const isEnabled = project?.resourceType === 'Project' && project.features?.includes('cron');
+    if (runAs && isEnabled) {
+      const request = { bot, runAs, input: bot, contentType: ContentType.FHIR_JSON, traceId: platform.newId() };
+      platform.executeBot(request).catch((error: unknown) => {
+        platform.logger.warn('Cron Bot failed', { bot: bot.name, error: String(error) });
+      });
+    }
+  }
+
+  function tick(): void {
+    for (const { resource } of unit.newest('Bot')) {
+      if (resource?.resourceType === 'Bot' && isDue(resource, new Date(next))) {
+        run(resource);
+      }
+    }
+    next += minute;
+    timer = setTimeout(tick, length);
+  }
+
+  return { close: () => clearTimeout(timer) };
+}

@@ -1,0 +1,21 @@
+import type { ResourceType } from '@medplum/fhirtypes';
+import type { Interaction } from '../storage/unit-of-work.ts';
+
+/** One run of one Subscription for one version of a resource. */
+export interface Job {
+  readonly jobId: string;
+  readonly subscriptionId: string;
+  readonly resourceType: ResourceType;
+  readonly id: string;
+  readonly versionId: string;
+  readonly interaction: Interaction;
+  /** Instant of the change, ISO 8601 in UTC. */
+  readonly requestTime: string;
+  /** How many runs have failed. */
+  readonly attemptsMade: number;
+  /** Not to be run before; milliseconds since 1970-01-01T00:00:00Z. */
+  readonly notBefore: number;
+}
+
+/** What the journal records of jobs: one that is to be run (again), or one that is over. */
+export type JobEvent = { readonly due: Job } | { readonly over: string };

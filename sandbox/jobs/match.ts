@@ -1,0 +1,74 @@
+import { parseSearchRequest, resourceMatchesSubscriptionCriteria } from '@medplum/core';
+import type { Subscription } from '@medplum/fhirtypes';
+import type { Platform } from '../platform.ts';
+import type { StoredResource } from '../storage/store.ts';
+import type { Change, UnitOfWork } from '../storage/unit-of-work.ts';
+import type { Job } from './job.ts';
+import { activeSubscriptions, isPreCommit } from './pre-commit.ts';
+
+function isAbout({ criteria }: Subscription, type: string): boolean {
+  return Boolean(criteria) && parseSearchRequest(criteria).resourceType === type;
+}
+
+/** The resource that a Subscription looks at: what was written, or what was there before it was deleted. */
+function subjectOf({ write, previous }: Change): StoredResource | undefined {
+  return write.resource ?? previous?.resource;
+}
+
+async function isMatched(change: Change, resource: StoredResource, subscription: Subscription): Promise<boolean> {
+  if (isPreCommit(subscription) || subscription.channel.type !== 'rest-hook') {
+    return false;
+  }
+  try {
+    return (
+      isAbout(subscription, resource.resourceType) &&
+      (await resourceMatchesSubscriptionCriteria({
+        resource,
+        subscription,
+        context: { interaction: change.interaction },
+        getPreviousResource: async () => change.previous?.resource,
+      }))
+    );
+  } catch {
+    // Medplum passes over a Subscription whose criteria cannot be evaluated.
+    return false;
+  }
+}
+
+/**
+ * The jobs that changes give rise to: one for each active Subscription that matches, decided at the moment of the change.
+ *
+ * @param unit - where the Subscriptions are read
+ * @param changes - of one commit
+ */
+export async function jobsFor(
+  platform: Pick<Platform, 'now' | 'newId'>,
+  unit: Pick<UnitOfWork, 'newest'>,
+  changes: readonly Change[],
+): Promise<Job[]> {
+  const jobs: Job[] = [];
+  const requestTime = platform.now().toISOString();
+  for (const change of changes) {
+    const resource = subjectOf(change);
+    const project = resource?.meta?.project;
+    if (!resource || !project || resource.resourceType === 'AuditEvent') {
+      continue;
+    }
+    for (const subscription of activeSubscriptions(unit, project)) {
+      if (await isMatched(change, resource, subscription)) {
+        jobs.push({
+          jobId: platform.newId(),
+          subscriptionId: subscription.id ?? '',
+          resourceType: resource.resourceType,
+          id: resource.id,
+          versionId: resource.meta?.versionId ?? '',
+          interaction: change.interaction,
+          requestTime,
+          attemptsMade: 0,
+          notBefore: 0,
+        });
+      }
+    }
+  }
+  return jobs;
+}

@@ -1,0 +1,89 @@
+import {
+  ContentType,
+  createReference,
+  getExtension,
+  normalizeOperationOutcome,
+  OperationOutcomeError,
+  resourceMatchesSubscriptionCriteria,
+} from '@medplum/core';
+import type { Bot, Subscription } from '@medplum/fhirtypes';
+import { findMembership } from '../access/membership.ts';
+import type { RepositoryContext } from '../repository/context.ts';
+import type { StoredResource } from '../storage/store.ts';
+import type { UnitOfWork } from '../storage/unit-of-work.ts';
+
+const preCommitUrl = 'https://medplum.com/fhir/StructureDefinition/pre-commit-bot';
+
+/** Whether a Subscription names a Bot that is asked before a write instead of told afterwards. */
+export function isPreCommit(subscription: Subscription): boolean {
+  return getExtension(subscription, preCommitUrl)?.valueBoolean === true;
+}
+
+/** The active Subscriptions of a project. */
+export function activeSubscriptions(unit: Pick<UnitOfWork, 'newest'>, project: string): Subscription[] {
+  const found: Subscription[] = [];
+  for (const { resource } of unit.newest('Subscription')) {
+    const isActive = resource?.resourceType === 'Subscription' && resource.status === 'active';
+    if (isActive && resource.meta?.project === project) {
+      found.push(resource);
+    }
+  }
+  return found;
+}
+
+async function applies(subscription: Subscription, resource: StoredResource, interaction: 'update' | 'delete') {
+  return (
+    isPreCommit(subscription) &&
+    (await resourceMatchesSubscriptionCriteria({
+      resource,
+      subscription,
+      context: { interaction },
+      getPreviousResource: async () => undefined,
+    }))
+  );
+}
+
+function botOf(unit: UnitOfWork, subscription: Subscription): Bot | undefined {
+  const endpoint = subscription.channel.endpoint;
+  const bot = endpoint?.startsWith('Bot/') ? unit.find('Bot', endpoint.slice(4))?.resource : undefined;
+  return bot?.resourceType === 'Bot' ? bot : undefined;
+}
+
+/**
+ * Asks the first pre-commit Bot whose Subscription matches what is about to be written. As in Medplum a creation counts
+ * as an update, and the server's own writes are not asked about.
+ *
+ * @returns what the Bot answered; `undefined` if there is none
+ * @throws OperationOutcomeError with the Bot's own outcome if it refuses or fails
+ */
+export async function runPreCommit(
+  { platform, caller, unit }: RepositoryContext,
+  resource: StoredResource,
+  interaction: 'update' | 'delete',
+): Promise<unknown> {
+  const { project } = caller;
+  if (!project?.setting?.find(({ name }) => name === 'preCommitSubscriptionsEnabled')?.valueBoolean) {
+    return undefined;
+  }
+  const input: StoredResource = { ...resource, meta: { ...resource.meta, author: caller.author } };
+  for (const subscription of activeSubscriptions(unit, project.id)) {
+    const bot = (await applies(subscription, input, interaction)) ? botOf(unit, subscription) : undefined;
+    const runAs = bot?.id ? findMembership(unit, createReference(bot)) : undefined;
+    if (!bot?.id || !runAs) {
+      continue;
+    }
+    const result = await platform.executeBot({
+      subscription,
+      bot: { ...bot, id: bot.id },
+      runAs,
+      input,
+      contentType: ContentType.FHIR_JSON,
+      headers: interaction === 'delete' ? { 'X-Medplum-Deleted-Resource': `${input.resourceType}/${input.id}` } : {},
+    });
+    if (!result.success) {
+      throw new OperationOutcomeError(normalizeOperationOutcome(result.returnValue));
+    }
+    return result.returnValue;
+  }
+  return undefined;
+}

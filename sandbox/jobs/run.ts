@@ -1,0 +1,93 @@
+import { ContentType, getExtension, resolveId } from '@medplum/core';
+import type { Subscription } from '@medplum/fhirtypes';
+import { findMembership } from '../access/membership.ts';
+import type { Platform } from '../platform.ts';
+import type { StoredResource } from '../storage/store.ts';
+import type { UnitOfWork } from '../storage/unit-of-work.ts';
+import type { Job } from './job.ts';
+import { hookHeaders, sendRestHook } from './rest-hook.ts';
+
+/** What became of one run of a job: over for good, or to be tried again. */
+export type RunResult = 'over' | { readonly retry: string };
+
+const attemptsUrl = 'https://medplum.com/fhir/StructureDefinition/subscription-max-attempts';
+const defaultAttempts = 4;
+/** The queue's own limit, whatever the Subscription says. */
+const mostAttempts = 19;
+
+type Reader = Pick<UnitOfWork, 'find' | 'versions' | 'newest'>;
+
+async function callBot(
+  platform: Platform,
+  unit: Reader,
+  subscription: Subscription,
+  job: Job,
+  resource: StoredResource,
+) {
+  const id = resolveId({ reference: subscription.channel.endpoint }) ?? '';
+  const bot = unit.find('Bot', id)?.resource;
+  if (bot?.resourceType !== 'Bot') {
+    throw new Error('Not found');
+  }
+  const requester = resource.meta?.author;
+  const runAs = findMembership(unit, bot.runAsUser && requester ? requester : { reference: `Bot/${id}` });
+  if (!runAs) {
+    throw new Error('Could not find project membership for bot');
+  }
+  const input = job.interaction === 'delete' ? { deletedResource: resource } : resource;
+  const headers = hookHeaders(subscription, job, resource, JSON.stringify(input));
+  // What the Bot answers is not looked at: as in Medplum 5.1, a Bot that throws is not run again.
+  await platform.executeBot({
+    subscription,
+    bot,
+    runAs,
+    requester,
+    input,
+    contentType: ContentType.FHIR_JSON,
+    headers,
+    traceId: job.jobId,
+  });
+}
+
+/** What the job still has to do, or nothing if Medplum would drop it by now. */
+function stillDue(unit: Reader, job: Job): { subscription: Subscription; resource: StoredResource } | undefined {
+  const subscription = unit.find('Subscription', job.subscriptionId)?.resource;
+  if (subscription?.resourceType !== 'Subscription' || subscription.status !== 'active') {
+    return undefined;
+  }
+  const current = unit.find(job.resourceType, job.id);
+  const isOutdated = job.attemptsMade > 0 && current?.versionId !== job.versionId;
+  if (job.interaction !== 'delete' && (!current?.resource || isOutdated)) {
+    return undefined;
+  }
+  const resource = unit
+    .versions(job.resourceType, job.id)
+    .find(({ versionId }) => versionId === job.versionId)?.resource;
+  return resource && { subscription, resource };
+}
+
+/**
+ * Runs a job once, with Medplum's rules: nothing is done if the Subscription is gone or no longer active, if the
+ * resource is gone, or, on a retry, if it has a newer version.
+ *
+ * @param unit - where Subscription, Bot and resource are read, past all rules
+ */
+export async function runJob(platform: Platform, unit: Reader, job: Job): Promise<RunResult> {
+  const due = stillDue(unit, job);
+  if (!due) {
+    return 'over';
+  }
+  const { subscription, resource } = due;
+  try {
+    if (subscription.channel.endpoint?.startsWith('Bot/')) {
+      await callBot(platform, unit, subscription, job, resource);
+    } else {
+      await sendRestHook(subscription, job, resource);
+    }
+    return 'over';
+  } catch (error) {
+    const most = getExtension(subscription, attemptsUrl)?.valueInteger ?? defaultAttempts;
+    const isLast = job.attemptsMade >= Math.min(most, mostAttempts - 1);
+    return isLast ? 'over' : { retry: error instanceof Error ? error.message : String(error) };
+  }
+}

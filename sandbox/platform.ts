@@ -1,0 +1,80 @@
+import type { WithId } from '@medplum/core';
+import type {
+  AccessPolicy,
+  Bot,
+  ClientApplication,
+  Project,
+  ProjectMembership,
+  Reference,
+  Subscription,
+} from '@medplum/fhirtypes';
+import type { Store } from './storage/store.ts';
+import type { Commit } from './storage/unit-of-work.ts';
+
+/** As whom the repository acts. */
+export interface Caller {
+  /** Written to `meta.author`. */
+  readonly author: Reference;
+  /** The project whose resources are seen; none for the server itself. */
+  readonly project?: WithId<Project>;
+  /** What may be done; without one, everything. */
+  readonly accessPolicy?: AccessPolicy;
+  /** The server itself: past all rules. */
+  readonly isSystem: boolean;
+  readonly isProjectAdmin: boolean;
+  /** Whether author, project and the like are shown in `meta` (header `X-Medplum: extended`). */
+  readonly isExtended: boolean;
+}
+
+/** The server acting for itself. */
+export const system: Caller = {
+  author: { reference: 'system' },
+  isSystem: true,
+  isProjectAdmin: false,
+  isExtended: true,
+};
+
+/** A member of the project that has proved who it is. */
+export interface Session {
+  readonly membership: WithId<ProjectMembership>;
+  readonly project: WithId<Project>;
+  readonly profile: WithId<Bot | ClientApplication>;
+  readonly caller: Caller;
+}
+
+/** What a Bot is called with. */
+export interface BotRequest {
+  readonly bot: WithId<Bot>;
+  readonly runAs: WithId<ProjectMembership>;
+  readonly requester?: Reference | undefined;
+  readonly input: unknown;
+  readonly contentType: string | undefined;
+  readonly subscription?: Subscription;
+  readonly traceId?: string;
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** What a Bot left behind. `returnValue` is whatever its handler returned or, as an OperationOutcome, threw. */
+export interface BotResult {
+  readonly success: boolean;
+  readonly logResult: string;
+  readonly returnValue?: unknown;
+}
+
+/** Where the sandbox says what it does. Neither tokens nor resources are passed to it. */
+export interface SandboxLogger {
+  info(message: string, details?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, details?: Readonly<Record<string, unknown>>): void;
+}
+
+/** The parts of the sandbox that know each other only through this. */
+export interface Platform {
+  /** Address of the server with a slash at its end; known once it listens. */
+  baseUrl(): string;
+  readonly store: Store;
+  readonly commit: Commit;
+  readonly logger: SandboxLogger;
+  now(): Date;
+  newId(): string;
+  executeBot(request: BotRequest): Promise<BotResult>;
+}

@@ -1,0 +1,41 @@
+import { badRequest, isReference, OperationOutcomeError, parseSearchRequest, type SearchRequest } from '@medplum/core';
+import type { Resource } from '@medplum/fhirtypes';
+
+type Search = (request: SearchRequest) => Promise<readonly Resource[]>;
+
+async function resolve(reference: string, path: string, search: Search): Promise<string> {
+  const found = await search({ ...parseSearchRequest(reference), count: 2, sortRules: undefined });
+  const [only, ...others] = found;
+  if (!only || others.length > 0) {
+    const problem = only ? 'matched multiple' : 'did not match any';
+    throw new OperationOutcomeError(badRequest(`Conditional reference '${reference}' ${problem} resources`, path));
+  }
+  return `${only.resourceType}/${only.id}`;
+}
+
+async function inValue(value: unknown, path: string, search: Search): Promise<unknown> {
+  if (Array.isArray(value)) {
+    return Promise.all(
+      value.map((item, index) => inValue(item, isReference(item) ? `${path}[${index}]` : path, search)),
+    );
+  }
+  if (typeof value !== 'object' || value === null) {
+    return value;
+  }
+  const entries = Object.entries(value).map(async ([name, inner]) => {
+    const isConditional = name === 'reference' && typeof inner === 'string' && inner.includes('?');
+    return [name, isConditional ? await resolve(inner, path, search) : await inValue(inner, `${path}.${name}`, search)];
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/**
+ * Replaces references that are a search (`Patient?identifier=…`) by what they find.
+ *
+ * @throws OperationOutcomeError (400) if one finds nothing, or more than one resource
+ * @see https://hl7.org/fhir/R4/http.html#trules
+ */
+export async function resolveConditionalReferences<T extends Resource>(resource: T, search: Search): Promise<T> {
+  const mayHaveOne = /"reference":"[^"]*\?/.test(JSON.stringify(resource));
+  return mayHaveOne ? Object.assign({ ...resource }, await inValue(resource, resource.resourceType, search)) : resource;
+}

@@ -1,0 +1,128 @@
+import {
+  forbidden,
+  gone,
+  isGone,
+  isUUID,
+  normalizeOperationOutcome,
+  notFound,
+  OperationOutcomeError,
+  parseReference,
+} from '@medplum/core';
+import type { Bundle, Reference } from '@medplum/fhirtypes';
+import { visible } from '../access/fields.ts';
+import { assertResourceType, assertSupports, permission, readable } from '../access/permissions.ts';
+import type { StoredResource, Write } from '../storage/store.ts';
+import { type RepositoryContext, searchSource } from './context.ts';
+import { historyBundle } from './history.ts';
+
+/** A deleted resource has no values left that criteria could look at. */
+function deletedRow(context: RepositoryContext, { type, id }: Write): StoredResource {
+  const row = { resourceType: type, id, meta: { project: context.caller.project?.id } };
+  return Object.assign<object, StoredResource>({}, JSON.parse(JSON.stringify(row)));
+}
+
+/**
+ * Reads the current version, whole, with no field hidden.
+ *
+ * @throws OperationOutcomeError: 403 for a type that the caller may not read at all, 404 for a resource that is unknown,
+ *   not the caller's, or whose id is no UUID, 410 for a deleted one
+ */
+export function readStored(context: RepositoryContext, type: string, id: string): StoredResource {
+  if (!isUUID(id)) {
+    throw new OperationOutcomeError(notFound);
+  }
+  assertResourceType(type);
+  assertSupports(context.caller, 'read', type);
+  const version = context.unit.find(type, id);
+  const isPlainlyReadable = version?.resource && permission(context.caller, 'read', version.resource);
+  if (!version) {
+    throw new OperationOutcomeError(notFound);
+  }
+  const row = version.resource ?? deletedRow(context, version);
+  if (!isPlainlyReadable && !readable(searchSource(context), context.caller, type, 'read')(row)) {
+    throw new OperationOutcomeError(notFound);
+  }
+  if (!version.resource) {
+    throw new OperationOutcomeError(gone);
+  }
+  assertSecurityContext(context, version.resource);
+  return version.resource;
+}
+
+/** The content of a file may be read by those who may read the resource that it belongs to. */
+function assertSecurityContext(context: RepositoryContext, resource: StoredResource): void {
+  if (resource.resourceType !== 'Binary' || !resource.securityContext || context.caller.isSystem) {
+    return;
+  }
+  const [type, id] = parseReference(resource.securityContext);
+  if (type === 'Binary') {
+    throw new OperationOutcomeError(notFound);
+  }
+  readStored(context, type, id);
+}
+
+/**
+ * Follows a reference; what cannot be read is an error as a value.
+ *
+ * @throws OperationOutcomeError (403) for a type that the caller may not read
+ */
+export function readReferenced(context: RepositoryContext, { reference }: Reference): StoredResource | Error {
+  if (!reference?.match(/^[A-Z][a-zA-Z]+\//)) {
+    return new OperationOutcomeError(notFound);
+  }
+  try {
+    const [type, id] = parseReference({ reference });
+    return visible(context.caller, readStored(context, type, id));
+  } catch (error) {
+    return error instanceof Error ? error : new OperationOutcomeError(normalizeOperationOutcome(error));
+  }
+}
+
+/** The history of a deleted resource can still be read by whoever might have read the resource. */
+function assertInstance(context: RepositoryContext, type: string, id: string, interaction: 'history' | 'vread'): void {
+  try {
+    if (!permission(context.caller, interaction, readStored(context, type, id))) {
+      throw new OperationOutcomeError(forbidden);
+    }
+  } catch (error) {
+    if (!(error instanceof OperationOutcomeError) || !isGone(error.outcome)) {
+      throw error;
+    }
+  }
+}
+
+/**
+ * All versions of a resource, the newest first.
+ *
+ * @see https://hl7.org/fhir/R4/http.html#history
+ */
+export function readHistory(
+  context: RepositoryContext,
+  type: string,
+  id: string,
+  page: { readonly limit?: number | undefined; readonly offset?: number | undefined },
+): Bundle {
+  assertInstance(context, type, id, 'history');
+  assertResourceType(type);
+  const fullUrl = `${context.platform.baseUrl()}fhir/R4/${type}/${id}`;
+  return historyBundle(context.unit.versions(type, id), page, fullUrl, (resource) => visible(context.caller, resource));
+}
+
+/**
+ * One version of a resource.
+ *
+ * @throws OperationOutcomeError: 404 for an unknown version, 410 for the one that deleted the resource
+ * @see https://hl7.org/fhir/R4/http.html#vread
+ */
+export function readVersion(context: RepositoryContext, type: string, id: string, versionId: string): StoredResource {
+  if (!isUUID(id) || !isUUID(versionId)) {
+    throw new OperationOutcomeError(notFound);
+  }
+  assertInstance(context, type, id, 'vread');
+  assertResourceType(type);
+  const version = context.unit.versions(type, id).find((candidate) => candidate.versionId === versionId);
+  if (!version?.resource) {
+    throw new OperationOutcomeError(version ? gone : notFound);
+  }
+  return visible(context.caller, version.resource);
+}

@@ -1,0 +1,196 @@
+import {
+  badRequest,
+  deepEquals,
+  forbidden,
+  isGone,
+  isNotFound,
+  isResource,
+  isResourceWithId,
+  isUUID,
+  OperationOutcomeError,
+  preconditionFailed,
+  protectedResourceTypes,
+  resolveId,
+  type SearchRequest,
+  stringify,
+} from '@medplum/core';
+import type { Meta, Resource, ResourceType } from '@medplum/fhirtypes';
+import { restored } from '../access/fields.ts';
+import { assertResourceType, assertSupports, isWriteable, permission } from '../access/permissions.ts';
+import { runPreCommit } from '../jobs/pre-commit.ts';
+import type { StoredResource } from '../storage/store.ts';
+import { compartmentsOf } from './compartments.ts';
+import { resolveConditionalReferences } from './conditional-references.ts';
+import type { RepositoryContext } from './context.ts';
+import { readStored } from './read.ts';
+import { validate } from './validation.ts';
+
+/** How a resource is to be written. */
+export interface WriteOptions {
+  readonly isNew: boolean;
+  /** The version that must be the current one. */
+  readonly ifMatch?: string | undefined;
+  /** Finds what conditional references mean, as the caller. */
+  readonly search: (request: SearchRequest) => Promise<readonly Resource[]>;
+}
+
+function admitted(context: RepositoryContext, resource: Resource, isNew: boolean): StoredResource {
+  if (!isResourceWithId(resource)) {
+    throw new OperationOutcomeError(badRequest('Missing id'));
+  }
+  if (!isUUID(resource.id)) {
+    throw new OperationOutcomeError(badRequest('Invalid id'));
+  }
+  const { resourceType } = resource;
+  assertResourceType(resourceType);
+  assertSupports(context.caller, isNew ? 'create' : 'update', resourceType);
+  const defaults = context.caller.project?.defaultProfile?.find((entry) => entry.resourceType === resourceType);
+  return defaults && !resource.meta?.profile
+    ? { ...resource, meta: { ...resource.meta, profile: defaults.profile } }
+    : resource;
+}
+
+/** An update restores a deleted resource; only the server itself may choose the id of a new one. */
+function existingVersion(context: RepositoryContext, type: ResourceType, id: string): StoredResource | undefined {
+  try {
+    return readStored(context, type, id);
+  } catch (error) {
+    const outcome = error instanceof OperationOutcomeError ? error.outcome : undefined;
+    if (outcome && (isGone(outcome) || (isNotFound(outcome) && context.caller.isSystem))) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function assertUpdatable(context: RepositoryContext, existing: StoredResource, ifMatch: string | undefined): void {
+  if (!permission(context.caller, 'update', existing)) {
+    throw new OperationOutcomeError(forbidden);
+  }
+  if (ifMatch && existing.meta?.versionId !== ifMatch) {
+    throw new OperationOutcomeError(preconditionFailed);
+  }
+}
+
+function projectOf(
+  { caller }: RepositoryContext,
+  resource: StoredResource,
+  existing: StoredResource | undefined,
+): string | undefined {
+  if (resource.resourceType === 'Project') {
+    return resource.id;
+  }
+  if (resource.resourceType === 'ProjectMembership') {
+    return resolveId(resource.project);
+  }
+  if (protectedResourceTypes.includes(resource.resourceType)) {
+    return undefined;
+  }
+  const submitted = caller.isSystem ? resource.meta?.project : undefined;
+  return submitted ?? existing?.meta?.project ?? caller.project?.id;
+}
+
+function stamped(
+  context: RepositoryContext,
+  resource: StoredResource,
+  existing: StoredResource | undefined,
+): StoredResource {
+  const { platform, caller } = context;
+  const { onBehalfOf, deleted, account, accounts, compartment, ...submitted } = resource.meta ?? {};
+  const project = projectOf(context, resource, existing);
+  const mayWriteAccounts = caller.isExtended && (caller.isSystem || caller.isProjectAdmin);
+  const meta: Meta = {
+    ...submitted,
+    ...(mayWriteAccounts && account && { account }),
+    ...(mayWriteAccounts && accounts && { accounts }),
+    versionId: platform.newId(),
+    lastUpdated: platform.now().toISOString(),
+    author: caller.author,
+    project,
+  };
+  const result = { ...resource, meta };
+  return { ...result, meta: { ...meta, compartment: compartmentsOf(result, project) } };
+}
+
+/** Attachments are stored with a reference to the Binary instead of the address where it was shown. */
+function withBinaryReferences(context: RepositoryContext, resource: StoredResource): StoredResource {
+  const address = `"url":"${context.platform.baseUrl()}fhir/R4/Binary/`;
+  const json = JSON.stringify(resource);
+  return json.includes(address) ? JSON.parse(json.replaceAll(address, '"url":"Binary/')) : resource;
+}
+
+/** A pre-commit Bot may hand back the resource in another form, which is then written. */
+function rewritten(context: RepositoryContext, answer: unknown, resource: StoredResource, isNew: boolean) {
+  const isRewritten = isResource(answer, resource.resourceType) && answer.id === resource.id;
+  return isRewritten ? admitted(context, answer, isNew) : resource;
+}
+
+/**
+ * Creates or updates a resource, in the order in which Medplum does it: rights, pre-commit Bot, what is there already,
+ * `If-Match`, read-only fields, `meta`, validation, unchanged or not, rights to the result.
+ *
+ * @returns the new version, or the current one if nothing has changed
+ * @throws OperationOutcomeError: 400, 403, 404, 412, or what a pre-commit Bot says
+ */
+export async function writeResource(
+  context: RepositoryContext,
+  input: Resource,
+  { isNew, ifMatch, search }: WriteOptions,
+): Promise<StoredResource> {
+  const submitted = admitted(context, input, isNew);
+  const answer = await runPreCommit(context, submitted, 'update');
+  const candidate = rewritten(context, answer, submitted, isNew);
+  const existing = isNew ? undefined : existingVersion(context, candidate.resourceType, candidate.id);
+  if (existing) {
+    assertUpdatable(context, existing, ifMatch);
+  }
+  const writable = withBinaryReferences(context, restored(context.caller, candidate, existing));
+  const result = stamped(context, await resolveConditionalReferences(writable, search), existing);
+  validate(context.unit, result);
+  const clean: StoredResource = JSON.parse(stringify(result));
+  if (existing && deepEquals(existing, clean)) {
+    return existing;
+  }
+  const interaction = isNew ? 'create' : 'update';
+  if (!isWriteable(context.caller, interaction, existing, clean)) {
+    throw new OperationOutcomeError(forbidden);
+  }
+  const { versionId = '', lastUpdated = '' } = clean.meta ?? {};
+  const type = clean.resourceType;
+  const previous = existing && context.unit.find(type, clean.id);
+  await context.unit.write({
+    write: { type, id: clean.id, versionId, lastUpdated, resource: clean },
+    interaction,
+    ...(previous && { previous }),
+  });
+  return clean;
+}
+
+/**
+ * Deletes a resource; one that is deleted already stays so.
+ *
+ * @throws OperationOutcomeError: 403, 404, or what a pre-commit Bot says
+ */
+export async function deleteStored(context: RepositoryContext, type: string, id: string): Promise<void> {
+  let existing: StoredResource;
+  try {
+    existing = readStored(context, type, id);
+  } catch (error) {
+    if (error instanceof OperationOutcomeError && isGone(error.outcome)) {
+      return;
+    }
+    throw error;
+  }
+  if (!permission(context.caller, 'delete', existing)) {
+    throw new OperationOutcomeError(forbidden);
+  }
+  await runPreCommit(context, existing, 'delete');
+  const { platform, unit } = context;
+  const { resourceType } = existing;
+  const previous = unit.find(resourceType, id);
+  await unit.write({
+    write: { type: resourceType, id, versionId: platform.newId(), lastUpdated: platform.now().toISOString() },
+    interaction: 'delete',
+    ...(previous && { previous }),
+  });
+}

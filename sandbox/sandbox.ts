@@ -1,0 +1,141 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createSessions } from './auth/sessions.ts';
+import { createTokens } from './auth/tokens.ts';
+import { createBotExecutor } from './bots/execute.ts';
+import { createApp } from './http/app.ts';
+import { startCron } from './jobs/cron.ts';
+import type { Job } from './jobs/job.ts';
+import { jobsFor } from './jobs/match.ts';
+import { createJobQueue, type JobQueue } from './jobs/queue.ts';
+import { runJob } from './jobs/run.ts';
+import { type Platform, type SandboxLogger, system } from './platform.ts';
+import { loadDefinitions } from './repository/definitions.ts';
+import { SandboxRepository } from './repository/repository.ts';
+import { seed } from './seed.ts';
+import type { Server } from './server.ts';
+import { type Journal, type JournalEntry, memoryOnly, openJournal } from './storage/journal.ts';
+import { createStore } from './storage/store.ts';
+import { type Commit, directUnit } from './storage/unit-of-work.ts';
+
+/** How a sandbox is started. */
+export interface SandboxOptions {
+  /** Port to listen on; 0, the default, for any that is free. */
+  readonly port?: number;
+  /** Address to listen on; only loopback makes sense, as anyone who reaches it may call Bots with fixed tokens. */
+  readonly host?: string;
+  /** Where everything is kept on disk; without it, in memory only. */
+  readonly dataFolder?: string;
+  /** By how much the delays of retried jobs and the minutes of cron are multiplied; default 1. */
+  readonly delayScale?: number;
+  readonly logger?: SandboxLogger;
+}
+
+/** A running sandbox. */
+export interface Sandbox {
+  /** Address of the server, with a slash at its end. */
+  readonly baseUrl: string;
+  readonly projectId: string;
+  /** Credentials of the project's administrator. */
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Lets running requests and jobs end, then stops; everything is on disk afterwards. */
+  close(): Promise<void>;
+}
+
+const silent: SandboxLogger = { info: () => undefined, warn: () => undefined };
+
+async function openFolder(
+  folder: string | undefined,
+): Promise<{ journal: Journal; entries: JournalEntry[]; key: string }> {
+  if (folder === undefined) {
+    return { journal: memoryOnly, entries: [], key: randomBytes(32).toString('hex') };
+  }
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, 'token-key');
+  await writeFile(path, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600 }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') {
+        throw error;
+      }
+    },
+  );
+  return { ...(await openJournal(folder)), key: await readFile(path, 'utf8') };
+}
+
+/** The jobs that were not over when the sandbox stopped. */
+function unfinished(entries: readonly JournalEntry[]): Job[] {
+  const jobs = new Map<string, Job>();
+  for (const event of entries.flatMap((entry) => entry.jobs ?? [])) {
+    if ('due' in event) {
+      jobs.set(event.due.jobId, event.due);
+    } else {
+      jobs.delete(event.over);
+    }
+  }
+  return [...jobs.values()];
+}
+
+/**
+ * Starts an embedded stand-in for a Medplum server: FHIR with transactions, access policies, Bots, Subscriptions.
+ *
+ * @throws Error if the port is taken, or the data folder cannot be used
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { port = 0, host = '127.0.0.1', dataFolder, delayScale = 1, logger = silent } = options;
+  loadDefinitions();
+  const { journal, entries, key } = await openFolder(dataFolder);
+  const store = createStore();
+  for (const { writes } of entries) {
+    store.apply(writes ?? []);
+  }
+
+  let baseUrl = '';
+  let queue: JobQueue | undefined;
+  const commit: Commit = async (changes, assertStillValid) => {
+    const jobs = await jobsFor(platform, unit, changes);
+    assertStillValid();
+    const writes = changes.map(({ write }) => write);
+    store.apply(writes);
+    journal.append({ writes, ...(jobs.length > 0 && { jobs: jobs.map((due) => ({ due })) }) });
+    await journal.flushed();
+    queue?.enqueue(jobs);
+  };
+  const unit = directUnit(store, commit);
+  const now = (): Date => new Date();
+  const tokens = createTokens(key, () => baseUrl, now);
+  const executeBot = createBotExecutor({ unit, tokens, baseUrl: () => baseUrl });
+  const platform: Platform = { baseUrl: () => baseUrl, store, commit, logger, now, newId: randomUUID, executeBot };
+  const systemRepository = new SandboxRepository(platform, system);
+  const { project, administrator } = await seed(systemRepository);
+
+  const server: Server = { platform, sessions: createSessions(unit, tokens), tokens, systemRepository };
+  const app = createApp(server, () => journal.flushed());
+  await app.listen({ port, host });
+  const address = app.server.address();
+  baseUrl = `http://localhost:${typeof address === 'object' ? (address?.port ?? port) : port}/`;
+  queue = createJobQueue({
+    run: (job) => runJob(platform, unit, job),
+    record: (event) => journal.append({ jobs: [event] }),
+    now,
+    delayScale,
+    onRetry: (job, reason) => logger.warn('Subscription job failed', { ...job, reason }),
+  });
+  queue.enqueue(unfinished(entries));
+  const cron = startCron(platform, unit, delayScale);
+  logger.info('Sandbox listens', { baseUrl });
+
+  return {
+    baseUrl,
+    projectId: project.id,
+    clientId: administrator.id,
+    clientSecret: administrator.secret ?? '',
+    async close() {
+      cron.close();
+      await queue?.close();
+      await app.close();
+      await journal.close();
+    },
+  };
+}

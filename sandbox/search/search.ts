@@ -1,0 +1,95 @@
+import {
+  badRequest,
+  DEFAULT_MAX_SEARCH_COUNT,
+  DEFAULT_SEARCH_COUNT,
+  OperationOutcomeError,
+  Operator,
+  type SearchRequest,
+} from '@medplum/core';
+import type { BundleLink, ResourceType } from '@medplum/fhirtypes';
+import type { StoredResource } from '../storage/store.ts';
+import { sorted } from './order.ts';
+import { isAfter, type PagedSearch, parseCursor, searchLinks } from './page.ts';
+import { idsOf, type Predicate, predicateOf, type SearchSource } from './predicate.ts';
+
+/** What a search found. */
+export interface SearchResult {
+  readonly resources: StoredResource[];
+  /** Of all pages; only when asked for. */
+  readonly total: number | undefined;
+  readonly link: BundleLink[];
+}
+
+const largestOffset = 10_000;
+
+/** Fills in the page that a search leaves open, within Medplum's limits. */
+export function paged(request: SearchRequest): PagedSearch {
+  const count = Math.min(request.count ?? DEFAULT_SEARCH_COUNT, DEFAULT_MAX_SEARCH_COUNT);
+  const offset = request.offset ?? 0;
+  if (offset > largestOffset) {
+    throw new OperationOutcomeError(badRequest(`Search offset exceeds maximum (got ${offset}, max ${largestOffset})`));
+  }
+  return { ...request, count, offset };
+}
+
+function* candidates(source: SearchSource, type: ResourceType, request: SearchRequest): Iterable<StoredResource> {
+  const byId = request.filters?.find(({ code, operator }) => code === '_id' && operator === Operator.EQUALS);
+  const versions = byId ? [...new Set(idsOf(byId))].map((id) => source.find(type, id)) : source.newest(type);
+  for (const version of versions) {
+    if (version?.resource) {
+      yield version.resource;
+    }
+  }
+}
+
+function matches(
+  source: SearchSource,
+  type: ResourceType,
+  request: SearchRequest,
+  mayRead: (type: ResourceType) => Predicate,
+): StoredResource[] {
+  const isWanted = predicateOf(source, type, request.filters ?? []);
+  const isReadable = mayRead(type);
+  const found: StoredResource[] = [];
+  for (const resource of candidates(source, type, request)) {
+    if (isWanted(resource) && isReadable(resource)) {
+      found.push(resource);
+    }
+  }
+  return found;
+}
+
+/**
+ * Runs a search, without its includes.
+ *
+ * @param source - what the caller sees
+ * @param mayRead - the caller's rights, per type
+ * @param baseUrl - of the server, with a slash at its end
+ * @throws OperationOutcomeError as Medplum: 400 for what it does not understand, 403 for a type out of bounds
+ * @see https://hl7.org/fhir/R4/search.html
+ */
+export function search(
+  source: SearchSource,
+  request: SearchRequest,
+  mayRead: (type: ResourceType) => Predicate,
+  baseUrl: string,
+): SearchResult {
+  const page = paged(request);
+  const types = request.types ?? [request.resourceType];
+  const all = types.flatMap((type) => matches(source, type, page, mayRead));
+  const ordered = sorted(all, request.resourceType, request.sortRules);
+  const cursor = parseCursor(page.cursor);
+  if (cursor && page.offset > 0) {
+    throw new OperationOutcomeError(badRequest('Cannot use both offset and cursor'));
+  }
+  const rest = cursor
+    ? ordered.filter((resource) => isAfter(cursor, resource))
+    : ordered.slice(Math.max(page.offset, 0));
+  const resources = rest.slice(0, Math.max(page.count, 0));
+  const wantsTotal = page.total === 'accurate' || page.total === 'estimate';
+  return {
+    resources,
+    total: wantsTotal ? all.length : undefined,
+    link: searchLinks(baseUrl, page, resources, page.count > 0 ? rest[page.count] : undefined),
+  };
+}

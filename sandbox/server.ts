@@ -1,0 +1,18 @@
+import type { Sessions } from './auth/sessions.ts';
+import type { Tokens } from './auth/tokens.ts';
+import type { Platform, Session } from './platform.ts';
+import { SandboxRepository } from './repository/repository.ts';
+
+/** What the HTTP routes share. */
+export interface Server {
+  readonly platform: Platform;
+  readonly sessions: Sessions;
+  readonly tokens: Tokens;
+  /** The server acting for itself, past all rules. */
+  readonly systemRepository: SandboxRepository;
+}
+
+/** The repository as a member of the project sees it. */
+export function repositoryOf({ platform }: Pick<Server, 'platform'>, session: Session): SandboxRepository {
+  return new SandboxRepository(platform, session.caller);
+}

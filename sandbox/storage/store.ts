@@ -1,0 +1,82 @@
+import type { WithId } from '@medplum/core';
+import type { Resource, ResourceType } from '@medplum/fhirtypes';
+
+/** A resource as it is stored: with an id, and `meta` filled in by the repository. Never changed once stored. */
+export type StoredResource = WithId<Resource>;
+
+/** One version of a resource. A version without `resource` says that the resource was deleted. */
+export interface Write {
+  readonly type: ResourceType;
+  readonly id: string;
+  readonly versionId: string;
+  /** Instant of the write, ISO 8601 in UTC. */
+  readonly lastUpdated: string;
+  readonly resource?: StoredResource;
+}
+
+/** A committed version, with the number of the commit that made it. */
+export interface Version extends Write {
+  readonly commit: number;
+}
+
+/** All versions of all resources, in memory. A reader names the commit up to which it wants to see. */
+export interface Store {
+  /** Number of the newest commit; 0 when nothing was ever written. */
+  commit(): number;
+  /** The newest version at that commit, which may be a deletion. */
+  find(type: ResourceType, id: string, at: number): Version | undefined;
+  /** All versions at that commit, the newest first. */
+  versions(type: ResourceType, id: string, at: number): Version[];
+  /** The newest version of every resource of a type at that commit, what was written last comes last; deletions included. */
+  newest(type: ResourceType, at: number): Iterable<Version>;
+  /** Makes writes visible, all at once. */
+  apply(writes: readonly Write[]): void;
+}
+
+function lastUpTo(versions: readonly Version[], at: number): Version | undefined {
+  for (let index = versions.length - 1; index >= 0; index--) {
+    const version = versions[index];
+    if (version && version.commit <= at) {
+      return version;
+    }
+  }
+  return undefined;
+}
+
+/** Creates an empty store. */
+export function createStore(): Store {
+  const types = new Map<string, Map<string, Version[]>>();
+  let newestCommit = 0;
+
+  function* newest(type: ResourceType, at: number): Iterable<Version> {
+    for (const versions of types.get(type)?.values() ?? []) {
+      const version = lastUpTo(versions, at);
+      if (version) {
+        yield version;
+      }
+    }
+  }
+
+  function add(write: Write): void {
+    const resources = types.get(write.type) ?? new Map<string, Version[]>();
+    types.set(write.type, resources);
+    const versions = resources.get(write.id) ?? [];
+    // What was written last comes last, as rows do in PostgreSQL.
+    resources.delete(write.id);
+    resources.set(write.id, versions);
+    versions.push({ ...write, commit: newestCommit });
+  }
+
+  return {
+    commit: () => newestCommit,
+    find: (type, id, at) => lastUpTo(types.get(type)?.get(id) ?? [], at),
+    versions: (type, id, at) => (types.get(type)?.get(id) ?? []).filter((version) => version.commit <= at).reverse(),
+    newest,
+    apply(writes) {
+      newestCommit++;
+      for (const write of writes) {
+        add(write);
+      }
+    },
+  };
+}

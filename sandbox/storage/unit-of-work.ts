@@ -1,0 +1,151 @@
+import { conflict, OperationOutcomeError } from '@medplum/core';
+import type { ResourceType } from '@medplum/fhirtypes';
+import type { Store, Version, Write } from './store.ts';
+
+/** What a write does, as Medplum's subscriptions name it. */
+export type Interaction = 'create' | 'update' | 'delete';
+
+/** A write together with what it replaces: what subscriptions are matched against. */
+export interface Change {
+  readonly write: Write;
+  readonly interaction: Interaction;
+  readonly previous?: Write;
+}
+
+/** Makes changes durable and visible at once. */
+export type Commit = (changes: readonly Change[], stillValid: () => void) => Promise<void>;
+
+/** Reads and writes as one caller sees them: directly, or inside a transaction. */
+export interface UnitOfWork {
+  readonly isTransaction: boolean;
+  find(type: ResourceType, id: string): Write | undefined;
+  /** All versions, the newest first. */
+  versions(type: ResourceType, id: string): Write[];
+  /** The newest version of every resource of a type; deletions included. */
+  newest(type: ResourceType): Iterable<Write>;
+  write(change: Change): Promise<void>;
+  /** Has a condition that was read checked again before the transaction commits (serializable isolation). */
+  guard(stillTrue: (current: UnitOfWork) => Promise<boolean>): void;
+}
+
+/** A unit of work that can be committed, and whose latest writes can be undone. */
+export interface Transaction extends UnitOfWork {
+  commit(): Promise<void>;
+  /** Marks a point to which `rollback` returns (SAVEPOINT). */
+  savepoint(): number;
+  rollback(savepoint: number): void;
+}
+
+const serializationFailure = '40001';
+
+/** The error that PostgreSQL's serialization failure becomes in Medplum: 409. */
+export function serializationConflict(): OperationOutcomeError {
+  return new OperationOutcomeError(
+    conflict('could not serialize access due to concurrent update', serializationFailure),
+  );
+}
+
+/** Whether an error is one for which Medplum runs a transaction a second time. */
+export function isSerializationConflict(error: unknown): boolean {
+  return (
+    error instanceof OperationOutcomeError &&
+    error.outcome.issue.some((issue) => issue.details?.coding?.some(({ code }) => code === serializationFailure))
+  );
+}
+
+/**
+ * Reads and writes without a transaction: everything committed is seen, each write is a commit of its own.
+ *
+ * @param store - where to read
+ * @param commit - makes a write durable and visible
+ */
+export function directUnit(store: Store, commit: Commit): UnitOfWork {
+  const now = Number.POSITIVE_INFINITY;
+  return {
+    isTransaction: false,
+    find: (type, id) => store.find(type, id, now),
+    versions: (type, id) => store.versions(type, id, now),
+    newest: (type) => store.newest(type, now),
+    write: (change) => commit([change], () => undefined),
+    guard: () => undefined,
+  };
+}
+
+function key(type: string, id: string): string {
+  return `${type}/${id}`;
+}
+
+/**
+ * Begins a transaction at PostgreSQL's REPEATABLE READ: it sees what was committed before it began and its own writes;
+ * it fails as soon as it writes a resource that another one has committed meanwhile (first committer wins).
+ *
+ * @param store - where to read
+ * @param commit - makes all writes durable and visible at once
+ */
+export function beginTransaction(store: Store, commit: Commit): Transaction {
+  const snapshot = store.commit();
+  const changes: Change[] = [];
+  const guards: ((current: UnitOfWork) => Promise<boolean>)[] = [];
+  let staged = new Map<string, Write[]>();
+
+  function stage({ write }: Change): void {
+    const own = staged.get(key(write.type, write.id));
+    staged.set(key(write.type, write.id), own ? [write, ...own] : [write]);
+  }
+
+  function failIfTaken(type: ResourceType, id: string): void {
+    const committed: Version | undefined = store.find(type, id, Number.POSITIVE_INFINITY);
+    if (committed && committed.commit > snapshot) {
+      throw serializationConflict();
+    }
+  }
+
+  function* newest(type: ResourceType): Iterable<Write> {
+    for (const version of store.newest(type, snapshot)) {
+      yield staged.get(key(type, version.id))?.[0] ?? version;
+    }
+    for (const [own] of staged.values()) {
+      if (own && own.type === type && !store.find(type, own.id, snapshot)) {
+        yield own;
+      }
+    }
+  }
+
+  async function checkGuards(): Promise<void> {
+    const current = directUnit(store, commit);
+    for (const stillTrue of guards) {
+      if (store.commit() !== snapshot && !(await stillTrue(current))) {
+        throw serializationConflict();
+      }
+    }
+  }
+
+  return {
+    isTransaction: true,
+    find: (type, id) => staged.get(key(type, id))?.[0] ?? store.find(type, id, snapshot),
+    versions: (type, id) => [...(staged.get(key(type, id)) ?? []), ...store.versions(type, id, snapshot)],
+    newest,
+    async write(change) {
+      failIfTaken(change.write.type, change.write.id);
+      changes.push(change);
+      stage(change);
+    },
+    guard: (stillTrue) => guards.push(stillTrue),
+    savepoint: () => changes.length,
+    rollback(savepoint) {
+      changes.length = savepoint;
+      staged = new Map();
+      changes.forEach(stage);
+    },
+    async commit() {
+      await checkGuards();
+      if (changes.length > 0) {
+        await commit(changes, () => {
+          for (const { write } of changes) {
+            failIfTaken(write.type, write.id);
+          }
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Command } from 'commander';
+import { build } from 'esbuild';
+import { type BotName, bots } from '../config/bots.ts';
+import type { BookingConfig } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
+import { runAsProgram } from './command.ts';
+
+/** Where the sources of the Bots are and where their bundles go. */
+export interface BuildFolders {
+  readonly source: string;
+  readonly output: string;
+}
+
+const defaultFolders: BuildFolders = { source: 'bots', output: 'dist/bots' };
+
+/** Medplum wraps a Bot's code, looks for `exports.handler`, and calls a function right behind it. */
+const footer = ';Object.assign(exports, module.exports);';
+
+/**
+ * Bundles one Bot to a single CommonJS script for Medplum's VM context. The resolved configuration takes the place of
+ * `__BOOKING_CONFIG__`; `WebSocket`, which that context does not have, is undefined.
+ *
+ * @param source - folder of the sources
+ * @param name - name of the Bot: its source is `<name>.ts` there and must export `handler`
+ * @throws Error that says what is wrong with the source
+ */
+export async function bundleBot(source: string, name: string, config: BookingConfig): Promise<string> {
+  const file = join(source, `${name}.ts`);
+  const result = await build({
+    stdin: { contents: `export { handler } from './${name}.ts';`, resolveDir: resolve(source), loader: 'js' },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node22',
+    legalComments: 'none',
+    logLevel: 'silent',
+    define: { __BOOKING_CONFIG__: JSON.stringify(config), WebSocket: 'undefined' },
+    footer: { js: footer },
+  }).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`The Bot ${name} cannot be built; ${file} must exist and export handler.\n${reason}`);
+  });
+  const [bundle] = result.outputFiles;
+  if (!bundle) {
+    throw new Error(`The Bot ${name} cannot be built: esbuild made nothing of ${file}`);
+  }
+  return bundle.text;
+}
+
+/**
+ * Bundles every Bot of the service and writes the bundles to `dist/bots/<name>.js`.
+ *
+ * @param config - resolved configuration, which becomes part of each bundle
+ * @returns the code of each Bot
+ * @throws Error that names the Bot and says what is wrong with its source
+ */
+export async function buildBots(
+  config: BookingConfig,
+  { source, output }: BuildFolders = defaultFolders,
+): Promise<Record<BotName, string>> {
+  await mkdir(output, { recursive: true });
+  const built = await Promise.all(
+    Object.keys(bots).map(async (name) => {
+      const code = await bundleBot(source, name, config);
+      await writeFile(join(output, `${name}.js`), code);
+      return [name, code] as const;
+    }),
+  );
+  return Object.fromEntries(built) as Record<BotName, string>;
+}
+
+async function main(): Promise<void> {
+  const { config } = new Command()
+    .name('npm run build --')
+    .description('Bundles the Bots to dist/bots.')
+    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
+    .parse()
+    .opts<{ config?: string }>();
+  for (const [name, code] of Object.entries(await buildBots(loadConfig(config)))) {
+    console.log(`dist/bots/${name}.js  ${(code.length / 1024).toFixed(1)} KB`);
+  }
+}
+
+await runAsProgram(import.meta.url, main);

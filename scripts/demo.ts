@@ -1,0 +1,100 @@
+import type { Resource } from '@medplum/fhirtypes';
+import { Command } from 'commander';
+import type { BookingConfig } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
+import { runAsProgram } from './command.ts';
+import { type CredentialArguments, credentialsFrom, withCredentials } from './credentials.ts';
+import { type DemoClient, type DemoClientName, ensureClients } from './demo/clients.ts';
+import { clinic, ctService, DEMO_SYSTEM, demoPatient, demoSchedules, toSchedule } from './demo/clinic.ts';
+import { ensureSlots, type StoredSchedule } from './demo/slots.ts';
+import { type Report, startReport } from './deploy/report.ts';
+import { upsert, type Wanted } from './deploy/upsert.ts';
+import { type Deployment, deploy } from './deploy.ts';
+
+/** The demo data, as far as one needs it to try the service. */
+export interface Demo {
+  readonly clients: Readonly<Record<DemoClientName, DemoClient>>;
+  /** References to the demo patients, by the portal that has submitted them. */
+  readonly patients: Readonly<Record<'Portal A' | 'Portal B', string>>;
+  readonly schedules: readonly StoredSchedule[];
+}
+
+type Identified = Resource & { identifier?: { value?: string }[] };
+
+const byIdentifier = (resource: Identified): Wanted => {
+  const value = resource.identifier?.[0]?.value;
+  return {
+    resource,
+    query: `identifier=${encodeURIComponent(`${DEMO_SYSTEM}|${value}`)}`,
+    label: `${resource.resourceType} ${value}`,
+    merge: (_, stored) => stored,
+  };
+};
+
+/** Makes what is missing and gives the references, by the values of the demo identifiers. */
+async function ensure(
+  { connection }: Deployment,
+  resources: readonly Identified[],
+  report: Report,
+): Promise<(key: string) => string> {
+  const ids = await upsert(connection, resources.map(byIdentifier), report);
+  const references = new Map(
+    resources.map(({ resourceType, identifier }, index) => [identifier?.[0]?.value, `${resourceType}/${ids[index]}`]),
+  );
+  return (key) => {
+    const reference = references.get(key);
+    if (!reference) {
+      throw new Error(`The demo data has no ${key}`);
+    }
+    return reference;
+  };
+}
+
+/**
+ * Puts a small clinic with two weeks of free slots into a project that the service is deployed to, two portals, and a
+ * front desk. What is there already stays as it is.
+ *
+ * @param deployment - what {@link deploy} has left
+ * @param now - milliseconds since 1970-01-01T00:00:00Z; the slots begin on the next day
+ * @param log - takes each line of the report
+ */
+export async function loadDemo(
+  deployment: Deployment,
+  config: BookingConfig,
+  now: number,
+  log: (line: string) => void,
+): Promise<Demo> {
+  const report = startReport(log);
+  const [clients, found] = await Promise.all([ensureClients(deployment, report), ensure(deployment, clinic(), report)]);
+  const others = await ensure(
+    deployment,
+    [
+      ctService(config, found('clinic'), found('outpatients')),
+      demoPatient(config, 'patient-a', 'Albers', clients['Portal A'].id),
+      demoPatient(config, 'patient-b', 'Bruns', clients['Portal B'].id),
+    ],
+    report,
+  );
+  const actorOf = ({ actor, actorKey }: (typeof demoSchedules)[number]): string =>
+    actor === 'Practitioner' ? found(actorKey) : others(actorKey);
+  const calendars = demoSchedules.map((schedule) => toSchedule(config, schedule, actorOf(schedule)));
+  const scheduleOf = await ensure(deployment, calendars, report);
+  const schedules = demoSchedules.map((schedule) => ({ ...schedule, reference: scheduleOf(schedule.key) }));
+  await ensureSlots(deployment.connection, config, schedules, now, report);
+  return { clients, schedules, patients: { 'Portal A': others('patient-a'), 'Portal B': others('patient-b') } };
+}
+
+async function main(): Promise<void> {
+  const command = withCredentials(new Command())
+    .name('npx node scripts/demo.ts')
+    .description('Deploys the service and adds demo data: a clinic, schedules, two weeks of free slots, two portals.');
+  const given = command.parse().opts<CredentialArguments>();
+  const config = loadConfig(given.config);
+  const deployment = await deploy({ ...credentialsFrom(given), config, log: console.log });
+  const { clients } = await loadDemo(deployment, config, Date.now(), console.log);
+  for (const { name, id, secret } of Object.values(clients)) {
+    console.log(`${name}: client id ${id}, client secret ${secret}`);
+  }
+}
+
+await runAsProgram(import.meta.url, main);

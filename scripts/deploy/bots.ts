@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import type { WithId } from '@medplum/core';
+import type { Bot } from '@medplum/fhirtypes';
+import { type BotName, bots } from '../../config/bots.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { hasContent } from './compare.ts';
+import type { Connection } from './connect.ts';
+import { assignPolicy } from './membership.ts';
+import type { Change, Report } from './report.ts';
+
+/** How long a Bot may run, in seconds; the gateway waits longer than that. */
+const TIMEOUT = 10;
+
+/** What the deployment of a Bot depends on. */
+export interface BotPlan {
+  readonly connection: Connection;
+  readonly config: BookingConfig;
+  /** Id of the AccessPolicy of the Bots; undefined in a dry run before it exists. */
+  readonly policyId: string | undefined;
+  readonly report: Report;
+  readonly dryRun: boolean;
+}
+
+/**
+ * The file name under which a Bot's code is deployed. It carries a hash of the code, so that the very call that
+ * deploys the code also records which code it is.
+ */
+export function codeTitle(name: string, code: string): string {
+  return `${name}.${createHash('sha256').update(code).digest('hex').slice(0, 16)}.js`;
+}
+
+function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id' | 'meta' | 'resourceType'> {
+  return {
+    identifier: [{ system: artefactUri(config, 'LocalBot'), value: name }],
+    name,
+    description: bots[name],
+    runtimeVersion: 'vmcontext',
+    timeout: TIMEOUT,
+    auditEventDestination: ['log'],
+  };
+}
+
+/** A Bot that an interrupted deployment left behind: created, but not yet given its identifier. */
+async function findUnfinished({ medplum }: Connection, name: BotName): Promise<WithId<Bot> | undefined> {
+  const sameName = await medplum.searchResources('Bot', { 'name:exact': name });
+  return sameName.find((bot) => !bot.identifier && !bot.executableCode && bot.description === bots[name]);
+}
+
+async function findBot({ connection, config }: BotPlan, name: BotName): Promise<WithId<Bot> | undefined> {
+  const identifier = `${artefactUri(config, 'LocalBot')}|${name}`;
+  return (await connection.medplum.searchOne('Bot', { identifier })) ?? findUnfinished(connection, name);
+}
+
+/** Creates the Bot the way Medplum's own app does: together with its membership in the project. */
+async function createBot({ connection, policyId }: BotPlan, name: BotName): Promise<WithId<Bot>> {
+  const { medplum, projectId } = connection;
+  const { id } = await medplum.post<WithId<Bot>>(`admin/projects/${projectId}/bot`, {
+    name,
+    description: bots[name],
+    runtimeVersion: 'vmcontext',
+    accessPolicy: { reference: `AccessPolicy/${policyId}` },
+  });
+  return medplum.readResource('Bot', id);
+}
+
+async function updateSettings(plan: BotPlan, name: BotName, bot: WithId<Bot>): Promise<boolean> {
+  const wanted = { ...bot, ...botSettings(name, plan.config) };
+  if (hasContent(bot, wanted)) {
+    return false;
+  }
+  if (!plan.dryRun) {
+    await plan.connection.medplum.updateResource(wanted);
+  }
+  return true;
+}
+
+async function deployCode(plan: BotPlan, name: BotName, bot: WithId<Bot>, code: string): Promise<boolean> {
+  const { medplum } = plan.connection;
+  const filename = codeTitle(name, code);
+  if (bot.executableCode?.title === filename) {
+    return false;
+  }
+  if (!plan.dryRun) {
+    await medplum.post(medplum.fhirUrl('Bot', bot.id, '$deploy'), { code, filename });
+  }
+  return true;
+}
+
+async function deployBot(plan: BotPlan, name: BotName, code: string): Promise<string | undefined> {
+  const { connection, policyId, report, dryRun } = plan;
+  const found = await findBot(plan, name);
+  if (!found && dryRun) {
+    report.note('created', `Bot ${name}`);
+    return undefined;
+  }
+  const bot = found ?? (await createBot(plan, name));
+  const changes = [
+    await updateSettings(plan, name, bot),
+    await deployCode(plan, name, bot, code),
+    await assignPolicy(connection, `Bot/${bot.id}`, policyId, dryRun),
+  ];
+  const change: Change = changes.includes(true) ? 'updated' : 'unchanged';
+  report.note(found ? change : 'created', `Bot ${name}`);
+  return bot.id;
+}
+
+/**
+ * Creates and updates the Bots of the service; code is deployed only where it differs from what is deployed.
+ *
+ * @param code - the bundle of each Bot
+ * @returns the id of each Bot; in a dry run `undefined` for one that is not there
+ */
+export async function deployBots(
+  plan: BotPlan,
+  code: Readonly<Record<BotName, string>>,
+): Promise<Partial<Record<BotName, string>>> {
+  const ids: Partial<Record<BotName, string>> = {};
+  for (const name of Object.keys(bots) as BotName[]) {
+    const id = await deployBot(plan, name, code[name]);
+    if (id) {
+      ids[name] = id;
+    }
+  }
+  return ids;
+}

@@ -1,0 +1,13 @@
+import { deepEquals } from '@medplum/core';
+import type { Resource } from '@medplum/fhirtypes';
+
+/** A resource as it is compared: without id and meta, which are the server's. */
+function content(resource: Resource): unknown {
+  const { id: _id, meta: _meta, ...rest } = resource;
+  return JSON.parse(JSON.stringify(rest));
+}
+
+/** Whether a stored resource says what is wanted; ids, versions and other metadata do not count. */
+export function hasContent(stored: Resource, wanted: Resource): boolean {
+  return deepEquals(content(stored), content(wanted));
+}

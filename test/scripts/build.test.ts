@@ -1,0 +1,61 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import vm from 'node:vm';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { resolveConfig } from '../../config/load.ts';
+import { buildBots, bundleBot } from '../../scripts/build.ts';
+
+const config = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4' });
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bots-'));
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+const sourceOf = (name: string, source: string): Promise<void> => writeFile(join(folder, `${name}.ts`), source);
+
+/** Runs a bundle the way Medplum does: in a context with few globals, with a call appended to it. */
+async function run(code: string, input: unknown): Promise<unknown> {
+  const wrapped = `const exports = {}; const module = { exports };\n${code}\n(async () => exports.handler({}, event))();`;
+  const context = { event: { input }, require: createRequire(import.meta.url), console, process, URL };
+  return JSON.parse(JSON.stringify(await vm.runInNewContext(wrapped, context)));
+}
+
+test('a bundle runs in a bare VM context, with the configuration in it', async () => {
+  await sourceOf(
+    'echo',
+    `declare const __BOOKING_CONFIG__: { baseUrl: string };
+     export async function handler(_: unknown, event: { input: string }): Promise<string[]> {
+       return [__BOOKING_CONFIG__.baseUrl, event.input];
+     }`,
+  );
+  const code = await bundleBot(folder, 'echo', config);
+  expect(await run(code, 'x')).toEqual(['http://localhost:8080/fhir/R4', 'x']);
+  expect(code.trimEnd()).toMatch(/;$/);
+});
+
+test('a Bot without handler is refused by name', async () => {
+  await sourceOf('silent', 'export const other = 1;');
+  await expect(bundleBot(folder, 'silent', config)).rejects.toThrow(
+    /Bot silent .*silent\.ts must exist and export handler/,
+  );
+});
+
+test('a Bot without source is refused by name', async () => {
+  await expect(bundleBot(folder, 'absent', config)).rejects.toThrow(
+    /Bot absent .*absent\.ts must exist and export handler/,
+  );
+});
+
+test('every Bot of the service is bundled and written', async () => {
+  const output = join(folder, 'dist');
+  const code = await buildBots(config, { source: 'bots', output });
+  expect(Object.keys(code)).toContain('book');
+  expect(await readFile(join(output, 'book.js'), 'utf8')).toBe(code.book);
+});

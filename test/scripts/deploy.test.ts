@@ -1,0 +1,159 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { MedplumClient } from '@medplum/core';
+import { bots } from '../../config/bots.ts';
+import { artefactUri } from '../../config/config.ts';
+import { buildArtefacts } from '../../profiles/artefacts.ts';
+import { OPERATION_IMPLEMENTATION } from '../../profiles/operations.ts';
+import { codeTitle } from '../../scripts/deploy/bots.ts';
+import { type Deployment, deploy } from '../../scripts/deploy.ts';
+import { codeOf, config, countAll, type Installation, present, startInstallation } from './installation.ts';
+
+const trivial = 'exports.handler = async () => true;';
+let installation: Installation;
+let first: Deployment;
+let medplum: MedplumClient;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  first = await installation.deploy({ code: trivial });
+  medplum = first.connection.medplum;
+});
+
+afterAll(async () => {
+  await installation.sandbox.close();
+});
+
+const botIdentifier = { system: artefactUri(config, 'LocalBot'), value: 'book' };
+
+test('the first deployment creates everything', async () => {
+  const { accessPolicies, ...lists } = buildArtefacts(config);
+  const artefacts = [Object.values(accessPolicies), ...Object.values(lists)].flat();
+  expect(first.counts).toEqual({ created: artefacts.length + Object.keys(bots).length, updated: 0, unchanged: 0 });
+  const found = await medplum.searchResources('StructureDefinition', { url: artefactUri(config, 'LocalTermin') });
+  expect(found).toHaveLength(1);
+});
+
+test('a second deployment changes nothing, and says so', async () => {
+  const before = await countAll(medplum);
+  const { counts } = await installation.deploy({ code: trivial });
+  expect(counts).toEqual({ created: 0, updated: 0, unchanged: first.counts.created });
+  expect(installation.lines).toContain('unchanged  Bot book');
+  expect(await countAll(medplum)).toEqual(before);
+});
+
+test('the Bot has identifier, runtime, membership with its policy, and code', async () => {
+  const bot = await medplum.searchOne('Bot', { identifier: `${botIdentifier.system}|${botIdentifier.value}` });
+  expect(bot).toMatchObject({
+    name: 'book',
+    runtimeVersion: 'vmcontext',
+    auditEventDestination: ['log'],
+    executableCode: { title: codeTitle('book', trivial) },
+  });
+  const membership = await medplum.searchOne('ProjectMembership', { profile: `Bot/${bot?.id}` });
+  expect(membership?.accessPolicy?.reference).toBe(`AccessPolicy/${first.policies.bots}`);
+  expect(membership?.admin).toBeFalsy();
+  expect(await medplum.executeBot(botIdentifier, {})).toBe(true);
+});
+
+test('the operation names the Bot', async () => {
+  const operation = await medplum.searchOne('OperationDefinition', { code: 'book' });
+  expect(operation?.extension).toEqual([
+    { url: OPERATION_IMPLEMENTATION, valueReference: { reference: `Bot/${first.bots.book}` } },
+  ]);
+});
+
+describe('what has been changed by hand', () => {
+  test('a policy is put right', async () => {
+    const id = present(first.policies.requestor);
+    const policy = await medplum.readResource('AccessPolicy', id);
+    await medplum.updateResource({ ...policy, resource: [{ resourceType: '*' }] });
+    const { counts } = await installation.deploy({ code: trivial });
+    expect(counts).toMatchObject({ created: 0, updated: 1 });
+    expect((await medplum.readResource('AccessPolicy', id)).resource).toEqual(policy.resource);
+  });
+
+  test("the clinic's own service codes stay", async () => {
+    const url = artefactUri(config, 'LocalServiceType');
+    const codes = present(await medplum.searchOne('CodeSystem', { url }));
+    const concept = [...(codes.concept ?? []), { code: 'allergy-test', display: 'Allergy test' }];
+    await medplum.updateResource({ ...codes, concept });
+    expect((await installation.deploy({ code: trivial })).counts).toMatchObject({ created: 0, updated: 0 });
+    expect((await medplum.searchOne('CodeSystem', { url }))?.concept).toEqual(concept);
+  });
+
+  test("the Bot's membership gets its policy back", async () => {
+    const found = await medplum.searchOne('ProjectMembership', { profile: `Bot/${first.bots.book}` });
+    const { accessPolicy: _, ...without } = present(found);
+    await medplum.updateResource(without);
+    expect((await installation.deploy({ code: trivial })).counts).toMatchObject({ created: 0, updated: 1 });
+  });
+});
+
+test('changed code is deployed, and only the Bot changes', async () => {
+  const changed = 'exports.handler = async () => 42;';
+  expect((await installation.deploy({ code: changed, dryRun: true })).counts).toMatchObject({ created: 0, updated: 1 });
+  expect(await medplum.executeBot(botIdentifier, {})).toBe(true);
+  expect((await installation.deploy({ code: changed })).counts).toMatchObject({ created: 0, updated: 1 });
+  expect(await medplum.executeBot(botIdentifier, {})).toBe(42);
+  await installation.deploy({ code: trivial });
+});
+
+test('a Bot that an interrupted deployment left behind is finished, not made twice', async () => {
+  const bot = await medplum.readResource('Bot', present(first.bots.book));
+  const { identifier: _, executableCode: __, ...unfinished } = bot;
+  await medplum.updateResource(unfinished);
+  expect((await installation.deploy({ code: trivial })).bots).toEqual(first.bots);
+  expect(await medplum.executeBot(botIdentifier, {})).toBe(true);
+});
+
+test('medplum.config.json names the Bots for the command line tool', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'deploy-'));
+  const cliConfig = join(folder, 'medplum.config.json');
+  await installation.deploy({ code: trivial, cliConfig });
+  const written = JSON.parse(await readFile(cliConfig, 'utf8'));
+  expect(written).toMatchObject({
+    baseUrl: installation.sandbox.baseUrl,
+    bots: Object.keys(bots).map((name) => ({ name, dist: `dist/bots/${name}.js` })),
+  });
+  expect(written.bots).toContainEqual({
+    name: 'book',
+    id: first.bots.book,
+    source: 'bots/book.ts',
+    dist: 'dist/bots/book.js',
+  });
+  await rm(folder, { recursive: true });
+});
+
+describe('a deployment is refused', () => {
+  const attempt = (changes: { baseUrl?: string; clientId?: string; clientSecret?: string }) => {
+    const { baseUrl, clientId, clientSecret } = installation.sandbox;
+    return deploy({
+      baseUrl,
+      clientId,
+      clientSecret,
+      config,
+      code: codeOf(trivial),
+      log: () => undefined,
+      ...changes,
+    });
+  };
+
+  test('with wrong credentials', async () => {
+    await expect(attempt({ clientSecret: 'wrong' })).rejects.toThrow(/Check --client-id and --client-secret/);
+  });
+
+  test('where no server answers', async () => {
+    await expect(attempt({ baseUrl: 'http://localhost:1/' })).rejects.toThrow(/No Medplum server answers.*--base-url/);
+  });
+
+  test('to others than administrators', async () => {
+    const { projectId } = first.connection;
+    const client = await medplum.post(`admin/projects/${projectId}/client`, { name: 'No administrator' });
+    await expect(attempt({ clientId: client.id, clientSecret: client.secret })).rejects.toThrow(
+      /do not belong to an administrator.*Set admin to true/,
+    );
+  });
+});

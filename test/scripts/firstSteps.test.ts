@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from '@jest/globals';
+import { resolveConfig } from '../../config/load.ts';
+import { firstSteps } from '../../scripts/start/firstSteps.ts';
+
+const config = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4' });
+const steps = firstSteps({
+  config,
+  token: 'portal-a',
+  slot: { reference: 'Slot/1', start: '2027-01-11T09:00:00.000Z', end: '2027-01-11T09:30:00.000Z' },
+  schedule: 'Schedule/2',
+  patient: "Patient/o'3",
+});
+
+/** The words of a command, as a shell passes them to the program. */
+const wordsOf = (command: string): string[] =>
+  execFileSync('sh', ['-c', command.replace(/^curl/, "printf '%s\\n'")])
+    .toString()
+    .trimEnd()
+    .split('\n');
+
+test('the way goes from discovery to the booking and back', () => {
+  expect(steps.map(({ title }) => title)).toEqual([
+    'Find the code systems of the services',
+    'Find free slots of a schedule',
+    'Find free slots for a CT, whatever the schedule',
+    'Book a slot',
+    'Read the booking back',
+  ]);
+});
+
+test('a shell passes every value on as it is', () => {
+  const words = steps.map(({ command }) => wordsOf(command));
+  expect(words[0]).toContain(
+    'context-type-value=https://example.org/fhir/CodeSystem/LocalContextType|ResourceUsage$http://hl7.org/fhir/resource-types|HealthcareService',
+  );
+  expect(words[3]).toContain('http://localhost:8080/fhir/R4/Appointment/$book');
+  expect(words[4]).toContain("patient=Patient/o'3");
+});
+
+test('what is booked is a proposed appointment for the slot and the patient', () => {
+  const body = wordsOf(steps[3]?.command ?? '').at(-1) ?? '';
+  expect(JSON.parse(body)).toMatchObject({
+    resourceType: 'Appointment',
+    status: 'proposed',
+    start: '2027-01-11T09:00:00.000Z',
+    slot: [{ reference: 'Slot/1' }],
+    participant: [{ actor: { reference: "Patient/o'3" }, status: 'accepted' }],
+  });
+});

@@ -1,0 +1,19 @@
+import { expect, test } from '@jest/globals';
+import { resolveConfig } from '../../config/load.ts';
+import { forPort, portsFrom } from '../../scripts/start/settings.ts';
+
+test('the ports are 8080 and 8103 unless the environment says otherwise', () => {
+  expect(portsFrom({})).toEqual({ gateway: 8080, medplum: 8103 });
+  expect(portsFrom({ PORT: '9000', MEDPLUM_PORT: '9001' })).toEqual({ gateway: 9000, medplum: 9001 });
+});
+
+test.each(['x', '0', '70000', '80.5'])('PORT=%s is refused by name', (value) => {
+  expect(() => portsFrom({ PORT: value })).toThrow(/^PORT must be a port/);
+});
+
+test('the base address on localhost follows the port, any other stays', () => {
+  const local = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4' });
+  const real = resolveConfig({ baseUrl: 'https://clinic.example/fhir/R4' });
+  expect(forPort(local, 9000).baseUrl).toBe('http://localhost:9000/fhir/R4');
+  expect(forPort(real, 9000).baseUrl).toBe('https://clinic.example/fhir/R4');
+});

@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:net';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Running, start } from '../../scripts/start.ts';
+import { config } from './installation.ts';
+
+const run = promisify(execFile);
+const lines: string[] = [];
+let running: Running;
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+beforeAll(async () => {
+  const ports = { gateway: await freePort(), medplum: await freePort() };
+  running = await start({ config, ports, log: (line) => lines.push(...line.split('\n')) });
+});
+
+afterAll(async () => {
+  await running?.stop();
+});
+
+test('addresses and credentials are printed', () => {
+  const text = lines.join('\n');
+  expect(text).toContain(running.baseUrl);
+  expect(text).toContain(running.sandbox.baseUrl);
+  for (const { name, id, secret } of Object.values(running.demo.clients)) {
+    expect(text).toMatch(new RegExp(`${name} +${id} +${secret}`));
+  }
+});
+
+test('the printed commands lead from discovery to the booking and back', async () => {
+  const commands = lines.filter((line) => line.startsWith('curl'));
+  const answers: string[] = [];
+  for (const command of commands) {
+    answers.push((await run('sh', ['-c', command])).stdout);
+  }
+  const [codeSystems = '', slots = '', ctSlots = '', booked = '', found = ''] = answers;
+  expect(JSON.parse(codeSystems).entry).toHaveLength(2);
+  expect(JSON.parse(slots).entry).toHaveLength(5);
+  expect(JSON.parse(ctSlots).entry).toHaveLength(5);
+  expect(booked).toMatch(/^HTTP\/1\.1 201 /);
+  const [, body = ''] = booked.split('\r\n\r\n');
+  expect(JSON.parse(body)).toMatchObject({ resourceType: 'Appointment', status: 'booked' });
+  expect(JSON.parse(found).entry).toEqual([
+    expect.objectContaining({ resource: expect.objectContaining({ id: JSON.parse(body).id, status: 'booked' }) }),
+  ]);
+});
+
+test('a port that is taken is an error, and leaves nothing running', async () => {
+  const medplum = await freePort();
+  const taken = Number(new URL(running.baseUrl).port);
+  await expect(start({ config, ports: { gateway: taken, medplum }, log: () => undefined })).rejects.toThrow(
+    'EADDRINUSE',
+  );
+  await expect(fetch(`http://localhost:${medplum}/healthcheck`)).rejects.toThrow('fetch failed');
+});
