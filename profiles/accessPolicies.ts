@@ -100,12 +100,19 @@ const owned = (types: readonly ResourceType[], requestor: string, config: Bookin
     interaction: readVersions,
   }));
 
+/** What has come of a requestor's asynchronous bookings; what it had sent stays with the Bots. */
+function ownJobs(config: BookingConfig): AccessPolicyResource {
+  const [jobs] = owned(['Task'], '%profile.id', config);
+  return { resourceType: 'Task', ...jobs, interaction: look, hiddenFields: ['input'] };
+}
+
 const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPolicyResource[]>> = {
   requestor: (config) => [
     ...permit(discovery, look),
     { resourceType: 'Slot', interaction: look, hiddenFields: ['comment'] },
     ...owned(written, '%profile.id', config),
     ownPatients(config),
+    ownJobs(config),
     callableBots(config),
   ],
   consumer: (config) => owned(['Appointment'], '%requestor.id', config),

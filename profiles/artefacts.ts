@@ -12,6 +12,7 @@ import { accessPolicies, type PolicyName } from './accessPolicies.ts';
 import { bookOperation } from './operations.ts';
 import { profiles } from './profiles.ts';
 import { buildStructureDefinition } from './structureDefinition.ts';
+import { type InternalSubscription, internalSubscriptions } from './subscriptions.ts';
 import { codeSystems, namingSystems, valueSets } from './terminology.ts';
 
 /** The resources that make up an installation, besides its Bots. None has an id: the server gives them. */
@@ -24,6 +25,8 @@ export interface Artefacts {
   readonly accessPolicies: Readonly<Record<PolicyName, AccessPolicy>>;
   /** Without the Bots that carry them out: the deployment knows those. */
   readonly operationDefinitions: readonly OperationDefinition[];
+  /** Likewise without the ids of the Bots that they start. */
+  readonly subscriptions: readonly InternalSubscription[];
 }
 
 /**
@@ -42,5 +45,6 @@ export function buildArtefacts(config: BookingConfig): Artefacts {
       .map((profile) => buildStructureDefinition(profile, config)),
     accessPolicies: accessPolicies(config),
     operationDefinitions: [bookOperation(config)],
+    subscriptions: internalSubscriptions(config),
   };
 }

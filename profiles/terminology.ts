@@ -35,6 +35,12 @@ const sources: readonly CodeSystemSource[] = [
     concepts: { existing: 'Booked by an earlier, identical request' },
   },
   {
+    artefact: 'LocalTask',
+    title: 'Jobs of the appointment booking service',
+    description: 'The codes in Task.code of what the service carries out later.',
+    concepts: { book: 'An asynchronous booking' },
+  },
+  {
     artefact: 'LocalContextType',
     title: 'Types of usage contexts',
     description: 'The codes in CodeSystem.useContext.code.',

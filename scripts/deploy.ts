@@ -12,7 +12,7 @@ import { writeCliConfig } from './deploy/cliConfig.ts';
 import { type Connection, type Credentials, connect } from './deploy/connect.ts';
 import { type Counts, startReport } from './deploy/report.ts';
 import { upsert } from './deploy/upsert.ts';
-import { artefactsBeforeBots, operations } from './deploy/wanted.ts';
+import { artefactsBeforeBots, operations, subscriptions } from './deploy/wanted.ts';
 
 /** What a deployment needs to know. */
 export interface DeployOptions extends Credentials {
@@ -56,6 +56,7 @@ export async function deploy(options: DeployOptions): Promise<Deployment> {
   const policies = Object.fromEntries(policyNames.map((name, index) => [name, policyIds[index]]));
   const bots = await deployBots({ connection, config, policyId: policies.bots, report, dryRun }, code);
   await upsert(connection, operations(artefacts, bots), report, dryRun);
+  await upsert(connection, subscriptions(artefacts, bots, config), report, dryRun);
   if (cliConfig && !dryRun) {
     writeCliConfig(cliConfig, options.baseUrl, bots);
   }

@@ -55,13 +55,20 @@ async function findBot(server: Server, session: Session, id: string | undefined,
 
 const mirrored = ['text/plain', 'x-application/hl7-v2+er7'];
 
-function sendOther(request: FastifyRequest, reply: FastifyReply, status: number, value: unknown): FastifyReply {
-  const type = request.headers['content-type'] ?? '';
-  const text = typeof value === 'string' || typeof value === 'number' ? String(value) : JSON.stringify(value);
+/** Answers a value that is no resource. What is no value at all, as a function, is an error of the server. */
+function sendValue(request: FastifyRequest, reply: FastifyReply, status: number, value: unknown): FastifyReply {
+  const given = request.headers['content-type'] ?? '';
+  const type = mirrored.includes(given) ? given : 'application/json';
+  const isText = typeof value === 'string' || typeof value === 'number';
+  const text = isText ? String(value) : value === null ? '' : JSON.stringify(value);
+  if (text === undefined) {
+    return reply.code(500).send({ msg: 'Internal Server Error' });
+  }
+  const isMinimal = request.headers.prefer === 'return=minimal';
   return reply
     .code(status)
-    .type(mirrored.includes(type) ? type : 'application/json; charset=utf-8')
-    .send(text);
+    .type(`${type}; charset=utf-8`)
+    .send(isMinimal ? '' : text);
 }
 
 /**
@@ -81,7 +88,7 @@ function sendBotResult(
   if (isResource(body)) {
     return sendResource(request, reply, success ? allOk : badRequest(logResult), body, baseUrl);
   }
-  return sendOther(request, reply, success ? 200 : 400, body);
+  return sendValue(request, reply, success ? 200 : 400, body);
 }
 
 /**

@@ -1,27 +1,13 @@
 import { allOk, badRequest, getExtension, isResource, normalizeOperationOutcome, resolveId } from '@medplum/core';
 import type { FhirRequest, FhirResponse } from '@medplum/fhir-router';
-import type { Bot, OperationDefinition, Resource } from '@medplum/fhirtypes';
+import type { Bot, OperationDefinition } from '@medplum/fhirtypes';
 import type { FastifyRequest } from 'fastify';
 import type { Session } from '../platform.ts';
 import { repositoryOf, type Server } from '../server.ts';
 import { callBot } from './call.ts';
+import { operationOutput } from './operation-output.ts';
 
 const implementationUrl = 'https://medplum.com/fhir/StructureDefinition/operationDefinition-implementation';
-
-/**
- * The answer of an operation: the resource itself where its definition has one `return` parameter, else Parameters.
- * Output parameters other than a `return` are passed through only if the Bot returns Parameters itself.
- */
-function output(operation: OperationDefinition, value: unknown): Resource {
-  const [only, ...others] = operation.parameter?.filter(({ use }) => use === 'out') ?? [];
-  if (only?.name === 'return' && others.length === 0) {
-    if (!isResource(value) || (only.type && only.type !== 'Any' && value.resourceType !== only.type)) {
-      throw new Error(`Expected ${only.type ?? 'Resource'} output, but got unexpected ${typeof value}`);
-    }
-    return value;
-  }
-  return isResource(value, 'Parameters') ? value : { resourceType: 'Parameters' };
-}
 
 /**
  * Answers a request by the Bot that an OperationDefinition of the project names for it; Medplum tries this after its own
@@ -37,7 +23,8 @@ export async function customOperation(
   request: FastifyRequest,
 ): Promise<FhirResponse | undefined> {
   const repository = repositoryOf(server, session);
-  const path = fhirRequest.url.split('?', 1)[0]?.split('/') ?? [];
+  // The query is left where it is, as in Medplum: a GET with one finds no operation.
+  const path = fhirRequest.url.split('/');
   const position = path.findIndex((part) => part.startsWith('$'));
   if (position < 0) {
     return undefined;
@@ -59,7 +46,7 @@ export async function customOperation(
     return shown ? [badRequest(result.logResult), shown] : [badRequest(result.logResult)];
   }
   try {
-    return [allOk, output(operation, result.returnValue)];
+    return [allOk, operationOutput(operation, result.returnValue)];
   } catch (error) {
     return [normalizeOperationOutcome(error)];
   }

@@ -86,7 +86,7 @@ export function createApp(server: Server, flushed: () => Promise<void>): Fastify
   const app = fastify({
     bodyLimit,
     genReqId: () => randomUUID(),
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 8192, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) => sendOutcome(request, reply, outcomeOf(error)),
   });

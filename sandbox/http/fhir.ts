@@ -40,6 +40,17 @@ function fhirRequest(request: FastifyRequest, session: Session, url: string): Fh
   };
 }
 
+/** The query of a request; a parameter that is given several times becomes a list. */
+function queryOf(url: string): Record<string, string | string[]> {
+  const { searchParams } = new URL(url, 'http://localhost');
+  return Object.fromEntries(
+    [...new Set(searchParams.keys())].map((name) => {
+      const [first = '', ...others] = searchParams.getAll(name);
+      return [name, others.length > 0 ? [first, ...others] : first];
+    }),
+  );
+}
+
 /** The operations that Medplum adds to the plain FHIR interactions. */
 async function builtIn(server: Server, session: Session, request: FhirRequest): Promise<FhirResponse | undefined> {
   const path = request.url.split('?', 1)[0] ?? '';
@@ -67,8 +78,7 @@ export function fhirRoutes(app: FastifyInstance, server: Server, authenticate: A
     const url = request.raw.url?.slice(base.length) ?? '';
     const [, id] = executePath.exec(url.split('?', 1)[0] ?? '') ?? [];
     if (executePath.test(url.split('?', 1)[0] ?? '') && (request.method === 'GET' || request.method === 'POST')) {
-      const query = Object.fromEntries(new URL(url, 'http://localhost').searchParams);
-      return executeBot(server, session, id, query, request, reply);
+      return executeBot(server, session, id, queryOf(url), request, reply);
     }
     const asked = fhirRequest(request, session, url);
     let response = await builtIn(server, session, asked);

@@ -58,7 +58,7 @@ export async function jobsFor(
       if (await isMatched(change, resource, subscription)) {
         jobs.push({
           jobId: platform.newId(),
-          subscriptionId: subscription.id ?? '',
+          subscriptionId: subscription.id,
           resourceType: resource.resourceType,
           id: resource.id,
           versionId: resource.meta?.versionId ?? '',

@@ -5,6 +5,7 @@ import {
   normalizeOperationOutcome,
   OperationOutcomeError,
   resourceMatchesSubscriptionCriteria,
+  type WithId,
 } from '@medplum/core';
 import type { Bot, Subscription } from '@medplum/fhirtypes';
 import { findMembership } from '../access/membership.ts';
@@ -20,8 +21,8 @@ export function isPreCommit(subscription: Subscription): boolean {
 }
 
 /** The active Subscriptions of a project. */
-export function activeSubscriptions(unit: Pick<UnitOfWork, 'newest'>, project: string): Subscription[] {
-  const found: Subscription[] = [];
+export function activeSubscriptions(unit: Pick<UnitOfWork, 'newest'>, project: string): WithId<Subscription>[] {
+  const found: WithId<Subscription>[] = [];
   for (const { resource } of unit.newest('Subscription')) {
     const isActive = resource?.resourceType === 'Subscription' && resource.status === 'active';
     if (isActive && resource.meta?.project === project) {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Job, JobEvent } from './job.ts';
 import type { RunResult } from './run.ts';
 
@@ -5,7 +6,7 @@ import type { RunResult } from './run.ts';
 export interface JobQueue {
   /** Takes jobs on, in order. */
   enqueue(jobs: readonly Job[]): void;
-  /** Starts no further job, and waits for those that run; what waits is left to the journal. */
+  /** Starts no further job, and waits up to ten seconds for those that run; the others are left to the journal. */
   close(): Promise<void>;
 }
 
@@ -21,6 +22,7 @@ export interface JobQueueOptions {
 }
 
 const concurrency = 20;
+const longestGoodbye = 10_000;
 const firstDelay = 20_000;
 const longestDelay = 8 * 60 * 60_000;
 /** Longer timers do not exist. */
@@ -96,7 +98,8 @@ export function createJobQueue({ run, record, now, delayScale, onRetry }: JobQue
     async close() {
       isClosed = true;
       timers.forEach(clearTimeout);
-      await Promise.allSettled(running);
+      const patience = AbortSignal.timeout(longestGoodbye);
+      await Promise.race([Promise.allSettled(running), once(patience, 'abort')]);
     },
   };
 }

@@ -29,7 +29,7 @@ function ownHeaders(subscription: Subscription): Record<string, string> {
  */
 export function hookHeaders(
   subscription: Subscription,
-  { interaction }: Job,
+  { interaction, jobId }: Job,
   resource: StoredResource,
   body: string,
 ): Record<string, string> {
@@ -40,6 +40,7 @@ export function hookHeaders(
     'X-Medplum-Interaction': interaction,
     ...(interaction === 'delete' && { 'X-Medplum-Deleted-Resource': `${resource.resourceType}/${resource.id}` }),
     ...ownHeaders(subscription),
+    'x-trace-id': jobId,
     ...(secret && { 'X-Signature': createHmac('sha256', secret).update(body).digest('hex') }),
   };
 }

@@ -1,4 +1,6 @@
 import type { CodeSystem, OperationDefinition, Resource, StructureDefinition, ValueSet } from '@medplum/fhirtypes';
+import type { BotName } from '../../config/bots.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Artefacts } from '../../profiles/artefacts.ts';
 import { OPERATION_IMPLEMENTATION } from '../../profiles/operations.ts';
 import type { Wanted } from './upsert.ts';
@@ -41,6 +43,19 @@ export function operations(artefacts: Artefacts, botIds: Readonly<Record<string,
     const extension = id && [{ url: OPERATION_IMPLEMENTATION, valueReference: { reference: `Bot/${id}` } }];
     return generalise(byUrl({ ...operation, ...(extension && { extension }) }));
   });
+}
+
+/** The Subscriptions that start Bots, each with the id of its Bot; found again by their tag. */
+export function subscriptions(
+  artefacts: Artefacts,
+  botIds: Readonly<Partial<Record<BotName, string>>>,
+  config: BookingConfig,
+): Wanted[] {
+  return artefacts.subscriptions.map(({ name, bot, resource }) => ({
+    resource: { ...resource, channel: { ...resource.channel, endpoint: `Bot/${botIds[bot]}` } },
+    query: `_tag=${encodeURIComponent(`${artefactUri(config, 'LocalBot')}|${name}`)}`,
+    label: `Subscription ${name}`,
+  }));
 }
 
 /** A wanted resource of one type among those of all types. */

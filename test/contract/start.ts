@@ -34,7 +34,6 @@ export default async function start(): Promise<void> {
     });
     child.once('exit', (code) => reject(new Error(`The service did not start (exit code ${code}):\n${output}`)));
   });
-  child.stdout.resume();
   Object.assign(process.env, {
     BOOKING_BASE_URL: `http://localhost:${port}/fhir/R4`,
     MEDPLUM_BASE_URL: `http://localhost:${medplumPort}/`,
@@ -42,6 +41,6 @@ export default async function start(): Promise<void> {
     PORTAL_B_TOKEN: 'portal-b',
     FRONT_DESK_TOKEN: 'front-desk',
     ADMIN_TOKEN: 'admin',
+    SERVICE_PID: String(child.pid),
   });
-  Object.assign(globalThis, { service: child });
 }

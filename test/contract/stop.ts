@@ -1,11 +1,20 @@
-/** Jest's global tear-down: ends the embedded installation and waits until it is gone. */
-import { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+/** Jest's global tear-down: ends the embedded installation, if it was started for the tests, and waits until it is gone. */
+import { setTimeout } from 'node:timers/promises';
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 export default async function stop(): Promise<void> {
-  const service: unknown = Reflect.get(globalThis, 'service');
-  if (service instanceof ChildProcess && service.exitCode === null) {
-    service.kill('SIGTERM');
-    await once(service, 'exit');
+  const pid = Number(process.env.SERVICE_PID ?? 0);
+  if (pid > 0) {
+    process.kill(pid, 'SIGTERM');
+    for (let waited = 0; isRunning(pid) && waited < 10_000; waited += 20) {
+      await setTimeout(20);
+    }
   }
 }

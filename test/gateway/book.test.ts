@@ -29,7 +29,7 @@ const book = (headers = {}, payload: object | string = request) =>
 
 describe('POST /Appointment/$book', () => {
   test('calls the Bot with the token and the body of the caller, and nothing of Prefer', async () => {
-    await book({ prefer: 'respond-async' });
+    await book({ prefer: 'return=representation' });
     const [call] = fake.received;
     expect([call?.method, call?.path]).toEqual(['POST', '/fhir/R4/Bot/$execute']);
     expect(call?.query.get('identifier')).toBe(`${artefactUri(config, 'LocalBot')}|book`);

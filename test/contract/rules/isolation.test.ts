@@ -82,8 +82,8 @@ describe('a requestor at Medplum itself', () => {
     expect(answer.status).toBe(403);
   });
 
-  it('cannot read policies, memberships, clients or tasks', async () => {
-    for (const type of ['AccessPolicy', 'ProjectMembership', 'ClientApplication', 'Task', 'AuditEvent']) {
+  it('cannot read policies, memberships, clients or audits', async () => {
+    for (const type of ['AccessPolicy', 'ProjectMembership', 'ClientApplication', 'AuditEvent']) {
       const answer = await medplum('portal-a', 'GET', `/${type}`);
       expect(answer.status === 403 || found(answer).length === 0).toBe(true);
     }

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { artefactUri } from '../../../config/config.ts';
+import { aClinic, aPatient, appointmentsOn, book, eventually, proposed, slotsOf } from '../fixtures.ts';
+import { issuesOf, request, resourceIn } from '../http.ts';
+import { base, config, type Role } from '../installation.ts';
+
+const respondAsync = { prefer: 'respond-async' };
+
+/** Hands a booking in and gives the path of its job. */
+async function submit(body: unknown, role: Role = 'portal-a') {
+  const answer = await book(body, role, respondAsync);
+  const location = answer.headers.get('content-location') ?? '';
+  expect(answer.status).toBe(202);
+  expect(location).toMatch(new RegExp(`^${base}/async/[A-Za-z0-9.-]+$`));
+  return location.slice(base.length);
+}
+
+const ended = (path: string, role: Role = 'portal-a') =>
+  eventually(
+    () => request(role, 'GET', path),
+    ({ status }) => status !== 202,
+  );
+
+describe('asynchronous $book', () => {
+  it('Prefer: respond-async: 202, Content-Location, then the booked Appointment', async () => {
+    const { schedule, slot, patient } = await aClinic();
+    const answer = await ended(await submit(proposed(patient, [slot])));
+    expect(answer.status).toBe(200);
+    expect(resourceIn('Appointment', answer)).toMatchObject({
+      status: 'booked',
+      slot: [{ reference: `Slot/${slot.id}` }],
+    });
+    expect(await slotsOf(schedule)).toEqual(['busy 0-30']);
+  });
+
+  it('a pending Appointment is the result, too', async () => {
+    const extension = [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: 'manual' }];
+    const { slot, patient } = await aClinic({ extension });
+    const answer = await ended(await submit(proposed(patient, [slot])));
+    expect(answer.status).toBe(200);
+    expect(resourceIn('Appointment', answer).status).toBe('pending');
+  });
+
+  it('the failure is the result: its status, its OperationOutcome', async () => {
+    const { slot, patient } = await aClinic({}, { status: 'busy' });
+    const answer = await ended(await submit(proposed(patient, [slot])));
+    expect([answer.status, ...issuesOf(answer)]).toEqual([409, 'slot-not-free Appointment.slot[0]']);
+  });
+
+  it('an inactive patient fails it with 422', async () => {
+    const { slot } = await aClinic();
+    const patient = await aPatient('portal-a', { active: false });
+    const answer = await ended(await submit(proposed(patient, [slot])));
+    expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'patient-inactive Appointment.participant[0].actor']);
+  });
+
+  it('what is malformed is refused at once', async () => {
+    const { slot, patient } = await aClinic();
+    const { status: _, ...rest } = proposed(patient, [slot]);
+    const answer = await book(rest, 'portal-a', respondAsync);
+    expect([answer.status, ...issuesOf(answer)]).toEqual([400, 'element-missing Appointment.status']);
+  });
+
+  it("another requestor's patient is refused at once", async () => {
+    const { slot } = await aClinic();
+    const answer = await book(proposed(await aPatient('portal-b'), [slot]), 'portal-a', respondAsync);
+    expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'patient-not-found Appointment.participant[0].actor']);
+  });
+
+  it("another requestor's appointment is not moved by naming its id", async () => {
+    const { slot, patient } = await aClinic();
+    const foreign = resourceIn('Appointment', await book(proposed(patient, [slot])));
+    const own = await aClinic();
+    const mine = await aPatient('portal-b');
+    const path = await submit(proposed(mine, [own.slot], { id: foreign.id }), 'portal-b');
+    const answer = await ended(path, 'portal-b');
+    expect(answer.status).toBe(200);
+    expect(resourceIn('Appointment', answer).id).not.toBe(foreign.id);
+    expect((await request('portal-a', 'GET', `/Appointment/${foreign.id}`)).body).toEqual(foreign);
+  });
+
+  it('the result is nobody else’s: 404 for a stranger and for an unknown job', async () => {
+    const { slot, patient } = await aClinic();
+    const path = await submit(proposed(patient, [slot]));
+    expect((await request('portal-b', 'GET', path)).status).toBe(404);
+    expect((await request('portal-b', 'DELETE', path)).status).toBe(404);
+    expect((await request('portal-a', 'GET', `/async/${randomUUID()}`)).status).toBe(404);
+    expect((await request('nobody', 'GET', path)).status).toBe(401);
+    expect((await ended(path)).status).toBe(200);
+  });
+
+  it('while it runs: 202 with Retry-After and X-Progress', async () => {
+    const { slot, patient } = await aClinic();
+    const path = await submit(proposed(patient, [slot]));
+    const answers = [await request('portal-a', 'GET', path)];
+    const running = answers.filter(({ status }) => status === 202);
+    expect(running.every(({ headers }) => headers.get('retry-after') && headers.get('x-progress'))).toBe(true);
+    expect((await ended(path)).status).toBe(200);
+  });
+
+  it('DELETE: 202; what was dropped in time is not booked, what was booked stays booked', async () => {
+    const { slot, patient } = await aClinic();
+    const path = await submit(proposed(patient, [slot]));
+    expect((await request('portal-a', 'DELETE', path)).status).toBe(202);
+    const answer = await ended(path);
+    expect(await appointmentsOn(slot)).toHaveLength(answer.status === 200 ? 1 : 0);
+    expect([200, 404]).toContain(answer.status);
+  });
+
+  it('a retry by identifier leads both jobs to one appointment', async () => {
+    const { slot, patient } = await aClinic();
+    const body = proposed(patient, [slot], { identifier: [{ system: 'urn:portal-a', value: randomUUID() }] });
+    const paths = await Promise.all([submit(body), submit(body)]);
+    const [first, second] = await Promise.all(paths.map((path) => ended(path)));
+    expect([first?.status, second?.status]).toEqual([200, 200]);
+    expect(await appointmentsOn(slot)).toHaveLength(1);
+  });
+});
+
+describe('Prefer is read as RFC 7240 says', () => {
+  it.each([
+    'RESPOND-ASYNC',
+    'return=minimal, respond-async',
+    'respond-async; wait=10',
+    'handling="a, b", respond-async',
+  ])('%s is asynchronous', async (prefer) => {
+    const { slot, patient } = await aClinic();
+    const answer = await book(proposed(patient, [slot]), 'portal-a', { prefer });
+    expect(answer.status).toBe(202);
+    expect((await ended((answer.headers.get('content-location') ?? '').slice(base.length))).status).toBe(200);
+  });
+
+  it.each(['respond-asynchronous', 'wait=5', 'return="respond-async"', ''])('"%s" is not', async (prefer) => {
+    const { slot, patient } = await aClinic();
+    expect((await book(proposed(patient, [slot]), 'portal-a', { prefer })).status).toBe(201);
+  });
+});

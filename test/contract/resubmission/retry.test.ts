@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { artefactUri } from '../../../config/config.ts';
+import { aClinic, aPatient, appointmentsOn, book, parameters, proposed, simultaneously, stored } from '../fixtures.ts';
+import { request, resourceIn } from '../http.ts';
+import { config } from '../installation.ts';
+
+const identifier = () => [{ system: 'urn:portal-a', value: randomUUID() }];
+
+describe('retry by Appointment.identifier', () => {
+  it('the same slots, time and patient: 200 with the existing appointment, unchanged', async () => {
+    const { slot, patient } = await aClinic();
+    const body = proposed(patient, [slot], { identifier: identifier() });
+    const first = await book(body);
+    const second = await book({ ...body, start: '2031-01-06T09:00:00+01:00' });
+    expect([first.status, second.status]).toEqual([201, 200]);
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get('etag')).toBe(first.headers.get('etag'));
+    expect((await request('portal-a', 'GET', `/Appointment/${resourceIn('Appointment', first).id}`)).body).toEqual(
+      first.body,
+    );
+    expect(await appointmentsOn(slot)).toHaveLength(1);
+  });
+
+  it('many at the same moment: one booking, and all are told of it', async () => {
+    const { slot, patient } = await aClinic();
+    const body = proposed(patient, [slot], { identifier: identifier() });
+    const answers = await simultaneously(12, () => book(body));
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array.from({ length: 11 }, () => 200), 201]);
+    expect(new Set(answers.map((answer) => resourceIn('Appointment', answer).id)).size).toBe(1);
+    expect(await appointmentsOn(slot)).toHaveLength(1);
+  });
+
+  it('while it is pending: 202 with the existing appointment', async () => {
+    const extension = [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: 'manual' }];
+    const { slot, patient } = await aClinic({ extension });
+    const body = proposed(patient, [slot], { identifier: identifier() });
+    const [first, second] = [await book(body), await book(body)];
+    expect([first.status, second.status]).toEqual([202, 202]);
+    expect(second.body).toEqual(first.body);
+  });
+
+  it('with the patient handed over again: no second patient', async () => {
+    const { slot } = await aClinic();
+    const value = randomUUID();
+    const patient = { resourceType: 'Patient', name: [{ family: 'Retry', given: [value] }] };
+    const body = parameters(
+      { ...proposed({ resourceType: 'Patient' }, [slot], { identifier: identifier() }), participant: undefined },
+      ['patient', patient],
+    );
+    const [first, second] = [await book(body), await book(body)];
+    expect([first.status, second.status]).toEqual([201, 200]);
+    expect(await stored('Patient', `given=${value}`)).toHaveLength(1);
+  });
+
+  it('for another time or by another requestor it is another booking', async () => {
+    const { slot, patient } = await aClinic({}, { end: '2031-01-06T12:00:00Z' });
+    const body = proposed(patient, [slot], { identifier: identifier() });
+    expect((await book(body)).status).toBe(201);
+    const mine = await aPatient('portal-b');
+    const byOther = await book({ ...proposed(mine, [slot], { identifier: body.identifier ?? [] }) }, 'portal-b');
+    expect(byOther.status).toBe(409);
+    expect((await book({ ...body, start: '2031-01-06T09:00:00Z', end: '2031-01-06T09:30:00Z' })).status).toBe(201);
+  });
+});

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import type { Bundle, OperationOutcome, Resource } from '@medplum/fhirtypes';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.ts';
+
+/** What the sandbox answered; `body` is of the type that the test expects. */
+export interface Answer<T> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: T;
+}
+
+/** Requests to one sandbox, by default as its administrator. */
+export interface Client {
+  readonly sandbox: Sandbox;
+  /** Any path below the base address. */
+  send<T = OperationOutcome>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer<T>>;
+  /** A path below `fhir/R4/`. */
+  fhir<T = OperationOutcome>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer<T>>;
+  /** Creates a resource and returns it as it was stored. */
+  create<T extends Resource>(resource: T): Promise<T & { id: string; meta: { versionId: string } }>;
+  transaction(entry: NonNullable<Bundle['entry']>, token?: string): Promise<Answer<Bundle & OperationOutcome>>;
+  /** Makes a Bot with a membership and code; returns its id. */
+  bot(code: string, fields?: Record<string, unknown>): Promise<string>;
+}
+
+/** Makes the requests of a test to a sandbox that runs. */
+export function clientOf(sandbox: Sandbox): Client {
+  async function send<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+    const response = await fetch(sandbox.baseUrl + path, {
+      method,
+      headers: { authorization: 'Bearer admin', 'content-type': 'application/fhir+json', ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') && text;
+    const parsed: T = isJson ? JSON.parse(text) : text;
+    return { status: response.status, headers: response.headers, body: parsed };
+  }
+  const fhir: Client['fhir'] = (method, path, body, headers) => send(method, `fhir/R4/${path}`, body, headers);
+
+  return {
+    sandbox,
+    send,
+    fhir,
+    async create<T extends Resource>(resource: T) {
+      const answer = await fhir<T & { id: string; meta: { versionId: string } }>(
+        'POST',
+        resource.resourceType,
+        resource,
+      );
+      if (answer.status !== 201) {
+        throw new Error(`Not created: ${answer.status} ${JSON.stringify(answer.body)}`);
+      }
+      return answer.body;
+    },
+    transaction: (entry, token = 'admin') =>
+      fhir('POST', '', { resourceType: 'Bundle', type: 'transaction', entry }, { authorization: `Bearer ${token}` }),
+    async bot(code, fields = {}) {
+      const path = `admin/projects/${sandbox.projectId}/bot`;
+      const { body } = await send<{ id: string }>('POST', path, { name: 'test', runtimeVersion: 'vmcontext' });
+      await fhir('POST', `Bot/${body.id}/$deploy`, { code });
+      const deployed = await fhir<object>('GET', `Bot/${body.id}`);
+      await fhir('PUT', `Bot/${body.id}`, { ...deployed.body, ...fields });
+      return body.id;
+    },
+  };
+}
+
+/** Starts a sandbox before the tests of a file and closes it after them. */
+export function withSandbox(options: SandboxOptions = {}): () => Client {
+  let client: Client;
+  beforeAll(async () => {
+    client = clientOf(await startSandbox(options));
+  });
+  afterAll(() => client.sandbox.close());
+  return () => client;
+}
+
+/** Waits until something is there, at most five seconds. */
+export async function until<T>(find: () => Promise<T | undefined | false>): Promise<T> {
+  const end = Date.now() + 5000;
+  for (;;) {
+    const found = await find();
+    if (found) {
+      return found;
+    }
+    if (Date.now() > end) {
+      throw new Error('Waited in vain');
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
