@@ -28,10 +28,20 @@ function scheduleIssues(state: BookingState, id: string, expression: string): Is
     : [];
 }
 
-function slotIssues({ value: id, path }: Located<string>, request: BookRequest, state: BookingState): Issue[] {
+function slotIssues(
+  { value: id, path }: Located<string>,
+  request: BookRequest,
+  state: BookingState,
+  calendar: Calendar,
+): Issue[] {
   const slot = find(state, 'Slot', id);
   if (!slot) {
     return [{ code: 'slot-not-found', diagnostics: `There is no Slot/${id}.`, expression: path }];
+  }
+  if (!calendar.has(id)) {
+    return [
+      { code: 'slot-mismatch', diagnostics: `Slot/${id} has no start and end that can be read.`, expression: path },
+    ];
   }
   const scheduleId = idIn(slot.schedule, 'Schedule') ?? '';
   const { schedule } = request;
@@ -131,7 +141,7 @@ export function choosePlaces(request: BookRequest, state: BookingState, calendar
   if (slots.length === 0) {
     return schedule ? placesOfSchedule(schedule, request, state, calendar) : { slots: [], issues: [] };
   }
-  const found = slots.flatMap((slot) => slotIssues(slot, request, state));
+  const found = slots.flatMap((slot) => slotIssues(slot, request, state, calendar));
   if (!interval) {
     return { slots: [], issues: found };
   }

@@ -129,7 +129,7 @@ export function planBooking(
   const stored = calendarOf(slots, artefactUri(config, 'LocalSlotOrigin'), pieces?.uses);
   const people = resolvePeople(request, state, context);
   const booked = findBooked(request, people, state, stored, context);
-  if (booked) {
+  if (booked && parsed.issues.length === 0) {
     return { kind: 'existing', appointment: booked };
   }
   const earlier = findEarlier(request, state);

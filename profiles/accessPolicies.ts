@@ -11,7 +11,10 @@ const look: Interaction[] = ['read', 'search'];
 const readVersions: Interaction[] = ['read', 'search', 'vread', 'history'];
 const write: Interaction[] = ['create', 'update'];
 
-/** What a requestor looks up to find a time: the same for all requestors. */
+/**
+ * What a requestor looks up to find a time: the same for all requestors. Nothing of a Slot is hidden, for the Bots write
+ * Slots back as the caller has read them.
+ */
 const discovery: readonly ResourceType[] = [
   'CodeSystem',
   'HealthcareService',
@@ -22,6 +25,7 @@ const discovery: readonly ResourceType[] = [
   'PractitionerRole',
   'Questionnaire',
   'Schedule',
+  'Slot',
   'ValueSet',
 ];
 
@@ -109,7 +113,6 @@ function ownJobs(config: BookingConfig): AccessPolicyResource {
 const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPolicyResource[]>> = {
   requestor: (config) => [
     ...permit(discovery, look),
-    { resourceType: 'Slot', interaction: look, hiddenFields: ['comment'] },
     ...owned(written, '%profile.id', config),
     ownPatients(config),
     ownJobs(config),

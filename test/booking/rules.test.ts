@@ -164,6 +164,12 @@ describe('a booking that breaks a rule', () => {
       [schedule, patient, free, slot('ten', '10:00', '10:30')],
       ['slot-mismatch Appointment.slot'],
     ],
+    [
+      'names a slot without readable times',
+      {},
+      [schedule, patient, { ...free, end: 'noon' }],
+      ['slot-mismatch Appointment.slot[0]'],
+    ],
     ['is longer than its slot', { end: at('09:31') }, [], ['slot-mismatch Appointment.slot']],
     [
       'names a slot at another time',

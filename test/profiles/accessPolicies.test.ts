@@ -96,9 +96,9 @@ describe('a requestor', () => {
     expect(allowed(requestor, resource)).toEqual([]);
   });
 
-  test('reads slots, busy ones too, without their comments, and writes none', () => {
+  test('reads slots, busy ones too, with nothing hidden, and writes none', () => {
     expect(allowed(requestor, slot)).toEqual(['read', 'search']);
-    expect(permitting(requestor, 'read', slot)?.hiddenFields).toEqual(['comment']);
+    expect(permitting(requestor, 'read', slot)?.hiddenFields).toBeUndefined();
   });
 
   test('creates and updates its own patients', () => {

@@ -16,3 +16,10 @@ it('the pieces can be booked in their turn', async () => {
   expect((await book(proposed(patient, rest ? [rest] : [], { from: 120, to: 150 }))).status).toBe(201);
   expect(await slotsOf(schedule)).toEqual(['free 0-60', 'busy 60-90', 'free 90-120', 'busy 120-150', 'free 150-240']);
 });
+
+it('what the clinic has written on the slot stays on it', async () => {
+  const identifier = [{ system: 'urn:clinic', value: 'room-3' }];
+  const { slot, patient } = await aClinic({}, { comment: 'Bring your X-rays', identifier });
+  expect((await book(proposed(patient, [slot], { to: 10 }))).status).toBe(201);
+  expect(await stored('Slot', `_id=${slot.id}`)).toMatchObject([{ comment: 'Bring your X-rays', identifier }]);
+});
