@@ -43,9 +43,12 @@ function resolveParameters(
   return JSON.parse(json);
 }
 
+function accessOf({ accessPolicy, access = [] }: ProjectMembership): ProjectMembershipAccess[] {
+  return [...(accessPolicy ? [{ policy: accessPolicy }] : []), ...access];
+}
+
 function memberRules(membership: ProjectMembership, read: ReadPolicy): AccessPolicyResource[] {
-  const { accessPolicy, access = [] } = membership;
-  const all = [...(accessPolicy ? [{ policy: accessPolicy }] : []), ...access];
+  const all = accessOf(membership);
   if (all.length === 0) {
     return [{ resourceType: '*' }];
   }
@@ -129,5 +132,6 @@ export function effectivePolicy(membership: ProjectMembership, read: ReadPolicy)
   }
   const ordinary = rules.filter(({ resourceType }) => !adminTypes.includes(resourceType)).flatMap(spelledOut);
   const admin = membership.admin ? adminRules(resolveId(membership.project) ?? '') : [];
-  return { resourceType: 'AccessPolicy', resource: [...ordinary, ...admin] };
+  const basedOn = accessOf(membership).map(({ policy }) => policy);
+  return { resourceType: 'AccessPolicy', basedOn, resource: [...ordinary, ...admin] };
 }

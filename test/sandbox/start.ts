@@ -9,6 +9,11 @@ export interface Answer<T> {
   readonly body: T;
 }
 
+/** The Bundle that a transaction is answered with, or the OperationOutcome. */
+export interface TransactionAnswer extends Pick<OperationOutcome, 'id' | 'issue'> {
+  readonly entry?: Bundle['entry'];
+}
+
 /** Requests to one sandbox, by default as its administrator. */
 export interface Client {
   readonly sandbox: Sandbox;
@@ -28,7 +33,7 @@ export interface Client {
   ): Promise<Answer<T>>;
   /** Creates a resource and returns it as it was stored. */
   create<T extends Resource>(resource: T): Promise<T & { id: string; meta: { versionId: string } }>;
-  transaction(entry: NonNullable<Bundle['entry']>, token?: string): Promise<Answer<Bundle & OperationOutcome>>;
+  transaction(entry: NonNullable<Bundle['entry']>, token?: string): Promise<Answer<TransactionAnswer>>;
   /** Makes a Bot with a membership and code; returns its id. */
   bot(code: string, fields?: Record<string, unknown>): Promise<string>;
 }
