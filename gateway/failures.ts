@@ -54,6 +54,8 @@ export function addFailures(app: FastifyInstance, addresses: Addresses): void {
     if (what.status >= 500) {
       request.log.error(describe(error), 'failed');
     }
+    // A connection that is closed while the client still sends loses the answer: the rest of a large body is read first.
+    reply.removeHeader('connection');
     return answer(reply, what);
   });
   app.setNotFoundHandler((_request, reply) => answer(reply, problem('not-found')));
