@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from '@jest/globals';
+import { isResource } from '../../../fhir/resource.ts';
+import { base, tokenOf } from '../installation.ts';
+
+/** Runs the shell commands of a page, in order and as they stand there but for the address and the token. */
+async function run(page: string, more = '') {
+  const text = await readFile(page, 'utf8');
+  const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block ?? '');
+  const script = [...blocks, more]
+    .join('\n')
+    .replaceAll('http://localhost:8080/fhir/R4', base)
+    .replaceAll('Bearer portal-a', `Bearer ${await tokenOf('portal-a')}`);
+  const folder = await mkdtemp(join(tmpdir(), 'docs-'));
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder });
+  const resource = async (file: string): Promise<unknown> => JSON.parse(await readFile(join(folder, file), 'utf8'));
+  return { stdout, resource };
+}
+
+it('the first booking of the README works as it is printed', async () => {
+  const readSlot = `curl -s "${base}/Slot/$SLOT" -H 'Authorization: Bearer portal-a' > after.json`;
+  const { stdout, resource } = await run('README.md', readSlot);
+  const appointment = await resource('appointment.json');
+  expect(isResource(appointment, 'Appointment') && appointment.status).toBe('booked');
+  expect(stdout).toContain('"resourceType":"CodeSystem"');
+  expect(stdout.endsWith(JSON.stringify(appointment))).toBe(true);
+  const slot = await resource('after.json');
+  expect(isResource(slot, 'Slot') && slot.status).toBe('busy');
+});
+
+it('the examples for portal developers work as they are printed', async () => {
+  const { stdout, resource } = await run('docs/portals.md');
+  const result = await resource('result.json');
+  expect(isResource(result, 'Appointment') && result.status).toBe('booked');
+  const answers = stdout.split(/(?<=\})(?=\{"resourceType")/).map((answer) => JSON.parse(answer) as unknown);
+  const types = answers.map((answer) => (isResource(answer, 'OperationOutcome') ? 'refused' : 'answered'));
+  expect(types.lastIndexOf('answered')).toBe(types.length - 2);
+  expect(types.indexOf('refused')).toBe(types.length - 1);
+  expect(stdout).toContain('period-invalid');
+});
