@@ -11,6 +11,8 @@ const common = {
 
 /** @type {import('jest').Config} */
 export default {
+  // Many tests wait for a server rather than for the processor.
+  maxWorkers: 3,
   testTimeout: 30_000,
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/!(contract)/**/*.test.ts'] },

@@ -1,6 +1,7 @@
 import type { Appointment, Bundle, BundleEntry, OperationOutcome, Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { bookingErrors } from '../fhir/errors.ts';
+import { formatInstant } from '../fhir/instant.ts';
 import type { Issue } from '../fhir/outcome.ts';
 import { isObject } from '../fhir/resource.ts';
 import { requestorTag } from '../fhir/tags.ts';
@@ -59,6 +60,27 @@ export function jobIn({ status, input }: Task): BookingJob | undefined {
   return isObject(job) && typeof job.requestor === 'string' && Array.isArray(job.visible)
     ? { body: job.body, requestor: job.requestor, visible: job.visible.map(String) }
     : undefined;
+}
+
+/** After how many milliseconds a job that was not carried out counts as left over. */
+const OVERDUE = 5_000;
+
+/** How many jobs that were left over are carried out in one go. */
+const OVERDUE_COUNT = '50';
+
+/**
+ * The search for jobs that should have been carried out by now, the oldest first.
+ *
+ * @param now - milliseconds since 1970 UTC
+ */
+export function overdueQuery(now: number, config: JobConfig): Record<string, string> {
+  return {
+    code: `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}`,
+    status: 'requested',
+    _lastUpdated: `lt${formatInstant(now - OVERDUE)}`,
+    _sort: '_lastUpdated',
+    _count: OVERDUE_COUNT,
+  };
 }
 
 /** Of what the Bot can see, what the requestor could see when it sent the request, or has submitted since. */

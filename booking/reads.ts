@@ -1,5 +1,6 @@
 import type { Bundle, BundleEntry, Identifier, Resource } from '@medplum/fhirtypes';
 import { formatInstant } from '../fhir/instant.ts';
+import { isId } from '../fhir/reference.ts';
 import type { TagConfig } from '../fhir/tags.ts';
 import { requestorTag } from '../fhir/tags.ts';
 import type { BookRequest } from './request.ts';
@@ -30,7 +31,8 @@ const withSlots: Query = [
 
 const escapeToken = (value: string): string => value.replace(/[\\,$|]/g, '\\$&');
 
-function identifierQuery(identifiers: readonly Identifier[] | undefined, tag: string): Query[] {
+/** The search for what a requestor has submitted with one of these identifiers; none without identifiers. */
+export function identifierQuery(identifiers: readonly Identifier[] | undefined, tag: string): Query[] {
   const tokens = (identifiers ?? []).flatMap(({ system, value }) =>
     value ? [`${escapeToken(system ?? '')}|${escapeToken(value)}`] : [],
   );
@@ -52,6 +54,13 @@ function byId(type: string, ids: readonly (string | undefined)[], include: Query
   const wanted = unique(ids);
   const count = String(Math.max(wanted.length, 20));
   return wanted.length > 0 ? [search(type, [['_id', wanted.join(',')], ['_count', count], ...include])] : [];
+}
+
+/** Reads by id, which Medplum answers from its cache where a search asks the database. */
+function reads(type: string, ids: readonly (string | undefined)[]): BundleEntry[] {
+  return unique(ids)
+    .filter(isId)
+    .map((id) => ({ request: { method: 'GET', url: `${type}/${id}` } }));
 }
 
 function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
@@ -91,7 +100,7 @@ export function bookingReads(request: BookRequest, requestor: string, config: Ta
       ),
       ...byId('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
       ...offers(request),
-      ...byId('Patient', [...patientIds, patient?.value.id]),
+      ...reads('Patient', [...patientIds, patient?.value.id]),
       ...identifierQuery(patient?.value.identifier, tag).map((query) => search('Patient', query)),
       ...identifierQuery(relatedPerson?.value.identifier, tag).map((query) => search('RelatedPerson', query)),
       ...identifierQuery(appointment.value.identifier, tag).map((query) =>
@@ -105,18 +114,20 @@ export function bookingReads(request: BookRequest, requestor: string, config: Ta
 /** What a batch answered: the state, or that the server could not say. */
 export type ReadResult = { readonly state: BookingState } | { readonly status: number };
 
-function resourcesOf(entry: BundleEntry): Resource[] {
-  const { resource } = entry;
-  return resource?.resourceType === 'Bundle' ? (resource.entry ?? []).flatMap((inner) => inner.resource ?? []) : [];
+function resourcesOf({ resource }: BundleEntry): Resource[] {
+  if (resource?.resourceType === 'Bundle') {
+    return (resource.entry ?? []).flatMap((inner) => inner.resource ?? []);
+  }
+  return resource && resource.resourceType !== 'OperationOutcome' ? [resource] : [];
 }
 
-/** Statuses of a search that tell something about the caller's rights, not about the server's condition. */
-const saysNothingThere = new Set([200, 403, 404]);
+/** Statuses that tell something about what there is for the caller, not about the server's condition. */
+const saysNothingThere = new Set([200, 403, 404, 410]);
 
 /**
- * Reads the answer to a batch of searches.
+ * Reads the answer to a batch of searches and reads.
  *
- * @returns everything found, or the status of a search that failed: what could not be read must not pass for absent
+ * @returns everything found, or the status of one that failed: what could not be read must not pass for absent
  */
 export function readState(response: Bundle): ReadResult {
   const entries = response.entry ?? [];

@@ -1,7 +1,7 @@
 import type { Appointment, AppointmentParticipant, BundleEntry, Extension } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
-import { metaOfSubmitted, requestorTag } from '../fhir/tags.ts';
+import { markChange, metaOfSubmitted, requestorTag } from '../fhir/tags.ts';
 import type { Earlier } from './earlier.ts';
 import type { People } from './people.ts';
 import type { BookRequest } from './request.ts';
@@ -75,12 +75,22 @@ function appointmentOf(request: BookRequest, outcome: Outcome, earlier: Earlier,
   };
 }
 
-/** A transaction entry that changes a stored appointment, if it still has the version that was read. */
-function changeEntry(stored: Appointment, changed: Appointment): BundleEntry {
+/**
+ * A transaction entry that changes a stored appointment, if it still has the version that was read, and says on whose
+ * behalf.
+ */
+function changeEntry(stored: Appointment, changed: Appointment, { requestor, config }: WriteContext): BundleEntry {
+  const version = stored.meta?.versionId;
   return {
-    request: { method: 'PUT', url: `Appointment/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` },
-    resource: { ...changed, id: stored.id },
+    request: { method: 'PUT', url: `Appointment/${stored.id}`, ifMatch: `W/"${version}"` },
+    resource: { ...changed, id: stored.id, meta: markChange(changed.meta, requestor, version, config) },
   };
+}
+
+/** A transaction entry that stores a new appointment, and says on whose behalf. */
+function createEntry(appointment: Appointment, { requestor, config }: WriteContext): BundleEntry {
+  const meta = markChange(appointment.meta, requestor, undefined, config);
+  return { request: { method: 'POST', url: 'Appointment' }, resource: { ...appointment, meta } };
 }
 
 /**
@@ -97,9 +107,7 @@ export function appointmentEntries(
   const { previous, replaced } = earlier;
   const appointment = appointmentOf(request, outcome, earlier, context);
   return [
-    previous
-      ? changeEntry(previous, appointment)
-      : { request: { method: 'POST', url: 'Appointment' }, resource: appointment },
-    ...(replaced ? [changeEntry(replaced, { ...replaced, status: 'cancelled' })] : []),
+    previous ? changeEntry(previous, appointment, context) : createEntry(appointment, context),
+    ...(replaced ? [changeEntry(replaced, { ...replaced, status: 'cancelled' }, context)] : []),
   ];
 }

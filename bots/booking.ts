@@ -8,6 +8,7 @@ import { refusedByServer } from '../booking/refusal.ts';
 import type { BookRequest, ParsedRequest } from '../booking/request.ts';
 import type { BookingState } from '../booking/state.ts';
 import { artefactUri } from '../config/config.ts';
+import { bookingErrors } from '../fhir/errors.ts';
 import type { Issue } from '../fhir/outcome.ts';
 import { isResource } from '../fhir/resource.ts';
 import { config } from './config.ts';
@@ -46,7 +47,8 @@ const contested: Issue = {
 
 const newId = (): string => `urn:uuid:${randomUUID()}`;
 
-const refuse = (issue: Issue): Decided => ({ plan: { kind: 'refuse', issues: [issue] }, state: new Map() });
+/** The decision when something could not be read, whatever the reason. */
+const undecided: Decided = { plan: { kind: 'refuse', issues: [unavailable] }, state: new Map() };
 
 /**
  * Reads what a booking depends on, and asks the rules.
@@ -60,9 +62,9 @@ export async function decide(
 ): Promise<Decided> {
   const context: BookingContext = { now: Date.now(), requestor: id, config, newId };
   const read = await exchange(medplum, bookingReads(parsed.request, id, config), authorization);
-  const found = read.kind === 'done' ? readState(read.bundle) : read;
-  if (!('state' in found)) {
-    return refuse('issue' in found ? found.issue : unavailable);
+  const found = read.kind === 'done' ? readState(read.bundle) : undefined;
+  if (!found || 'status' in found) {
+    return undecided;
   }
   const state = narrow(found.state);
   const plan = planBooking(parsed, state, context);
@@ -70,14 +72,72 @@ export async function decide(
     return { plan, state };
   }
   const more = await exchange(medplum, pieceReads(plan.origins, artefactUri(config, 'LocalSlotOrigin')));
-  const pieces = more.kind === 'done' ? readPieces(more.bundle, parsed.request.appointment.value.id) : more;
-  return 'slots' in pieces
-    ? { plan: planBooking(parsed, state, context, pieces), state }
-    : refuse('issue' in pieces ? pieces.issue : unavailable);
+  const pieces = more.kind === 'done' ? readPieces(more.bundle, parsed.request.appointment.value.id) : undefined;
+  return pieces && 'slots' in pieces ? { plan: planBooking(parsed, state, context, pieces), state } : undecided;
+}
+
+/** Adds to the transaction of a booking what must be written together with it. */
+export type Extend = (transaction: Bundle, newId: () => string) => Bundle;
+
+/** What became of one attempt: the end of the booking, or that it must be decided anew. */
+type Attempt = BookingResult | { readonly kind: 'again'; readonly issue: Issue };
+
+/** After a lost answer only a request that can be told from another one can be decided anew without booking twice. */
+function isRepeatable({ appointment }: BookRequest): boolean {
+  return appointment.value.identifier?.some(({ value }) => value) ?? false;
+}
+
+const refused = (...issues: readonly Issue[]): BookingResult => ({ kind: 'refused', issues });
+
+async function write(medplum: MedplumClient, request: BookRequest, transaction: Bundle): Promise<Attempt> {
+  const written = await exchange(medplum, transaction);
+  switch (written.kind) {
+    case 'done': {
+      const booked = written.bundle.entry?.[0]?.resource;
+      return isResource(booked, 'Appointment') ? { kind: 'booked', appointment: booked } : refused(unavailable);
+    }
+    case 'overtaken':
+      return { kind: 'again', issue: contested };
+    case 'invalid':
+      return refused(...refusedByServer(written.outcome, request));
+    case 'failed':
+      return refused(written.issue);
+    case 'lost':
+      return isRepeatable(request) ? { kind: 'again', issue: written.issue } : refused(written.issue);
+  }
+}
+
+/** How long a booking is decided anew, in milliseconds: the gateway is still waiting then. */
+const PATIENCE = 8_000;
+
+async function attempt(
+  medplum: MedplumClient,
+  parsed: ParsedRequest & { readonly request: BookRequest },
+  requestor: Requestor,
+  extend: Extend,
+): Promise<Attempt> {
+  const { plan } = await decide(medplum, parsed, requestor);
+  switch (plan.kind) {
+    case 'existing':
+      return plan;
+    case 'write':
+      return write(medplum, parsed.request, extend(plan.transaction, newId));
+    case 'refuse':
+      return refused(...plan.issues);
+    case 'read-pieces':
+      return refused(unavailable);
+  }
+}
+
+/** Whether a refusal says something about the moment, not about the request. */
+export function isTransient(issues: readonly Issue[]): boolean {
+  return issues.some(({ code }) => code === 'booking-conflict' || bookingErrors[code].status >= 500);
 }
 
 /**
  * Decides about a booking and writes it; overtaken by another one, decides anew, `config.maxAttempts` times at most.
+ * An answer that got lost is treated alike if the request has an identifier: what was booked is found by it. As long as
+ * it is not found, nobody is told that nothing was booked.
  *
  * @param extend - adds to the transaction what must be written together with the booking
  */
@@ -85,30 +145,24 @@ export async function carryOut(
   medplum: MedplumClient,
   parsed: ParsedRequest,
   requestor: Requestor,
-  extend: (transaction: Bundle, newId: () => string) => Bundle = (transaction) => transaction,
+  extend: Extend = (transaction) => transaction,
 ): Promise<BookingResult> {
   const { request } = parsed;
   if (!request) {
-    return { kind: 'refused', issues: parsed.issues };
+    return refused(...parsed.issues);
   }
-  for (let attempt = 1; attempt <= config.maxAttempts; attempt++) {
-    const { plan } = await decide(medplum, { ...parsed, request }, requestor);
-    if (plan.kind === 'existing') {
-      return plan;
+  const end = Date.now() + PATIENCE;
+  let lost: Issue | undefined;
+  for (let count = 1; ; count++) {
+    const start = Date.now();
+    const result = await attempt(medplum, { ...parsed, request }, requestor, extend);
+    lost ??= result.kind === 'again' && result.issue !== contested ? result.issue : undefined;
+    const isOver = count >= config.maxAttempts || Date.now() > end;
+    if (result.kind === 'again' && !isOver) {
+      await pause(Date.now() - start);
+      continue;
     }
-    if (plan.kind !== 'write') {
-      return { kind: 'refused', issues: plan.kind === 'refuse' ? plan.issues : [unavailable] };
-    }
-    const written = await exchange(medplum, extend(plan.transaction, newId));
-    const booked = written.kind === 'done' ? written.bundle.entry?.[0]?.resource : undefined;
-    if (isResource(booked, 'Appointment')) {
-      return { kind: 'booked', appointment: booked };
-    }
-    if (written.kind !== 'overtaken') {
-      const issues = written.kind === 'invalid' ? refusedByServer(written.outcome, request) : [unavailable];
-      return { kind: 'refused', issues: written.kind === 'failed' ? [written.issue] : issues };
-    }
-    await pause(attempt);
+    const settled = result.kind === 'again' ? refused(result.issue) : result;
+    return lost && settled.kind === 'refused' && isTransient(settled.issues) ? refused(lost) : settled;
   }
-  return { kind: 'refused', issues: [contested] };
 }

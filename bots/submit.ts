@@ -40,5 +40,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
     entry: [{ request: { method: 'POST', url: 'Task' }, resource }],
   });
   const task = stored.kind === 'done' ? stored.bundle.entry?.[0]?.resource : undefined;
-  return isResource(task, 'Task') ? { ...task, input: undefined } : answer([notStored]);
+  return isResource(task, 'Task')
+    ? { ...task, input: undefined }
+    : answer([stored.kind === 'lost' ? stored.issue : notStored]);
 }

@@ -1,30 +1,21 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Bundle, BundleEntry, Task } from '@medplum/fhirtypes';
-import { completedBy, completing, failed, jobIn, visibleTo } from '../booking/job.ts';
+import type { Bot, Bundle, BundleEntry, Task } from '@medplum/fhirtypes';
+import { completedBy, completing, failed, jobIn, overdueQuery, visibleTo } from '../booking/job.ts';
 import { parseBookRequest } from '../booking/request.ts';
-import { statusOf, toOperationOutcome } from '../fhir/outcome.ts';
-import { carryOut } from './booking.ts';
+import { toOperationOutcome } from '../fhir/outcome.ts';
+import { carryOut, isTransient } from './booking.ts';
 import { config } from './config.ts';
 import { exchange } from './exchange.ts';
 
 async function end(medplum: MedplumClient, entry: BundleEntry): Promise<void> {
   const bundle: Bundle = { resourceType: 'Bundle', type: 'transaction', entry: [entry] };
   const ended = await exchange(medplum, bundle);
-  if (ended.kind === 'failed' || ended.kind === 'invalid') {
+  if (ended.kind !== 'done' && ended.kind !== 'overtaken') {
     throw new Error(`The Task could not be ended (${ended.kind}); it will be tried again.`);
   }
 }
 
-/**
- * Carries out an asynchronous booking. The Task is completed in the transaction that books, so that the job may be run
- * any number of times and books once; whoever ends the Task first wins.
- *
- * @param event - input: the Task, as the Subscription delivers it
- * @throws Error when the server could not be reached or others were faster too often: Medplum's queue tries again
- * @see specification 4.4, asynchronous execution
- */
-export async function handler(medplum: MedplumClient, event: BotEvent<Task>): Promise<void> {
-  const task = await medplum.readResource('Task', event.input.id ?? '', { cache: 'reload' });
+async function run(medplum: MedplumClient, task: Task): Promise<void> {
   const job = jobIn(task);
   if (!job) {
     return;
@@ -39,10 +30,38 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Task>): Pr
     await end(medplum, completedBy(task, result.appointment));
   }
   if (result.kind === 'refused') {
-    const isTransient = statusOf(result.issues) >= 500 || result.issues.some(({ code }) => code === 'booking-conflict');
-    if (isTransient) {
+    if (isTransient(result.issues)) {
       throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
     }
     await end(medplum, failed(task, toOperationOutcome(result.issues, config)));
+  }
+}
+
+/** The jobs that should have been carried out by now: whoever had them was killed, or could not reach the server. */
+async function overdue(medplum: MedplumClient): Promise<Task[]> {
+  return medplum.searchResources('Task', overdueQuery(Date.now(), config), { cache: 'reload' });
+}
+
+/**
+ * Carries out an asynchronous booking. The Task is completed in the transaction that books, so that the job may be run
+ * any number of times and books once; whoever ends the Task first wins. Medplum runs a Bot that has failed no second
+ * time, so every minute the clock starts this Bot for the jobs that were left over.
+ *
+ * @param event - input: the Task, as the Subscription delivers it, or the Bot itself, as the clock does
+ * @throws Error when the server could not be reached or others were faster too often: the job is left over
+ * @see specification 4.4, asynchronous execution
+ */
+export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot>): Promise<void> {
+  const { input } = event;
+  if (input.resourceType === 'Task') {
+    return run(medplum, await medplum.readResource('Task', input.id ?? '', { cache: 'reload' }));
+  }
+  const left = await overdue(medplum);
+  const failures: string[] = [];
+  for (const task of left) {
+    await run(medplum, task).catch((error: unknown) => failures.push(String(error)));
+  }
+  if (failures.length > 0) {
+    throw new Error(failures.join('\n'));
   }
 }

@@ -14,6 +14,7 @@ export const artefacts = {
   LocalPatient: 'StructureDefinition',
   LocalQuestionnaireResponse: 'StructureDefinition',
   LocalSubscriptionTermin: 'StructureDefinition',
+  LocalOwnChanges: 'StructureDefinition',
   LocalBookingError: 'CodeSystem',
   LocalServiceType: 'CodeSystem',
   LocalSpecialty: 'CodeSystem',
@@ -21,8 +22,10 @@ export const artefacts = {
   LocalRequestor: 'CodeSystem',
   LocalBookingAnswer: 'CodeSystem',
   LocalTask: 'CodeSystem',
+  LocalChangedBy: 'CodeSystem',
   LocalSlotOrigin: 'NamingSystem',
   LocalBot: 'NamingSystem',
+  LocalEvent: 'NamingSystem',
 } as const;
 
 /** One of the project's own FHIR artefacts. */
@@ -51,6 +54,22 @@ export interface BookingConfig {
   readonly confirmation: Confirmation;
   /** How often a booking is decided anew when another one has taken one of its slots meanwhile; at least 1. */
   readonly maxAttempts: number;
+  readonly notifications: NotificationSettings;
+}
+
+/** What an installation decides about the delivery of notifications. */
+export interface NotificationSettings {
+  /**
+   * Networks (CIDR, for example `10.1.0.0/16`) that notifications may go to although they are not public; there, and
+   * only there, without TLS too.
+   */
+  readonly allowedNetworks: readonly string[];
+  /** How long a subscriber may take to answer, if its Subscription does not say; in seconds. */
+  readonly timeout: number;
+  /** How often one notification is tried before the Subscription is given up. */
+  readonly maxAttempts: number;
+  /** How long the first attempt is followed by none, in seconds; it doubles with every further one, up to 8 hours. */
+  readonly retryAfter: number;
 }
 
 /** Code of the tag that marks resources which originate outside the repository (specification 2.1). */

@@ -9,6 +9,13 @@ const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]
 
 const artefactNames = Object.keys(artefacts) as [Artefact, ...Artefact[]];
 
+const notificationsSchema = z.strictObject({
+  allowedNetworks: z.array(z.union([z.cidrv4(), z.cidrv6()])).default([]),
+  timeout: z.int().min(1).max(8).default(5),
+  maxAttempts: z.int().min(1).max(50).default(18),
+  retryAfter: z.int().min(1).max(3600).default(20),
+});
+
 const fileSchema = z.strictObject({
   $schema: z.string().optional(),
   preset: z.enum(Object.keys(presets) as [keyof typeof presets]).default('default'),
@@ -20,7 +27,8 @@ const fileSchema = z.strictObject({
   terminologySystem: uri.optional(),
   names: z.partialRecord(z.enum(artefactNames), z.string().regex(/^[A-Za-z][A-Za-z0-9-]*$/)).default({}),
   confirmation: z.enum(['automatic', 'manual']).default('automatic'),
-  maxAttempts: z.int().min(1).max(50).default(8),
+  maxAttempts: z.int().min(1).max(50).default(20),
+  notifications: notificationsSchema.default(notificationsSchema.parse({})),
 });
 
 /**

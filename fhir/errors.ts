@@ -3,6 +3,8 @@ import type { OperationOutcomeIssue } from '@medplum/fhirtypes';
 /** A kind of error of the service: its HTTP status, the FHIR issue type it belongs to, and what it means. */
 export interface BookingError {
   readonly status: 400 | 409 | 412 | 422 | 503 | 504;
+  /** The status where it is the result of a patch that has the error, if that is another one. */
+  readonly statusInPatch?: 400;
   readonly type: OperationOutcomeIssue['code'];
   readonly display: string;
 }
@@ -19,7 +21,12 @@ export const bookingErrors = {
   'patient-missing': { status: 400, type: 'required', display: 'No patient is named or handed over' },
   'patch-invalid': { status: 400, type: 'structure', display: 'The patch cannot be applied' },
   'immutable-element': { status: 400, type: 'business-rule', display: 'An element that an update must not change' },
-  'profile-violation': { status: 422, type: 'invariant', display: 'The resource does not conform to its profile' },
+  'profile-violation': {
+    status: 422,
+    statusInPatch: 400,
+    type: 'invariant',
+    display: 'The resource does not conform to its profile',
+  },
   'status-not-proposed': { status: 422, type: 'business-rule', display: 'Only a proposed appointment can be booked' },
   'period-invalid': { status: 422, type: 'business-rule', display: 'The end is not after the start' },
   'start-in-past': { status: 422, type: 'business-rule', display: 'The appointment would start in the past' },

@@ -24,13 +24,19 @@ const outcomeIds: Readonly<Record<BookingError['status'], string>> = {
   504: 'server-timeout',
 };
 
+/** What a request does, where the status of an error depends on it. */
+export type Interaction = 'book' | 'patch';
+
 /**
  * The HTTP status of an answer that reports these issues: that of the gravest.
  *
  * @param issues - at least one
  */
-export function statusOf(issues: readonly Issue[]): BookingError['status'] {
-  const found = new Set(issues.map((issue) => bookingErrors[issue.code].status));
+export function statusOf(issues: readonly Issue[], interaction: Interaction = 'book'): BookingError['status'] {
+  const errors = issues.map(({ code }): BookingError => bookingErrors[code]);
+  const found = new Set(
+    errors.map(({ status, statusInPatch }) => (interaction === 'patch' && statusInPatch ? statusInPatch : status)),
+  );
   return gravity.find((status) => found.has(status)) ?? 400;
 }
 
@@ -45,11 +51,12 @@ export function statusOf(issues: readonly Issue[]): BookingError['status'] {
 export function toOperationOutcome(
   issues: readonly Issue[],
   config: Pick<BookingConfig, 'profileBase' | 'names'>,
+  interaction: Interaction = 'book',
 ): OperationOutcome {
   const system = artefactUri(config, 'LocalBookingError');
   return {
     resourceType: 'OperationOutcome',
-    id: outcomeIds[statusOf(issues)],
+    id: outcomeIds[statusOf(issues, interaction)],
     issue: issues.map(({ code, diagnostics, expression }) => ({
       severity: 'error',
       code: bookingErrors[code].type,

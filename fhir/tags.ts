@@ -31,9 +31,47 @@ export function metaOfSubmitted(
 ): Meta {
   const own = requestorTag(requestor, config);
   const external: Coding = { system: config.metaTagSystem, code: EXTERNAL_TAG };
+  const reserved = [own.system, artefactUri(config, 'LocalChangedBy')];
   const kept = (Array.isArray(sent?.tag) ? sent.tag : []).filter(
-    (tag) => tag?.system !== own.system && !(tag?.system === external.system && tag?.code === external.code),
+    (tag) => !reserved.includes(tag?.system) && !(tag?.system === external.system && tag?.code === external.code),
   );
   const profile = [...new Set([...(Array.isArray(sent?.profile) ? sent.profile : []), ...profiles])];
   return { ...(profile.length > 0 && { profile }), tag: [...kept, external, own] };
+}
+
+/**
+ * The `meta` of a resource that a Bot writes on behalf of somebody, with a tag that says so: its code is the profile's
+ * id, its version the version that is replaced. It therefore speaks of this one change only: when somebody else changes
+ * the resource later and leaves the tag in it, the tag says nothing any more (`changedBy`).
+ *
+ * @param meta - as it is to be written
+ * @param who - id of the profile on whose behalf it is written
+ * @param replaced - `meta.versionId` of the version that is replaced; absent on creation
+ */
+export function markChange(
+  meta: Meta | undefined,
+  who: string,
+  replaced: string | undefined,
+  config: Pick<TagConfig, 'profileBase' | 'names'>,
+): Meta {
+  const system = artefactUri(config, 'LocalChangedBy');
+  const kept = (meta?.tag ?? []).filter((tag) => tag.system !== system);
+  return { ...meta, tag: [...kept, { system, code: who, ...(replaced && { version: replaced }) }] };
+}
+
+/**
+ * Who made a version of a resource: the one on whose behalf a Bot wrote it (`markChange`), else its author.
+ *
+ * @param meta - of the version; with `author`, which Medplum shows in extended mode only
+ * @param previous - `meta.versionId` of the version before; absent for the first
+ * @returns id of the profile, or `undefined` if neither is known
+ */
+export function changedBy(
+  meta: Meta | undefined,
+  previous: string | undefined,
+  config: Pick<TagConfig, 'profileBase' | 'names'>,
+): string | undefined {
+  const system = artefactUri(config, 'LocalChangedBy');
+  const mark = meta?.tag?.find((tag) => tag.system === system && tag.version === previous);
+  return mark?.code ?? meta?.author?.reference?.split('/')[1];
 }

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Issue } from '../fhir/outcome.ts';
-import { formats } from './formats.ts';
-import { formatOfBody, isForm } from './negotiate.ts';
+import { isResource } from '../fhir/resource.ts';
+import { formats, JSON_PATCH } from './formats.ts';
+import { formatOfBody, isForm, isJsonPatch } from './negotiate.ts';
 
 /** A request body as it was read: the value, or what is wrong with it. */
 export type ReadBody = { readonly value: unknown } | { readonly issue: Issue };
@@ -63,7 +64,7 @@ function readJson(body: Buffer, request: FastifyRequest, depth: number, parser: 
 }
 
 /** What a route takes as its body. */
-export type BodyKind = 'fhir' | 'form';
+export type BodyKind = 'fhir' | 'form' | 'patch';
 
 /**
  * Whether a request's `Content-Type` and `Content-Encoding` suit a route; if not, the answer is 415.
@@ -73,7 +74,18 @@ export type BodyKind = 'fhir' | 'form';
  */
 export function isSupportedBody(request: FastifyRequest, kind: BodyKind): boolean {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
-  return encoding === 'identity' && (kind === 'form' ? isForm(type) : formatOfBody(type) !== undefined);
+  const isFhir = formatOfBody(type) !== undefined;
+  const suits: Readonly<Record<BodyKind, boolean>> = {
+    form: isForm(type),
+    fhir: isFhir,
+    patch: isFhir || isJsonPatch(type),
+  };
+  return encoding === 'identity' && suits[kind];
+}
+
+/** Whether the body that was read is a patch, as far as its outer shape and its `Content-Type` tell. */
+export function isPatchBody({ body, headers }: FastifyRequest): boolean {
+  return isJsonPatch(headers['content-type']) ? Array.isArray(body) : isResource(body, 'Parameters');
 }
 
 /** Whether a request announces a body. */
@@ -91,9 +103,10 @@ export function addBodyParsers(app: FastifyInstance, depth: number): void {
   const jsonParser: JsonParser = (request, text, done) =>
     void app.getDefaultJsonParser('error', 'error')(request, text, done);
   app.removeAllContentTypeParsers();
-  for (const mediaType of formats.flatMap((format) => format.mediaTypes)) {
+  for (const mediaType of [...formats.flatMap((format) => format.mediaTypes), JSON_PATCH]) {
     app.addContentTypeParser(mediaType, { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
-      readJson(body, request, depth, jsonParser),
+      // A client may name a type and send nothing, as with DELETE; a route that needs a body refuses it itself.
+      body.length === 0 ? { value: undefined } : readJson(body, request, depth, jsonParser),
     );
   }
   app.addContentTypeParser(

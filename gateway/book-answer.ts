@@ -1,7 +1,7 @@
 import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { type BookingErrorCode, bookingErrors } from '../fhir/errors.ts';
-import { type Issue, statusOf } from '../fhir/outcome.ts';
+import { type Interaction, type Issue, statusOf } from '../fhir/outcome.ts';
 import { type Answer, isResource, versionHeaders } from './answer.ts';
 import { isOutcome } from './upstream-problems.ts';
 
@@ -58,10 +58,27 @@ export function bookingAnswer(body: unknown, config: BookingConfig): Answer | un
     const location = { location: `${config.baseUrl}/Appointment/${body.id}` };
     return { status, headers: { ...location, ...versionHeaders(body) }, resource };
   }
+  return ownRefusal(body, config);
+}
+
+/**
+ * The answer to a request that a Bot has refused: the status is that of the gravest issue.
+ *
+ * @param body - the Bot's answer
+ * @param interaction - what was asked for, where the status depends on it
+ * @returns `undefined` if it is not an OperationOutcome of the service
+ */
+export function ownRefusal(
+  body: unknown,
+  config: BookingConfig,
+  interaction: Interaction = 'book',
+): Answer | undefined {
   if (!isOutcome(body)) {
     return undefined;
   }
   const { resourceType, id, issue } = body;
   const issues = ownIssues(body, config);
-  return issues.length > 0 ? { status: statusOf(issues), resource: { resourceType, id, issue } } : undefined;
+  return issues.length > 0
+    ? { status: statusOf(issues, interaction), resource: { resourceType, id, issue } }
+    : undefined;
 }

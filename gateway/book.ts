@@ -3,10 +3,12 @@ import { submit } from './async.ts';
 import { bookingAnswer } from './book-answer.ts';
 import { botProblem, callBot } from './call-bot.ts';
 import type { Handler } from './exchange.ts';
+import { turnKeys } from './turns.ts';
 
 /**
  * `POST /Appointment/$book`: hands the body to the Bot `book` with the caller's own token and answers with what came of
- * it; with `Prefer: respond-async` the booking is only accepted. Every rule is the Bots'.
+ * it; with `Prefer: respond-async` the booking is only accepted. Every rule is the Bots'. Bookings of the same slot take
+ * turns.
  *
  * @see specification 4.4
  */
@@ -14,7 +16,8 @@ export const book: Handler = async (exchange, context) => {
   if (exchange.prefersAsync) {
     return submit(exchange, context);
   }
-  const answer = await callBot('book', exchange.body, exchange, context);
+  const keys = turnKeys(exchange.body);
+  const answer = await context.turns.take(keys, () => callBot('book', exchange.body, exchange, context));
   const booking = 'failure' in answer ? undefined : bookingAnswer(answer.body, context.config);
   return booking ? preferred(booking, exchange.returnPreference) : botProblem(answer, context);
 };

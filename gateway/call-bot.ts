@@ -1,9 +1,10 @@
 import type { BotName } from '../config/bots.ts';
 import { artefactUri } from '../config/config.ts';
+import type { Issue } from '../fhir/outcome.ts';
 import type { Answer } from './answer.ts';
 import type { GatewayContext } from './context.ts';
 import type { Exchange } from './exchange.ts';
-import { problem } from './problems.ts';
+import { problem, refusal } from './problems.ts';
 import type { UpstreamAnswer, UpstreamFailure } from './upstream.ts';
 import { isSuccess, upstreamProblem } from './upstream-problems.ts';
 
@@ -30,13 +31,41 @@ export function callBot(
   });
 }
 
+const unsettled =
+  'Whether it was carried out is not known: send it again with the same Appointment.identifier, or read first.';
+
+/** What is said of a call that may have been carried out although its answer is missing. */
+const sentences: Readonly<Record<UpstreamFailure['failure'], Issue>> = {
+  unavailable: {
+    code: 'upstream-unavailable',
+    diagnostics: `The FHIR server behind the service did not answer. ${unsettled}`,
+  },
+  timeout: {
+    code: 'upstream-timeout',
+    diagnostics: `The FHIR server behind the service did not answer in time. ${unsettled}`,
+  },
+  broken: {
+    code: 'upstream-unavailable',
+    diagnostics: `The FHIR server behind the service gave no usable answer. ${unsettled}`,
+  },
+};
+
+function kindOfFailure(answer: UpstreamAnswer | UpstreamFailure): UpstreamFailure['failure'] | undefined {
+  if ('failure' in answer) {
+    return answer.failure;
+  }
+  const { status } = answer;
+  if (status === 504) {
+    return 'timeout';
+  }
+  return isSuccess(answer) || status === 400 || status >= 500 ? 'broken' : undefined;
+}
+
 /** The answer when a Bot gave none that the service knows: it may not be called, it has failed, or nobody answered. */
 export function botProblem(answer: UpstreamAnswer | UpstreamFailure, { config }: GatewayContext): Answer {
   if ('status' in answer && notAllowed.includes(answer.status)) {
     return problem('forbidden');
   }
-  const isBotFailure = isSuccess(answer) || ('status' in answer && answer.status === 400);
-  return isBotFailure
-    ? problem('bad-gateway', 'The request could not be carried out; whether something was written, a read tells.')
-    : upstreamProblem(answer, config);
+  const failure = kindOfFailure(answer);
+  return failure ? refusal([sentences[failure]], config) : upstreamProblem(answer, config);
 }

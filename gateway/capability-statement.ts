@@ -1,9 +1,19 @@
 import { readFileSync } from 'node:fs';
-import type { CapabilityStatement, CapabilityStatementRestResource } from '@medplum/fhirtypes';
+import type { CapabilityStatement, CapabilityStatementRestResource, Extension } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { backport } from '../notifications/extensions.ts';
+import { topicNames, topicUrl } from '../notifications/topics.ts';
 import { oauthEndpoints } from './discovery.ts';
-import { formats } from './formats.ts';
-import { type ServedType, type ServedTypeName, servedTypeNames, servedTypes } from './interactions.ts';
+import { formats, JSON_PATCH } from './formats.ts';
+import {
+  type OperationName,
+  type ServedOperation,
+  type ServedType,
+  type ServedTypeName,
+  servedOperations,
+  servedTypeNames,
+  servedTypes,
+} from './interactions.ts';
 import { commonSearchParameters, searchParameters } from './search-parameters.ts';
 
 const packageFile: { version: string } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
@@ -31,23 +41,37 @@ function inclusions(type: ServedTypeName): Pick<CapabilityStatementRestResource,
   };
 }
 
+function definitionOf(name: OperationName, { profileBase }: BookingConfig): string {
+  const { definition }: ServedOperation = servedOperations[name];
+  return definition ?? `${profileBase}/OperationDefinition/${name}`;
+}
+
+/** The topics that can be subscribed to, as the backport IG lets a server name them. */
+function topicExtensions(type: ServedTypeName, config: BookingConfig): Extension[] {
+  return type === 'Subscription'
+    ? topicNames.map((name) => ({ url: backport.topicCanonical, valueCanonical: topicUrl(name, config) }))
+    : [];
+}
+
 function describe(type: ServedTypeName, config: BookingConfig): CapabilityStatementRestResource {
-  const { interactions, operations, profile }: ServedType = servedTypes[type];
+  const { interactions, operations, profile, conditionalCreate }: ServedType = servedTypes[type];
   const parameters = Object.entries({ ...commonSearchParameters, ...searchParameters[type] });
+  const extension = topicExtensions(type, config);
   return {
     type,
+    ...(extension.length > 0 && { extension }),
     ...(profile && { supportedProfile: [artefactUri(config, profile)] }),
     interaction: interactions.map((code) => ({ code })),
     versioning: 'versioned',
     readHistory: false,
     ...(interactions.includes('update') && { updateCreate: false }),
-    ...(interactions.includes('create') && { conditionalCreate: true }),
+    ...(conditionalCreate && { conditionalCreate }),
     conditionalRead: 'not-match',
     referencePolicy: ['literal'],
     ...inclusions(type),
     searchParam: parameters.map(([name, parameter]) => ({ name, type: parameter.type })),
     ...(operations && {
-      operation: operations.map((name) => ({ name, definition: `${config.profileBase}/OperationDefinition/${name}` })),
+      operation: operations.map((name) => ({ name, definition: definitionOf(name, config) })),
     }),
   };
 }
@@ -70,6 +94,7 @@ export function capabilityStatement(config: BookingConfig, date: string): Capabi
     implementation: { description: 'Appointment repository with the operation $book', url: config.baseUrl },
     fhirVersion: '4.0.1',
     format: formats.flatMap(({ name, mediaTypes }) => [mediaTypes[0], name]),
+    patchFormat: [...formats.map(({ mediaTypes }) => mediaTypes[0]), JSON_PATCH],
     rest: [
       {
         mode: 'server',

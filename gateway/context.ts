@@ -1,12 +1,15 @@
 import type { BookingConfig } from '../config/config.ts';
 import type { Addresses } from './addresses.ts';
 import type { Callers } from './caller.ts';
+import type { Turns } from './turns.ts';
 import type { Upstream, UpstreamLimits } from './upstream.ts';
 
 /** Limits of the gateway; every one has a default. */
 export interface GatewayLimits extends UpstreamLimits {
   /** Largest request body, in bytes. */
   readonly bodyBytes: number;
+  /** Largest body of a PATCH, in bytes. */
+  readonly patchBytes: number;
   /** Deepest nesting of objects and arrays in a request body. */
   readonly depth: number;
   /** Time for the readiness check of Medplum, in milliseconds. */
@@ -15,6 +18,8 @@ export interface GatewayLimits extends UpstreamLimits {
   readonly requestTimeoutMs: number;
   /** How long a shutdown waits for what is under way, in milliseconds. */
   readonly drainTimeoutMs: number;
+  /** How long a booking waits for others of the same slot before it, in milliseconds. */
+  readonly turnMs: number;
   /** Requests that one token (or, without one, one address) may send in a minute. */
   readonly requestsPerMinute: number;
 }
@@ -22,6 +27,7 @@ export interface GatewayLimits extends UpstreamLimits {
 /** The limits of an installation that sets none. A Bot has 10 s, so the answer to a booking may take 15. */
 export const defaultLimits: GatewayLimits = {
   bodyBytes: 5 * 1024 * 1024,
+  patchBytes: 256 * 1024,
   depth: 64,
   connectTimeoutMs: 2_000,
   upstreamTimeoutMs: 15_000,
@@ -30,6 +36,7 @@ export const defaultLimits: GatewayLimits = {
   readyTimeoutMs: 2_000,
   requestTimeoutMs: 30_000,
   drainTimeoutMs: 20_000,
+  turnMs: 5_000,
   requestsPerMinute: 6_000,
 };
 
@@ -40,4 +47,5 @@ export interface GatewayContext {
   readonly addresses: Addresses;
   readonly upstream: Upstream;
   readonly callers: Callers;
+  readonly turns: Turns;
 }

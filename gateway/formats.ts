@@ -24,3 +24,6 @@ export const json: Format = {
  * @see https://hl7.org/fhir/R4/http.html#mime-type
  */
 export const formats: readonly Format[] = [json];
+
+/** The media type of a JSON Patch, which is no representation of a resource (https://www.rfc-editor.org/rfc/rfc6902). */
+export const JSON_PATCH = 'application/json-patch+json';

@@ -21,6 +21,7 @@ import { addOAuth } from './oauth.ts';
 import { addObservation } from './observe.ts';
 import { problem } from './problems.ts';
 import { addFhirRoutes } from './routes.ts';
+import { createTurns } from './turns.ts';
 import { createUpstream } from './upstream.ts';
 
 /** What a gateway needs to know. */
@@ -54,6 +55,7 @@ function createContext({
     upstream,
     addresses: createAddresses(config, [medplumBaseUrl, ...medplumAliases]),
     callers: createCallers(upstream, now),
+    turns: createTurns(all.turnMs),
   };
 }
 

@@ -1,12 +1,40 @@
 import type { Artefact } from '../config/config.ts';
 
 /** What a client can do with resources of a type; `operation` stands for the operations named beside it. */
-export type Interaction = 'read' | 'search-type' | 'create' | 'update';
+export type Interaction = 'read' | 'search-type' | 'create' | 'update' | 'patch' | 'delete';
+
+/** Where an operation is called, and how. */
+export interface ServedOperation {
+  readonly levels: readonly ('type' | 'instance')[];
+  readonly methods: readonly ('GET' | 'POST')[];
+  /** Canonical URL of its definition, if it is not one of the service's own. */
+  readonly definition?: string;
+}
+
+const backportOperation = (name: string): string =>
+  `http://hl7.org/fhir/uv/subscriptions-backport/OperationDefinition/backport-subscription-${name}`;
+
+/** Every operation of the service. */
+export const servedOperations = {
+  book: { levels: ['type'], methods: ['POST'] },
+  status: { levels: ['type', 'instance'], methods: ['GET', 'POST'], definition: backportOperation('status') },
+  events: { levels: ['instance'], methods: ['GET', 'POST'], definition: backportOperation('events') },
+  'get-ws-binding-token': {
+    levels: ['instance'],
+    methods: ['GET', 'POST'],
+    definition: backportOperation('get-ws-binding-token'),
+  },
+} as const satisfies Record<string, ServedOperation>;
+
+/** Name of an operation of the service. */
+export type OperationName = keyof typeof servedOperations;
 
 /** A resource type of the service: its interactions, operations, and the profile its resources conform to. */
 export interface ServedType {
   readonly interactions: readonly Interaction[];
-  readonly operations?: readonly ['book'];
+  readonly operations?: readonly OperationName[];
+  /** Whether `If-None-Exist` is honoured on creation. */
+  readonly conditionalCreate?: true;
   readonly profile?: Artefact;
 }
 
@@ -18,8 +46,12 @@ const readOnly: ServedType = { interactions: ['read', 'search-type'] };
  * is refused (405).
  */
 export const servedTypes = {
-  Appointment: { ...readOnly, operations: ['book'], profile: 'LocalTermin' },
-  Patient: { interactions: ['read', 'search-type', 'create', 'update'], profile: 'LocalPatient' },
+  Appointment: { interactions: ['read', 'search-type', 'patch'], operations: ['book'], profile: 'LocalTermin' },
+  Patient: {
+    interactions: ['read', 'search-type', 'create', 'update'],
+    conditionalCreate: true,
+    profile: 'LocalPatient',
+  },
   Slot: { ...readOnly, profile: 'LocalSlot' },
   Schedule: { ...readOnly, profile: 'LocalSchedule' },
   HealthcareService: readOnly,
@@ -31,7 +63,11 @@ export const servedTypes = {
   Organization: readOnly,
   Questionnaire: readOnly,
   QuestionnaireResponse: { ...readOnly, profile: 'LocalQuestionnaireResponse' },
-  Subscription: { ...readOnly, profile: 'LocalSubscriptionTermin' },
+  Subscription: {
+    interactions: ['read', 'search-type', 'create', 'update', 'delete'],
+    operations: ['status', 'events', 'get-ws-binding-token'],
+    profile: 'LocalSubscriptionTermin',
+  },
 } as const satisfies Record<string, ServedType>;
 
 /** A resource type of the service. */

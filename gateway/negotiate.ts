@@ -1,4 +1,4 @@
-import { type Format, formats, json } from './formats.ts';
+import { type Format, formats, JSON_PATCH, json } from './formats.ts';
 
 /** A media type or media range: lower case, without its parameters except those that FHIR or HTTP give a meaning. */
 interface MediaRange {
@@ -93,6 +93,12 @@ export function formatOfBody(contentType: string | undefined): Format | undefine
   const isReadable =
     supportedFhirVersions.includes(sent.fhirVersion) && [undefined, 'utf-8', 'utf8', 'us-ascii'].includes(sent.charset);
   return formats.find((format) => isReadable && format.mediaTypes.includes(sent.type));
+}
+
+/** Whether a request's body is a JSON Patch. */
+export function isJsonPatch(contentType: string | undefined): boolean {
+  const { type, charset } = parseMediaRange(contentType ?? '');
+  return type === JSON_PATCH && [undefined, 'utf-8', 'utf8', 'us-ascii'].includes(charset);
 }
 
 /** Whether a request's body is an HTML form, as in a search by POST. */

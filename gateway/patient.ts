@@ -6,6 +6,7 @@ import { type Answer, isRecord, preferred, versionHeaders } from './answer.ts';
 import { isCaller } from './caller.ts';
 import type { GatewayContext } from './context.ts';
 import type { Exchange, Handler } from './exchange.ts';
+import { ifMatchVersion } from './if-match.ts';
 import { publicResource } from './outgoing.ts';
 import { metaOfUpdated } from './patient-tags.ts';
 import { problem, refusal } from './problems.ts';
@@ -91,20 +92,6 @@ export const createPatient: Handler = async (exchange, context) => {
   return store('POST', 'fhir/R4/Patient', headers, patient, exchange, context);
 };
 
-/** The version that `If-Match` asks for, as Medplum reads it (it passes over an unquoted one in silence). */
-function ifMatch(sent: string | undefined): Record<string, string> | Issue {
-  if (sent === undefined || sent.trim() === '*') {
-    return {};
-  }
-  return /^\s*(W\/)?"[^"]+"\s*$/.test(sent)
-    ? { 'if-match': sent.trim() }
-    : {
-        code: 'malformed-request',
-        diagnostics: 'If-Match has the form W/"version" or "version".',
-        expression: 'http.If-Match',
-      };
-}
-
 function bodyIssues(body: unknown, id: string): readonly Issue[] {
   if (!isPatient(body)) {
     return [notAPatient];
@@ -124,9 +111,9 @@ export const updatePatient: Handler = async (exchange, context) => {
   if (!isId(id)) {
     return problem('not-found');
   }
-  const headers = ifMatch(exchange.header('if-match'));
-  const issues = [...bodyIssues(body, id), ...(isIssue(headers) ? [headers] : [])];
-  if (!isPatient(body) || isIssue(headers) || issues.length > 0) {
+  const ifMatch = ifMatchVersion(exchange.header('if-match'));
+  const issues = [...bodyIssues(body, id), ...('code' in ifMatch ? [ifMatch] : [])];
+  if (!isPatient(body) || 'code' in ifMatch || issues.length > 0) {
     return refusal(issues, context.config);
   }
   const path = `fhir/R4/Patient/${id}`;
@@ -135,9 +122,6 @@ export const updatePatient: Handler = async (exchange, context) => {
     return upstreamProblem(stored, context.config);
   }
   const meta = metaOfUpdated(body.meta, publicResource(stored.body, 'Patient')?.meta, context.config);
+  const headers: Record<string, string> = ifMatch.version ? { 'if-match': `W/"${ifMatch.version}"` } : {};
   return store('PUT', path, headers, { ...body, meta }, exchange, context);
 };
-
-function isIssue(value: Record<string, string> | Issue): value is Issue {
-  return 'diagnostics' in value;
-}

@@ -2,28 +2,34 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest,
 import { isId } from '../fhir/reference.ts';
 import { type Answer, defaultRepresentation, isRecord, send } from './answer.ts';
 import { dropJob, readJob } from './async.ts';
-import { addBodyParsers, announcesBody, type BodyKind, isReadBody, isSupportedBody } from './body.ts';
+import { addBodyParsers, announcesBody, type BodyKind, isPatchBody, isReadBody, isSupportedBody } from './body.ts';
 import { book } from './book.ts';
 import { hasBearerToken } from './caller.ts';
 import { capabilityStatement } from './capability-statement.ts';
 import type { GatewayContext } from './context.ts';
 import { fastifyHandler, type Handler, headerOf, representationOf } from './exchange.ts';
-import { formats } from './formats.ts';
+import { formats, JSON_PATCH } from './formats.ts';
 import {
   type Interaction,
+  type OperationName,
+  type ServedOperation,
   type ServedType,
   type ServedTypeName,
+  servedOperations,
   servedTypeNames,
   servedTypes,
 } from './interactions.ts';
+import { patchAppointment } from './patch.ts';
 import { createPatient, updatePatient } from './patient.ts';
 import { problem, refusal } from './problems.ts';
 import { read } from './read.ts';
 import { searchByGet, searchByPost } from './search.ts';
+import { createSubscription, deleteSubscription, updateSubscription } from './subscription.ts';
+import { subscriptionEvents, subscriptionStatus, websocketToken } from './subscription-operations.ts';
 
 /** One route below the FHIR base address. */
 interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly handler: Handler;
   readonly body?: BodyKind;
@@ -31,11 +37,20 @@ interface Route {
 }
 
 /** The handlers of writes, by resource type. */
-const writes: Readonly<Partial<Record<ServedTypeName, Partial<Record<'create' | 'update', Handler>>>>> = {
+const writes: Readonly<
+  Partial<Record<ServedTypeName, Partial<Record<'create' | 'update' | 'patch' | 'delete', Handler>>>>
+> = {
+  Appointment: { patch: patchAppointment },
   Patient: { create: createPatient, update: updatePatient },
+  Subscription: { create: createSubscription, update: updateSubscription, delete: deleteSubscription },
 };
 
-const operations: Readonly<Record<'book', Handler>> = { book };
+const operations: Readonly<Record<OperationName, Handler>> = {
+  book,
+  status: subscriptionStatus,
+  events: subscriptionEvents,
+  'get-ws-binding-token': websocketToken,
+};
 
 function refuseAll(): Promise<Answer> {
   return Promise.resolve(problem('method-not-allowed'));
@@ -50,15 +65,31 @@ const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly 
   ],
   create: (type) => [{ method: 'POST', path: `/${type}`, handler: writes[type]?.create ?? refuseAll, body: 'fhir' }],
   update: (type) => [{ method: 'PUT', path: `/${type}/:id`, handler: writes[type]?.update ?? refuseAll, body: 'fhir' }],
+  patch: (type) => [
+    { method: 'PATCH', path: `/${type}/:id`, handler: writes[type]?.patch ?? refuseAll, body: 'patch' },
+  ],
+  delete: (type) => [{ method: 'DELETE', path: `/${type}/:id`, handler: writes[type]?.delete ?? refuseAll }],
 };
+
+/** The routes of an operation; only `$book` must have a body. */
+function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {
+  const { levels, methods }: ServedOperation = servedOperations[name];
+  const paths = levels.map((level) => (level === 'type' ? `/${type}/$${name}` : `/${type}/:id/$${name}`));
+  return paths.flatMap((path) =>
+    methods.map((method) => ({
+      method,
+      path,
+      handler: operations[name],
+      ...(name === 'book' && { body: 'fhir' as const }),
+    })),
+  );
+}
 
 /** All routes of the FHIR interface, made from the allow-list. */
 export function fhirRoutes(metadata: Handler): readonly Route[] {
   const typed = servedTypeNames.flatMap((type) => {
     const served: ServedType = servedTypes[type];
-    const called = (served.operations ?? []).map(
-      (name): Route => ({ method: 'POST', path: `/${type}/$${name}`, handler: operations[name], body: 'fhir' }),
-    );
+    const called = (served.operations ?? []).flatMap((name) => routesOfOperation(type, name));
     return [...served.interactions.flatMap((interaction) => routesOf[interaction](type)), ...called];
   });
   return [
@@ -81,8 +112,12 @@ function admit(route: Route, request: FastifyRequest): Answer | undefined {
     return problem('not-acceptable', `Supported formats: ${known}.`);
   }
   if (route.body && announcesBody(request) && !isSupportedBody(request, route.body)) {
-    const allowed = route.body === 'form' ? 'application/x-www-form-urlencoded' : `${known}, in UTF-8, not encoded`;
-    return problem('unsupported-media-type', `Supported: ${allowed}.`);
+    const allowed: Readonly<Record<BodyKind, string>> = {
+      form: 'application/x-www-form-urlencoded',
+      fhir: `${known}, in UTF-8, not encoded`,
+      patch: `${known} (FHIRPath Patch), ${JSON_PATCH}, in UTF-8, not encoded`,
+    };
+    return problem('unsupported-media-type', `Supported: ${allowed[route.body]}.`);
   }
   return undefined;
 }
@@ -93,6 +128,7 @@ function addRoute(app: FastifyInstance, route: Route, context: GatewayContext): 
   app.route({
     method: route.method,
     url: `${addresses.basePath}${route.path}`,
+    ...(route.body === 'patch' && { bodyLimit: context.limits.patchBytes }),
     onRequest: async (request, reply) => {
       const refused = admit(route, request);
       return refused && answer(reply, refused);
@@ -103,8 +139,10 @@ function addRoute(app: FastifyInstance, route: Route, context: GatewayContext): 
         return answer(reply, refusal([body.issue], config));
       }
       request.body = body?.value;
-      if (route.body === 'fhir' && !isRecord(request.body)) {
-        const diagnostics = 'The body must be a FHIR resource.';
+      const isMissing =
+        route.body === 'patch' ? !isPatchBody(request) : route.body === 'fhir' && !isRecord(request.body);
+      if (isMissing) {
+        const diagnostics = `The body must be a ${route.body === 'patch' ? 'patch' : 'FHIR resource'}.`;
         return answer(reply, refusal([{ code: 'malformed-request', diagnostics }], config));
       }
       return undefined;

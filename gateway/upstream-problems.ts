@@ -14,10 +14,11 @@ export function isOutcome(value: unknown): value is OperationOutcome {
 export function failureAnswer({ failure }: UpstreamFailure, config: BookingConfig): Answer {
   const unavailable = 'The FHIR server behind the service cannot be reached: try again.';
   const timeout = 'The FHIR server behind the service did not answer in time. A write may have happened: read first.';
+  const broken = 'The FHIR server behind the service gave no usable answer. A write may have happened: read first.';
   const answers: Readonly<Record<UpstreamFailure['failure'], () => Answer>> = {
     unavailable: () => refusal([{ code: 'upstream-unavailable', diagnostics: unavailable }], config),
     timeout: () => refusal([{ code: 'upstream-timeout', diagnostics: timeout }], config),
-    broken: () => problem('bad-gateway'),
+    broken: () => refusal([{ code: 'upstream-unavailable', diagnostics: broken }], config),
   };
   return answers[failure]();
 }

@@ -58,19 +58,32 @@ const startedBy: Readonly<Record<BotName, 'caller' | 'medplum'>> = {
   submit: 'caller',
   work: 'medplum',
   drop: 'caller',
+  patch: 'caller',
+  guard: 'medplum',
+  follow: 'medplum',
+  depart: 'medplum',
+  subscribe: 'caller',
+  report: 'caller',
+  announce: 'medplum',
+  handshake: 'medplum',
+  deliver: 'medplum',
+  sweep: 'medplum',
 };
 
 const callable = Object.entries(startedBy).flatMap(([name, starter]) => (starter === 'caller' ? [name] : []));
+
+/** The Bots that one needs for Subscriptions. */
+const forSubscribers: readonly BotName[] = ['subscribe', 'report'];
 
 const permit = (types: readonly ResourceType[], interaction: Interaction[]): AccessPolicyResource[] =>
   types.map((resourceType) => ({ resourceType, interaction }));
 
 /** Read access is all that calling a Bot takes; its code stays hidden. */
-function callableBots(config: BookingConfig): AccessPolicyResource {
+function callableBots(config: BookingConfig, names: readonly string[] = callable): AccessPolicyResource {
   const system = artefactUri(config, 'LocalBot');
   return {
     resourceType: 'Bot',
-    criteria: `Bot?identifier=${callable.map((name) => `${system}|${name}`).join(',')}`,
+    criteria: `Bot?identifier=${names.map((name) => `${system}|${name}`).join(',')}`,
     interaction: look,
     hiddenFields: ['sourceCode', 'executableCode'],
   };
@@ -110,23 +123,40 @@ function ownJobs(config: BookingConfig): AccessPolicyResource {
   return { resourceType: 'Task', ...jobs, interaction: look, hiddenFields: ['input'] };
 }
 
+/** The Subscriptions that somebody has made through the service; what their headers hold stays with the Bots. */
+function ownSubscriptions(config: BookingConfig): AccessPolicyResource {
+  return {
+    resourceType: 'Subscription',
+    criteria: taggedWith('Subscription', '%profile.id', config),
+    interaction: look,
+    hiddenFields: ['channel.header'],
+  };
+}
+
 const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPolicyResource[]>> = {
   requestor: (config) => [
     ...permit(discovery, look),
     ...owned(written, '%profile.id', config),
     ownPatients(config),
     ownJobs(config),
+    ownSubscriptions(config),
     callableBots(config),
   ],
-  consumer: (config) => owned(['Appointment'], '%requestor.id', config),
+  consumer: (config) => [
+    ...owned(['Appointment'], '%requestor.id', config),
+    ownSubscriptions(config),
+    callableBots(config, forSubscribers),
+  ],
   'front-desk': (config) => [
     ...permit(clinic, [...readVersions, ...write, 'delete']),
     ...permit(['OperationDefinition'], look),
+    ownSubscriptions(config),
     callableBots(config),
   ],
   bots: () => [
     ...permit(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson'], [...readVersions, ...write]),
-    ...permit(['Slot', 'Task'], [...readVersions, ...write, 'delete']),
+    ...permit(['Slot', 'Subscription', 'Task'], [...readVersions, ...write, 'delete']),
+    ...permit(['Communication'], [...look, ...write]),
     ...permit(['HealthcareService', 'Location', 'Practitioner', 'PractitionerRole', 'Schedule'], look),
   ],
 };
@@ -141,7 +171,7 @@ export const policyTitle = (name: PolicyName): string => `Appointment booking: $
  * - `requestor`: a portal. Looks up what is offered, reads what is tagged as its own, creates and updates its own
  *   patients, calls the Bots. Appointments and Slots it cannot write at all: the Bots do.
  * - `consumer`: reads the appointments of one requestor, given as the membership's access parameter `requestor` (a
- *   reference to the requestor's ClientApplication).
+ *   reference to the requestor's ClientApplication), and subscribes to their changes.
  * - `front-desk`: clinic staff; everything of scheduling and patients.
  * - `bots`: what the Bots of the service need when they write.
  *

@@ -1,4 +1,7 @@
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../config/config.ts';
+import { backport } from '../notifications/extensions.ts';
+import { contents } from '../notifications/settings.ts';
+import { topicNames, topicUrl } from '../notifications/topics.ts';
 import { externalTag, optionalExtension, withCode } from './rules.ts';
 import type { Profile } from './structureDefinition.ts';
 
@@ -156,6 +159,76 @@ const questionnaireResponse: Profile = {
   ],
 };
 
+const withValue = (url: string, condition: string): string =>
+  `extension.where(url = '${url}').count() = 1 and extension.where(url = '${url}').all(${condition})`;
+
+function ownChanges(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalOwnChanges',
+    type: 'Extension',
+    title: 'Notifications about own changes',
+    description: 'Whether a subscriber is also told of the changes that it has made itself; it is not unless it asks.',
+    context: ['Subscription'],
+    differential: [
+      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalOwnChanges') },
+      { id: 'Extension.value[x]', min: 1, type: [{ code: 'boolean' }] },
+    ],
+  };
+}
+
+function subscription(config: BookingConfig): Profile {
+  const addresses = topicNames.map((name) => `'${topicUrl(name, config)}'`);
+  return {
+    artefact: 'LocalSubscriptionTermin',
+    type: 'Subscription',
+    title: 'Subscription to changes of appointments',
+    description: `A topic-based Subscription (${backport.subscription}) to one of the topics of the service.`,
+    differential: [
+      ...optionalExtension('Subscription', 'ownChanges', artefactUri(config, 'LocalOwnChanges')),
+      {
+        id: 'Subscription.criteria',
+        short: 'The address of a topic, with filters as extensions',
+        constraint: [
+          {
+            key: 'subscription-1',
+            severity: 'error',
+            human: 'The criteria are the address of a topic of the service',
+            expression: addresses.map((address) => `$this = ${address}`).join(' or '),
+          },
+        ],
+      },
+      {
+        id: 'Subscription.channel.type',
+        constraint: [
+          {
+            key: 'subscription-2',
+            severity: 'error',
+            human: 'Notifications are sent to an address',
+            expression: "$this = 'rest-hook'",
+          },
+        ],
+      },
+      { id: 'Subscription.channel.endpoint', min: 1 },
+      {
+        id: 'Subscription.channel.payload',
+        min: 1,
+        constraint: [
+          {
+            key: 'subscription-3',
+            severity: 'error',
+            human: 'How much a notification carries is said once: empty, id-only or full-resource',
+            expression: withValue(
+              backport.payloadContent,
+              contents.map((content) => `value = '${content}'`).join(' or '),
+            ),
+          },
+        ],
+      },
+    ],
+  };
+}
+
 /**
  * The profiles and extensions of the service.
  *
@@ -170,5 +243,7 @@ export function profiles(config: BookingConfig): Profile[] {
     slot,
     patient(config),
     questionnaireResponse,
+    ownChanges(config),
+    subscription(config),
   ];
 }

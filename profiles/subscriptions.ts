@@ -11,6 +11,10 @@ interface Trigger {
   readonly interactions: readonly ('create' | 'update' | 'delete')[];
   /** FHIRPath on `%previous` and `%current` that narrows the criteria further. */
   readonly expression?: string;
+  /** By whom what was written (or is to be written) counts: by Bots of the service only, or by anybody else only. */
+  readonly author?: 'service' | 'others';
+  /** Whether the Bot is asked before the write, and may refuse it. Medplum takes a creation for an update here. */
+  readonly preCommit?: true;
   /** How often Medplum's queue tries in all: 18, the most it allows, is more than a day. */
   readonly maxAttempts?: number;
 }
@@ -26,14 +30,90 @@ const triggers = {
     interactions: ['create'],
     maxAttempts: 18,
   },
+  'appointment-guarded': {
+    bot: 'guard',
+    reason: 'Keeps changes of appointments to the rules of the service',
+    criteria: () => 'Appointment',
+    interactions: ['update', 'delete'],
+    author: 'others',
+    preCommit: true,
+  },
+  'appointment-status-changed': {
+    bot: 'follow',
+    reason: 'Lets slots follow appointments that are made, confirmed or cancelled in Medplum',
+    criteria: () => 'Appointment',
+    interactions: ['create', 'update'],
+    expression: 'iif(%previous.status.exists(), %previous.status != %current.status, true)',
+    author: 'others',
+  },
+  'appointment-deleted': {
+    bot: 'follow',
+    reason: 'Frees the slots of appointments that are deleted in Medplum',
+    criteria: () => 'Appointment',
+    interactions: ['delete'],
+  },
+  'patient-gone': {
+    bot: 'depart',
+    reason: 'Hands on or cancels the appointments of patients who were merged or made inactive',
+    criteria: () => 'Patient',
+    interactions: ['update'],
+    expression: "%current.active = false or %current.link.where(type = 'replaced-by').exists()",
+  },
+  'patient-deleted': {
+    bot: 'depart',
+    reason: 'Cancels the appointments of patients who were deleted',
+    criteria: () => 'Patient',
+    interactions: ['delete'],
+  },
+  'patient-booked': {
+    bot: 'depart',
+    reason: 'Makes one again of a patient that two bookings have created at the same moment',
+    criteria: () => 'Patient',
+    interactions: ['create'],
+    expression: '%current.identifier.exists()',
+    author: 'service',
+  },
+  'appointment-changed': {
+    bot: 'announce',
+    reason: 'Writes the events of changed appointments for those who have subscribed',
+    criteria: () => 'Appointment',
+    interactions: ['create', 'update'],
+    maxAttempts: 18,
+  },
+  'outbox-ready': {
+    bot: 'deliver',
+    reason: 'Delivers events to those who have subscribed',
+    criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|notify&status=ready`,
+    interactions: ['create', 'update'],
+    maxAttempts: 18,
+  },
+  'subscription-requested': {
+    bot: 'handshake',
+    reason: 'Starts the handshake of a Subscription that was requested anew',
+    criteria: () => 'Subscription?status=requested',
+    interactions: ['update'],
+    maxAttempts: 18,
+  },
 } as const satisfies Record<string, Trigger>;
 
 /** Name of a Subscription by which Medplum starts a Bot. */
 export type TriggerName = keyof typeof triggers;
 
-function extensionsOf({ interactions, expression, maxAttempts }: Trigger): Extension[] {
+/** An expression that tells what the Bots of the service write from what others write. */
+function authorExpression(author: NonNullable<Trigger['author']>, bots: readonly string[]): string {
+  const isOne = bots.map((id) => `reference = 'Bot/${id}'`).join(' or ');
+  return `%current.meta.author.where(${isOne || 'false'}).${author === 'service' ? 'exists' : 'empty'}()`;
+}
+
+function extensionsOf(
+  { interactions, expression: given, author, preCommit, maxAttempts }: Trigger,
+  bots: readonly string[],
+): Extension[] {
   const [interaction, second] = interactions;
+  const conditions = [...(author ? [authorExpression(author, bots)] : []), ...(given ? [given] : [])];
+  const expression = conditions.length > 1 ? conditions.map((one) => `(${one})`).join(' and ') : conditions[0];
   return [
+    ...(preCommit ? [{ url: `${MEDPLUM}/pre-commit-bot`, valueBoolean: true }] : []),
     ...(interaction && !second
       ? [{ url: `${MEDPLUM}/subscription-supported-interaction`, valueCode: interaction }]
       : []),
@@ -46,7 +126,10 @@ function extensionsOf({ interactions, expression, maxAttempts }: Trigger): Exten
 export interface InternalSubscription {
   readonly name: TriggerName;
   readonly bot: BotName;
+  /** As it is before the ids of the Bots are known. */
   readonly resource: Subscription;
+  /** Its extensions, which may depend on the ids of all Bots of the service. */
+  readonly extension: (bots: readonly string[]) => Extension[];
 }
 
 /**
@@ -67,7 +150,7 @@ export function internalSubscriptions(config: BookingConfig): InternalSubscripti
       reason: trigger.reason,
       criteria: trigger.criteria(config),
       channel: { type: 'rest-hook', payload: 'application/fhir+json' },
-      extension: extensionsOf(trigger),
     },
+    extension: (bots) => extensionsOf(trigger, bots),
   }));
 }

@@ -38,7 +38,18 @@ const sources: readonly CodeSystemSource[] = [
     artefact: 'LocalTask',
     title: 'Jobs of the appointment booking service',
     description: 'The codes in Task.code of what the service carries out later.',
-    concepts: { book: 'An asynchronous booking' },
+    concepts: {
+      book: 'An asynchronous booking',
+      notify: 'The outbox of a Subscription',
+      announce: 'Up to when all changes were announced',
+    },
+  },
+  {
+    artefact: 'LocalChangedBy',
+    title: 'Authors of changes',
+    description:
+      'System of the tag that says on whose behalf a version was written, and which version it replaced; the codes are ' +
+      'ids of profiles in the repository.',
   },
   {
     artefact: 'LocalContextType',
@@ -135,6 +146,7 @@ export function valueSets(config: BookingConfig): ValueSet[] {
 const identifierSystems: Partial<Record<Artefact, string>> = {
   LocalSlotOrigin: 'Identifies the slot that a slot was split off from.',
   LocalBot: 'Identifies the Bots of the service by their names.',
+  LocalEvent: 'Identifies the events of a Subscription: its id and the number of the event.',
 };
 
 /** The naming systems of the service: the systems of the identifiers that it makes. */

@@ -29,6 +29,8 @@ export interface SandboxOptions {
   readonly dataFolder?: string;
   /** By how much the delays of retried jobs and the minutes of cron are multiplied; default 1. */
   readonly delayScale?: number;
+  /** Address at which Bots reach the server, if it is another one: Medplum's `vmContextBaseUrl`. */
+  readonly botBaseUrl?: string | undefined;
   readonly logger?: SandboxLogger;
 }
 
@@ -83,7 +85,7 @@ function unfinished(entries: readonly JournalEntry[]): Job[] {
  * @throws Error if the port is taken, or the data folder cannot be used
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { port = 0, host = '127.0.0.1', dataFolder, delayScale = 1, logger = silent } = options;
+  const { port = 0, host = '127.0.0.1', dataFolder, delayScale = 1, botBaseUrl, logger = silent } = options;
   loadDefinitions();
   const { journal, entries, key } = await openFolder(dataFolder);
   const store = createStore();
@@ -105,7 +107,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const unit = directUnit(store, commit);
   const now = (): Date => new Date();
   const tokens = createTokens(key, () => baseUrl, now);
-  const executeBot = createBotExecutor({ unit, tokens, baseUrl: () => baseUrl });
+  const executeBot = createBotExecutor({ unit, tokens, baseUrl: () => botBaseUrl ?? baseUrl });
   const platform: Platform = { baseUrl: () => baseUrl, store, commit, logger, now, newId: randomUUID, executeBot };
   const systemRepository = new SandboxRepository(platform, system);
   const { project, administrator } = await seed(systemRepository);

@@ -5,6 +5,8 @@ import { build } from 'esbuild';
 import { type BotName, bots } from '../config/bots.ts';
 import type { BookingConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
+import { buildArtefacts } from '../profiles/artefacts.ts';
+import { packageBundle } from './build/package.ts';
 import { runAsProgram } from './command.ts';
 
 /** Where the sources of the Bots are and where their bundles go. */
@@ -20,7 +22,8 @@ const footer = ';Object.assign(exports, module.exports);';
 
 /**
  * Bundles one Bot to a single CommonJS script for Medplum's VM context. The resolved configuration takes the place of
- * `__BOOKING_CONFIG__`; `WebSocket`, which that context does not have, is undefined.
+ * `__BOOKING_CONFIG__`; `WebSocket`, which that context does not have and @medplum/core asks for when it is loaded, is an
+ * empty object.
  *
  * @param source - folder of the sources
  * @param name - name of the Bot: its source is `<name>.ts` there and must export `handler`
@@ -38,7 +41,7 @@ export async function bundleBot(source: string, name: string, config: BookingCon
     target: 'node22',
     legalComments: 'none',
     logLevel: 'silent',
-    define: { __BOOKING_CONFIG__: JSON.stringify(config), WebSocket: 'undefined' },
+    define: { __BOOKING_CONFIG__: JSON.stringify(config), WebSocket: '{}' },
     footer: { js: footer },
   }).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
@@ -76,13 +79,18 @@ export async function buildBots(
 async function main(): Promise<void> {
   const { config } = new Command()
     .name('npm run build --')
-    .description('Bundles the Bots to dist/bots.')
+    .description('Bundles the Bots to dist/bots, and what a Medplum package can carry to dist/package/bundle.json.')
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .parse()
     .opts<{ config?: string }>();
-  for (const [name, code] of Object.entries(await buildBots(loadConfig(config)))) {
+  const resolved = loadConfig(config);
+  for (const [name, code] of Object.entries(await buildBots(resolved))) {
     console.log(`dist/bots/${name}.js  ${(code.length / 1024).toFixed(1)} KB`);
   }
+  await mkdir('dist/package', { recursive: true });
+  const bundle = packageBundle(buildArtefacts(resolved));
+  await writeFile('dist/package/bundle.json', `${JSON.stringify(bundle, undefined, 2)}\n`);
+  console.log(`dist/package/bundle.json  ${bundle.entry?.length} resources`);
 }
 
 await runAsProgram(import.meta.url, main);

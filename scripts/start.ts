@@ -2,22 +2,22 @@ import { pino } from 'pino';
 import type { BookingConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { buildGateway } from '../gateway/gateway.ts';
-import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sandbox.ts';
 import { buildBots } from './build.ts';
 import { runAsProgram } from './command.ts';
 import { type Demo, loadDemo } from './demo.ts';
 import type { Connection } from './deploy/connect.ts';
 import { deploy, summary } from './deploy.ts';
 import { firstSteps } from './start/firstSteps.ts';
-import { forPort, type Ports, portsFrom } from './start/settings.ts';
+import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom } from './start/settings.ts';
 
 /** What is started, and where. */
 export interface StartOptions {
   /** The installation; its address on localhost follows the port. */
   readonly config: BookingConfig;
   readonly ports: Ports;
-  /** Where the embedded Medplum keeps its data; without it, in memory. */
-  readonly dataFolder?: string | undefined;
+  /** How the embedded Medplum differs from its defaults; without a data folder it keeps everything in memory. */
+  readonly medplum?: Omit<SandboxOptions, 'port'>;
   readonly log: (line: string) => void;
 }
 
@@ -33,6 +33,9 @@ export interface Running {
 
 /** Token by which the embedded Medplum knows the first portal. */
 const PORTAL_TOKEN = 'portal-a';
+
+/** A minute of the embedded Medplum's clock lasts three seconds, so that nobody has to wait for what is tried again. */
+const CLOCK = '0.05';
 
 const quiet = (): void => undefined;
 
@@ -99,13 +102,11 @@ async function startInFront(
  * @throws Error when a port is taken, or the configuration or a Bot cannot be used
  */
 export async function start(options: StartOptions): Promise<Running> {
-  const { ports, dataFolder } = options;
-  const config = forPort(options.config, ports.gateway);
+  const { ports, medplum } = options;
+  const config = forOneMachine(forPort(options.config, ports.gateway));
   const building = buildBots(config);
-  const [sandbox] = await Promise.all([
-    startSandbox({ port: ports.medplum, ...(dataFolder && { dataFolder }) }),
-    building,
-  ]);
+  building.catch(() => undefined);
+  const sandbox = await startSandbox({ ...medplum, port: ports.medplum });
   try {
     return await startInFront(sandbox, config, options, building);
   } catch (error) {
@@ -130,8 +131,9 @@ function stopOnSignals(running: Running): void {
 }
 
 async function main(): Promise<void> {
-  const dataFolder = process.env.SANDBOX_DATA;
-  stopOnSignals(await start({ config: loadConfig(), ports: portsFrom(process.env), dataFolder, log: console.log }));
+  const { env } = process;
+  const medplum = sandboxOptionsFrom({ SANDBOX_DELAY_SCALE: CLOCK, ...env });
+  stopOnSignals(await start({ config: loadConfig(), ports: portsFrom(env), medplum, log: console.log }));
 }
 
 await runAsProgram(import.meta.url, main);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { WithId } from '@medplum/core';
 import type { Bot } from '@medplum/fhirtypes';
-import { type BotName, bots } from '../../config/bots.ts';
+import { type BotName, bots, clock } from '../../config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { hasContent } from './compare.ts';
 import type { Connection } from './connect.ts';
@@ -37,6 +37,7 @@ function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id' | 'me
     runtimeVersion: 'vmcontext',
     timeout: TIMEOUT,
     auditEventDestination: ['log'],
+    ...(clock[name] && { cronString: clock[name] }),
   };
 }
 
@@ -74,10 +75,28 @@ async function updateSettings(plan: BotPlan, name: BotName, bot: WithId<Bot>): P
   return true;
 }
 
+/** Medplum's command line tool deploys under the plain name of the file: there the code itself must be compared. */
+async function isDeployedByTool(
+  { connection }: BotPlan,
+  name: BotName,
+  bot: WithId<Bot>,
+  code: string,
+): Promise<boolean> {
+  const { title, url } = bot.executableCode ?? {};
+  if (title !== `${name}.js` || !url) {
+    return false;
+  }
+  try {
+    return (await (await connection.medplum.download(url)).text()) === code;
+  } catch {
+    return false;
+  }
+}
+
 async function deployCode(plan: BotPlan, name: BotName, bot: WithId<Bot>, code: string): Promise<boolean> {
   const { medplum } = plan.connection;
   const filename = codeTitle(name, code);
-  if (bot.executableCode?.title === filename) {
+  if (bot.executableCode?.title === filename || (await isDeployedByTool(plan, name, bot, code))) {
     return false;
   }
   if (!plan.dryRun) {

@@ -1,5 +1,7 @@
 import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
 import { z } from 'zod';
+import { projectFeatures } from '../bootstrap/project.ts';
+import { patientFetch } from './patience.ts';
 
 /** Address of a Medplum server and the client credentials of one of its project's administrators. */
 export interface Credentials {
@@ -15,14 +17,16 @@ export interface Connection {
   readonly projectId: string;
 }
 
-/** What the service needs of a Medplum project, and why. */
-const neededFeatures = {
-  bots: 'the Bots carry out the bookings',
-  'transaction-bundles': 'without it a transaction is silently run as a batch, and a slot could be booked twice',
-} as const;
+/** What the service cannot do without. */
+const neededFeatures = ['bots', 'transaction-bundles'] as const;
 
 const meSchema = z.object({
-  project: z.object({ id: z.string(), name: z.string().optional(), features: z.array(z.string()).optional() }),
+  project: z.object({
+    id: z.string(),
+    name: z.string().optional(),
+    features: z.array(z.string()).optional(),
+    superAdmin: z.boolean().optional(),
+  }),
   membership: z.object({ admin: z.boolean().optional() }),
 });
 
@@ -31,7 +35,7 @@ export type Me = z.infer<typeof meSchema>;
 
 function problemsOf({ project, membership }: Me): string[] {
   const label = `${project.name ?? ''} (Project/${project.id})`.trim();
-  const missing = Object.entries(neededFeatures).filter(([feature]) => !project.features?.includes(feature));
+  const missing = neededFeatures.filter((feature) => !project.features?.includes(feature));
   return [
     ...(membership.admin
       ? []
@@ -40,9 +44,9 @@ function problemsOf({ project, membership }: Me): string[] {
             'ProjectMembership of this ClientApplication, or use another one.',
         ]),
     ...missing.map(
-      ([feature, reason]) =>
-        `The project ${label} lacks the feature ${feature}: ${reason}. A super administrator of the server adds it ` +
-        'to Project.features.',
+      (feature) =>
+        `The project ${label} lacks the feature ${feature}: ${projectFeatures[feature]}. A super administrator of the ` +
+        'server adds it to Project.features.',
     ),
   ];
 }
@@ -72,17 +76,18 @@ function explain(error: unknown, { baseUrl }: Credentials): Error {
 }
 
 /**
- * Logs in by client credentials and checks that the project can carry the service.
+ * Logs in by client credentials.
  *
- * @throws Error that says what to do when the server cannot be reached, the credentials are refused or belong to no
- *   administrator, or the project lacks a feature
+ * @returns the client, and what Medplum says about its holder
+ * @throws Error that says what to do when the server cannot be reached or the credentials are refused
  */
-export async function connect(credentials: Credentials): Promise<Connection> {
+export async function logIn(credentials: Credentials): Promise<{ medplum: MedplumClient; me: Me }> {
   const { baseUrl, clientId, clientSecret } = credentials;
   const medplum = new MedplumClient({
     baseUrl: baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`,
     cacheTime: 0,
     maxRetries: 0,
+    fetch: patientFetch,
     storage: new ClientStorage(new MemoryStorage()),
   });
   try {
@@ -90,7 +95,17 @@ export async function connect(credentials: Credentials): Promise<Connection> {
   } catch (error) {
     throw explain(error, credentials);
   }
-  const me = meSchema.parse(await medplum.get('auth/me'));
+  return { medplum, me: meSchema.parse(await medplum.get('auth/me')) };
+}
+
+/**
+ * Logs in by client credentials and checks that the project can carry the service.
+ *
+ * @throws Error that says what to do when the server cannot be reached, the credentials are refused or belong to no
+ *   administrator, or the project lacks a feature
+ */
+export async function connect(credentials: Credentials): Promise<Connection> {
+  const { medplum, me } = await logIn(credentials);
   requireSuitable(me);
   return { medplum, projectId: me.project.id };
 }

@@ -2,6 +2,7 @@ import { isOk, isOperationOutcome, type WithId } from '@medplum/core';
 import type { BundleEntry, OperationOutcome, Resource } from '@medplum/fhirtypes';
 import { hasContent } from './compare.ts';
 import type { Connection } from './connect.ts';
+import { runPatiently } from './patience.ts';
 import type { Change, Report } from './report.ts';
 
 /** A resource that the installation shall have. */
@@ -46,8 +47,10 @@ export async function runBatch(
   if (entry.length === 0) {
     return [];
   }
-  const answer = await medplum.executeBatch({ resourceType: 'Bundle', type: 'batch', entry });
-  const answers = answer.entry ?? [];
+  const answers = await runPatiently(entry, async (entries) => {
+    const answer = await medplum.executeBatch({ resourceType: 'Bundle', type: 'batch', entry: entries });
+    return answer.entry ?? [];
+  });
   answers.forEach(({ response }, index) => {
     const outcome = isOperationOutcome(response?.outcome) ? response.outcome : undefined;
     if (!response?.status.startsWith('2') || (outcome && !isOk(outcome))) {

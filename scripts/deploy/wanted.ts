@@ -51,8 +51,12 @@ export function subscriptions(
   botIds: Readonly<Partial<Record<BotName, string>>>,
   config: BookingConfig,
 ): Wanted[] {
-  return artefacts.subscriptions.map(({ name, bot, resource }) => ({
-    resource: { ...resource, channel: { ...resource.channel, endpoint: `Bot/${botIds[bot]}` } },
+  return artefacts.subscriptions.map(({ name, bot, resource, extension }) => ({
+    resource: {
+      ...resource,
+      channel: { ...resource.channel, endpoint: `Bot/${botIds[bot]}` },
+      extension: extension(Object.values(botIds)),
+    },
     query: `_tag=${encodeURIComponent(`${artefactUri(config, 'LocalBot')}|${name}`)}`,
     label: `Subscription ${name}`,
   }));

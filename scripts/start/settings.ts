@@ -1,4 +1,5 @@
 import type { BookingConfig } from '../../config/config.ts';
+import type { SandboxOptions } from '../../sandbox/sandbox.ts';
 
 /** The ports of the gateway and of the embedded Medplum. */
 export interface Ports {
@@ -37,4 +38,39 @@ export function forPort(config: BookingConfig, port: number): BookingConfig {
   return config.baseUrl.startsWith(local)
     ? { ...config, baseUrl: `http://localhost:${port}/${config.baseUrl.slice(local.length)}` }
     : config;
+}
+
+/**
+ * Reads how the embedded Medplum differs from its defaults: `SANDBOX_DATA`, the folder where it keeps its data;
+ * `SANDBOX_BOT_BASE_URL`, the address at which Bots reach it; `SANDBOX_DELAY_SCALE`, by which the minutes of its clock
+ * and the delays of its queue are multiplied.
+ *
+ * @throws Error if the scale is no positive number
+ */
+export function sandboxOptionsFrom(
+  environment: Readonly<Record<string, string | undefined>>,
+): Pick<SandboxOptions, 'dataFolder' | 'botBaseUrl' | 'delayScale'> {
+  const { SANDBOX_DATA, SANDBOX_BOT_BASE_URL, SANDBOX_DELAY_SCALE } = environment;
+  const delayScale = Number(SANDBOX_DELAY_SCALE || 1);
+  if (!(delayScale > 0)) {
+    throw new Error(`SANDBOX_DELAY_SCALE must be a positive number, not ${SANDBOX_DELAY_SCALE}.`);
+  }
+  return {
+    delayScale,
+    ...(SANDBOX_DATA && { dataFolder: SANDBOX_DATA }),
+    ...(SANDBOX_BOT_BASE_URL && { botBaseUrl: SANDBOX_BOT_BASE_URL }),
+  };
+}
+
+/** Loopback addresses, where whoever tries the service out listens for notifications. */
+const loopback = ['127.0.0.0/8', '::1/128'];
+
+/**
+ * The configuration for trying the service out on one machine: notifications may go to it, without TLS too, and a
+ * failed one is tried again after a second.
+ */
+export function forOneMachine(config: BookingConfig): BookingConfig {
+  const { notifications } = config;
+  const allowedNetworks = [...new Set([...notifications.allowedNetworks, ...loopback])];
+  return { ...config, notifications: { ...notifications, allowedNetworks, retryAfter: 1 } };
 }

@@ -105,7 +105,16 @@ describe('re-submission under a known id', () => {
   it("keeps the requestor that it belongs to when the clinic's staff send it", () => {
     const result = plan(appointment({ id: 'known' }), stateOf(schedule, patient, busy, booked), { requestor: 'staff' });
     const codes = written(result, 'Appointment')[0]?.meta?.tag?.map(({ code }) => code);
-    expect(codes).toEqual(['external', requestor]);
+    expect(codes).toEqual(['external', requestor, 'staff']);
+  });
+
+  it('says who changed which version', () => {
+    const [changed] = written(
+      plan(appointment({ id: 'known' }), stateOf(schedule, patient, busy, booked)),
+      'Appointment',
+    );
+    const mark = changed?.meta?.tag?.find(({ system }) => system === artefactUri(config, 'LocalChangedBy'));
+    expect(mark).toMatchObject({ code: requestor, version: booked.meta?.versionId });
   });
 });
 

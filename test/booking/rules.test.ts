@@ -43,6 +43,7 @@ describe('a booking that nothing speaks against', () => {
                 tag: [
                   { system: config.metaTagSystem, code: 'external' },
                   { system: artefactUri(config, 'LocalRequestor'), code: 'portal' },
+                  { system: artefactUri(config, 'LocalChangedBy'), code: 'portal' },
                 ],
               },
             },
@@ -61,10 +62,11 @@ describe('a booking that nothing speaks against', () => {
       tag: [
         { system: 'urn:colour', code: 'blue' },
         { system: artefactUri(config, 'LocalRequestor'), code: 'other-portal' },
+        { system: artefactUri(config, 'LocalChangedBy'), code: 'somebody' },
       ],
     };
     const [booked] = written(plan(appointment({ meta })), 'Appointment');
-    expect(booked?.meta?.tag?.map(({ code }) => code)).toEqual(['blue', 'external', 'portal']);
+    expect(booked?.meta?.tag?.map(({ code }) => code)).toEqual(['blue', 'external', 'portal', 'portal']);
   });
 
   it('narrows the slot to its time and offers the rest anew', () => {

@@ -1,7 +1,7 @@
 import type { ExtractResource, OperationOutcomeIssue, ResourceType } from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
 import { isResource } from '../../fhir/resource.ts';
-import { base, config, medplumBase, type Role, tokenOf } from './installation.ts';
+import { config, medplumBase, nextGateway, type Role, tokenOf } from './installation.ts';
 
 /** An answer of the service. */
 export interface Answer {
@@ -40,7 +40,7 @@ async function send(url: string, role: Role, method: string, { body, headers }: 
  * @param path - below the service's base address, beginning with a slash
  */
 export function request(role: Role, method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
-  return send(`${base}${path}`, role, method, options);
+  return send(`${nextGateway()}${path}`, role, method, options);
 }
 
 /** A request to the Medplum server behind the service, past the gateway. */

@@ -1,7 +1,8 @@
 /**
  * The installation that the contract tests speak to. By default it is the embedded one, started by
  * `test/contract/start.ts`; for another, set BOOKING_BASE_URL, MEDPLUM_BASE_URL, and for each of PORTAL_A, PORTAL_B,
- * FRONT_DESK and ADMIN either a `…_TOKEN` or `…_CLIENT_ID` and `…_CLIENT_SECRET`.
+ * FRONT_DESK and ADMIN either a `…_TOKEN` or `…_CLIENT_ID` and `…_CLIENT_SECRET`. BOOKING_GATEWAYS may list the FHIR base
+ * addresses of several gateways of the installation, separated by commas: requests are spread among them.
  */
 import { loadConfig } from '../../config/load.ts';
 
@@ -18,6 +19,12 @@ function required(name: string): string {
 
 /** Public FHIR base address of the service, without a slash at its end. */
 export const base = required('BOOKING_BASE_URL');
+
+const gateways = process.env.BOOKING_GATEWAYS?.split(',') ?? [base];
+let turn = 0;
+
+/** The FHIR base address to send the next request to. */
+export const nextGateway = (): string => gateways[turn++ % gateways.length] ?? base;
 
 /** FHIR base address of the Medplum server behind it, without a slash at its end. */
 export const medplumBase = `${required('MEDPLUM_BASE_URL').replace(/\/$/, '')}/fhir/R4`;
@@ -47,4 +54,9 @@ export function tokenOf(role: Exclude<Role, 'nobody'>): Promise<string> {
   const token = tokens.get(role) ?? (given ? Promise.resolve(given) : login(prefix));
   tokens.set(role, token);
   return token;
+}
+
+/** Lets another bearer token stand for a role, in this file of tests. */
+export function takeRole(role: Role, token: string): void {
+  tokens.set(role, Promise.resolve(token));
 }

@@ -107,9 +107,8 @@ describe('what is not served does not exist', () => {
 
 describe('methods that a path has not are 405, and Allow names those it has', () => {
   test.each([
-    ['PUT', '/fhir/R4/Appointment/1', 'GET, HEAD'],
-    ['DELETE', '/fhir/R4/Appointment/1', 'GET, HEAD'],
-    ['PATCH', '/fhir/R4/Appointment/1', 'GET, HEAD'],
+    ['PUT', '/fhir/R4/Appointment/1', 'GET, PATCH, HEAD'],
+    ['DELETE', '/fhir/R4/Appointment/1', 'GET, PATCH, HEAD'],
     ['POST', '/fhir/R4/Appointment', 'GET, HEAD'],
     ['DELETE', '/fhir/R4/Patient/1', 'GET, PUT, HEAD'],
     ['PATCH', '/fhir/R4/Patient/1', 'GET, PUT, HEAD'],
@@ -117,7 +116,9 @@ describe('methods that a path has not are 405, and Allow names those it has', ()
     ['GET', '/fhir/R4/Appointment/$book', 'POST'],
     ['POST', '/fhir/R4/Slot', 'GET, HEAD'],
     ['PUT', '/fhir/R4/Slot/1', 'GET, HEAD'],
-    ['POST', '/fhir/R4/Subscription', 'GET, HEAD'],
+    ['PUT', '/fhir/R4/Subscription', 'GET, POST, HEAD'],
+    ['PATCH', '/fhir/R4/Subscription/1', 'GET, PUT, DELETE, HEAD'],
+    ['DELETE', '/fhir/R4/Subscription/1/$status', 'GET, POST, HEAD'],
     ['POST', '/fhir/R4/metadata', 'GET, HEAD'],
   ] as const)('%s %s', async (method, url, allow) => {
     const answer = await gateway.inject({

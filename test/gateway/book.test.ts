@@ -71,7 +71,7 @@ describe('POST /Appointment/$book', () => {
     [404, 403, 'forbidden'],
     [429, 429, 'throttled'],
     [500, 503, 'transient'],
-    [400, 502, 'transient'],
+    [400, 503, 'transient'],
   ])('Medplum itself says %i: %i', async (said, expected, code) => {
     const text = `Error: ECONNREFUSED 10.0.0.1 at /usr/src/medplum/bot.js:1:1 ${fake.url}`;
     respond({
@@ -85,10 +85,10 @@ describe('POST /Appointment/$book', () => {
   });
 
   test.each([
-    ['not JSON', { body: '<html>', headers: { 'content-type': 'text/html' } }, 502],
-    ['half a JSON', { body: '{"resourceType":"Appoint', headers: { 'content-type': 'application/json' } }, 502],
-    ['nothing', { body: '' }, 502],
-    ['another resource', { body: { resourceType: 'Basic', id: 'x' } }, 502],
+    ['not JSON', { body: '<html>', headers: { 'content-type': 'text/html' } }, 503],
+    ['half a JSON', { body: '{"resourceType":"Appoint', headers: { 'content-type': 'application/json' } }, 503],
+    ['nothing', { body: '' }, 503],
+    ['another resource', { body: { resourceType: 'Basic', id: 'x' } }, 503],
   ])('%s: %s', async (_name, reply, expected) => {
     respond(reply);
     expect((await book()).statusCode).toBe(expected);

@@ -12,6 +12,13 @@ const withPriority = (...values: Json[]): Json => ({
   _priority: { extension: values.map((value) => ({ url: priority, ...value })) },
 });
 
+const payloadContent = 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition/backport-payload-content';
+const channel = (changes: Json): Json => ({
+  channel: { ...Object(example('LocalSubscriptionTermin').channel), ...changes },
+});
+const contentOf = (...values: string[]): Json =>
+  channel({ _payload: { extension: values.map((valueCode) => ({ url: payloadContent, valueCode })) } });
+
 /** Changes to the good example: what is broken, the change, the element that the failure must name. */
 const broken: Partial<Record<Artefact, [rule: string, change: Json, element: string][]>> = {
   LocalTermin: [
@@ -108,6 +115,24 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['a status', { status: undefined }, 'Slot.status'],
     ['start', { start: undefined }, 'Slot.start'],
     ['end', { end: undefined }, 'Slot.end'],
+  ],
+  LocalOwnChanges: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],
+  ],
+  LocalSubscriptionTermin: [
+    ['a status', { status: undefined }, 'Subscription.status'],
+    ['a reason', { reason: undefined }, 'Subscription.reason'],
+    ['the address of a topic', { criteria: 'Appointment?status=booked' }, 'Subscription.criteria'],
+    ['the channel rest-hook', channel({ type: 'email' }), 'Subscription.channel.type'],
+    ['a payload', channel({ payload: undefined, _payload: undefined }), 'Subscription.channel.payload'],
+    ['a known content', contentOf('everything'), 'Subscription.channel.payload'],
+    ['the content once', contentOf('empty', 'id-only'), 'Subscription.channel.payload'],
+    [
+      'an endpoint',
+      { channel: { type: 'rest-hook', payload: 'application/fhir+json' } },
+      'Subscription.channel.endpoint',
+    ],
   ],
   LocalPatient: [['the tag external once', { meta: { tag: [external, external] } }, 'Patient.meta.tag']],
   LocalQuestionnaireResponse: [

@@ -54,7 +54,10 @@ test('LocalContextType is created only where its address is the context type sys
 });
 
 test('a profile that has a publisher of its own is not created under its address', () => {
-  expect(buildArtefacts(isik).structureDefinitions.map(({ name }) => name)).toEqual(['LocalConfirmation']);
+  expect(buildArtefacts(isik).structureDefinitions.map(({ name }) => name)).toEqual([
+    'LocalConfirmation',
+    'LocalOwnChanges',
+  ]);
   const own = { ...isik, profileBase: 'https://clinic.example/fhir' };
   expect(buildArtefacts(own).structureDefinitions.map(({ url }) => url)).toContain(artefactUri(own, 'LocalTermin'));
 });

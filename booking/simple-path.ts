@@ -1,0 +1,76 @@
+/**
+ * The FHIRPath that a patch may use: steps by name, positions, and the functions that choose among elements. What leaves
+ * the resource (`resolve`), goes through all of it again and again (`descendants`, `repeat`, `select`), or matches
+ * patterns is not part of it, so that the cost of a path is bounded by its length.
+ *
+ * @see https://hl7.org/fhir/R4/fhirpatch.html; https://hl7.org/fhir/R4/fhirpath.html#simple
+ */
+const functions: ReadonlySet<string> = new Set([
+  'where',
+  'exists',
+  'empty',
+  'not',
+  'first',
+  'last',
+  'tail',
+  'skip',
+  'take',
+  'single',
+  'extension',
+  'ofType',
+  'startsWith',
+  'endsWith',
+  'count',
+]);
+
+/** Longest path, in characters. */
+export const LONGEST_PATH = 500;
+
+/** Deepest nesting of parentheses. */
+const DEEPEST = 4;
+
+const tokenPattern =
+  /\s+|(?<text>'(?:[^'\\]|\\.)*')|(?<name>[A-Za-z_][A-Za-z0-9_]*|`[A-Za-z_][A-Za-z0-9_]*`|\$this)|(?<position>\[\d{1,9}\])|(?<number>\d{1,9}(?:\.\d{1,9})?)|(?<open>\()|(?<close>\))|(?<operator>\.|!=|=|~|,)/y;
+
+/** Names that lead out of a document into the machinery of the language. */
+const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** Words of the language that may stand between two conditions. */
+const operators: ReadonlySet<string> = new Set(['and', 'or']);
+
+function nameProblem(name: string, isCalled: boolean): string | undefined {
+  if (isCalled && !functions.has(name) && !operators.has(name)) {
+    return `The function ${name.slice(0, 40)}() is not available; there are ${[...functions].join(', ')}.`;
+  }
+  return forbidden.has(name) ? `${name} is no element.` : undefined;
+}
+
+/**
+ * Checks a path before any engine reads it.
+ *
+ * @param path - of whatever content
+ * @returns what is wrong with it, as a sentence; `undefined` if it may be evaluated
+ */
+export function pathProblem(path: string): string | undefined {
+  if (path.length === 0 || path.length > LONGEST_PATH) {
+    return `A path has 1 to ${LONGEST_PATH} characters; this one has ${path.length}.`;
+  }
+  let depth = 0;
+  tokenPattern.lastIndex = 0;
+  while (tokenPattern.lastIndex < path.length) {
+    const start = tokenPattern.lastIndex;
+    const groups = tokenPattern.exec(path)?.groups;
+    if (!groups) {
+      return `The path cannot be read from character ${start} on; use steps such as Appointment.participant[0].status.`;
+    }
+    depth += groups.open ? 1 : groups.close ? -1 : 0;
+    const problem = groups.name && nameProblem(groups.name, /^\s*\(/.test(path.slice(tokenPattern.lastIndex)));
+    if (problem) {
+      return problem;
+    }
+    if (depth < 0 || depth > DEEPEST) {
+      return `The parentheses of a path must match, and not be nested deeper than ${DEEPEST} levels.`;
+    }
+  }
+  return depth === 0 ? undefined : 'The parentheses of the path do not match.';
+}

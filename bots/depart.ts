@@ -1,0 +1,53 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Patient } from '@medplum/fhirtypes';
+import { isActivePatient } from '../booking/people.ts';
+import { identifierQuery } from '../booking/reads.ts';
+import { merging, submitterOf, twinsOf } from '../booking/twins.ts';
+import { requestorTag } from '../fhir/tags.ts';
+import { config } from './config.ts';
+import { exchange } from './exchange.ts';
+import { settle } from './settle.ts';
+
+/** The statuses of appointments that need their patients. */
+const OPEN = 'proposed,pending,booked,arrived,checked-in,waitlist';
+
+/** Settles every open appointment of a patient who has gone. */
+async function settleAll(medplum: MedplumClient, id: string): Promise<void> {
+  const query = new URLSearchParams({ actor: `Patient/${id}`, status: OPEN, _count: '1000' });
+  const appointments = await medplum.searchResources('Appointment', query, { cache: 'reload' });
+  for (const appointment of appointments) {
+    await settle(medplum, appointment);
+  }
+}
+
+/** Merges what two bookings have made of one patient; gives the ids of those who are merged into another one. */
+async function mergeTwins(medplum: MedplumClient, patient: Patient): Promise<string[]> {
+  const { system, code } = requestorTag(submitterOf(patient, config) ?? '', config);
+  const [query] = identifierQuery(patient.identifier, `${system}|${code}`);
+  const found = query ? await medplum.searchResources('Patient', new URLSearchParams(query), { cache: 'reload' }) : [];
+  const { elder, younger } = twinsOf(patient, found, config);
+  for (const twin of younger) {
+    await exchange(medplum, merging(twin, elder));
+  }
+  return younger.map(({ id }) => id ?? '');
+}
+
+/**
+ * Looks after the appointments of a patient who has gone (inactive, deleted, merged): open ones are handed on to the
+ * survivor of a merge, else cancelled. A patient that two bookings have made at the same moment becomes one again.
+ *
+ * @param event - input: the Patient, or `deletedResource` with it, as the Subscription delivers it
+ * @throws Error when it could not be done
+ * @see specification 2.1
+ */
+export async function handler(
+  medplum: MedplumClient,
+  { input }: BotEvent<Patient | { deletedResource: Patient }>,
+): Promise<void> {
+  const { id = '' } = 'deletedResource' in input ? input.deletedResource : input;
+  const [patient] = await medplum.searchResources('Patient', `_id=${encodeURIComponent(id)}`, { cache: 'reload' });
+  const gone = patient && isActivePatient(patient) ? await mergeTwins(medplum, patient) : [id];
+  for (const one of gone) {
+    await settleAll(medplum, one);
+  }
+}

@@ -1,0 +1,44 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
+import { judgeChange, judgeCreation } from '../booking/change.ts';
+import { isOpen } from '../booking/earlier.ts';
+import { type Issue, toOperationOutcome } from '../fhir/outcome.ts';
+import { config } from './config.ts';
+import { patientsOf } from './surroundings.ts';
+
+/** The header by which Medplum tells a deletion from a change. */
+const DELETION = 'X-Medplum-Deleted-Resource';
+
+function deletionIssues(appointment: Appointment): Issue[] {
+  const diagnostics = `The appointment is ${appointment.status} and holds its slots: cancel it before it is deleted.`;
+  return isOpen(appointment) ? [{ code: 'transition-not-allowed', diagnostics, expression: 'Appointment.status' }] : [];
+}
+
+async function storedVersion(medplum: MedplumClient, id: string | undefined): Promise<Appointment | undefined> {
+  const found = await medplum.searchResources('Appointment', `_id=${encodeURIComponent(id ?? '')}`, {
+    cache: 'reload',
+  });
+  return found[0];
+}
+
+/**
+ * Looks at every write to an Appointment before Medplum makes it, whoever writes and however: staff in Medplum's app, its
+ * API, its own operations. What the Bots of the service write does not come here, for they ask the same rules themselves.
+ *
+ * @param event - input: the Appointment as it would be stored, or as it is if it is to be deleted
+ * @returns `true`, or an OperationOutcome with which Medplum refuses the write
+ * @see specification section 3 and 4.5; https://www.medplum.com/docs/bots/bot-pre-commit
+ */
+export async function handler(
+  medplum: MedplumClient,
+  { input, headers }: BotEvent<Appointment>,
+): Promise<true | OperationOutcome> {
+  const answer = (issues: readonly Issue[]) => (issues.length > 0 ? toOperationOutcome(issues, config, 'patch') : true);
+  if (headers?.[DELETION] !== undefined) {
+    return answer(deletionIssues(input));
+  }
+  const [stored, patients] = [await storedVersion(medplum, input.id), await patientsOf(medplum, input)];
+  return answer(
+    stored ? judgeChange(stored, input, 'repository', patients, config) : judgeCreation(input, patients, config),
+  );
+}

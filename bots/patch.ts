@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { type BotEvent, evalFhirPathTyped, type MedplumClient } from '@medplum/core';
+import type { Appointment, Bundle, OperationOutcome } from '@medplum/fhirtypes';
+import { judgeChange } from '../booking/change.ts';
+import type { Evaluate } from '../booking/fhirpath-patch.ts';
+import { appointmentEntry, slotEntries } from '../booking/follow.ts';
+import { inStoredSpelling } from '../booking/immutable.ts';
+import { applyPatch, hasNoEffect } from '../booking/patch.ts';
+import { historyReads, patchReads, readDeleted, readPatchTarget } from '../booking/patch-reads.ts';
+import { absentOutcome, asPatchInvalid, patchRefusedByServer } from '../booking/patch-refusal.ts';
+import { type PatchRequest, parsePatchRequest } from '../booking/patch-request.ts';
+import { submitterOf } from '../booking/twins.ts';
+import { type Issue, toOperationOutcome } from '../fhir/outcome.ts';
+import { isResource } from '../fhir/resource.ts';
+import { markChange } from '../fhir/tags.ts';
+import type { Requestor } from './booking.ts';
+import { callerOf } from './caller.ts';
+import { config } from './config.ts';
+import { exchange, pause } from './exchange.ts';
+import { patientsOf, surroundingsOf } from './surroundings.ts';
+
+type Answer = Appointment | OperationOutcome;
+
+const refuse = (issues: readonly Issue[]): OperationOutcome =>
+  toOperationOutcome(issues.map(asPatchInvalid), config, 'patch');
+
+const unavailable: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics: 'The FHIR server could not be reached. Nothing was changed; try again in a moment.',
+};
+
+const unsettled: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics: 'The FHIR server gave no usable answer. The appointment may have been changed: read it.',
+};
+
+const outdated: Issue = {
+  code: 'version-conflict',
+  diagnostics: 'The appointment has another version by now: read it again.',
+};
+
+const contested: Issue = {
+  code: 'booking-conflict',
+  diagnostics: 'Others were changing the same slots at the same moment. Nothing was changed; try again.',
+};
+
+const newId = (): string => `urn:uuid:${randomUUID()}`;
+
+const evaluate: Evaluate = (path, value) => {
+  const root = { type: 'Appointment', value, path: 'Appointment' };
+  return evalFhirPathTyped(path, [root]).map((found) => {
+    if (!('path' in found) || typeof found.path !== 'string') {
+      throw new Error('What was found is no element of the resource.');
+    }
+    return found.path;
+  });
+};
+
+/** The transaction that stores a result; the slots follow its status in it. */
+async function transactionOf(
+  medplum: MedplumClient,
+  stored: Appointment,
+  result: Appointment,
+  caller: Requestor,
+): Promise<Bundle> {
+  const meta = markChange(result.meta, caller.id, stored.meta?.versionId, config);
+  const isFollowed = result.status !== stored.status;
+  const slots = isFollowed ? slotEntries(result, await surroundingsOf(medplum, result), config, newId) : [];
+  return {
+    resourceType: 'Bundle',
+    type: 'transaction',
+    entry: [appointmentEntry(stored, { ...result, meta }), ...slots],
+  };
+}
+
+/** Whether an appointment that the caller cannot see was its own, and was deleted. */
+async function isDeletedOf(medplum: MedplumClient, id: string, caller: Requestor): Promise<boolean> {
+  const answer = await exchange(medplum, historyReads(id));
+  const deleted = answer.kind === 'done' ? readDeleted(answer.bundle) : undefined;
+  return deleted !== undefined && submitterOf(deleted, config) === caller.id;
+}
+
+async function read(medplum: MedplumClient, { id, ifMatch }: PatchRequest, caller: Requestor) {
+  const answer = await exchange(medplum, patchReads(id), caller.authorization);
+  const target = answer.kind === 'done' ? readPatchTarget(answer.bundle) : { kind: 'failed' as const };
+  if (target.kind === 'unknown' || target.kind === 'deleted') {
+    const isDeleted = target.kind === 'deleted' || (await isDeletedOf(medplum, id, caller));
+    return absentOutcome(isDeleted ? 'deleted' : 'unknown');
+  }
+  if (target.kind === 'failed') {
+    return refuse([unavailable]);
+  }
+  return ifMatch === undefined || target.appointment.meta?.versionId === ifMatch
+    ? target.appointment
+    : refuse([outdated]);
+}
+
+/** Decides once, and writes; `overtaken` if somebody else was faster. */
+async function attempt(
+  medplum: MedplumClient,
+  request: PatchRequest,
+  caller: Requestor,
+): Promise<Answer | 'overtaken'> {
+  const stored = await read(medplum, request, caller);
+  if (stored.resourceType === 'OperationOutcome') {
+    return stored;
+  }
+  const patched = applyPatch(stored, request.patch, evaluate);
+  if ('issues' in patched) {
+    return refuse(patched.issues);
+  }
+  const changer = submitterOf(stored, config) === caller.id ? 'requestor' : 'repository';
+  const issues = judgeChange(stored, patched.result, changer, await patientsOf(medplum, stored), config);
+  if (issues.length > 0) {
+    return refuse(issues);
+  }
+  const result = inStoredSpelling(stored, patched.result, config.baseUrl);
+  if (hasNoEffect(stored, result)) {
+    return stored;
+  }
+  const written = await exchange(medplum, await transactionOf(medplum, stored, result, caller));
+  if (written.kind === 'done') {
+    const resource = written.bundle.entry?.[0]?.resource;
+    return isResource(resource, 'Appointment') ? resource : refuse([unavailable]);
+  }
+  if (written.kind === 'overtaken') {
+    return 'overtaken';
+  }
+  const failure = written.kind === 'lost' ? unsettled : unavailable;
+  return refuse(written.kind === 'invalid' ? patchRefusedByServer(written.outcome) : [failure]);
+}
+
+/**
+ * Changes or cancels an appointment. Who owns it changes it as its requestor; who sees it without owning it is the
+ * clinic's.
+ *
+ * @param event - input: as `parsePatchRequest` reads it; headers: those of the request, for the caller's credentials
+ * @returns the Appointment as it is then, or an OperationOutcome whose id stands for the HTTP status
+ * @see specification 4.5
+ */
+export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Answer> {
+  const request = parsePatchRequest(event.input);
+  if ('issues' in request) {
+    return refuse(request.issues);
+  }
+  for (let tried = 1; tried <= config.maxAttempts; tried++) {
+    const start = Date.now();
+    const answer = await attempt(medplum, request, callerOf(event));
+    if (answer !== 'overtaken') {
+      return answer;
+    }
+    await pause(Date.now() - start);
+  }
+  return refuse([contested]);
+}

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Bundle, OperationOutcome, Subscription } from '@medplum/fhirtypes';
+import {
+  type BundleContext,
+  notification,
+  type StatusReport,
+  type StatusType,
+  statusBundle,
+} from '../notifications/bundle.ts';
+import { type Content, contents } from '../notifications/settings.ts';
+import { config } from './config.ts';
+import { readContents, readEvents } from './events.ts';
+import { type Mailbox, mailboxesIn, outboxQuery, readMailbox } from './outboxes.ts';
+import { readTogether } from './read.ts';
+import { readAsCaller, refusals, type Subscriber, searchAsCaller, subscriberOf } from './subscriber.ts';
+
+/** What the Bot is asked for. */
+export interface ReportInput {
+  readonly operation: 'status' | 'events';
+  /** The Subscription asked about; `$status` on the type has none. */
+  readonly id?: string;
+  /** `$status` on the type: the Subscriptions asked about; all if none is named. */
+  readonly ids?: readonly string[];
+  /** `$status` on the type: Subscriptions in these statuses only. */
+  readonly statuses?: readonly string[];
+  /** `$events`: the first number wanted. */
+  readonly since?: number;
+  /** `$events`: the last number wanted. */
+  readonly until?: number;
+  /** `$events`: how much of the appointments is wanted, if it is another content than the Subscription's. */
+  readonly content?: string;
+}
+
+/** The most events that are told at once. */
+const MOST_EVENTS = 1000;
+
+const context = (): BundleContext => ({
+  baseUrl: config.baseUrl,
+  now: Date.now(),
+  newId: () => `urn:uuid:${randomUUID()}`,
+});
+
+function reportOf({ subscription, outbox }: Mailbox, type: StatusType): StatusReport {
+  const { id, criteria, status = 'requested', error } = subscription;
+  return { id, status, topic: criteria ?? '', type, events: outbox.events, error };
+}
+
+async function mailboxesOf(medplum: MedplumClient, subscriptions: readonly Subscription[]): Promise<Mailbox[]> {
+  const ids = new Set(subscriptions.map(({ id }) => id));
+  const [found] = await readTogether(medplum, [outboxQuery()]);
+  return mailboxesIn(found).filter(({ subscription }) => ids.has(subscription.id));
+}
+
+async function tellStatus(medplum: MedplumClient, input: ReportInput, caller: Subscriber) {
+  const { id, ids = [], statuses = [] } = input;
+  const seen = id === undefined ? await searchAsCaller(medplum, caller) : [await readAsCaller(medplum, id, caller)];
+  if ('resourceType' in seen) {
+    return seen;
+  }
+  const [first] = seen;
+  if (first?.resourceType === 'OperationOutcome') {
+    return first;
+  }
+  const subscriptions = seen.flatMap((one) => (one.resourceType === 'Subscription' ? [one] : []));
+  const wanted = subscriptions.filter(
+    (one) =>
+      (ids.length === 0 || ids.includes(one.id ?? '')) &&
+      (statuses.length === 0 || statuses.includes(one.status ?? '')),
+  );
+  const mailboxes = wanted.length > 0 ? await mailboxesOf(medplum, wanted) : [];
+  return statusBundle(
+    mailboxes.map((mailbox) => reportOf(mailbox, 'query-status')),
+    context(),
+  );
+}
+
+/** Events are told with the rights that the caller has now. */
+async function tellEvents(medplum: MedplumClient, input: ReportInput, caller: Subscriber) {
+  const { id = '', since = 1, until = Number.MAX_SAFE_INTEGER } = input;
+  const seen = await readAsCaller(medplum, id, caller);
+  const mailbox = seen.resourceType === 'Subscription' ? await readMailbox(medplum, id) : undefined;
+  if (!mailbox) {
+    return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
+  }
+  const from = Math.max(1, since);
+  const to = Math.min(mailbox.outbox.events, until, from + MOST_EVENTS - 1);
+  const events = (await readEvents(medplum, id, from, to)).map(({ event }) => event);
+  const own: Content = mailbox.settings?.content ?? 'empty';
+  const content = contents.find((one) => one === input.content) ?? own;
+  const appointments = [...new Set(events.map(({ appointment }) => appointment))];
+  const searches = appointments.length > 0 ? [`Appointment?_id=${appointments.join(',')}&_count=1000`] : [];
+  const told = await readContents(medplum, events, searches, caller.authorization);
+  return notification(reportOf(mailbox, 'query-event'), told, content, context());
+}
+
+const operations = { status: tellStatus, events: tellEvents } as const;
+
+/**
+ * Answers `$status` and `$events` to whoever may see the Subscription.
+ *
+ * @param event - input: ReportInput; headers: those of the request, for the caller's credentials
+ * @returns a Bundle, or an OperationOutcome whose id stands for the HTTP status
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-events.html
+ */
+export async function handler(
+  medplum: MedplumClient,
+  event: BotEvent<ReportInput>,
+): Promise<Bundle | OperationOutcome> {
+  return operations[event.input.operation](medplum, event.input, subscriberOf(event));
+}

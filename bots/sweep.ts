@@ -1,0 +1,69 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Task } from '@medplum/fhirtypes';
+import { artefactUri } from '../config/config.ts';
+import { CHANGED_AT_ONCE, CURSOR, changedQuery, cursorTask, OVERLAP } from '../notifications/cursor.ts';
+import { isDue, woken } from '../notifications/progress.ts';
+import { announceAll, TOGETHER } from './announcing.ts';
+import { config } from './config.ts';
+import { exchange } from './exchange.ts';
+import { type Mailbox, mailboxesIn, OPEN, outboxQuery, writeMailbox } from './outboxes.ts';
+import { ofType, readTogether } from './read.ts';
+
+/** After so many milliseconds what is left to be announced is left to the next sweep: the Bot has ten seconds. */
+const PATIENCE = 6_000;
+
+const cursorSearch = (): string => `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${CURSOR}`)}`;
+
+/** Whether a delivery must be started: one is due again, has died, or the Subscription is over. */
+function mustWake({ outbox, settings, task }: Mailbox, now: number): boolean {
+  const isOver = settings?.end !== undefined && settings.end <= now && outbox.status !== 'in-progress';
+  return isOver || isDue(outbox, settings?.heartbeat, Date.parse(task.meta?.lastUpdated ?? ''), now);
+}
+
+/** Starts deliveries; an outbox that has changed meanwhile needs no waking. */
+async function wake(medplum: MedplumClient, mailboxes: readonly Mailbox[]): Promise<void> {
+  const due = mailboxes.filter((mailbox) => mustWake(mailbox, Date.now()));
+  await Promise.all(
+    due.map((mailbox) => writeMailbox(medplum, mailbox, { outbox: woken(mailbox.outbox, Date.now()) })),
+  );
+}
+
+async function moveCursor(medplum: MedplumClient, stored: Task | undefined, until: number): Promise<void> {
+  const resource = cursorTask(until, config, stored);
+  const request = stored
+    ? { method: 'PUT' as const, url: `Task/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` }
+    : { method: 'POST' as const, url: 'Task', ifNoneExist: cursorSearch() };
+  await exchange(medplum, { resourceType: 'Bundle', type: 'transaction', entry: [{ request, resource }] });
+}
+
+/** Announces what changed lately and was not announced: the job that should have done it never ran, or has failed. */
+async function catchUp(medplum: MedplumClient, cursor: Task | undefined, isListened: boolean): Promise<void> {
+  const start = Date.now();
+  const [found] = isListened ? await readTogether(medplum, [changedQuery(cursor, start)]) : [];
+  const changed = ofType('Appointment', found);
+  let done = 0;
+  while (done < changed.length && Date.now() - start < PATIENCE) {
+    const some = changed.slice(done, done + TOGETHER);
+    await announceAll(
+      medplum,
+      some.flatMap(({ id }) => id ?? []),
+    );
+    done += some.length;
+  }
+  const isAll = done === changed.length && changed.length < CHANGED_AT_ONCE;
+  const until = Date.parse(changed[done - 1]?.meta?.lastUpdated ?? '') + OVERLAP;
+  await moveCursor(medplum, cursor, isAll ? start : Math.min(until, start));
+}
+
+/**
+ * Runs every minute and starts what is due: deliveries whose time for the next attempt has come, or that have died,
+ * heartbeats, the end of Subscriptions; and announces what was changed and not announced.
+ *
+ * @throws Error when Medplum does not answer; the next sweep does it
+ */
+export async function handler(medplum: MedplumClient): Promise<void> {
+  const [outboxes, cursors] = await readTogether(medplum, [outboxQuery(OPEN), `Task?${cursorSearch()}`]);
+  const mailboxes = mailboxesIn(outboxes);
+  await wake(medplum, mailboxes);
+  await catchUp(medplum, ofType('Task', cursors)[0], mailboxes.length > 0);
+}

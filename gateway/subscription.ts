@@ -1,0 +1,72 @@
+import type { BookingConfig } from '../config/config.ts';
+import { isId } from '../fhir/reference.ts';
+import { type Answer, preferred, versionHeaders } from './answer.ts';
+import { ownRefusal } from './book-answer.ts';
+import { botProblem, callBot } from './call-bot.ts';
+import type { GatewayContext } from './context.ts';
+import type { Exchange, Handler } from './exchange.ts';
+import { ifMatchVersion } from './if-match.ts';
+import { publicResource } from './outgoing.ts';
+import { absence } from './patch.ts';
+import { problem, refusal } from './problems.ts';
+import type { UpstreamAnswer, UpstreamFailure } from './upstream.ts';
+
+/** What a Bot answered, as far as it was a refusal: of the service, or that there is nothing for the caller. */
+export function refusedByBot(answer: UpstreamAnswer | UpstreamFailure, context: GatewayContext): Answer {
+  const body = 'failure' in answer ? undefined : answer.body;
+  return ownRefusal(body, context.config) ?? absence(body) ?? botProblem(answer, context);
+}
+
+function written(status: number, body: unknown, config: BookingConfig): Answer | undefined {
+  const resource = publicResource(body, 'Subscription');
+  if (!resource) {
+    return undefined;
+  }
+  const location: Record<string, string> =
+    status === 201 ? { location: `${config.baseUrl}/Subscription/${resource.id}` } : {};
+  return { status, headers: { ...location, ...versionHeaders(resource) }, resource };
+}
+
+async function callSubscribe(
+  input: object,
+  status: number,
+  exchange: Exchange,
+  context: GatewayContext,
+): Promise<Answer> {
+  const answer = await callBot('subscribe', input, exchange, context);
+  const done = 'failure' in answer ? undefined : written(status, answer.body, context.config);
+  return done ? preferred(done, exchange.returnPreference) : refusedByBot(answer, context);
+}
+
+/**
+ * `POST /Subscription`: hands a Subscription to the Bot that checks and stores it.
+ *
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/index.html
+ */
+export const createSubscription: Handler = (exchange, context) =>
+  callSubscribe({ interaction: 'create', resource: exchange.body }, 201, exchange, context);
+
+/** `PUT /Subscription/{id}`: changes one's own Subscription. */
+export const updateSubscription: Handler = async (exchange, context) => {
+  const { id } = exchange.params;
+  const ifMatch = ifMatchVersion(exchange.header('if-match'));
+  if (!isId(id)) {
+    return problem('not-found');
+  }
+  if ('code' in ifMatch) {
+    return refusal([ifMatch], context.config);
+  }
+  const input = { interaction: 'update', id, version: ifMatch.version, resource: exchange.body };
+  return callSubscribe(input, 200, exchange, context);
+};
+
+/** `DELETE /Subscription/{id}`: ends one's own Subscription; nothing is sent any more. */
+export const deleteSubscription: Handler = async (exchange, context) => {
+  const { id } = exchange.params;
+  if (!isId(id)) {
+    return problem('not-found');
+  }
+  const answer = await callBot('subscribe', { interaction: 'delete', id }, exchange, context);
+  const isDone = 'body' in answer && publicResource(answer.body, 'Subscription') !== undefined;
+  return isDone ? { status: 204 } : refusedByBot(answer, context);
+};

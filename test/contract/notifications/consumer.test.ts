@@ -1,0 +1,44 @@
+import { expect, it } from '@jest/globals';
+import type { Subscription } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../config/config.ts';
+import { isObject } from '../../../fhir/resource.ts';
+import { aClient, removeClient } from '../clients.ts';
+import { aPatient, eventually } from '../fixtures.ts';
+import { request } from '../http.ts';
+import { base, config } from '../installation.ts';
+import { aBooking, confirm, current, subscribed, subscription } from './fixtures.ts';
+import { events, focusIn, listen, numbersAt } from './listener.ts';
+import './stand-ins.ts';
+
+/** Id of the requestor that portal A is, from the tag of something of its own. */
+async function requestorOf({ meta }: Subscription): Promise<string> {
+  return meta?.tag?.find(({ system }) => system === artefactUri(config, 'LocalRequestor'))?.code ?? '';
+}
+
+it('a consumer is told of the appointments of its requestor, and of no others', async () => {
+  const [listener, own] = [await listen(), await listen()];
+  const [patient, foreign] = [await aPatient(), await aPatient('portal-b')];
+  const requestor = await requestorOf(await subscribed(own));
+  const parameter = { name: 'requestor', valueReference: { reference: `ClientApplication/${requestor}` } };
+  const consumer = await aClient('Appointment booking: consumer', parameter);
+  const headers = { authorization: `Bearer ${consumer.token}`, 'content-type': 'application/fhir+json' };
+  const body = JSON.stringify(
+    subscription(listener, { filter: `Appointment?patient=Patient/${patient.id},Patient/${foreign.id}` }),
+  );
+  const answer = await fetch(`${base}/Subscription`, { method: 'POST', headers, body });
+  const created: unknown = await answer.json();
+  expect([answer.status, isObject(created) && created.status]).toEqual([201, 'requested']);
+  const id = isObject(created) ? String(created.id) : '';
+  await eventually(
+    () => current(id, 'admin'),
+    ({ status }) => status === 'active',
+  );
+  await confirm(await aBooking('manual', 'portal-b', foreign));
+  const appointment = await confirm(await aBooking('manual', 'portal-a', patient));
+  const [first] = await events(listener, 1);
+  expect(numbersAt(listener)).toEqual([1]);
+  expect(first && focusIn(first.bundle)[0]).toBe(`${base}/Appointment/${appointment.id}`);
+  expect((await request('portal-a', 'GET', `/Subscription/${id}`)).status).toBe(404);
+  expect((await fetch(`${base}/Subscription/${id}`, { method: 'DELETE', headers })).status).toBe(204);
+  await Promise.all([listener.close(), own.close(), removeClient(consumer)]);
+});

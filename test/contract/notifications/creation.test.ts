@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { artefactUri } from '../../../config/config.ts';
+import { backport } from '../../../notifications/extensions.ts';
+import { isActionable, issuesOf, request, resourceIn } from '../http.ts';
+import { base, config } from '../installation.ts';
+import { submit, subscription, turnsTo } from './fixtures.ts';
+import { type Listener, listen } from './listener.ts';
+import './stand-ins.ts';
+
+let listener: Listener;
+beforeAll(async () => {
+  listener = await listen();
+});
+afterAll(() => listener.close());
+
+it('POST /Subscription: 201 with Location, status requested, its profile, and what was sent', async () => {
+  const sent = subscription(listener, { filter: 'Appointment?status=booked,cancelled' });
+  const answer = await submit(sent);
+  const created = resourceIn('Subscription', answer);
+  expect(answer.status).toBe(201);
+  expect(answer.headers.get('location')).toBe(`${base}/Subscription/${created.id}`);
+  expect(answer.headers.get('etag')).toBe(`W/"${created.meta?.versionId}"`);
+  expect(created).toMatchObject({ ...sent, status: 'requested' });
+  expect(created.meta?.profile).toContain(artefactUri(config, 'LocalSubscriptionTermin'));
+  await turnsTo('active', created.id);
+});
+
+it.each(['active', 'off', 'error', undefined])('status %s is refused', async (status) => {
+  const answer = await submit({ ...subscription(listener), status });
+  expect([answer.status, issuesOf(answer)]).toEqual(
+    status ? [422, ['profile-violation Subscription.status']] : [400, ['element-missing Subscription.status']],
+  );
+  expect(isActionable(answer)).toBe(true);
+});
+
+it('an end in the past is refused', async () => {
+  const answer = await submit({ ...subscription(listener), end: '2020-01-01T00:00:00Z' });
+  expect([answer.status, issuesOf(answer)]).toEqual([422, ['profile-violation Subscription.end']]);
+});
+
+it('all that is wrong comes back at once', async () => {
+  const { channel, ...sent } = subscription(listener, { filter: 'Appointment?colour=blue' });
+  const answer = await submit({
+    ...sent,
+    criteria: 'https://example.org/topic',
+    channel: { ...channel, type: 'email' },
+  });
+  expect([answer.status, issuesOf(answer).sort()]).toEqual([
+    422,
+    [
+      'channel-unsupported Subscription.channel.type',
+      'filter-unsupported Subscription.criteria',
+      'topic-unknown Subscription.criteria',
+    ],
+  ]);
+});
+
+it('a body that is no Subscription: 400', async () => {
+  const answer = await submit({ resourceType: 'Basic' });
+  expect([answer.status, issuesOf(answer)]).toEqual([400, ['malformed-request']]);
+});
+
+it('GET /metadata names the topics, the profile and the operations', async () => {
+  const statement = resourceIn('CapabilityStatement', await request('nobody', 'GET', '/metadata'));
+  const served = statement.rest?.[0]?.resource?.find(({ type }) => type === 'Subscription');
+  const topics = served?.extension?.filter(({ url }) => url === backport.topicCanonical);
+  expect(topics?.map(({ valueCanonical }) => valueCanonical)).toEqual([
+    `${config.profileBase}/SubscriptionTopic/appointment-update`,
+    `${config.profileBase}/SubscriptionTopic/appointment-cancel`,
+  ]);
+  expect(served?.interaction?.map(({ code }) => code)).toEqual(['read', 'search-type', 'create', 'update', 'delete']);
+  expect(served?.operation?.map(({ name }) => name)).toEqual(['status', 'events', 'get-ws-binding-token']);
+});

@@ -1,0 +1,113 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually, simultaneously } from '../fixtures.ts';
+import { aBooking, confirm, staffChange, subscribed, turnsTo } from './fixtures.ts';
+import { events, focusIn, type Listener, listen, numbersAt, ofKind, type Reply, typeOf } from './listener.ts';
+import './stand-ins.ts';
+
+const open: Listener[] = [];
+async function aListener(): Promise<Listener> {
+  const listener = await listen();
+  open.push(listener);
+  return listener;
+}
+afterEach(() => Promise.all(open.splice(0).map((listener) => listener.close())));
+
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
+
+it('headers are sent exactly as given, colons in values too', async () => {
+  const listener = await aListener();
+  await subscribed(listener, {
+    header: ['Authorization: Bearer a:b:c', 'X-Callback: https://portal.example:8443/x', 'X-A: 1', 'X-A: 2'],
+  });
+  expect(listener.received[0]?.headers).toMatchObject({
+    authorization: 'Bearer a:b:c',
+    'x-callback': 'https://portal.example:8443/x',
+    'x-a': '1, 2',
+  });
+});
+
+it('20 simultaneous changes to one appointment: events 1 to 20, in order, without gap or repeat', async () => {
+  const listener = await aListener();
+  await subscribed(listener, { content: 'full-resource' });
+  const appointment = await aBooking('automatic');
+  await simultaneously(20, (index) => staffChange(appointment, { comment: `Change ${index}` }));
+  await events(listener, 20);
+  expect(numbersAt(listener)).toEqual(numbers(20));
+});
+
+it('20 simultaneous changes to 20 appointments: events 1 to 20, each appointment once', async () => {
+  const listener = await aListener();
+  const appointments = await simultaneously(20, () => aBooking());
+  await subscribed(listener);
+  await Promise.all(appointments.map(confirm));
+  const arrived = await events(listener, 20);
+  expect(numbersAt(listener)).toEqual(numbers(20));
+  const told = new Set(arrived.map(({ bundle }) => focusIn(bundle)[0]?.split('/').at(-1)));
+  expect(told).toEqual(new Set(appointments.map(({ id }) => id)));
+});
+
+const halfAnAnswer: Reply = (response: ServerResponse) => {
+  response.writeHead(200, { 'content-length': '1000' });
+  response.write('half');
+  setTimeout(() => response.destroy(), 20);
+};
+const redirect: Reply = (response: ServerResponse) => void response.writeHead(307, { location: '/elsewhere' }).end();
+
+describe('an endpoint that fails gets every event after it has recovered, in order', () => {
+  it.each<[string, Reply]>([
+    ['500', 500],
+    ['404', 404],
+    ['a redirect, which is not followed', redirect],
+    ['half an answer', halfAnAnswer],
+    ['no answer', () => undefined],
+  ])('%s', async (_, reply) => {
+    const listener = await aListener();
+    await subscribed(listener, { timeout: 1 });
+    const appointment = await aBooking('automatic');
+    listener.reply = reply;
+    await staffChange(appointment, { comment: 'one' });
+    await events(listener, 1);
+    await staffChange(appointment, { comment: 'two' });
+    await staffChange(appointment, { comment: 'three' });
+    const failed = numbersAt(listener).length;
+    listener.reply = 200;
+    const arrived = await eventually(
+      async () => numbersAt(listener),
+      (found) => found.includes(3),
+      30_000,
+    );
+    expect(new Set(arrived.slice(0, -3))).toEqual(new Set([1]));
+    expect(arrived.length).toBeGreaterThan(failed);
+    expect(arrived.slice(-3)).toEqual([1, 2, 3]);
+    expect(listener.received.every(({ path }) => path === '/notifications')).toBe(true);
+  });
+});
+
+it('a subscriber that hangs delays neither bookings nor other subscribers', async () => {
+  const [hanging, other] = [await aListener(), await aListener()];
+  await subscribed(hanging);
+  await subscribed(other);
+  hanging.reply = () => undefined;
+  const start = Date.now();
+  const appointment = await aBooking();
+  await confirm(appointment);
+  await events(other, 1);
+  await events(hanging, 1);
+  expect(Date.now() - start).toBeLessThan(3_000);
+  expect((await turnsTo('active', (await subscribed(await aListener())).id)).status).toBe('active');
+});
+
+it('heartbeats come when nothing else does, and count as no events', async () => {
+  const listener = await aListener();
+  await subscribed(listener, { heartbeat: 1 });
+  await eventually(
+    async () => ofKind(listener, 'heartbeat').length,
+    (count) => count >= 2,
+    90_000,
+  );
+  await confirm(await aBooking());
+  await events(listener, 1);
+  expect(numbersAt(listener)).toEqual([1]);
+  expect(typeOf(listener.received[0]?.bundle ?? { resourceType: 'Bundle', type: 'history' })).toBe('handshake');
+}, 120_000);

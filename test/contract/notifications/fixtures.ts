@@ -1,0 +1,112 @@
+import type { Appointment, Patient, Subscription } from '@medplum/fhirtypes';
+import { artefactUri, type Confirmation } from '../../../config/config.ts';
+import { backport } from '../../../notifications/extensions.ts';
+import type { Content } from '../../../notifications/settings.ts';
+import { type TopicName, topicUrl } from '../../../notifications/topics.ts';
+import { aPatient, aSchedule, aSlot, book, eventually, proposed, succeeded } from '../fixtures.ts';
+import { medplum, request, resourceIn } from '../http.ts';
+import { config, type Role } from '../installation.ts';
+import type { Listener } from './listener.ts';
+
+/** What a Subscription of the tests asks for. */
+export interface Asked {
+  readonly topic?: TopicName;
+  readonly content?: Content;
+  readonly filter?: string;
+  readonly header?: string[];
+  readonly heartbeat?: number;
+  readonly timeout?: number;
+  readonly more?: Partial<Subscription>;
+}
+
+/** A Subscription as a subscriber submits it, to an endpoint of which the address or the listener is given. */
+export function subscription(endpoint: string | Listener, asked: Asked = {}): Subscription {
+  const { topic = 'appointment-update', content = 'id-only', filter, header, heartbeat, timeout, more } = asked;
+  const extension = [
+    ...(heartbeat === undefined ? [] : [{ url: backport.heartbeatPeriod, valueUnsignedInt: heartbeat }]),
+    ...(timeout === undefined ? [] : [{ url: backport.timeout, valueUnsignedInt: timeout }]),
+  ];
+  const body: object = {
+    resourceType: 'Subscription',
+    status: 'requested',
+    reason: 'Test',
+    criteria: topicUrl(topic, config),
+    ...(filter && { _criteria: { extension: [{ url: backport.filterCriteria, valueString: filter }] } }),
+    channel: {
+      ...(extension.length > 0 && { extension }),
+      type: 'rest-hook',
+      endpoint: typeof endpoint === 'string' ? endpoint : endpoint.url,
+      payload: 'application/fhir+json',
+      _payload: { extension: [{ url: backport.payloadContent, valueCode: content }] },
+      ...(header && { header }),
+    },
+    ...more,
+  };
+  return JSON.parse(JSON.stringify(body));
+}
+
+const made: { readonly id: string; readonly role: Role }[] = [];
+
+/** Sends a Subscription. */
+export async function submit(body: unknown, role: Role = 'portal-a') {
+  const answer = await request(role, 'POST', '/Subscription', { body });
+  if (answer.status === 201) {
+    made.push({ id: resourceIn('Subscription', answer).id ?? '', role });
+  }
+  return answer;
+}
+
+/** Ends the Subscriptions that the tests of a file have made: nobody is to be told any more. */
+export async function unsubscribeAll(): Promise<void> {
+  for (const { id, role } of made.splice(0)) {
+    await request(role, 'DELETE', `/Subscription/${id}`);
+  }
+}
+
+/** The current state of a Subscription as its owner sees it. */
+export async function current(id: string | undefined, role: Role = 'portal-a'): Promise<Subscription> {
+  return succeeded('Subscription', await request(role, 'GET', `/Subscription/${id}`));
+}
+
+/** Waits until a Subscription has a status. */
+export function turnsTo(status: Subscription['status'], id: string | undefined, role: Role = 'portal-a') {
+  return eventually(
+    () => current(id, role),
+    (one) => one.status === status,
+  );
+}
+
+/** A Subscription that is active. */
+export async function subscribed(listener: Listener, asked: Asked = {}, role: Role = 'portal-a') {
+  const { id } = succeeded('Subscription', await submit(subscription(listener, asked), role));
+  return turnsTo('active', id, role);
+}
+
+/** A filter for the appointments of one patient: the events of other tests stay out. */
+export const about = ({ id }: Patient): Asked => ({ filter: `Appointment?patient=Patient/${id}` });
+
+/** A booking that waits for its confirmation, or is confirmed at once; by default for a new patient. */
+export async function aBooking(confirmation: Confirmation = 'manual', role: Role = 'portal-a', known?: Patient) {
+  const extension = [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: confirmation }];
+  const schedule = await aSchedule({ extension });
+  const [slot, patient] = await Promise.all([aSlot(schedule, 0, 30), known ?? aPatient(role)]);
+  return succeeded('Appointment', await book(proposed(patient, [slot]), role));
+}
+
+/** A change that the clinic's staff make to an appointment in Medplum, again if others write it at that moment. */
+export async function staffChange({ id }: Appointment, change: Partial<Appointment>): Promise<Appointment> {
+  const answer = await eventually(
+    async () => {
+      const stored = succeeded('Appointment', await medplum('front-desk', 'GET', `/Appointment/${id}`));
+      return medplum('front-desk', 'PUT', `/Appointment/${id}`, { body: { ...stored, ...change } });
+    },
+    ({ status }) => status !== 409,
+  );
+  return succeeded('Appointment', answer);
+}
+
+/** The staff confirm an appointment. */
+export const confirm = (appointment: Appointment) => staffChange(appointment, { status: 'booked' });
+
+/** The staff cancel an appointment. */
+export const cancel = (appointment: Appointment) => staffChange(appointment, { status: 'cancelled' });

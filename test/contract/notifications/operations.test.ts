@@ -1,0 +1,157 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Bundle } from '@medplum/fhirtypes';
+import { isResource } from '../../../fhir/resource.ts';
+import { backport } from '../../../notifications/extensions.ts';
+import { eventually } from '../fixtures.ts';
+import { issuesOf, medplum, request, resourceIn } from '../http.ts';
+import { aBooking, confirm, current, staffChange, submit, subscribed, subscription, turnsTo } from './fixtures.ts';
+import {
+  eventEntries,
+  events,
+  focusIn,
+  type Listener,
+  listen,
+  numbersAt,
+  numbersIn,
+  parameterIn,
+  typeOf,
+} from './listener.ts';
+import './stand-ins.ts';
+
+const open: Listener[] = [];
+async function aListener(): Promise<Listener> {
+  const listener = await listen();
+  open.push(listener);
+  return listener;
+}
+afterEach(() => Promise.all(open.splice(0).map((listener) => listener.close())));
+
+const ask = async (path: string, role: 'portal-a' | 'portal-b' = 'portal-a'): Promise<Bundle> =>
+  resourceIn('Bundle', await request(role, 'GET', `/Subscription${path}`));
+
+const valuesIn = ({ entry = [] }: Bundle, name: string) =>
+  entry.map(({ resource }) => {
+    const one: unknown = resource;
+    const parameter = isResource(one, 'Parameters')
+      ? one.parameter?.find((candidate) => candidate.name === name)
+      : undefined;
+    return parameter?.valueCode ?? parameter?.valueString ?? parameter?.valueReference?.reference;
+  });
+
+describe('$status', () => {
+  it('of one Subscription: a searchset with one Parameters', async () => {
+    const { id } = await subscribed(await aListener());
+    const bundle = await ask(`/${id}/$status`);
+    expect([bundle.type, bundle.total, bundle.entry?.length]).toEqual(['searchset', 1, 1]);
+    expect(bundle.entry?.[0]?.resource?.meta?.profile).toEqual([backport.statusR4]);
+    expect(valuesIn(bundle, 'status')).toEqual(['active']);
+    expect(valuesIn(bundle, 'type')).toEqual(['query-status']);
+    expect(valuesIn(bundle, 'events-since-subscription-start')).toEqual(['0']);
+    const posted = resourceIn('Bundle', await request('portal-a', 'POST', `/Subscription/${id}/$status`));
+    expect(valuesIn(posted, 'status')).toEqual(['active']);
+  });
+
+  it("of the type: those asked for, of one's own", async () => {
+    const [first, second] = [await subscribed(await aListener()), await subscribed(await aListener())];
+    const foreign = await subscribed(await aListener(), {}, 'portal-b');
+    const references = async (query: string) =>
+      valuesIn(await ask(`/$status${query}`), 'subscription').map((one) => String(one).split('/').at(-1));
+    expect(await references(`?id=${first.id}&id=${foreign.id}`)).toEqual([first.id]);
+    const all = await references('?status=active');
+    expect([all.includes(first.id ?? ''), all.includes(second.id ?? ''), all.includes(foreign.id ?? '')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    const body = { resourceType: 'Parameters', parameter: [{ name: 'id', valueId: second.id }] };
+    const posted = resourceIn('Bundle', await request('portal-a', 'POST', '/Subscription/$status', { body }));
+    expect(posted.total).toBe(1);
+  });
+
+  it('of a Subscription in error tells the reason', async () => {
+    const { id } = resourceIn('Subscription', await submit(subscription(await listenerThatFails())));
+    await turnsTo('error', id);
+    const bundle = await ask(`/${id}/$status`);
+    expect(valuesIn(bundle, 'status')).toEqual(['error']);
+    expect(JSON.stringify(bundle)).toContain('500');
+  });
+
+  it("another requestor's: 404", async () => {
+    const { id } = await subscribed(await aListener());
+    expect((await request('portal-b', 'GET', `/Subscription/${id}/$status`)).status).toBe(404);
+    expect((await request('portal-b', 'GET', `/Subscription/${id}/$events`)).status).toBe(404);
+  });
+});
+
+async function listenerThatFails(): Promise<Listener> {
+  const listener = await aListener();
+  listener.reply = 500;
+  return listener;
+}
+
+describe('$events', () => {
+  it('gives the events by their numbers, both ends included', async () => {
+    const listener = await aListener();
+    const { id } = await subscribed(listener);
+    const appointment = await aBooking('automatic');
+    for (const comment of ['1', '2', '3', '4']) {
+      await staffChange(appointment, { comment });
+    }
+    await events(listener, 4);
+    const all = await ask(`/${id}/$events`);
+    expect([all.type, typeOf(all), numbersIn(all)]).toEqual(['history', 'query-event', [1, 2, 3, 4]]);
+    expect(numbersIn(await ask(`/${id}/$events?eventsSinceNumber=2&eventsUntilNumber=3`))).toEqual([2, 3]);
+    expect(numbersIn(await ask(`/${id}/$events?eventsSinceNumber=4`))).toEqual([4]);
+    expect(numbersIn(await ask(`/${id}/$events?eventsSinceNumber=5`))).toEqual([]);
+    expect(parameterIn(all, 'events-since-subscription-start')?.valueString).toBe('4');
+  });
+
+  it('content overrides that of the Subscription', async () => {
+    const listener = await aListener();
+    const { id } = await subscribed(listener, { content: 'empty' });
+    const appointment = await confirm(await aBooking());
+    await events(listener, 1);
+    expect(focusIn(await ask(`/${id}/$events`))).toEqual([undefined]);
+    expect(eventEntries(await ask(`/${id}/$events?content=id-only`))[0]?.fullUrl).toMatch(
+      new RegExp(`${appointment.id}$`),
+    );
+    const full = await ask(`/${id}/$events?content=full-resource`);
+    expect(eventEntries(full)[0]?.resource).toMatchObject({ id: appointment.id, status: 'booked' });
+  });
+
+  it.each(['x', '-1', '1.5'])('eventsSinceNumber=%s: 400', async (number) => {
+    const { id } = await subscribed(await aListener());
+    const answer = await request('portal-a', 'GET', `/Subscription/${id}/$events?eventsSinceNumber=${number}`);
+    expect([answer.status, issuesOf(answer)]).toEqual([400, ['malformed-request http.eventsSinceNumber']]);
+  });
+});
+
+it('a Subscription that stays dead becomes error; set back to requested by an administrator, nothing is lost', async () => {
+  const listener = await aListener();
+  const { id } = await subscribed(listener);
+  const stored = resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`));
+  const body = { ...stored, status: 'error', error: 'given up' };
+  expect((await medplum('admin', 'PUT', `/Subscription/${id}`, { body })).status).toBe(200);
+  await confirm(await aBooking());
+  await eventually(
+    async () => numbersIn(await ask(`/${id}/$events`)),
+    (numbers) => numbers.length === 1,
+  );
+  await turnsTo('error', id);
+  expect(numbersAt(listener)).toEqual([]);
+  const broken = resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`));
+  expect(
+    (await medplum('admin', 'PUT', `/Subscription/${id}`, { body: { ...broken, status: 'requested' } })).status,
+  ).toBe(200);
+  await turnsTo('active', id);
+  await events(listener, 1);
+  expect(numbersAt(listener)).toEqual([1]);
+  expect((await current(id)).error).toBeUndefined();
+});
+
+it('$get-ws-binding-token: there are no websockets, 422', async () => {
+  const { id } = await subscribed(await aListener());
+  const answer = await request('portal-a', 'GET', `/Subscription/${id}/$get-ws-binding-token`);
+  expect([answer.status, issuesOf(answer)]).toEqual([422, ['channel-unsupported Subscription.channel.type']]);
+  expect((await request('portal-b', 'GET', `/Subscription/${id}/$get-ws-binding-token`)).status).toBe(404);
+});

@@ -1,0 +1,156 @@
+import { afterEach, expect, it } from '@jest/globals';
+import { artefactUri } from '../../../config/config.ts';
+import { book, eventually, proposed, succeeded } from '../fixtures.ts';
+import { medplum, request } from '../http.ts';
+import { config } from '../installation.ts';
+import { aBooking, cancel, confirm, staffChange, subscribed } from './fixtures.ts';
+import { eventEntries, events, focusIn, type Listener, listen, numbersAt, ofKind } from './listener.ts';
+import './stand-ins.ts';
+
+const open: Listener[] = [];
+async function aListener(): Promise<Listener> {
+  const listener = await listen();
+  open.push(listener);
+  return listener;
+}
+afterEach(() => Promise.all(open.splice(0).map((listener) => listener.close())));
+
+/** Waits until a change that is told last has arrived: what was to be told before it is there, or never will be. */
+async function afterwards(listener: Listener, count: number) {
+  const last = await confirm(await aBooking());
+  const found = await eventually(
+    async () => ofKind(listener, 'event-notification'),
+    (all) => all.some(({ bundle }) => focusIn(bundle)[0]?.endsWith(last.id ?? '-')),
+  );
+  expect(found).toHaveLength(count + 1);
+}
+
+const cancellation = {
+  resourceType: 'Parameters',
+  parameter: [
+    {
+      name: 'operation',
+      part: [
+        { name: 'type', valueCode: 'replace' },
+        { name: 'path', valueString: 'Appointment.status' },
+        { name: 'value', valueCode: 'cancelled' },
+      ],
+    },
+  ],
+};
+
+it('the requestor is told when the repository confirms, and when it cancels', async () => {
+  const listener = await aListener();
+  await subscribed(listener, { content: 'full-resource' });
+  const [first, second] = [await aBooking(), await aBooking()];
+  await confirm(first);
+  await cancel(second);
+  const arrived = await events(listener, 2);
+  const told = arrived.flatMap(({ bundle }) => eventEntries(bundle)).map(({ resource }) => resource);
+  expect(told).toMatchObject([
+    { id: first.id, status: 'booked' },
+    { id: second.id, status: 'cancelled' },
+  ]);
+});
+
+it('every change that the repository makes is told', async () => {
+  const listener = await aListener();
+  await subscribed(listener);
+  const appointment = await aBooking('automatic');
+  await staffChange(appointment, { comment: 'Please come fasting' });
+  await staffChange(appointment, { description: 'Second floor' });
+  await events(listener, 2);
+  expect(numbersAt(listener)).toEqual([1, 2]);
+});
+
+it('an appointment that the staff make for a requestor is told', async () => {
+  const listener = await aListener();
+  const { meta } = await subscribed(listener);
+  const appointment = await aBooking('automatic');
+  const { id: _, slot: __, ...copy } = appointment;
+  const tag = meta?.tag?.filter(({ system }) => system === artefactUri(config, 'LocalRequestor'));
+  const body = { ...copy, meta: { tag }, status: 'arrived' };
+  const made = succeeded('Appointment', await medplum('front-desk', 'POST', '/Appointment', { body }));
+  const [first] = await events(listener, 1);
+  expect(first && focusIn(first.bundle)[0]).toMatch(new RegExp(`${made.id}$`));
+  expect(first && eventEntries(first.bundle)[0]?.request?.method).toBe('POST');
+});
+
+it('no echo: a requestor is not told of what it books, moves or cancels itself', async () => {
+  const listener = await aListener();
+  await subscribed(listener);
+  const appointment = await aBooking('automatic');
+  const body = { ...appointment, status: 'proposed', comment: 'again' };
+  expect((await book(body)).status).toBe(201);
+  expect((await request('portal-a', 'PATCH', `/Appointment/${appointment.id}`, { body: cancellation })).status).toBe(
+    200,
+  );
+  await afterwards(listener, 0);
+});
+
+it('unless it asks to be', async () => {
+  const listener = await aListener();
+  const extension = [{ url: artefactUri(config, 'LocalOwnChanges'), valueBoolean: true }];
+  await subscribed(listener, { more: { extension } });
+  const appointment = await aBooking();
+  expect((await request('portal-a', 'PATCH', `/Appointment/${appointment.id}`, { body: cancellation })).status).toBe(
+    200,
+  );
+  const [first] = await events(listener, 1);
+  expect(first && focusIn(first.bundle)[0]).toMatch(new RegExp(`${appointment.id}$`));
+});
+
+it('others who may read it are told when a requestor takes a pending appointment back', async () => {
+  const listener = await aListener();
+  await subscribed(listener, { filter: 'Appointment?status=cancelled' }, 'front-desk');
+  const appointment = await aBooking();
+  expect((await request('portal-a', 'PATCH', `/Appointment/${appointment.id}`, { body: cancellation })).status).toBe(
+    200,
+  );
+  await eventually(
+    async () => ofKind(listener, 'event-notification').map(({ bundle }) => focusIn(bundle)[0] ?? ''),
+    (told) => told.some((focus) => focus.endsWith(appointment.id ?? '-')),
+  );
+});
+
+it('nobody is told of an appointment that the subscriber may not read', async () => {
+  const listener = await aListener();
+  await subscribed(listener);
+  await confirm(await aBooking('manual', 'portal-b'));
+  await afterwards(listener, 0);
+});
+
+it('a refused booking tells nobody anything', async () => {
+  const [listener, staff] = [await aListener(), await aListener()];
+  await subscribed(listener);
+  await subscribed(staff, {}, 'front-desk');
+  const taken = await aBooking('automatic');
+  const patient = taken.participant?.[0]?.actor?.reference?.split('/')[1] ?? '';
+  const body = { ...proposed({ resourceType: 'Patient', id: patient }, []), slot: taken.slot };
+  expect((await book(body)).status).toBe(409);
+  await afterwards(listener, 0);
+  expect(ofKind(staff, 'event-notification').filter(({ text }) => text.includes(taken.id ?? '-'))).toEqual([]);
+});
+
+it('appointment-cancel tells of cancellations only', async () => {
+  const listener = await aListener();
+  await subscribed(listener, { topic: 'appointment-cancel' });
+  const appointment = await aBooking();
+  await confirm(appointment);
+  await cancel(appointment);
+  const [first] = await events(listener, 1);
+  expect(numbersAt(listener)).toEqual([1]);
+  expect(first && focusIn(first.bundle)[0]).toMatch(new RegExp(`${appointment.id}$`));
+});
+
+it('a filter leaves out what does not meet it', async () => {
+  const listener = await aListener();
+  const [wanted, other] = [await aBooking(), await aBooking()];
+  const patient = wanted.participant?.[0]?.actor?.reference ?? '';
+  await subscribed(listener, { filter: `Appointment?status=booked,cancelled&patient=${patient}` });
+  await confirm(other);
+  await confirm(wanted);
+  const [first] = await events(listener, 1);
+  expect(numbersAt(listener)).toEqual([1]);
+  expect(first && focusIn(first.bundle)[0]).toMatch(new RegExp(`${wanted.id}$`));
+});

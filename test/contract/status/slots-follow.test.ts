@@ -1,0 +1,112 @@
+import { describe, expect, it } from '@jest/globals';
+import { aClinic, aSlot, book, eventually, minutes, proposed, slotsOf, succeeded } from '../fixtures.ts';
+import { medplum } from '../http.ts';
+import { patch } from '../patch/fixtures.ts';
+import { aPending, byHand, edit, inMedplum } from './fixtures.ts';
+
+const are = (wanted: readonly string[]) => (slots: readonly string[]) => slots.join() === wanted.join();
+
+describe('the slots follow what clinic staff do in Medplum', () => {
+  it('confirmed by PUT: busy', async () => {
+    const { schedule, id } = await aPending();
+    expect(await slotsOf(schedule)).toEqual(['busy-tentative 0-30']);
+    expect((await edit(id, { status: 'booked' })).status).toBe(200);
+    await eventually(() => slotsOf(schedule), are(['busy 0-30']));
+  });
+
+  it.each<[string, unknown]>([
+    ['JSON Patch', [{ op: 'replace', path: '/status', value: 'booked' }]],
+    [
+      'FHIRPath Patch',
+      {
+        resourceType: 'Parameters',
+        parameter: [
+          {
+            name: 'operation',
+            part: [
+              { name: 'type', valueCode: 'replace' },
+              { name: 'path', valueString: 'Appointment.status' },
+              { name: 'value', valueCode: 'booked' },
+            ],
+          },
+        ],
+      },
+    ],
+  ])('confirmed by %s in Medplum: busy', async (_, body) => {
+    const { schedule, id } = await aPending();
+    const headers = { 'content-type': Array.isArray(body) ? 'application/json-patch+json' : 'application/fhir+json' };
+    expect((await medplum('front-desk', 'PATCH', `/Appointment/${id}`, { body, headers })).status).toBe(200);
+    await eventually(() => slotsOf(schedule), are(['busy 0-30']));
+  });
+
+  it('confirmed by staff at the service: busy', async () => {
+    const { schedule, id } = await aPending();
+    const confirmation = [{ op: 'replace', path: '/status', value: 'booked' }];
+    expect((await patch(id, confirmation, 'front-desk')).status).toBe(200);
+    await eventually(() => slotsOf(schedule), are(['busy 0-30']));
+  });
+
+  it('cancelled: free again, and whole', async () => {
+    const { schedule, slot, patient } = await aClinic(byHand, { end: minutes(240) });
+    const pending = succeeded('Appointment', await book(proposed(patient, [slot], { from: 60, to: 90 })));
+    expect(await slotsOf(schedule)).toEqual(['free 0-60', 'busy-tentative 60-90', 'free 90-240']);
+    expect((await edit(pending.id ?? '', { status: 'cancelled' })).status).toBe(200);
+    await eventually(() => slotsOf(schedule), are(['free 0-240']));
+  });
+
+  it('cancelled with its slots deleted, as by the $cancel of Medplum: offered again', async () => {
+    const { schedule, slot, patient } = await aClinic({}, { end: minutes(240) });
+    const booked = succeeded('Appointment', await book(proposed(patient, [slot], { from: 60, to: 90 })));
+    const appointment = await inMedplum(booked.id ?? '');
+    const transaction = {
+      resourceType: 'Bundle',
+      type: 'transaction',
+      entry: [
+        {
+          request: { method: 'PUT', url: `Appointment/${booked.id}` },
+          resource: { ...appointment, status: 'cancelled' },
+        },
+        { request: { method: 'DELETE', url: `Slot/${slot.id}` } },
+      ],
+    };
+    expect((await medplum('front-desk', 'POST', '', { body: transaction })).status).toBe(200);
+    await eventually(() => slotsOf(schedule), are(['free 0-240']));
+  });
+
+  it('a slot that was never offered, but made for the appointment: gone with it', async () => {
+    const { schedule, patient } = await aClinic();
+    const own = await aSlot(schedule, 60, 90, { status: 'busy' });
+    const body = { ...proposed(patient, [own], { from: 60, to: 90 }), status: 'booked' };
+    const made = succeeded('Appointment', await medplum('front-desk', 'POST', '/Appointment', { body }));
+    expect((await medplum('front-desk', 'DELETE', `/Slot/${own.id}`)).status).toBe(200);
+    expect((await edit(made.id ?? '', { status: 'cancelled' })).status).toBe(200);
+    await eventually(() => slotsOf(schedule), are(['free 0-30']));
+  });
+
+  it('a slot that another appointment holds by now stays busy', async () => {
+    const { schedule, slot, patient, id } = await aPending();
+    const other = { ...proposed(patient, [slot]), status: 'booked' };
+    expect((await medplum('front-desk', 'POST', '/Appointment', { body: other })).status).toBe(201);
+    expect((await edit(id, { status: 'cancelled' })).status).toBe(200);
+    await eventually(
+      () => inMedplum(id),
+      ({ status }) => status === 'cancelled',
+    );
+    expect(await slotsOf(schedule)).toEqual(['busy-tentative 0-30']);
+  });
+
+  it('an appointment that staff make in Medplum takes its slot', async () => {
+    const { schedule, slot, patient } = await aClinic({}, { end: minutes(60) });
+    const body = { ...proposed(patient, [slot]), status: 'booked' };
+    expect((await medplum('front-desk', 'POST', '/Appointment', { body })).status).toBe(201);
+    await eventually(() => slotsOf(schedule), are(['busy 0-30', 'free 30-60']));
+  });
+
+  it('fulfilled: busy stays', async () => {
+    const { schedule, id } = await aPending();
+    expect((await edit(id, { status: 'booked' })).status).toBe(200);
+    await eventually(() => slotsOf(schedule), are(['busy 0-30']));
+    expect((await edit(id, { status: 'fulfilled' })).status).toBe(200);
+    expect(await slotsOf(schedule)).toEqual(['busy 0-30']);
+  });
+});

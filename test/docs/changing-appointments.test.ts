@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { type AppointmentStatus, type Changer, transitions } from '../../booking/transitions.ts';
+
+const page = readFileSync('docs/changing-appointments.md', 'utf8');
+
+const statusesIn = (cell = ''): string[] => [...cell.matchAll(/`([a-z-]+)`/g)].map(([, status]) => status ?? '');
+
+/** The changes of status that the page's table promises: `from to who`. */
+function promised(): string[] {
+  const table = page.slice(page.indexOf('| from '), page.indexOf('Whoever owns the appointment'));
+  return table
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .flatMap(([, from, to, portal, clinic]) => {
+      const who = [...(portal === 'yes' ? ['requestor'] : []), ...(clinic === 'yes' ? ['repository'] : [])];
+      return statusesIn(from).flatMap((one) =>
+        statusesIn(to).flatMap((other) => who.map((by) => `${one} ${other} ${by}`)),
+      );
+    })
+    .sort();
+}
+
+test('the table of status changes says what the rules do', () => {
+  const allowed = Object.entries(transitions).flatMap(([from, targets]) =>
+    (Object.entries(targets) as [AppointmentStatus, readonly Changer[]][]).flatMap(([to, who]) =>
+      who.map((by) => `${from} ${to} ${by}`),
+    ),
+  );
+  expect(promised()).toEqual(allowed.sort());
+});

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import { loadConfig } from '../../config/load.ts';
+import { buildGateway } from '../../gateway/gateway.ts';
+import { freePort, type Installation, prepareInstallation } from './installation.ts';
+import { type FaultyProxy, faults, once, type Passing, startProxy } from './proxy.ts';
+
+let installation: Installation;
+let proxy: FaultyProxy;
+let gateway: FastifyInstance;
+let fixtures: typeof import('../contract/fixtures.ts');
+let http: typeof import('../contract/http.ts');
+
+beforeAll(async () => {
+  [installation, proxy] = [await prepareInstallation(), await startProxy()];
+  const port = await freePort();
+  process.env.BOOKING_BASE_URL = `http://localhost:${port}/fhir/R4`;
+  [fixtures, http] = await Promise.all([import('../contract/fixtures.ts'), import('../contract/http.ts')]);
+  await installation.start();
+  proxy.target = installation.medplumUrl;
+  const config = { ...loadConfig(), baseUrl: process.env.BOOKING_BASE_URL };
+  gateway = buildGateway({ config, medplumBaseUrl: proxy.url, limits: { upstreamTimeoutMs: 700 } });
+  await gateway.listen({ port, host: 'localhost' });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await proxy.close();
+  await installation.end();
+});
+
+const isBooking = ({ path, method }: Passing): boolean => method === 'POST' && path.includes('execute');
+const identifier = () => [{ system: 'urn:portal-a', value: randomUUID() }];
+
+it.each([
+  ['cut', 503, 'upstream-unavailable', 201],
+  ['lost', 503, 'upstream-unavailable', 200],
+  ['half', 503, 'upstream-unavailable', 200],
+  ['done, but 502', 503, 'upstream-unavailable', 200],
+  ['silent', 504, 'upstream-timeout', 200],
+  ['late', 504, 'upstream-timeout', 200],
+  [500, 503, 'upstream-unavailable', 201],
+  [503, 503, 'upstream-unavailable', 201],
+] as const)(
+  'Medplum answers the gateway: %s. The client gets %i, coded, and the retry tells the truth',
+  async (fault, status, code, retry) => {
+    const { slot, patient } = await fixtures.aClinic();
+    const body = fixtures.proposed(patient, [slot], { identifier: identifier() });
+    proxy.choose = once(faults[fault], isBooking);
+    const answer = await fixtures.book(body);
+    expect([answer.status, ...http.issuesOf(answer)]).toEqual([status, code]);
+    expect(http.isActionable(answer)).toBe(true);
+    expect(answer.text).toContain('Appointment.identifier');
+    const again = await fixtures.book(body);
+    expect(again.status).toBe(retry);
+    expect(await fixtures.appointmentsOn(slot)).toMatchObject([{ id: http.resourceIn('Appointment', again).id }]);
+  },
+);
+
+it('Medplum has had too many requests: 429 with Retry-After, nothing booked', async () => {
+  const { slot, patient } = await fixtures.aClinic();
+  const body = fixtures.proposed(patient, [slot], { identifier: identifier() });
+  proxy.choose = once(faults[429], isBooking);
+  const answer = await fixtures.book(body);
+  expect([answer.status, answer.headers.has('retry-after')]).toEqual([429, true]);
+  expect((await fixtures.book(body)).status).toBe(201);
+});
+
+it('the answer comes twice: 201, and no later request gets the second one', async () => {
+  const { schedule, slot, patient } = await fixtures.aClinic();
+  proxy.choose = once(faults.twice, isBooking);
+  expect((await fixtures.book(fixtures.proposed(patient, [slot]))).status).toBe(201);
+  const answers = await fixtures.simultaneously(5, () => http.request('portal-a', 'GET', `/Schedule/${schedule.id}`));
+  expect(answers.map((answer) => http.resourceIn('Schedule', answer).id)).toEqual(Array(5).fill(schedule.id));
+});
+
+it('the request arrives twice: one booking, which the answer tells of', async () => {
+  const { slot, patient } = await fixtures.aClinic();
+  proxy.choose = once(faults.doubled, isBooking);
+  const answer = await fixtures.book(fixtures.proposed(patient, [slot], { identifier: identifier() }));
+  expect(answer.status).toBe(200);
+  expect(await fixtures.appointmentsOn(slot)).toHaveLength(1);
+});

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { freePort, type Installation, prepareInstallation, type Service, serviceOf } from './installation.ts';
+import { type FaultyProxy, startProxy } from './proxy.ts';
+
+let installation: Installation;
+let gateway: Service;
+let proxy: FaultyProxy;
+let fixtures: typeof import('../contract/fixtures.ts');
+let http: typeof import('../contract/http.ts');
+let consistent: typeof import('../contract/races/consistent.ts');
+let port = 0;
+
+beforeAll(async () => {
+  proxy = await startProxy();
+  installation = await prepareInstallation();
+  proxy.target = installation.medplumUrl;
+  port = await freePort();
+  process.env.BOOKING_BASE_URL = `http://localhost:${port}/fhir/R4`;
+  gateway = serviceOf(
+    'gateway/main.ts',
+    { PORT: String(port), HOST: 'localhost', MEDPLUM_BASE_URL: proxy.url, LOG_LEVEL: 'info' },
+    'listening',
+  );
+  [fixtures, http, consistent] = await Promise.all([
+    import('../contract/fixtures.ts'),
+    import('../contract/http.ts'),
+    import('../contract/races/consistent.ts'),
+  ]);
+  await Promise.all([installation.start(), gateway.start()]);
+});
+
+afterAll(async () => {
+  await gateway.kill();
+  await installation.end();
+  await proxy.close();
+});
+
+const identifier = () => [{ system: 'urn:portal-a', value: randomUUID() }];
+
+it.each([1, 4, 12])('killed when %i bookings have reached Medplum: the retries tell the truth', async (nth) => {
+  const [schedule, patient] = await Promise.all([fixtures.aSchedule(), fixtures.aPatient()]);
+  const slots = await fixtures.simultaneously(16, (index) => fixtures.aSlot(schedule, index * 10, index * 10 + 10));
+  const bodies = slots.map((slot, index) =>
+    fixtures.proposed(patient, [slot], { from: index * 10, to: index * 10 + 10, identifier: identifier() }),
+  );
+  let arrived = 0;
+  let killed: Promise<void> | undefined;
+  proxy.choose = ({ path }) => {
+    arrived += path.includes('execute') ? 1 : 0;
+    killed ??= arrived === nth ? gateway.kill() : undefined;
+    return undefined;
+  };
+  const answers = await Promise.all(bodies.map((body) => fixtures.book(body).catch(() => undefined)));
+  await killed;
+  expect(answers.some((answer) => answer === undefined)).toBe(true);
+  proxy.choose = () => undefined;
+  await gateway.start();
+  const retried = await Promise.all(bodies.map((body) => fixtures.book(body)));
+  retried.forEach((answer, index) => {
+    expect(answers[index]?.status === 201 ? [200] : [200, 201]).toContain(answer.status);
+  });
+  for (const slot of slots) {
+    expect(await fixtures.appointmentsOn(slot)).toHaveLength(1);
+  }
+  expect(await consistent.inconsistencies(schedule)).toEqual([]);
+});
+
+/** Sends a request and goes away as soon as something has happened, without waiting for the answer. */
+async function sendAndLeave(body: unknown, when: Promise<void>): Promise<void> {
+  const text = JSON.stringify(body);
+  const socket = connect(port, 'localhost');
+  socket.on('error', () => undefined);
+  socket.write(
+    `POST /fhir/R4/Appointment/$book HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer portal-a\r\n` +
+      `Content-Type: application/fhir+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+  await when;
+  socket.destroy();
+}
+
+it.each(['when its booking reaches Medplum', 'when Medplum has booked'] as const)(
+  'the client goes away %s: it is booked once, and the retry tells so',
+  async (moment) => {
+    const { schedule, slot, patient } = await fixtures.aClinic();
+    const body = fixtures.proposed(patient, [slot], { identifier: identifier() });
+    const left = Promise.withResolvers<void>();
+    proxy.choose = ({ path }) =>
+      path.includes('execute')
+        ? async (forward, socket) => {
+            const answer = forward();
+            await (moment === 'when Medplum has booked' ? answer : undefined);
+            left.resolve();
+            await answer;
+            socket.destroy();
+          }
+        : undefined;
+    await sendAndLeave(body, left.promise);
+    proxy.choose = () => undefined;
+    await fixtures.eventually(
+      () => fixtures.appointmentsOn(slot),
+      (found) => found.length === 1,
+    );
+    expect((await fixtures.book(body)).status).toBe(200);
+    expect(http.resourceIn('Appointment', await fixtures.book(body)).status).toBe('booked');
+    expect(await consistent.inconsistencies(schedule)).toEqual([]);
+  },
+);

@@ -1,0 +1,128 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Bundle, Subscription } from '@medplum/fhirtypes';
+import { type Installation, prepareInstallation } from './installation.ts';
+
+/** Longer than the lease of a delivery and the sweep after it. */
+const PATIENCE = 60_000;
+
+let installation: Installation;
+let folder: string;
+let contract: typeof import('../contract/fixtures.ts');
+let http: typeof import('../contract/http.ts');
+let fixtures: typeof import('../contract/notifications/fixtures.ts');
+let listening: typeof import('../contract/notifications/listener.ts');
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'booking-config-'));
+  const config = join(folder, 'booking.config.json');
+  const notifications = { maxAttempts: 2 };
+  await writeFile(config, JSON.stringify({ baseUrl: 'http://localhost:8080/fhir/R4', notifications }));
+  installation = await prepareInstallation({ BOOKING_CONFIG: config, SANDBOX_DELAY_SCALE: '0.02' });
+  [contract, http, fixtures, listening] = await Promise.all([
+    import('../contract/fixtures.ts'),
+    import('../contract/http.ts'),
+    import('../contract/notifications/fixtures.ts'),
+    import('../contract/notifications/listener.ts'),
+  ]);
+  await installation.start();
+}, 60_000);
+
+afterAll(async () => {
+  await installation.end();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Switches off one of the Subscriptions by which Medplum starts Bots: as if its jobs were lost. */
+async function loseJobs(bot: string): Promise<void> {
+  const bots = http.resourceIn('Bundle', await http.medplum('admin', 'GET', `/Bot?name:exact=${bot}`)) as Bundle;
+  const id = bots.entry?.[0]?.resource?.id;
+  const all = http.resourceIn('Bundle', await http.medplum('admin', 'GET', '/Subscription?_count=1000'));
+  const triggers = (all.entry ?? [])
+    .map(({ resource }) => resource as Subscription)
+    .filter(({ channel }) => channel.endpoint === `Bot/${id}`);
+  for (const trigger of triggers) {
+    const body = { ...trigger, status: 'off' };
+    expect((await http.medplum('admin', 'PUT', `/Subscription/${trigger.id}`, { body })).status).toBe(200);
+  }
+  expect(triggers.length).toBeGreaterThan(0);
+}
+
+async function restart(): Promise<void> {
+  await installation.kill();
+  await installation.start();
+}
+
+const communications = (id: string | undefined) =>
+  http.medplum('admin', 'GET', `/Communication?part-of=Subscription/${id}&_summary=count`);
+
+it('killed between the change and its announcement: the event arrives', async () => {
+  const listener = await listening.listen();
+  const { id } = await fixtures.subscribed(listener);
+  const appointment = await fixtures.aBooking();
+  await loseJobs('announce');
+  await fixtures.confirm(appointment);
+  expect(http.resourceIn('Bundle', await communications(id)).total).toBe(0);
+  await restart();
+  await listening.events(listener, 1, PATIENCE);
+  expect(listening.numbersAt(listener)).toEqual([1]);
+  await listener.close();
+}, 120_000);
+
+it('killed between announcement and delivery: the event arrives', async () => {
+  const listener = await listening.listen();
+  const { id } = await fixtures.subscribed(listener);
+  const appointment = await fixtures.aBooking();
+  await loseJobs('deliver');
+  await fixtures.confirm(appointment);
+  await contract.eventually(
+    async () => http.resourceIn('Bundle', await communications(id)).total,
+    (total) => total === 1,
+  );
+  expect(listening.numbersAt(listener)).toEqual([]);
+  await restart();
+  await listening.events(listener, 1, PATIENCE);
+  expect(listening.numbersAt(listener)).toEqual([1]);
+  await listener.close();
+}, 120_000);
+
+it('killed between delivery and its bookkeeping: the event arrives twice at most, with the same number', async () => {
+  const listener = await listening.listen();
+  await fixtures.subscribed(listener);
+  const appointment = await fixtures.aBooking();
+  listener.reply = () => undefined;
+  await fixtures.confirm(appointment);
+  await listening.events(listener, 1);
+  await installation.kill();
+  listener.reply = 200;
+  await installation.start();
+  await listening.events(listener, 2, PATIENCE);
+  await fixtures.staffChange(appointment, { comment: 'afterwards' });
+  await listening.events(listener, 3, PATIENCE);
+  expect(listening.numbersAt(listener)).toEqual([1, 1, 2]);
+  await listener.close();
+}, 180_000);
+
+it('a subscriber that stays dead: error with the reason after the last attempt; set back, it gets what it missed', async () => {
+  const listener = await listening.listen();
+  const { id } = await fixtures.subscribed(listener);
+  const appointment = await fixtures.aBooking();
+  listener.reply = 503;
+  await fixtures.confirm(appointment);
+  const { error } = await fixtures.turnsTo('error', id);
+  expect(error).toContain('503');
+  await fixtures.cancel(appointment);
+  const missed = http.resourceIn('Bundle', await http.request('portal-a', 'GET', `/Subscription/${id}/$events`));
+  expect(listening.numbersIn(missed)[0]).toBe(1);
+  listener.reply = 200;
+  listener.received.length = 0;
+  const stored = http.resourceIn('Subscription', await http.medplum('admin', 'GET', `/Subscription/${id}`));
+  const body = { ...stored, status: 'requested' };
+  expect((await http.medplum('admin', 'PUT', `/Subscription/${id}`, { body })).status).toBe(200);
+  await fixtures.turnsTo('active', id);
+  await listening.events(listener, 2, PATIENCE);
+  expect(listening.numbersAt(listener)).toEqual([1, 2]);
+  await listener.close();
+}, 120_000);
