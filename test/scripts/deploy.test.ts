@@ -101,6 +101,15 @@ test('changed code is deployed, and only the Bot changes', async () => {
   await installation.deploy({ code: trivial });
 });
 
+test("code that Medplum's command line tool has deployed is left alone if it is the same", async () => {
+  const id = present(first.bots.book);
+  const deployAs = (code: string) => medplum.post(medplum.fhirUrl('Bot', id, '$deploy'), { code, filename: 'book.js' });
+  await deployAs(trivial);
+  expect((await installation.deploy({ code: trivial })).counts).toMatchObject({ created: 0, updated: 0 });
+  await deployAs('exports.handler = async () => 42;');
+  expect((await installation.deploy({ code: trivial })).counts).toMatchObject({ created: 0, updated: 1 });
+});
+
 test('a Bot that an interrupted deployment left behind is finished, not made twice', async () => {
   const bot = await medplum.readResource('Bot', present(first.bots.book));
   const { identifier: _, executableCode: __, ...unfinished } = bot;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { resolveConfig } from '../../config/load.ts';
-import { forPort, portsFrom } from '../../scripts/start/settings.ts';
+import { forPort, portsFrom, sandboxOptionsFrom } from '../../scripts/start/settings.ts';
 
 test('the ports are 8080 and 8103 unless the environment says otherwise', () => {
   expect(portsFrom({})).toEqual({ gateway: 8080, medplum: 8103 });
@@ -16,4 +16,15 @@ test('the base address on localhost follows the port, any other stays', () => {
   const real = resolveConfig({ baseUrl: 'https://clinic.example/fhir/R4' });
   expect(forPort(local, 9000).baseUrl).toBe('http://localhost:9000/fhir/R4');
   expect(forPort(real, 9000).baseUrl).toBe('https://clinic.example/fhir/R4');
+});
+
+test('the embedded Medplum is as it is unless the environment says otherwise', () => {
+  const environment = { SANDBOX_DATA: 'd', SANDBOX_BOT_BASE_URL: 'http://localhost:1/', SANDBOX_DELAY_SCALE: '0.5' };
+  expect(sandboxOptionsFrom({})).toEqual({ delayScale: 1 });
+  expect(sandboxOptionsFrom(environment)).toEqual({
+    dataFolder: 'd',
+    botBaseUrl: 'http://localhost:1/',
+    delayScale: 0.5,
+  });
+  expect(() => sandboxOptionsFrom({ SANDBOX_DELAY_SCALE: 'slow' })).toThrow(/^SANDBOX_DELAY_SCALE must be/);
 });

@@ -1,0 +1,29 @@
+# Two images from one file: the gateway (default), and `--target deploy` for the scripts that set up a Medplum project.
+FROM node:24.21.0-bookworm-slim AS base
+ENV NODE_ENV=production
+WORKDIR /app
+COPY package.json package-lock.json ./
+
+# The scripts need everything: esbuild to bundle the Bots, FHIR's definitions to build profiles.
+FROM base AS deploy
+RUN npm ci --include=dev --ignore-scripts --no-audit --no-fund
+COPY . .
+RUN chown node:node /app
+USER node
+CMD ["node", "scripts/deploy.ts"]
+
+FROM base AS libraries
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM base AS gateway
+COPY --from=libraries /app/node_modules node_modules
+COPY config config
+COPY fhir fhir
+COPY gateway gateway
+COPY notifications notifications
+COPY booking.config.json ./
+USER node
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT ?? 8080) + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "gateway/main.ts"]

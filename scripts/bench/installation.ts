@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+
+/** The installation that is measured. */
+export interface Installation {
+  /** FHIR base address of the gateway, without a slash at its end. */
+  readonly base: string;
+  /** FHIR base address of the Medplum server behind it, without a slash at its end. */
+  readonly medplum: string;
+  /** Bearer tokens: of a requestor, and of the clinic's staff. */
+  readonly tokens: Readonly<Record<'portal' | 'staff', string>>;
+  stop(): void;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+async function startEmbedded(): Promise<Installation> {
+  const [port, medplumPort] = [await freePort(), await freePort()];
+  const child = spawn(process.execPath, ['scripts/start.ts'], {
+    env: { ...process.env, PORT: String(port), MEDPLUM_PORT: String(medplumPort), LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await new Promise<void>((resolve, reject) => {
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.includes('curl')) {
+        resolve();
+      }
+    });
+    child.once('exit', (code) => reject(new Error(`The service did not start (exit code ${code}):\n${output}`)));
+  });
+  return {
+    base: `http://localhost:${port}/fhir/R4`,
+    medplum: `http://localhost:${medplumPort}/fhir/R4`,
+    tokens: { portal: 'portal-a', staff: 'front-desk' },
+    stop: () => void child.kill('SIGTERM'),
+  };
+}
+
+function required(environment: Environment, name: string): string {
+  const value = environment[name];
+  if (!value) {
+    throw new Error(`Set ${name}, or none of BOOKING_BASE_URL and MEDPLUM_BASE_URL to measure the embedded service.`);
+  }
+  return value;
+}
+
+async function tokenOf(environment: Environment, prefix: string, medplumUrl: string): Promise<string> {
+  const given = environment[`${prefix}_TOKEN`];
+  if (given) {
+    return given;
+  }
+  const response = await fetch(`${medplumUrl}/oauth2/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: required(environment, `${prefix}_CLIENT_ID`),
+      client_secret: required(environment, `${prefix}_CLIENT_SECRET`),
+    }),
+  });
+  const { access_token: token } = (await response.json()) as { access_token?: string };
+  if (!token) {
+    throw new Error(`Medplum gave no token for ${prefix}_CLIENT_ID (${response.status}).`);
+  }
+  return token;
+}
+
+/**
+ * The installation that the environment names (BOOKING_BASE_URL, MEDPLUM_BASE_URL, and for PORTAL_A and FRONT_DESK
+ * either a `…_TOKEN` or `…_CLIENT_ID` and `…_CLIENT_SECRET`), or else an embedded one in a process of its own.
+ *
+ * @throws Error that says what is missing
+ */
+export async function findInstallation(environment: Environment): Promise<Installation> {
+  if (!environment.BOOKING_BASE_URL && !environment.MEDPLUM_BASE_URL) {
+    return startEmbedded();
+  }
+  const medplumUrl = required(environment, 'MEDPLUM_BASE_URL').replace(/\/$/, '');
+  const [portal, staff] = await Promise.all([
+    tokenOf(environment, 'PORTAL_A', medplumUrl),
+    tokenOf(environment, 'FRONT_DESK', medplumUrl),
+  ]);
+  return {
+    base: required(environment, 'BOOKING_BASE_URL').replace(/\/$/, ''),
+    medplum: `${medplumUrl}/fhir/R4`,
+    tokens: { portal, staff },
+    stop: () => undefined,
+  };
+}

@@ -1,0 +1,67 @@
+import type { Result } from './ways.ts';
+
+/** What was measured of one way with so many callers. */
+export interface Measurement {
+  /** Durations of the successful bookings, in milliseconds. */
+  readonly durations: readonly number[];
+  /** Time that all of them took together, in milliseconds. */
+  readonly elapsed: number;
+  readonly conflicts: number;
+  readonly failures: number;
+}
+
+/** Nothing measured yet. */
+export const nothing: Measurement = { durations: [], elapsed: 0, conflicts: 0, failures: 0 };
+
+/** Both measurements as one. */
+export function together(one: Measurement, other: Measurement): Measurement {
+  return {
+    durations: [...one.durations, ...other.durations],
+    elapsed: one.elapsed + other.elapsed,
+    conflicts: one.conflicts + other.conflicts,
+    failures: one.failures + other.failures,
+  };
+}
+
+/**
+ * Books places with so many callers at the same time, each one after another.
+ *
+ * @param book - books one place
+ */
+export async function measure<T>(
+  places: readonly T[],
+  callers: number,
+  book: (place: T) => Promise<Result>,
+): Promise<Measurement> {
+  const durations: number[] = [];
+  const counts: Record<Result, number> = { booked: 0, conflict: 0, failed: 0 };
+  const waiting = [...places];
+  const caller = async (): Promise<void> => {
+    for (let place = waiting.shift(); place !== undefined; place = waiting.shift()) {
+      const start = performance.now();
+      const result = await book(place);
+      counts[result]++;
+      if (result === 'booked') {
+        durations.push(performance.now() - start);
+      }
+    }
+  };
+  const start = performance.now();
+  await Promise.all(Array.from({ length: callers }, caller));
+  return { durations, elapsed: performance.now() - start, conflicts: counts.conflict, failures: counts.failed };
+}
+
+/**
+ * A quantile of some values.
+ *
+ * @param share - 0.5 for the median
+ */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** Successful bookings per second. */
+export function throughput({ durations, elapsed }: Measurement): number {
+  return elapsed > 0 ? (durations.length / elapsed) * 1_000 : 0;
+}

@@ -1,0 +1,157 @@
+import { writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { MedplumClient, WithId } from '@medplum/core';
+import type { ClientApplication, Parameters, Project, ProjectMembership } from '@medplum/fhirtypes';
+import { Command } from 'commander';
+import { type ProjectWishes, withWishes } from './bootstrap/project.ts';
+import { runAsProgram } from './command.ts';
+import { type Credentials, logIn } from './deploy/connect.ts';
+
+/** Name of the ClientApplication that deploys the service. */
+const ADMINISTRATOR = 'Appointment booking: administrator';
+
+/** What a new installation needs to know. */
+export interface BootstrapOptions extends ProjectWishes {
+  /** Server and ClientApplication of a super administrator. */
+  readonly superAdministrator: Credentials;
+  /** Name of the project; one that exists is completed, not made twice. */
+  readonly project: string;
+  /** E-mail address of a user of the server who shall own a new project and can then log in to it in Medplum's app. */
+  readonly owner?: string | undefined;
+}
+
+/** A project that the service can be deployed to. */
+export interface Bootstrapped extends Credentials {
+  readonly projectId: string;
+}
+
+async function createProject(medplum: MedplumClient, name: string, owner?: string): Promise<WithId<Project>> {
+  const body: Parameters = {
+    resourceType: 'Parameters',
+    parameter: [{ name: 'name', valueString: name }, ...(owner ? [{ name: 'ownerEmail', valueString: owner }] : [])],
+  };
+  return medplum.post<WithId<Project>>(medplum.fhirUrl('Project', '$init'), body);
+}
+
+async function ensureProject(medplum: MedplumClient, options: BootstrapOptions): Promise<WithId<Project>> {
+  const found = await medplum.searchResources('Project', { 'name:exact': options.project });
+  if (found.length > 1) {
+    throw new Error(`The server has ${found.length} projects named ${options.project}. Choose another name.`);
+  }
+  const project = found[0] ?? (await createProject(medplum, options.project, options.owner));
+  const wanted = withWishes(project, options);
+  return wanted === project ? project : medplum.updateResource(wanted);
+}
+
+async function ensureAdministrator(medplum: MedplumClient, projectId: string): Promise<WithId<ClientApplication>> {
+  const found = await medplum.searchOne('ClientApplication', { _project: projectId, 'name:exact': ADMINISTRATOR });
+  const client: WithId<ClientApplication> =
+    found ?? (await medplum.post(`admin/projects/${projectId}/client`, { name: ADMINISTRATOR }));
+  const membership: WithId<ProjectMembership> | undefined = await medplum.searchOne('ProjectMembership', {
+    profile: `ClientApplication/${client.id}`,
+  });
+  if (!membership) {
+    throw new Error(`ClientApplication/${client.id} has no ProjectMembership. Delete it and run this again.`);
+  }
+  if (!membership.admin) {
+    await medplum.updateResource({ ...membership, admin: true });
+  }
+  return client;
+}
+
+/**
+ * Makes a project in which the service can be deployed, with the features and settings that it needs, and a
+ * ClientApplication that administers it. What is there already stays; what is missing is added.
+ *
+ * @returns credentials of the project's administrator
+ * @throws Error that says what to do when the server cannot be reached, or the credentials are not a super
+ *   administrator's
+ */
+export async function bootstrap(options: BootstrapOptions): Promise<Bootstrapped> {
+  const { baseUrl } = options.superAdministrator;
+  const { medplum, me } = await logIn(options.superAdministrator);
+  if (!me.project.superAdmin) {
+    throw new Error(
+      'These credentials do not belong to a super administrator of the server. Use a ClientApplication of the project ' +
+        'Super Admin, or the one that the server was first started with (defaultSuperAdminClientId).',
+    );
+  }
+  const { id: projectId } = await ensureProject(medplum, options);
+  const { id, secret } = await ensureAdministrator(medplum, projectId);
+  if (!secret) {
+    throw new Error(`ClientApplication/${id} has no secret. Delete it and run this again.`);
+  }
+  return { baseUrl, projectId, clientId: id, clientSecret: secret };
+}
+
+/**
+ * Waits until a server says that it is well.
+ *
+ * @param seconds - how long at most
+ * @throws Error when the time is over
+ */
+export async function waitForServer(baseUrl: string, seconds: number): Promise<void> {
+  const url = new URL('healthcheck', baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
+  for (const end = Date.now() + seconds * 1000; ; await delay(500)) {
+    const isWell = await fetch(url, { signal: AbortSignal.timeout(5000) }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isWell) {
+      return;
+    }
+    if (Date.now() > end) {
+      throw new Error(`${url} did not answer within ${seconds} seconds.`);
+    }
+  }
+}
+
+/** The credentials as lines for a shell or an environment file. */
+export function environmentLines({ baseUrl, clientId, clientSecret }: Credentials): string {
+  return `MEDPLUM_BASE_URL=${baseUrl}\nMEDPLUM_CLIENT_ID=${clientId}\nMEDPLUM_CLIENT_SECRET=${clientSecret}\n`;
+}
+
+interface Arguments {
+  readonly baseUrl?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly project: string;
+  readonly owner?: string;
+  readonly bookingsPerMinute?: number;
+  readonly wait: number;
+  readonly output?: string;
+}
+
+async function main(): Promise<void> {
+  const command = new Command()
+    .name('npm run bootstrap --')
+    .description('Makes a project for the service on a Medplum server, and credentials to deploy with.')
+    .option('--base-url <url>', 'address of the Medplum server (or MEDPLUM_BASE_URL)')
+    .option('--client-id <id>', 'ClientApplication of a super administrator (or MEDPLUM_SUPER_ADMIN_CLIENT_ID)')
+    .option('--client-secret <secret>', 'its secret (or MEDPLUM_SUPER_ADMIN_CLIENT_SECRET, which is safer)')
+    .option('--project <name>', 'name of the project', 'Appointment booking')
+    .option('--owner <email>', 'user who owns a new project and can log in to it in the app')
+    .option('--bookings-per-minute <number>', 'raises the quota of the project to this many bookings', Number)
+    .option('--wait <seconds>', 'how long to wait for the server to be up', Number, 0)
+    .option('--output <file>', 'write the credentials to this file instead of printing them');
+  const given = command.parse().opts<Arguments>();
+  const baseUrl = given.baseUrl ?? process.env.MEDPLUM_BASE_URL;
+  const clientId = given.clientId ?? process.env.MEDPLUM_SUPER_ADMIN_CLIENT_ID;
+  const clientSecret = given.clientSecret ?? process.env.MEDPLUM_SUPER_ADMIN_CLIENT_SECRET;
+  if (!baseUrl || !clientId || !clientSecret) {
+    throw new Error(
+      'Say which server and who you are: --base-url, --client-id and --client-secret, or MEDPLUM_BASE_URL, ' +
+        'MEDPLUM_SUPER_ADMIN_CLIENT_ID and MEDPLUM_SUPER_ADMIN_CLIENT_SECRET in the environment.',
+    );
+  }
+  await waitForServer(baseUrl, given.wait);
+  const done = await bootstrap({ ...given, superAdministrator: { baseUrl, clientId, clientSecret } });
+  if (given.output) {
+    writeFileSync(given.output, environmentLines(done), { mode: 0o600 });
+    console.log(`Project/${done.projectId} (${given.project}) is ready; credentials are in ${given.output}.`);
+  } else {
+    console.log(environmentLines(done).trimEnd());
+  }
+}
+
+await runAsProgram(import.meta.url, main);

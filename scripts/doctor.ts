@@ -1,0 +1,128 @@
+import { Command } from 'commander';
+import type { BotName } from '../config/bots.ts';
+import type { BookingConfig } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
+import { runAsProgram } from './command.ts';
+import { type CredentialArguments, credentialsFrom, withCredentials } from './credentials.ts';
+import { type Credentials, logIn } from './deploy/connect.ts';
+import { deploy } from './deploy.ts';
+import { type Check, error, type Level, type Patient, type Row } from './doctor/check.ts';
+import { deploymentChecks } from './doctor/deployment.ts';
+import { gatewayChecks } from './doctor/gateway.ts';
+import { projectChecks } from './doctor/project.ts';
+import { queueChecks } from './doctor/queues.ts';
+import { rawFor } from './doctor/raw.ts';
+import { serverChecks } from './doctor/server.ts';
+import { formatTable } from './table.ts';
+
+/** Everything that is examined, in the order of the report. */
+const checks: readonly Check[] = [
+  ...serverChecks,
+  ...projectChecks,
+  ...deploymentChecks,
+  ...queueChecks,
+  ...gatewayChecks,
+];
+
+/** What an examination needs to know. */
+export interface DoctorOptions {
+  readonly config: BookingConfig;
+  readonly credentials: Credentials;
+  readonly bookingsPerMinute: number;
+  readonly gatewayUrl?: string | undefined;
+  /** The bundles of the Bots; built from `bots/` when absent. */
+  readonly code?: Readonly<Record<BotName, string>>;
+}
+
+async function dryRunLines({ config, credentials, code }: DoctorOptions): Promise<string[]> {
+  const lines: string[] = [];
+  await deploy({ ...credentials, config, ...(code && { code }), dryRun: true, log: (line) => lines.push(line) });
+  return lines;
+}
+
+async function patientFor(options: DoctorOptions): Promise<Patient> {
+  const { credentials } = options;
+  const { medplum, me } = await logIn(credentials);
+  let lines: Promise<string[]> | undefined;
+  return {
+    ...options,
+    medplum,
+    me,
+    raw: rawFor(credentials.baseUrl, medplum.getAccessToken()),
+    rawAnonymous: rawFor(credentials.baseUrl),
+    dryRun: () => {
+      lines ??= dryRunLines(options);
+      return lines;
+    },
+  };
+}
+
+const messageOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason));
+
+async function runCheck({ name, run }: Check, patient: Patient): Promise<Row> {
+  try {
+    return { check: name, ...(await run(patient)) };
+  } catch (reason) {
+    return { check: name, ...error(`could not be examined: ${messageOf(reason)}`, 'Mend the errors above first.') };
+  }
+}
+
+/**
+ * Examines an installation. It changes nothing: the one transaction that it tries must fail.
+ *
+ * @returns a line for each check; a single one if the server cannot be reached or refuses the credentials
+ */
+export async function examine(options: DoctorOptions): Promise<Row[]> {
+  let patient: Patient;
+  try {
+    patient = await patientFor(options);
+  } catch (reason) {
+    return [{ check: 'connection', ...error(messageOf(reason), 'Nothing else can be examined before.') }];
+  }
+  const rows: Row[] = [];
+  for (const check of checks) {
+    rows.push(await runCheck(check, patient));
+  }
+  return rows;
+}
+
+/** The report as one table, the help below each finding that has one. */
+export function report(rows: readonly Row[]): string {
+  const lines = rows.flatMap(({ check, level, found, help }) => [
+    [level, check, found],
+    ...(help ? [['', '', `→ ${help}`]] : []),
+  ]);
+  const count = (wanted: Level): string => {
+    const number = rows.filter(({ level }) => level === wanted).length;
+    return `${number} ${wanted}${number === 1 ? '' : 's'}`;
+  };
+  return `${formatTable(['', 'check', 'found'], lines)}\n\n${count('error')}, ${count('warning')}.`;
+}
+
+interface Arguments extends CredentialArguments {
+  readonly gatewayUrl?: string;
+  readonly bookingsPerMinute: number;
+  readonly json?: boolean;
+}
+
+async function main(): Promise<void> {
+  const given = withCredentials(new Command())
+    .name('npm run doctor --')
+    .description('Examines an installation: server, project, deployment, gateway. It changes nothing.')
+    .option('--gateway-url <url>', 'address at which the gateway is reached (or GATEWAY_URL)')
+    .option('--bookings-per-minute <number>', 'bookings that shall be possible in a minute', Number, 60)
+    .option('--json', 'print the report as JSON')
+    .addHelpText('after', '\nExit status: 0 without errors, else 1.')
+    .parse()
+    .opts<Arguments>();
+  const rows = await examine({
+    config: loadConfig(given.config),
+    credentials: credentialsFrom(given),
+    bookingsPerMinute: given.bookingsPerMinute,
+    gatewayUrl: given.gatewayUrl ?? process.env.GATEWAY_URL,
+  });
+  console.log(given.json ? JSON.stringify(rows, undefined, 2) : report(rows));
+  process.exitCode = rows.some(({ level }) => level === 'error') ? 1 : 0;
+}
+
+await runAsProgram(import.meta.url, main);

@@ -1,0 +1,66 @@
+import type { MedplumClient } from '@medplum/core';
+import type { BookingConfig } from '../../config/config.ts';
+import type { Credentials, Me } from '../deploy/connect.ts';
+import type { Raw } from './raw.ts';
+
+/** How grave a finding is: errors lose bookings or answers, warnings cost something or may do so. */
+export type Level = 'ok' | 'warning' | 'error';
+
+/** What was found, and the command or setting that helps. */
+export interface Verdict {
+  readonly level: Level;
+  readonly found: string;
+  readonly help?: string;
+}
+
+/** A line of the report. */
+export interface Row extends Verdict {
+  readonly check: string;
+}
+
+/** The installation that is examined, and what is wished for. */
+export interface Patient {
+  readonly config: BookingConfig;
+  readonly credentials: Credentials;
+  readonly medplum: MedplumClient;
+  readonly me: Me;
+  /** Calls Medplum without reading more into the answer than status, headers and text. */
+  readonly raw: Raw;
+  /** The same without a token. */
+  readonly rawAnonymous: Raw;
+  /** Bookings that the installation shall carry in a minute. */
+  readonly bookingsPerMinute: number;
+  /** Address at which the gateway is reached from here. */
+  readonly gatewayUrl?: string | undefined;
+  /** The lines of a dry run of the deployment, made once. */
+  readonly dryRun: () => Promise<readonly string[]>;
+}
+
+/** One thing that is examined: a name, and how its line of the report comes about. */
+export interface Check {
+  readonly name: string;
+  readonly run: (patient: Patient) => Promise<Verdict>;
+}
+
+/**
+ * A check of two parts: what is read, and what is to be thought of it.
+ *
+ * @param read - whatever it takes from the server; what it throws becomes an error of the report
+ * @param judge - pure
+ */
+export function check<T>(
+  name: string,
+  read: (patient: Patient) => Promise<T>,
+  judge: (found: T, patient: Pick<Patient, 'bookingsPerMinute' | 'config'>) => Verdict,
+): Check {
+  return { name, run: async (patient) => judge(await read(patient), patient) };
+}
+
+/** Everything is as it should be. */
+export const ok = (found: string): Verdict => ({ level: 'ok', found });
+
+/** Works, at a price. */
+export const warning = (found: string, help: string): Verdict => ({ level: 'warning', found, help });
+
+/** Does not work. */
+export const error = (found: string, help: string): Verdict => ({ level: 'error', found, help });

@@ -1,0 +1,84 @@
+import type { Subscription } from '@medplum/fhirtypes';
+import type { Finding } from '../../booking/consistency.ts';
+import { artefactUri } from '../../config/config.ts';
+import { internalSubscriptions } from '../../profiles/subscriptions.ts';
+import { findInconsistencies } from '../check-consistency.ts';
+import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
+
+const PENDING = /^would be (created|updated) {2}(.*)$/;
+
+/**
+ * What a deployment would do, judged.
+ *
+ * @param lines - of the report of a dry run
+ * @param isMeant - which subjects of the report count
+ */
+export function judgeDryRun(lines: readonly string[], isMeant: (subject: string) => boolean): Verdict {
+  const subjects = lines
+    .flatMap((line) => /^(?:unchanged|would be \w+) {2}(.*)$/.exec(line)?.[1] ?? [])
+    .filter(isMeant);
+  const pending = lines.flatMap((line) => {
+    const [, change, subject = ''] = PENDING.exec(line) ?? [];
+    return change && isMeant(subject) ? [`${subject} (${change === 'created' ? 'missing' : 'out of date'})`] : [];
+  });
+  return pending.length === 0
+    ? ok(`all ${subjects.length} as in this version of the service`)
+    : error(`${pending.length} of ${subjects.length}: ${shorten(pending)}`, 'npm run deploy');
+}
+
+/** The first few of a list, and how many more there are. */
+function shorten(items: readonly string[]): string {
+  const shown = items.slice(0, 3).join(', ');
+  return items.length > 3 ? `${shown} and ${items.length - 3} more` : shown;
+}
+
+const isBot = (subject: string): boolean => subject.startsWith('Bot ');
+
+/** Subscriptions that must exist, by name, with what is stored of each. */
+export type FoundSubscriptions = readonly { readonly name: string; readonly stored: Subscription | undefined }[];
+
+/** The Subscriptions by which Medplum starts Bots must be active: Medplum itself may have switched one off. */
+export function judgeSubscriptions(found: FoundSubscriptions): Verdict {
+  const dead = found.filter(({ stored }) => stored?.status !== 'active');
+  const texts = dead.map(({ name, stored }) => `${name} (${stored ? (stored.error ?? stored.status) : 'missing'})`);
+  return dead.length === 0
+    ? ok(`all ${found.length} active`)
+    : error(shorten(texts), 'npm run deploy sets them active; look at the logs of their Bots for the cause');
+}
+
+async function readSubscriptions({ medplum, config }: Patient): Promise<FoundSubscriptions> {
+  const system = artefactUri(config, 'LocalBot');
+  return Promise.all(
+    internalSubscriptions(config).map(async ({ name }) => ({
+      name,
+      stored: await medplum.searchOne('Subscription', { _tag: `${system}|${name}` }),
+    })),
+  );
+}
+
+/** What the consistency check has found. */
+export function judgeConsistency(findings: readonly Finding[]): Verdict {
+  const errors = findings.filter(({ severity }) => severity === 'error');
+  const text = shorten((errors.length > 0 ? errors : findings).map(({ rule, resource }) => `${rule} ${resource}`));
+  const help = 'npm run check:consistency lists them all';
+  if (findings.length === 0) {
+    return ok('appointments and slots agree');
+  }
+  return errors.length > 0 ? error(`${errors.length} errors: ${text}`, help) : warning(text, help);
+}
+
+/** What the deployment must have left, and the bookings since. */
+export const deploymentChecks: readonly Check[] = [
+  check(
+    'deployed Bots',
+    ({ dryRun }) => dryRun(),
+    (lines) => judgeDryRun(lines, isBot),
+  ),
+  check(
+    'profiles, policies',
+    ({ dryRun }) => dryRun(),
+    (lines) => judgeDryRun(lines, (subject) => !isBot(subject)),
+  ),
+  check('internal Subscriptions', readSubscriptions, judgeSubscriptions),
+  check('consistency', ({ medplum, config }) => findInconsistencies(medplum, config), judgeConsistency),
+];

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
+import { parseJson, type RawAnswer, rawFor } from './raw.ts';
+
+/** What the gateway says about itself. */
+export interface GatewayState {
+  /** Address at which it was called. */
+  readonly calledAt: string;
+  /** Status of `/readyz`, which says whether it reaches Medplum; undefined: no answer at all. */
+  readonly ready: number | undefined;
+  /** Address that its CapabilityStatement names. */
+  readonly address: string | undefined;
+}
+
+/** The gateway must reach Medplum, and must be configured like the Bots. */
+export function judgeGateway(
+  state: GatewayState | undefined,
+  { config }: { config: { readonly baseUrl: string } },
+): Verdict {
+  if (!state) {
+    return warning('not examined', 'Name its address: --gateway-url, or GATEWAY_URL in the environment.');
+  }
+  if (state.ready === undefined) {
+    return error(`does not answer at ${state.calledAt}`, 'Start it: npm run gateway, with MEDPLUM_BASE_URL set.');
+  }
+  if (state.ready !== 200) {
+    return error(`runs, but does not reach Medplum (${state.ready})`, 'Check MEDPLUM_BASE_URL of the gateway.');
+  }
+  return state.address === config.baseUrl
+    ? ok(`ready; its address is ${state.address}`)
+    : error(
+        `says that its address is ${state.address}, the configuration here says ${config.baseUrl}`,
+        'Give the gateway the same booking.config.json as the deployment (BOOKING_CONFIG), and start it again.',
+      );
+}
+
+const metadataSchema = z.object({ implementation: z.object({ url: z.string() }) });
+
+function addressIn({ text }: RawAnswer): string | undefined {
+  return metadataSchema.safeParse(parseJson(text)).data?.implementation.url;
+}
+
+async function readGateway({ gatewayUrl, config }: Patient): Promise<GatewayState | undefined> {
+  if (!gatewayUrl) {
+    return undefined;
+  }
+  const gateway = rawFor(gatewayUrl);
+  const [ready, metadata] = await Promise.all([
+    gateway('readyz').catch(() => undefined),
+    gateway(`${new URL(config.baseUrl).pathname.replace(/^\//, '')}/metadata`).catch(() => undefined),
+  ]);
+  return { calledAt: gatewayUrl, ready: ready?.status, address: metadata && addressIn(metadata) };
+}
+
+/** What portals reach. */
+export const gatewayChecks: readonly Check[] = [check('gateway', readGateway, judgeGateway)];

@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto';
+import type { Bundle, Resource } from '@medplum/fhirtypes';
+import type { Patient } from './check.ts';
+
+/** The answer to a transaction that must fail. */
+export interface Attempt {
+  readonly status: number;
+  readonly text: string;
+}
+
+/**
+ * Tries to create a resource in a transaction that must fail, for its other entry reads what is not there. Where
+ * transactions are atomic nothing is left, whatever was thought of the resource meanwhile.
+ */
+export async function tryInVain({ raw }: Pick<Patient, 'raw'>, resource: Resource): Promise<Attempt> {
+  const bundle: Bundle = {
+    resourceType: 'Bundle',
+    type: 'transaction',
+    entry: [
+      { request: { method: 'POST', url: resource.resourceType }, resource },
+      { request: { method: 'GET', url: `Basic/${randomUUID()}` } },
+    ],
+  };
+  return raw('fhir/R4', JSON.stringify(bundle));
+}

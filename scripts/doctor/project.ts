@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import type { Project } from '@medplum/fhirtypes';
+import { PRE_COMMIT, projectFeatures } from '../bootstrap/project.ts';
+import { bookingsWithin, DEFAULT_QUOTA, quotaFor, USER_QUOTA } from '../capacity.ts';
+import type { Me } from '../deploy/connect.ts';
+import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
+import { tryInVain } from './probe.ts';
+
+/** Only an administrator of the project can deploy. */
+export function judgeCredentials({ project, membership }: Me): Verdict {
+  const label = `${project.name ?? ''} (Project/${project.id})`.trim();
+  return membership.admin
+    ? ok(`administrator of ${label}`)
+    : error(
+        `a member of ${label}, not an administrator`,
+        'Set admin to true on the ProjectMembership of this ClientApplication, or use another one.',
+      );
+}
+
+const indispensable: readonly string[] = ['bots', 'transaction-bundles'];
+
+/** The features of the project: without some of them nothing works, without the others something is missing. */
+export function judgeFeatures({ project: { features = [] } }: Me): Verdict {
+  const missing = Object.entries(projectFeatures).filter(([feature]) => !features.some((name) => name === feature));
+  const found = missing.map(([feature, purpose]) => `lacks ${feature} (${purpose})`).join('; ');
+  const help = 'A super administrator adds them to Project.features, or: npm run bootstrap -- --project <name>';
+  if (missing.length === 0) {
+    return ok(Object.keys(projectFeatures).join(', '));
+  }
+  return missing.some(([feature]) => indispensable.includes(feature)) ? error(found, help) : warning(found, help);
+}
+
+/** Whether changes that are made in Medplum directly are looked at. */
+export interface PreCommit {
+  /** The project's setting. */
+  readonly isSet: boolean;
+  /** The answer to a write that the Bot guard refuses; undefined if it could not be tried without leaving anything. */
+  readonly answer?: string | undefined;
+}
+
+/** Without pre-commit Bots, whoever works in Medplum directly is not kept to the rules of the service. */
+export function judgePreCommit({ isSet, answer }: PreCommit): Verdict {
+  const consequence = 'what staff change in Medplum is not checked';
+  if (!isSet) {
+    return warning(
+      `off in the project: ${consequence}`,
+      `Set Project.setting ${PRE_COMMIT} to true, or: npm run bootstrap -- --project <name>`,
+    );
+  }
+  if (answer === undefined) {
+    return warning('on in the project; not tried, as transactions are not atomic', 'Mend the features first.');
+  }
+  return answer.includes('patient-not-found')
+    ? ok('the Bot guard is asked before changes are made')
+    : warning(
+        `on in the project, but the Bot guard is not asked: ${consequence}`,
+        `Set ${PRE_COMMIT} (MEDPLUM_PRE_COMMIT_SUBSCRIPTIONS_ENABLED=true) in the configuration of the server.`,
+      );
+}
+
+/** What the server shows of its limits. */
+export interface Quota {
+  /** Points left to these credentials in this minute, from the header `RateLimit`; undefined: no limits are on. */
+  readonly remaining?: number | undefined;
+  /** The project's own setting. */
+  readonly setting?: number | undefined;
+}
+
+/** Whether the quota carries the wished-for bookings: all of them are one Bot's writes. */
+export function judgeQuota(
+  { remaining, setting }: Quota,
+  { bookingsPerMinute }: { bookingsPerMinute: number },
+): Verdict {
+  if (remaining === undefined) {
+    return ok('the server sets no limits');
+  }
+  const quota = setting ?? Math.max(DEFAULT_QUOTA, remaining);
+  const found = `about ${bookingsWithin(quota)} bookings per minute (${quota} points), wished for ${bookingsPerMinute}`;
+  return bookingsWithin(quota) >= bookingsPerMinute
+    ? ok(found)
+    : warning(
+        found,
+        `Set Project.systemSetting ${USER_QUOTA} to ${quotaFor(bookingsPerMinute)} (a super administrator), or: ` +
+          `npm run bootstrap -- --project <name> --bookings-per-minute ${bookingsPerMinute}`,
+      );
+}
+
+/**
+ * Reads the points left from Medplum's header, for example `"requests";r=59999;t=60, "fhirInteractions";r=49980;t=60`.
+ */
+export function remainingPoints(header: string | null): number | undefined {
+  const found = /"fhirInteractions";r=(\d+)/.exec(header ?? '');
+  return found ? Number(found[1]) : undefined;
+}
+
+async function readProject({ medplum, me }: Patient): Promise<Project> {
+  return medplum.readResource('Project', me.project.id);
+}
+
+async function tryPreCommit(patient: Patient): Promise<PreCommit> {
+  const { setting } = await readProject(patient);
+  const isSet = setting?.some(({ name, valueBoolean }) => name === PRE_COMMIT && valueBoolean) ?? false;
+  if (!isSet || !patient.me.project.features?.includes('transaction-bundles')) {
+    return { isSet };
+  }
+  const { text } = await tryInVain(patient, {
+    resourceType: 'Appointment',
+    status: 'proposed',
+    participant: [{ actor: { reference: `Patient/${randomUUID()}` }, status: 'accepted' }],
+  });
+  return { isSet, answer: text };
+}
+
+async function readQuota(patient: Patient): Promise<Quota> {
+  const { headers } = await patient.raw('fhir/R4/Basic?_count=1');
+  const { systemSetting } = await readProject(patient);
+  return {
+    remaining: remainingPoints(headers.get('ratelimit')),
+    setting: systemSetting?.find(({ name }) => name === USER_QUOTA)?.valueInteger,
+  };
+}
+
+/** What the project must have. */
+export const projectChecks: readonly Check[] = [
+  check('credentials', async ({ me }) => me, judgeCredentials),
+  check('features', async ({ me }) => me, judgeFeatures),
+  check('pre-commit', tryPreCommit, judgePreCommit),
+  check('rate limits', readQuota, judgeQuota),
+];

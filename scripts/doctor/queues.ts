@@ -1,0 +1,142 @@
+import type { Task } from '@medplum/fhirtypes';
+import { BOOK_TASK } from '../../booking/job.ts';
+import { artefactUri } from '../../config/config.ts';
+import { CURSOR } from '../../notifications/cursor.ts';
+import { OUTBOX, type OutboxStatus, outboxOf } from '../../notifications/outbox.ts';
+import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
+
+/** How long something may wait for a Bot before it counts as standing still, in milliseconds. */
+const PATIENCE = 10 * 60_000;
+
+/** The events of one Subscription. */
+export interface Delivery {
+  /** Reference to the Subscription. */
+  readonly subscription: string;
+  readonly status: OutboxStatus;
+  readonly undelivered: number;
+  /** Milliseconds since anything was done about it. */
+  readonly age: number;
+  readonly error?: string | undefined;
+}
+
+const total = (deliveries: readonly Delivery[]): number =>
+  deliveries.reduce((sum, { undelivered }) => sum + undelivered, 0);
+
+const first = ([one]: readonly Delivery[]): string => `${one?.subscription}${one?.error ? `: ${one.error}` : ''}`;
+
+/**
+ * What is to be thought of the state of the Subscriptions: a delivery that nobody works at is the service's fault, a
+ * subscriber that does not answer its own.
+ */
+export function judgeDeliveries(all: readonly Delivery[]): Verdict {
+  const open = all.filter(({ status }) => status !== 'cancelled');
+  const isIdle = ({ status, age }: Delivery): boolean => ['ready', 'in-progress'].includes(status) && age > PATIENCE;
+  const [idle, failed, waiting] = [
+    open.filter(isIdle),
+    open.filter(({ status }) => status === 'failed'),
+    open.filter(({ status }) => status === 'on-hold'),
+  ];
+  if (idle.length > 0) {
+    return error(
+      `${idle.length} deliveries stand still with ${total(idle)} events (${first(idle)})`,
+      'Check the feature cron, and the logs of the Bots deliver and sweep.',
+    );
+  }
+  if (failed.length > 0) {
+    return warning(
+      `${failed.length} Subscriptions in error, ${total(failed)} events wait (${first(failed)})`,
+      'Tell the subscriber: once its endpoint answers, it sets the Subscription to requested again.',
+    );
+  }
+  return waiting.length > 0
+    ? warning(
+        `${total(waiting)} events wait for subscribers that do not answer (${first(waiting)})`,
+        'Nothing, if it passes: they are tried again for hours.',
+      )
+    : ok(`${open.length} Subscriptions, all events delivered`);
+}
+
+function deliveryOf(task: Task, now: number): Delivery[] {
+  const outbox = outboxOf(task);
+  if (!outbox) {
+    return [];
+  }
+  const { status, events, delivered, error: reason } = outbox;
+  return [
+    {
+      subscription: task.focus?.reference ?? 'Subscription',
+      status,
+      undelivered: events - delivered,
+      age: now - Date.parse(task.meta?.lastUpdated ?? ''),
+      error: reason,
+    },
+  ];
+}
+
+async function tasks({ medplum, config }: Patient, code: string, narrowing = {}): Promise<Task[]> {
+  const found: Task[] = [];
+  const query = { code: `${artefactUri(config, 'LocalTask')}|${code}`, _count: 500, ...narrowing };
+  for await (const page of medplum.searchResourcePages('Task', query)) {
+    found.push(...page);
+  }
+  return found;
+}
+
+async function readDeliveries(patient: Patient): Promise<Delivery[]> {
+  const now = Date.now();
+  return (await tasks(patient, OUTBOX)).flatMap((task) => deliveryOf(task, now));
+}
+
+/** Bookings that were accepted and are not carried out. */
+export interface Waiting {
+  readonly bookings: number;
+  /** Milliseconds that the oldest of them has waited. */
+  readonly oldest: number;
+}
+
+/** An accepted booking is carried out at once, or after a crash within minutes. */
+export function judgeWaiting({ bookings, oldest }: Waiting): Verdict {
+  return oldest > PATIENCE
+    ? error(
+        `${bookings} accepted bookings wait, the oldest for ${Math.round(oldest / 60_000)} minutes`,
+        'Check the Subscription task-requested, the log of the Bot work, and that the server runs its workers.',
+      )
+    : ok(bookings === 0 ? 'none waits' : `${bookings} are under way`);
+}
+
+async function readWaiting(patient: Patient): Promise<Waiting> {
+  const now = Date.now();
+  const waiting = await tasks(patient, BOOK_TASK, { status: 'requested' });
+  const ages = waiting.map(({ authoredOn, meta }) => now - Date.parse(authoredOn ?? meta?.lastUpdated ?? ''));
+  return { bookings: waiting.length, oldest: Math.max(0, ...ages) };
+}
+
+/**
+ * Whether Medplum starts what it shall start by the clock. Its timetable is in Redis: where that was lost, the Bots sleep
+ * on until they are registered anew.
+ *
+ * @param age - milliseconds since the last sweep; undefined: there was none yet
+ */
+export function judgeClock(age: number | undefined): Verdict {
+  const help =
+    'Check the feature cron and the log of the Bot sweep. If Redis was lost: POST admin/super/reloadcron ' +
+    '(Prefer: respond-async), as a super administrator.';
+  if (age === undefined) {
+    return warning('the Bot sweep has not run yet; it does so every minute', help);
+  }
+  return age > PATIENCE
+    ? error(`the Bot sweep has not run for ${Math.round(age / 60_000)} minutes`, help)
+    : ok('the Bot sweep runs');
+}
+
+async function readClock(patient: Patient): Promise<number | undefined> {
+  const [cursor] = await tasks(patient, CURSOR);
+  return cursor && Date.now() - Date.parse(cursor.meta?.lastUpdated ?? '');
+}
+
+/** What waits to be done. */
+export const queueChecks: readonly Check[] = [
+  check('clock', readClock, judgeClock),
+  check('accepted bookings', readWaiting, judgeWaiting),
+  check('notifications', readDeliveries, judgeDeliveries),
+];

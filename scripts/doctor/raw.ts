@@ -1,0 +1,48 @@
+/** An answer as it came. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/**
+ * Calls a server.
+ *
+ * @param path - below its base address
+ * @param body - sent with POST as FHIR JSON; without one the call is a GET
+ */
+export type Raw = (path: string, body?: string) => Promise<RawAnswer>;
+
+const TIMEOUT = 20_000;
+
+/**
+ * Makes the function that calls one server.
+ *
+ * @param baseUrl - with or without a slash at its end
+ * @param token - bearer token, if there is one
+ */
+export function rawFor(baseUrl: string, token?: string): Raw {
+  const base = baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`;
+  return async (path, body) => {
+    const response = await fetch(new URL(path, base), {
+      ...(body !== undefined && { method: 'POST', body }),
+      headers: {
+        'content-type': 'application/fhir+json',
+        accept: 'application/fhir+json, application/json',
+        ...(token && { authorization: `Bearer ${token}` }),
+      },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT),
+    });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+}
+
+/** Reads JSON; `undefined` if it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { artefactUri } from '../../config/config.ts';
+import { defaultLimits } from '../../gateway/context.ts';
+import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
+import { tryInVain } from './probe.ts';
+import { parseJson, type RawAnswer } from './raw.ts';
+
+/** What the service was tried with, by the beginning of Medplum's version. */
+const triedVersions = { '5.1': 'a real server 5.1.23', '5.2': 'the packages 5.2.13, in the embedded Medplum' } as const;
+
+/** What is thought of a version of Medplum; undefined: the server does not say. */
+export function judgeVersion(version: string | undefined): Verdict {
+  const tried = Object.entries(triedVersions).find(([start]) => version?.startsWith(`${start}.`));
+  const list = Object.values(triedVersions).join(' and ');
+  return tried
+    ? ok(`Medplum ${version}; tried with ${tried[1]}`)
+    : warning(`Medplum ${version ?? 'of unknown version'}`, `The service was tried with ${list}.`);
+}
+
+const healthSchema = z.object({ version: z.string() });
+
+async function readVersion({ raw }: Patient): Promise<string | undefined> {
+  const { text } = await raw('healthcheck');
+  return healthSchema.safeParse(parseJson(text)).data?.version;
+}
+
+/** Of what a transaction leaves behind that must fail. */
+export interface Remains {
+  readonly status: number;
+  /** How many resources it had made all the same. */
+  readonly left: number;
+}
+
+/** A failed transaction must leave nothing behind. */
+export function judgeTransaction({ status, left }: Remains): Verdict {
+  if (left > 0) {
+    return error(
+      'a transaction that failed was carried out in part (what it left was deleted)',
+      "Add the feature transaction-bundles to the project (a super administrator, in the app's Project page).",
+    );
+  }
+  return status === 404
+    ? ok('a transaction that fails leaves nothing behind')
+    : warning(`the trial was answered ${status} instead of 404`, 'Check the rights of these credentials on Basic.');
+}
+
+const PROBE = 'urn:appointment-booking:doctor';
+
+/** Whatever is left is deleted. */
+async function tryTransaction(patient: Patient): Promise<Remains> {
+  const value = randomUUID();
+  const { status } = await tryInVain(patient, {
+    resourceType: 'Basic',
+    identifier: [{ system: PROBE, value }],
+    code: { text: 'Left over by a trial: delete it' },
+  });
+  const { medplum } = patient;
+  const left = await medplum.searchResources('Basic', { identifier: `${PROBE}|${value}` });
+  for (const { id } of left) {
+    await medplum.deleteResource('Basic', id);
+  }
+  return { status, left: left.length };
+}
+
+/** A Bot that is called with a body it must refuse shows whether Bots run at all. */
+export function judgeBot({ status, text }: Pick<RawAnswer, 'status' | 'text'>): Verdict {
+  if (text.includes('malformed-request')) {
+    return ok('the Bot book runs, and refuses what is malformed');
+  }
+  if (/vm ?context/i.test(text)) {
+    return error(
+      'the server runs no Bots in its VM context',
+      'Set vmContextBotsEnabled (MEDPLUM_VM_CONTEXT_BOTS_ENABLED=true) in the configuration of the server.',
+    );
+  }
+  return status === 404
+    ? error('the Bot book is not deployed', 'npm run deploy')
+    : error(
+        `the Bot book does not run (${status}): ${text.slice(0, 200)}`,
+        "Look at the log of the Bot. If its code was lost: npm run build, npx medplum bot deploy '*'",
+      );
+}
+
+async function callBot({ raw, config }: Patient): Promise<RawAnswer> {
+  const identifier = encodeURIComponent(`${artefactUri(config, 'LocalBot')}|book`);
+  return raw(`fhir/R4/Bot/$execute?identifier=${identifier}`, '{"resourceType":"Parameters"}');
+}
+
+/** Who answers `Appointment/$book` at Medplum's own address; either is right, as portals use the gateway. */
+export function judgeNativeRoute({ text }: Pick<RawAnswer, 'text'>): Verdict {
+  return text.includes('malformed-request')
+    ? ok("Medplum's own address answers with this service's $book, too")
+    : ok("Medplum's own $book has the route at Medplum's address (5.1 and later); portals use the gateway");
+}
+
+const mebibytes = (bytes: number): string => `${Math.round((bytes / 1024 / 1024) * 10) / 10} MB`;
+
+/** Whether the server takes bodies as large as the gateway does. */
+export function judgeBodySize(status: number | undefined): Verdict {
+  const size = mebibytes(defaultLimits.bodyBytes);
+  return status === 413 || status === undefined
+    ? warning(
+        `the server refuses bodies of ${size}, which the gateway accepts`,
+        `Set maxJsonSize to "6mb" in the server's configuration, or bookings with long answers are refused (413).`,
+      )
+    : ok(`bodies of ${size} pass`);
+}
+
+/** Sent without a token: it reaches the limit, and nothing else. */
+async function sendLargeBody({ rawAnonymous }: Patient): Promise<number | undefined> {
+  const body = JSON.stringify({ resourceType: 'Basic', id: 'x'.repeat(defaultLimits.bodyBytes - 64) });
+  return rawAnonymous('fhir/R4/Basic', body).then(
+    ({ status }) => status,
+    () => undefined,
+  );
+}
+
+/** What a Medplum server must be able to do. */
+export const serverChecks: readonly Check[] = [
+  check('Medplum version', readVersion, judgeVersion),
+  check('transactions', tryTransaction, judgeTransaction),
+  check('Bots run', callBot, judgeBot),
+  check(
+    'native $book',
+    ({ raw }) => raw('fhir/R4/Appointment/$book', '{"resourceType":"Parameters"}'),
+    judgeNativeRoute,
+  ),
+  check('body size', sendLargeBody, judgeBodySize),
+];

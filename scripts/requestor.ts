@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { Command } from 'commander';
+import { loadConfig } from '../config/load.ts';
+import { runAsProgram } from './command.ts';
+import { type CredentialArguments, credentialsFrom, withCredentials } from './credentials.ts';
+import { type Connection, connect } from './deploy/connect.ts';
+import { addClient, type ClientCredentials, removeClient, retireSecret, rotateSecret } from './requestor/change.ts';
+import { members } from './requestor/members.ts';
+import { formatTable } from './table.ts';
+
+const open = (given: CredentialArguments): Promise<Connection> => connect(credentialsFrom(given));
+
+function printCredentials(name: string, { id, secret }: ClientCredentials): void {
+  console.log(`${name}\n  client id      ${id}\n  client secret  ${secret}\nThe secret is not shown again.`);
+}
+
+async function add(name: string, given: CredentialArguments & { consumerOf?: string }): Promise<void> {
+  printCredentials(name, await addClient(await open(given), name, given.consumerOf));
+}
+
+async function list(given: CredentialArguments): Promise<void> {
+  const all = await members(await open(given));
+  const names = new Map(all.map(({ client }) => [`ClientApplication/${client.id}`, client.name]));
+  const rows = all.map(({ client, role, consumerOf }) => [
+    client.name ?? '',
+    client.id,
+    role,
+    (consumerOf && (names.get(consumerOf) ?? consumerOf)) ?? '',
+  ]);
+  console.log(formatTable(['name', 'client id', 'role', 'reads the appointments of'], rows));
+}
+
+async function rotate(idOrName: string, given: CredentialArguments & { finish?: boolean }): Promise<void> {
+  const connection = await open(given);
+  if (given.finish) {
+    const isEnded = await retireSecret(connection, idOrName);
+    console.log(isEnded ? 'The old secret has ended.' : 'There is no old secret.');
+    return;
+  }
+  const rotation = await rotateSecret(connection, idOrName, () => randomBytes(32).toString('hex'));
+  printCredentials(idOrName, rotation);
+  console.log(
+    rotation.isOldSecretValid
+      ? `The old one works until you run: npm run requestor -- rotate ${rotation.id} --finish`
+      : 'The old one has ended.',
+  );
+}
+
+async function remove(idOrName: string, given: CredentialArguments & { yes?: boolean }): Promise<void> {
+  if (!given.yes) {
+    throw new Error(`This ends the access of ${idOrName} for good. What it has booked stays. Add --yes to do it.`);
+  }
+  const { member, subscriptions } = await removeClient(await open(given), idOrName, loadConfig(given.config));
+  console.log(`Removed ${member.client.name} (${member.client.id}); switched off ${subscriptions} Subscriptions.`);
+}
+
+/** The command line: clients of the service, which book (requestors) or follow bookings (consumers). */
+async function main(): Promise<void> {
+  const program = new Command()
+    .name('npm run requestor --')
+    .description(
+      'Adds, lists and removes the portals that book (requestors), and readers of their bookings (consumers).',
+    )
+    .showHelpAfterError();
+  withCredentials(program.command('add').argument('<name>'))
+    .description('adds a requestor and prints its credentials, once')
+    .option('--consumer-of <id|name>', 'adds a consumer, who reads the appointments of this requestor')
+    .action(add);
+  withCredentials(program.command('list')).description('lists requestors and consumers').action(list);
+  withCredentials(program.command('rotate').argument('<id|name>'))
+    .description('gives a client a new secret and prints it, once')
+    .option('--finish', 'end the secret before the current one')
+    .action(rotate);
+  withCredentials(program.command('remove').argument('<id|name>'))
+    .description('ends the access of a client; what it has booked stays')
+    .option('--yes', 'do it')
+    .action(remove);
+  await program.parseAsync();
+}
+
+await runAsProgram(import.meta.url, main);

@@ -1,0 +1,152 @@
+import { isNotFound, OperationOutcomeError, type WithId } from '@medplum/core';
+import type { ClientApplication, Parameters, ProjectMembership, Subscription } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { Connection } from '../deploy/connect.ts';
+import { type Member, memberNamed, policyOf, type Role, rightsOf } from './members.ts';
+
+/** What a portal logs in with. */
+export interface ClientCredentials {
+  readonly id: string;
+  readonly secret: string;
+}
+
+function credentialsOf({ id, secret }: WithId<ClientApplication>): ClientCredentials {
+  if (!secret) {
+    throw new Error(`ClientApplication/${id} has no secret that these credentials may read.`);
+  }
+  return { id, secret };
+}
+
+/**
+ * Makes a client of the service, its membership and its rights.
+ *
+ * @param name - a name that no ClientApplication of the project has
+ * @param of - for a consumer: id or name of the requestor whose appointments it reads
+ * @returns the credentials of the client
+ * @throws Error when the name is taken, the requestor is unknown, or the service is not deployed
+ */
+export async function addClient(connection: Connection, name: string, of?: string): Promise<ClientCredentials> {
+  const { medplum, projectId } = connection;
+  const role: Role = of === undefined ? 'requestor' : 'consumer';
+  const requestor = of === undefined ? undefined : await memberNamed(connection, of);
+  if (requestor?.role === 'consumer') {
+    throw new Error(`${requestor.client.name} is a consumer itself. Name a requestor.`);
+  }
+  const [policy, taken] = await Promise.all([
+    policyOf(connection, role),
+    medplum.searchOne('ClientApplication', { 'name:exact': name }),
+  ]);
+  if (taken) {
+    throw new Error(
+      `ClientApplication/${taken.id} is already named "${name}". Choose another name, or give it a new secret with ` +
+        `npm run requestor -- rotate ${taken.id}.`,
+    );
+  }
+  const client: WithId<ClientApplication> = await medplum.post(`admin/projects/${projectId}/client`, {
+    name,
+    description: requestor ? `Appointment consumer of ${requestor.client.name}` : 'Appointment requestor',
+    accessPolicy: { reference: policy },
+  });
+  if (requestor) {
+    await setRights(connection, client.id, rightsOf(policy, `ClientApplication/${requestor.client.id}`));
+  }
+  return credentialsOf(client);
+}
+
+async function setRights(
+  { medplum }: Connection,
+  clientId: string,
+  rights: Pick<ProjectMembership, 'access' | 'accessPolicy'>,
+): Promise<void> {
+  const membership: WithId<ProjectMembership> | undefined = await medplum.searchOne('ProjectMembership', {
+    profile: `ClientApplication/${clientId}`,
+  });
+  if (!membership) {
+    throw new Error(`ClientApplication/${clientId} has no ProjectMembership. Remove it and add it again.`);
+  }
+  const { access: _, accessPolicy: __, ...rest } = membership;
+  await medplum.updateResource<ProjectMembership>({ ...rest, ...rights });
+}
+
+/** Calls Medplum's `$rotate-secret`; servers that do not have it answer 404. */
+async function callRotate(
+  { medplum }: Connection,
+  id: string,
+  parameter: Parameters['parameter'],
+): Promise<WithId<ClientApplication> | undefined> {
+  const url = medplum.fhirUrl('ClientApplication', id, '$rotate-secret');
+  try {
+    return await medplum.post<WithId<ClientApplication>>(url, { resourceType: 'Parameters', parameter });
+  } catch (error) {
+    if (error instanceof OperationOutcomeError && isNotFound(error.outcome)) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** What a rotation leaves behind. */
+export interface Rotation extends ClientCredentials {
+  /** Whether the secret before this one still works. */
+  readonly isOldSecretValid: boolean;
+}
+
+/**
+ * Gives a client a new secret. Where the server can, the old one works until {@link retireSecret} ends it.
+ *
+ * @param newSecret - makes a secret, for servers that make none
+ */
+export async function rotateSecret(
+  connection: Connection,
+  idOrName: string,
+  newSecret: () => string,
+): Promise<Rotation> {
+  const { client } = await memberNamed(connection, idOrName);
+  const { id, secret } = credentialsOf(client);
+  const rotated = await callRotate(connection, id, [{ name: 'secret', valueString: secret }]);
+  const stored = rotated ?? (await connection.medplum.updateResource({ ...client, secret: newSecret() }));
+  return { ...credentialsOf(stored), isOldSecretValid: rotated !== undefined };
+}
+
+/**
+ * Ends the secret before the current one.
+ *
+ * @returns whether there was one
+ */
+export async function retireSecret(connection: Connection, idOrName: string): Promise<boolean> {
+  const { client } = await memberNamed(connection, idOrName);
+  if (!client.retiringSecret) {
+    return false;
+  }
+  await callRotate(connection, client.id, [{ name: 'retiringSecret', valueString: client.retiringSecret }]);
+  return true;
+}
+
+async function endSubscriptions({ medplum }: Connection, { client }: Member, config: BookingConfig): Promise<number> {
+  const tag = `${artefactUri(config, 'LocalRequestor')}|${client.id}`;
+  const found = await medplum.searchResources('Subscription', { _tag: tag, _count: 1000 });
+  const open = found.filter(({ status }) => status !== 'off');
+  for (const subscription of open) {
+    await medplum.updateResource<Subscription>({ ...subscription, status: 'off' });
+  }
+  return open.length;
+}
+
+/**
+ * Takes a client's access away for good: its membership and itself. What it has booked stays; its Subscriptions are
+ * switched off.
+ *
+ * @returns what was removed, and how many Subscriptions were switched off
+ */
+export async function removeClient(
+  connection: Connection,
+  idOrName: string,
+  config: BookingConfig,
+): Promise<{ readonly member: Member; readonly subscriptions: number }> {
+  const member = await memberNamed(connection, idOrName);
+  const { medplum } = connection;
+  await medplum.deleteResource('ProjectMembership', member.membership.id);
+  const subscriptions = await endSubscriptions(connection, member, config);
+  await medplum.deleteResource('ClientApplication', member.client.id);
+  return { member, subscriptions };
+}

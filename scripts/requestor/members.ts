@@ -1,0 +1,110 @@
+import { resolveId, type WithId } from '@medplum/core';
+import type { ClientApplication, ProjectMembership } from '@medplum/fhirtypes';
+import { type PolicyName, policyTitle } from '../../profiles/accessPolicies.ts';
+import type { Connection } from '../deploy/connect.ts';
+
+/** What a client of the service may be: it books, or it follows the bookings of one that does. */
+export type Role = Extract<PolicyName, 'requestor' | 'consumer'>;
+
+/** A client of the service with its membership. */
+export interface Member {
+  readonly role: Role;
+  readonly client: WithId<ClientApplication>;
+  readonly membership: WithId<ProjectMembership>;
+  /** Of a consumer: reference to the ClientApplication whose appointments it reads. */
+  readonly consumerOf?: string | undefined;
+}
+
+/** Name of the parameter by which a consumer's membership says whose appointments it reads. */
+const PARAMETER = 'requestor';
+
+/**
+ * The policy of a role.
+ *
+ * @returns reference to the AccessPolicy
+ * @throws Error when the service is not deployed
+ */
+export async function policyOf({ medplum }: Connection, role: Role): Promise<string> {
+  const policy = await medplum.searchOne('AccessPolicy', { 'name:exact': policyTitle(role) });
+  if (!policy) {
+    throw new Error(`The project has no AccessPolicy "${policyTitle(role)}". Run npm run deploy first.`);
+  }
+  return `AccessPolicy/${policy.id}`;
+}
+
+/** How a membership gets its rights: directly, or with a parameter. */
+export function rightsOf(
+  policy: string,
+  consumerOf: string | undefined,
+): Pick<ProjectMembership, 'access' | 'accessPolicy'> {
+  return consumerOf
+    ? {
+        accessPolicy: undefined,
+        access: [
+          {
+            policy: { reference: policy },
+            parameter: [{ name: PARAMETER, valueReference: { reference: consumerOf } }],
+          },
+        ],
+      }
+    : { accessPolicy: { reference: policy }, access: undefined };
+}
+
+function roleOf(membership: ProjectMembership, policies: Readonly<Record<Role, string>>): Role | undefined {
+  const held = [membership.accessPolicy, ...(membership.access ?? []).map(({ policy }) => policy)];
+  return (['requestor', 'consumer'] as const).find((role) =>
+    held.some((policy) => policy?.reference === policies[role]),
+  );
+}
+
+function consumerOf({ access = [] }: ProjectMembership): string | undefined {
+  const parameters = access.flatMap(({ parameter = [] }) => parameter);
+  return parameters.find(({ name }) => name === PARAMETER)?.valueReference?.reference;
+}
+
+async function membershipsOfClients({ medplum }: Connection): Promise<WithId<ProjectMembership>[]> {
+  const memberships: WithId<ProjectMembership>[] = [];
+  for await (const page of medplum.searchResourcePages('ProjectMembership', { _count: 500 })) {
+    memberships.push(...page.filter(({ profile }) => profile?.reference?.startsWith('ClientApplication/')));
+  }
+  return memberships;
+}
+
+/** All clients that hold a policy of the service, ordered by name. */
+export async function members(connection: Connection): Promise<Member[]> {
+  const [requestor, consumer, memberships] = await Promise.all([
+    policyOf(connection, 'requestor'),
+    policyOf(connection, 'consumer'),
+    membershipsOfClients(connection),
+  ]);
+  const found = await Promise.all(
+    memberships.map(async (membership): Promise<Member[]> => {
+      const role = roleOf(membership, { requestor, consumer });
+      if (!role) {
+        return [];
+      }
+      const client = await connection.medplum.readResource('ClientApplication', resolveId(membership.profile) ?? '');
+      return [{ role, client, membership, consumerOf: consumerOf(membership) }];
+    }),
+  );
+  return found.flat().toSorted((one, other) => (one.client.name ?? '').localeCompare(other.client.name ?? ''));
+}
+
+/**
+ * The one client of the service with this id or name.
+ *
+ * @throws Error when there is none, or several have the name
+ */
+export async function memberNamed(connection: Connection, idOrName: string): Promise<Member> {
+  const all = await members(connection);
+  const found = all.filter(({ client }) => client.id === idOrName || client.name === idOrName);
+  const [member, ...others] = found;
+  if (!member) {
+    const names = all.map(({ client }) => client.name).join(', ') || 'none';
+    throw new Error(`There is no requestor or consumer "${idOrName}". There are: ${names}.`);
+  }
+  if (others.length > 0) {
+    throw new Error(`${found.length} clients are named "${idOrName}". Say which one by its id.`);
+  }
+  return member;
+}

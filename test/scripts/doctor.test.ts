@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { artefactUri } from '../../config/config.ts';
+import { buildGateway } from '../../gateway/gateway.ts';
+import { bundleBot } from '../../scripts/build.ts';
+import type { Deployment } from '../../scripts/deploy.ts';
+import type { Row } from '../../scripts/doctor/check.ts';
+import { type DoctorOptions, examine, report } from '../../scripts/doctor.ts';
+import { addClient } from '../../scripts/requestor/change.ts';
+import { codeOf, config, type Installation, present, startInstallation } from './installation.ts';
+
+let installation: Installation;
+let options: DoctorOptions;
+let deployment: Deployment;
+let bare: readonly Row[];
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  const { baseUrl, clientId, clientSecret } = installation.sandbox;
+  options = {
+    config,
+    credentials: { baseUrl, clientId, clientSecret },
+    bookingsPerMinute: 60,
+    code: codeOf(await bundleBot('bots', 'book', config)),
+  };
+  bare = await examine(options);
+  deployment = await installation.deploy();
+});
+
+afterAll(async () => {
+  await installation.sandbox.close();
+});
+
+const rowOf = (rows: readonly Row[], check: string): Row => present(rows.find((row) => row.check === check));
+
+const examined = async (check: string): Promise<Row> => rowOf(await examine(options), check);
+
+test('an installation in order has no errors, and nothing is left behind', async () => {
+  const rows = await examine(options);
+  expect(rows.filter(({ level }) => level === 'error')).toEqual([]);
+  expect(rowOf(rows, 'Bots run').level).toBe('ok');
+  expect(rowOf(rows, 'consistency').found).toBe('appointments and slots agree');
+  expect(await deployment.connection.medplum.searchResources('Basic')).toHaveLength(0);
+});
+
+test("Medplum's default limit of bodies is found, with the setting that helps", async () => {
+  expect(await examined('body size')).toMatchObject({ level: 'warning', help: expect.stringContaining('maxJsonSize') });
+});
+
+test('a server without the service: what is missing is named, and the command that helps', () => {
+  expect(rowOf(bare, 'Bots run')).toMatchObject({ level: 'error', help: 'npm run deploy' });
+  expect(rowOf(bare, 'deployed Bots')).toMatchObject({
+    level: 'error',
+    found: expect.stringContaining('Bot book (missing)'),
+    help: 'npm run deploy',
+  });
+  expect(rowOf(bare, 'internal Subscriptions').found).toContain('(missing)');
+});
+
+describe('what has changed since the deployment is found:', () => {
+  test('other code of a Bot', async () => {
+    const code = codeOf('exports.handler = async () => 42;');
+    expect(rowOf(await examine({ ...options, code }), 'deployed Bots')).toEqual({
+      check: 'deployed Bots',
+      level: 'error',
+      found: expect.stringMatching(/^1 of \d+: Bot book \(out of date\)$/),
+      help: 'npm run deploy',
+    });
+  });
+
+  test('a policy', async () => {
+    const { medplum } = deployment.connection;
+    const policy = await medplum.readResource('AccessPolicy', present(deployment.policies.requestor));
+    await medplum.updateResource({ ...policy, resource: [{ resourceType: 'Slot' }] });
+    expect((await examined('profiles, policies')).found).toContain(
+      'AccessPolicy Appointment booking: requestor (out of date)',
+    );
+    await medplum.updateResource(policy);
+    expect((await examined('profiles, policies')).level).toBe('ok');
+  });
+
+  test('a Subscription that was switched off', async () => {
+    const { medplum } = deployment.connection;
+    const _tag = `${artefactUri(config, 'LocalBot')}|task-requested`;
+    const subscription = present(await medplum.searchOne('Subscription', { _tag }));
+    await medplum.updateResource({ ...subscription, status: 'off' });
+    expect(await examined('internal Subscriptions')).toMatchObject({ level: 'error', found: 'task-requested (off)' });
+    await medplum.updateResource({ ...subscription, status: 'active' });
+  });
+
+  test('an appointment whose slot is free', async () => {
+    const { medplum } = deployment.connection;
+    const schedule = await medplum.createResource({ resourceType: 'Schedule', actor: [{ display: 'Somebody' }] });
+    const time = { start: '2030-01-01T10:00:00Z', end: '2030-01-01T11:00:00Z' };
+    const reference = `Schedule/${schedule.id}`;
+    const slot = await medplum.createResource({
+      resourceType: 'Slot',
+      status: 'free',
+      schedule: { reference },
+      ...time,
+    });
+    const appointment = await medplum.createResource({
+      resourceType: 'Appointment',
+      status: 'booked',
+      slot: [{ reference: `Slot/${slot.id}` }],
+      participant: [{ actor: { display: 'Somebody' }, status: 'accepted' }],
+      ...time,
+    });
+    expect(await examined('consistency')).toMatchObject({ level: 'error', help: expect.stringContaining('check') });
+    await medplum.deleteResource('Appointment', appointment.id);
+    await medplum.deleteResource('Slot', slot.id);
+  });
+});
+
+describe('the gateway', () => {
+  test.each([
+    ['is in order with the same configuration', config.baseUrl, 'ok'],
+    ['is at fault with another address', 'http://elsewhere.example/fhir/R4', 'error'],
+  ])('%s', async (_, baseUrl, level) => {
+    const gateway = buildGateway({ config: { ...config, baseUrl }, medplumBaseUrl: installation.sandbox.baseUrl });
+    const gatewayUrl = await gateway.listen({ port: 0, host: '127.0.0.1' });
+    const row = rowOf(await examine({ ...options, gatewayUrl }), 'gateway');
+    await gateway.close();
+    expect(row).toMatchObject({ level, found: expect.stringContaining(baseUrl) });
+  });
+
+  test('that does not answer, or does not reach Medplum, is at fault', async () => {
+    const dead = await examine({ ...options, gatewayUrl: 'http://127.0.0.1:1/' });
+    expect(rowOf(dead, 'gateway')).toMatchObject({ level: 'error', help: expect.stringContaining('npm run gateway') });
+    const gateway = buildGateway({ config, medplumBaseUrl: 'http://127.0.0.1:1/' });
+    const gatewayUrl = await gateway.listen({ port: 0, host: '127.0.0.1' });
+    const row = rowOf(await examine({ ...options, gatewayUrl }), 'gateway');
+    await gateway.close();
+    expect(row).toMatchObject({ level: 'error', help: expect.stringContaining('MEDPLUM_BASE_URL') });
+  });
+
+  test('that nobody has named is not examined', async () => {
+    expect(await examined('gateway')).toMatchObject({
+      level: 'warning',
+      help: expect.stringContaining('--gateway-url'),
+    });
+  });
+});
+
+describe('credentials', () => {
+  const withCredentials = (changes: Partial<DoctorOptions['credentials']>): Promise<Row[]> =>
+    examine({ ...options, credentials: { ...options.credentials, ...changes } });
+
+  test('that are refused, and servers that are not there, end the examination', async () => {
+    expect(await withCredentials({ clientSecret: 'wrong' })).toMatchObject([
+      { check: 'connection', level: 'error', found: expect.stringContaining('MEDPLUM_CLIENT_SECRET') },
+    ]);
+    expect(await withCredentials({ baseUrl: 'http://127.0.0.1:1/' })).toMatchObject([
+      { check: 'connection', level: 'error', found: expect.stringContaining('No Medplum server answers') },
+    ]);
+  });
+
+  test('of a portal are found to be no administrator; what they cannot read is said so', async () => {
+    const { id, secret } = await addClient(deployment.connection, 'Portal');
+    const rows = await withCredentials({ clientId: id, clientSecret: secret });
+    expect(rowOf(rows, 'credentials')).toMatchObject({
+      level: 'error',
+      help: expect.stringContaining('admin to true'),
+    });
+    expect(rowOf(rows, 'deployed Bots').found).toContain('could not be examined');
+  });
+});
+
+test('the report is a table with the help below each finding, and a summary', () => {
+  expect(
+    report([
+      { check: 'one', level: 'ok', found: 'fine' },
+      { check: 'another', level: 'error', found: 'bad', help: 'npm run deploy' },
+    ]),
+  ).toBe(
+    '       check    found\nok     one      fine\nerror  another  bad\n                → npm run deploy\n\n1 error, 0 warnings.',
+  );
+});

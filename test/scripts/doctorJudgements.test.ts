@@ -1,0 +1,167 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Project } from '@medplum/fhirtypes';
+import { withWishes } from '../../scripts/bootstrap/project.ts';
+import { environmentLines } from '../../scripts/bootstrap.ts';
+import { bookingsWithin, quotaFor } from '../../scripts/capacity.ts';
+import { judgeDryRun } from '../../scripts/doctor/deployment.ts';
+import { judgeFeatures, judgePreCommit, judgeQuota, remainingPoints } from '../../scripts/doctor/project.ts';
+import { type Delivery, judgeClock, judgeDeliveries, judgeWaiting } from '../../scripts/doctor/queues.ts';
+import {
+  judgeBodySize,
+  judgeBot,
+  judgeNativeRoute,
+  judgeTransaction,
+  judgeVersion,
+} from '../../scripts/doctor/server.ts';
+
+const all = ['bots', 'transaction-bundles', 'cron', 'websocket-subscriptions'];
+const me = (features: string[]) => ({ project: { id: 'p', features }, membership: { admin: true } });
+
+describe('judgements', () => {
+  test.each([
+    ['5.1.23-c85c575', 'ok'],
+    ['5.2.13', 'ok'],
+    ['5.0.10', 'warning'],
+    ['6.0.0', 'warning'],
+    [undefined, 'warning'],
+  ])('version %s: %s', (version, level) => {
+    expect(judgeVersion(version).level).toBe(level);
+  });
+
+  test.each([
+    [{ status: 404, left: 0 }, 'ok'],
+    [{ status: 200, left: 1 }, 'error'],
+    [{ status: 403, left: 0 }, 'warning'],
+  ])('a failed transaction %j: %s', (remains, level) => {
+    expect(judgeTransaction(remains).level).toBe(level);
+  });
+
+  test('a missing feature that is indispensable is an error, another one a warning', () => {
+    expect(judgeFeatures(me(all)).level).toBe('ok');
+    expect(judgeFeatures(me(all.slice(1)))).toMatchObject({ level: 'error', found: expect.stringContaining('bots') });
+    expect(judgeFeatures(me(all.slice(0, 2)))).toMatchObject({
+      level: 'warning',
+      found: expect.stringMatching(/cron.*websocket-subscriptions/),
+    });
+  });
+
+  test('a server that runs no Bots in its VM context', () => {
+    expect(judgeBot({ status: 400, text: 'VM Context bots not enabled on this server' })).toMatchObject({
+      level: 'error',
+      help: expect.stringContaining('vmContextBotsEnabled'),
+    });
+    expect(judgeBot({ status: 500, text: 'x' }).found).toContain('500');
+  });
+
+  test('pre-commit Bots that are off', () => {
+    expect(judgePreCommit({ isSet: true, answer: '… patient-not-found …' }).level).toBe('ok');
+    expect(judgePreCommit({ isSet: false })).toMatchObject({
+      level: 'warning',
+      help: expect.stringContaining('Project'),
+    });
+    expect(judgePreCommit({ isSet: true, answer: 'Not found' })).toMatchObject({
+      level: 'warning',
+      help: expect.stringContaining('MEDPLUM_PRE_COMMIT_SUBSCRIPTIONS_ENABLED'),
+    });
+    expect(judgePreCommit({ isSet: true }).found).toContain('not tried');
+  });
+
+  test('whoever answers the native route', () => {
+    expect(judgeNativeRoute({ text: '… malformed-request …' }).found).toContain("this service's $book");
+    expect(judgeNativeRoute({ text: 'Appointment has no service reference' }).found).toContain("Medplum's own");
+  });
+
+  test('bodies that the server refuses, also by closing the connection', () => {
+    expect([413, undefined, 401].map((status) => judgeBodySize(status).level)).toEqual(['warning', 'warning', 'ok']);
+  });
+
+  test('the dry run of a deployment', () => {
+    const lines = ['unchanged  Bot work', 'would be updated  Bot book', 'would be created  ValueSet x'];
+    const isBot = (subject: string): boolean => subject.startsWith('Bot ');
+    expect(judgeDryRun(lines, isBot)).toMatchObject({ level: 'error', found: '1 of 2: Bot book (out of date)' });
+    expect(judgeDryRun(lines.slice(0, 1), isBot).level).toBe('ok');
+  });
+});
+
+describe('what waits', () => {
+  const minutes = 60_000;
+  const delivery: Delivery = { subscription: 'Subscription/1', status: 'accepted', undelivered: 0, age: 99 * minutes };
+
+  test.each<[string, Partial<Delivery>, string]>([
+    ['everything is delivered', {}, 'ok'],
+    ['a delivery is under way', { status: 'ready', undelivered: 2, age: minutes }, 'ok'],
+    ['a delivery stands still', { status: 'ready', undelivered: 2 }, 'error'],
+    ['a subscriber does not answer', { status: 'on-hold', undelivered: 2, error: 'timeout' }, 'warning'],
+    ['a Subscription is in error', { status: 'failed', undelivered: 2, error: 'gone' }, 'warning'],
+    ['a Subscription is over', { status: 'cancelled', undelivered: 2 }, 'ok'],
+  ])('%s', (_, changes, level) => {
+    const verdict = judgeDeliveries([delivery, { ...delivery, ...changes }]);
+    expect(verdict.level).toBe(level);
+    expect(verdict.found).toContain(changes.error ?? '');
+  });
+
+  test('a clock that stands still, or has not begun', () => {
+    expect(judgeClock(minutes).level).toBe('ok');
+    expect(judgeClock(undefined).level).toBe('warning');
+    expect(judgeClock(30 * minutes)).toMatchObject({ level: 'error', help: expect.stringContaining('reloadcron') });
+  });
+
+  test('an accepted booking for a moment, or for too long', () => {
+    expect(judgeWaiting({ bookings: 0, oldest: 0 }).found).toBe('none waits');
+    expect(judgeWaiting({ bookings: 3, oldest: minutes }).level).toBe('ok');
+    expect(judgeWaiting({ bookings: 3, oldest: 30 * minutes })).toMatchObject({
+      level: 'error',
+      found: expect.stringContaining('30 minutes'),
+    });
+  });
+});
+
+describe('the quota', () => {
+  test('is read from the header', () => {
+    expect(remainingPoints('"requests";r=59999;t=60, "fhirInteractions";r=49980;t=60')).toBe(49_980);
+    expect(remainingPoints('"requests";r=59999;t=60')).toBeUndefined();
+    expect(remainingPoints(null)).toBeUndefined();
+  });
+
+  test('carries the wished-for bookings, or the setting that would is named', () => {
+    const wish = { bookingsPerMinute: 100 };
+    expect(judgeQuota({}, wish).level).toBe('ok');
+    expect(judgeQuota({ remaining: 49_980 }, wish)).toMatchObject({
+      level: 'warning',
+      help: expect.stringContaining('userFhirQuota to 60000'),
+    });
+    expect(judgeQuota({ remaining: 49_980, setting: 60_000 }, wish).level).toBe('ok');
+  });
+
+  test('that is asked for is enough', () => {
+    for (const bookings of [1, 60, 84, 1000]) {
+      expect(bookingsWithin(quotaFor(bookings))).toBeGreaterThanOrEqual(bookings);
+    }
+  });
+});
+
+describe('a project for the service', () => {
+  const project: Project = { resourceType: 'Project', id: 'p', features: ['ai'] };
+
+  test('gets features and setting, and keeps what it has', () => {
+    const done = withWishes({ ...project, setting: [{ name: 'x', valueString: 'y' }] }, {});
+    expect(done.features).toEqual(['ai', ...all]);
+    expect(done.setting).toEqual([
+      { name: 'x', valueString: 'y' },
+      { name: 'preCommitSubscriptionsEnabled', valueBoolean: true },
+    ]);
+    expect(withWishes(done, {})).toBe(done);
+  });
+
+  test('gets a quota that is only ever raised', () => {
+    const done = withWishes(project, { bookingsPerMinute: 200 });
+    expect(done.systemSetting).toEqual([{ name: 'userFhirQuota', valueInteger: 120_000 }]);
+    expect(withWishes(done, { bookingsPerMinute: 100 })).toBe(done);
+  });
+
+  test('is handed over as lines for a shell', () => {
+    expect(environmentLines({ baseUrl: 'http://m/', clientId: 'c', clientSecret: 's' })).toBe(
+      'MEDPLUM_BASE_URL=http://m/\nMEDPLUM_CLIENT_ID=c\nMEDPLUM_CLIENT_SECRET=s\n',
+    );
+  });
+});

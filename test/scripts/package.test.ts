@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Bundle } from '@medplum/fhirtypes';
+import { artefactUri } from '../../config/config.ts';
+import { buildArtefacts } from '../../profiles/artefacts.ts';
+import { packageBundle } from '../../scripts/build/package.ts';
+import { type Connection, connect } from '../../scripts/deploy/connect.ts';
+import { config, countAll, type Installation, present, startInstallation } from './installation.ts';
+
+let installation: Installation;
+let connection: Connection;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  const { baseUrl, clientId, clientSecret } = installation.sandbox;
+  connection = await connect({ baseUrl, clientId, clientSecret });
+});
+
+afterAll(async () => {
+  await installation.sandbox.close();
+});
+
+const install = (): Promise<Bundle> => connection.medplum.executeBatch(packageBundle(buildArtefacts(config)));
+
+const statuses = ({ entry = [] }: Bundle): Set<string | undefined> =>
+  new Set(entry.map(({ response }) => response?.status.slice(0, 3)));
+
+test('the package creates everything it carries, and nothing twice', async () => {
+  expect(statuses(await install())).toEqual(new Set(['201']));
+  const before = await countAll(connection.medplum);
+  expect([...statuses(await install())].every((status) => status?.startsWith('2') || status === '304')).toBe(true);
+  expect(await countAll(connection.medplum)).toEqual(before);
+});
+
+test("the clinic's own service codes stay", async () => {
+  const { medplum } = connection;
+  const url = artefactUri(config, 'LocalServiceType');
+  const codes = present(await medplum.searchOne('CodeSystem', { url }));
+  const concept = [...(codes.concept ?? []), { code: 'allergy-test' }];
+  await medplum.updateResource({ ...codes, concept });
+  await install();
+  expect((await medplum.searchOne('CodeSystem', { url }))?.concept).toEqual(concept);
+});
+
+test('a deployment after it adds what the package cannot carry, and no more', async () => {
+  await installation.deploy();
+  const created = installation.lines.filter((line) => line.startsWith('created'));
+  expect(created.length).toBeGreaterThan(0);
+  expect(created.filter((line) => !/ {2}(Bot|OperationDefinition|Subscription) /.test(line))).toEqual([]);
+});

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { MedplumClient } from '@medplum/core';
+import type { Appointment } from '@medplum/fhirtypes';
+import { artefactUri } from '../../config/config.ts';
+import { requestorTag } from '../../fhir/tags.ts';
+import type { Connection } from '../../scripts/deploy/connect.ts';
+import {
+  addClient,
+  type ClientCredentials,
+  removeClient,
+  retireSecret,
+  rotateSecret,
+} from '../../scripts/requestor/change.ts';
+import { members } from '../../scripts/requestor/members.ts';
+import { config, type Installation, startInstallation } from './installation.ts';
+
+let installation: Installation;
+let connection: Connection;
+let portal: ClientCredentials;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  connection = (await installation.deploy()).connection;
+  portal = await addClient(connection, 'Portal');
+});
+
+afterAll(async () => {
+  await installation.sandbox.close();
+});
+
+async function logIn({ id, secret }: ClientCredentials): Promise<MedplumClient> {
+  const medplum = new MedplumClient({ baseUrl: installation.sandbox.baseUrl, cacheTime: 0 });
+  await medplum.startClientLogin(id, secret);
+  return medplum;
+}
+
+const appointmentOf = (requestor: string): Appointment => ({
+  resourceType: 'Appointment',
+  meta: { tag: [requestorTag(requestor, config)] },
+  status: 'booked',
+  start: '2030-01-01T10:00:00Z',
+  end: '2030-01-01T11:00:00Z',
+  participant: [{ actor: { display: 'Somebody' }, status: 'accepted' }],
+});
+
+test('a requestor can log in, finds schedules, and writes no appointments', async () => {
+  const medplum = await logIn(portal);
+  expect(await medplum.searchResources('Schedule')).toHaveLength(0);
+  await expect(medplum.createResource(appointmentOf(portal.id))).rejects.toThrow('Forbidden');
+});
+
+test('a name that is taken is refused, with what to do', async () => {
+  await expect(addClient(connection, 'Portal')).rejects.toThrow(
+    new RegExp(`${portal.id} is already named "Portal".*rotate ${portal.id}`),
+  );
+});
+
+test('a consumer reads the appointments of its requestor and no other', async () => {
+  const [other, consumer] = [
+    await addClient(connection, 'Other portal'),
+    await addClient(connection, 'Reader', 'Portal'),
+  ];
+  const mine = await connection.medplum.createResource(appointmentOf(portal.id));
+  await connection.medplum.createResource(appointmentOf(other.id));
+  const medplum = await logIn(consumer);
+  const found = await medplum.searchResources('Appointment');
+  expect(found.map(({ id }) => id)).toEqual([mine.id]);
+  await expect(medplum.searchResources('Patient')).rejects.toThrow('Forbidden');
+});
+
+test('a consumer of nobody, and of a consumer, is refused', async () => {
+  await expect(addClient(connection, 'Lost', 'Nobody')).rejects.toThrow(/no requestor or consumer "Nobody".*Portal/);
+  await expect(addClient(connection, 'Lost', 'Reader')).rejects.toThrow('Reader is a consumer itself');
+});
+
+test('requestors and consumers are listed, and no other clients', async () => {
+  const all = await members(connection);
+  expect(all.map(({ client, role, consumerOf }) => [client.name, role, consumerOf])).toEqual([
+    ['Other portal', 'requestor', undefined],
+    ['Portal', 'requestor', undefined],
+    ['Reader', 'consumer', `ClientApplication/${portal.id}`],
+  ]);
+});
+
+test('a rotated secret works, and without $rotate-secret the old one has ended', async () => {
+  const old = await addClient(connection, 'Rotating');
+  const rotation = await rotateSecret(connection, 'Rotating', () => 'a-new-secret');
+  expect(rotation).toEqual({ id: old.id, secret: 'a-new-secret', isOldSecretValid: false });
+  await logIn(rotation);
+  await expect(logIn(old)).rejects.toThrow('Invalid secret');
+  expect(await retireSecret(connection, old.id)).toBe(false);
+});
+
+test('a removed requestor cannot log in; its appointments stay, its Subscriptions are off', async () => {
+  const leaving = await addClient(connection, 'Leaving');
+  const stays = await connection.medplum.createResource(appointmentOf(leaving.id));
+  const subscription = await connection.medplum.createResource({
+    resourceType: 'Subscription',
+    meta: { tag: [requestorTag(leaving.id, config)] },
+    status: 'active',
+    reason: 'Notifications',
+    criteria: artefactUri(config, 'LocalTermin'),
+    channel: { type: 'rest-hook', endpoint: 'https://portal.example.org/' },
+  });
+  expect(await removeClient(connection, 'Leaving', config)).toMatchObject({ subscriptions: 1 });
+  await expect(logIn(leaving)).rejects.toThrow('Invalid client');
+  expect(await connection.medplum.readResource('Appointment', stays.id)).toMatchObject({ status: 'booked' });
+  expect(await connection.medplum.readResource('Subscription', subscription.id)).toMatchObject({ status: 'off' });
+  await expect(removeClient(connection, 'Leaving', config)).rejects.toThrow('no requestor or consumer "Leaving"');
+});
