@@ -28,6 +28,21 @@ const slotStatus: Readonly<Partial<Record<Appointment['status'], Slot['status']>
   fulfilled: 'busy',
 };
 
+/**
+ * Whether the slots of an appointment are not (or may not be) what its status demands: a job that should have followed
+ * was lost.
+ *
+ * @param slots - those of its slots that exist, by id
+ */
+export function isUnsettled(appointment: Appointment, slots: ReadonlyMap<string, Slot>): boolean {
+  const wanted = slotStatus[appointment.status];
+  const statuses = slotIdsOf(appointment).map((id) => slots.get(id)?.status);
+  return holdsSlots(appointment)
+    ? wanted !== undefined &&
+        statuses.some((status) => status === 'free' || (status === 'busy-tentative' && status !== wanted))
+    : statuses.some((status) => status === 'busy' || status === 'busy-tentative');
+}
+
 /** Takes the slots that an appointment holds and nobody else, as its status says. */
 function occupied(calendar: Calendar, appointment: Appointment, newId: () => string): Calendar {
   const status = slotStatus[appointment.status];

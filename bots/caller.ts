@@ -1,8 +1,15 @@
 import type { BotEvent } from '@medplum/core';
 import type { Requestor } from './booking.ts';
 
-/** Who has called a Bot, with the credentials that came with the call: the Bot reads no more than its caller may. */
+/**
+ * Who has called a Bot, with the credentials that came with the call: the Bot reads no more than its caller may.
+ *
+ * @throws Error when Medplum does not say who calls: what is written would belong to nobody
+ */
 export function callerOf({ requester, headers }: BotEvent<unknown>): Requestor {
-  const authorization = headers?.authorization;
-  return { id: requester?.reference?.split('/')[1] ?? '', authorization: authorization?.toString() };
+  const [, id] = requester?.reference?.split('/') ?? [];
+  if (!id) {
+    throw new Error('This version of Medplum does not tell Bots who calls them; see docs/operators.md, versions.');
+  }
+  return { id, authorization: headers?.authorization?.toString() };
 }

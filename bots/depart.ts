@@ -6,19 +6,7 @@ import { merging, submitterOf, twinsOf } from '../booking/twins.ts';
 import { requestorTag } from '../fhir/tags.ts';
 import { config } from './config.ts';
 import { exchange } from './exchange.ts';
-import { settle } from './settle.ts';
-
-/** The statuses of appointments that need their patients. */
-const OPEN = 'proposed,pending,booked,arrived,checked-in,waitlist';
-
-/** Settles every open appointment of a patient who has gone. */
-async function settleAll(medplum: MedplumClient, id: string): Promise<void> {
-  const query = new URLSearchParams({ actor: `Patient/${id}`, status: OPEN, _count: '1000' });
-  const appointments = await medplum.searchResources('Appointment', query, { cache: 'reload' });
-  for (const appointment of appointments) {
-    await settle(medplum, appointment);
-  }
-}
+import { settleAllOf } from './settle.ts';
 
 /** Merges what two bookings have made of one patient; gives the ids of those who are merged into another one. */
 async function mergeTwins(medplum: MedplumClient, patient: Patient): Promise<string[]> {
@@ -48,6 +36,6 @@ export async function handler(
   const [patient] = await medplum.searchResources('Patient', `_id=${encodeURIComponent(id)}`, { cache: 'reload' });
   const gone = patient && isActivePatient(patient) ? await mergeTwins(medplum, patient) : [id];
   for (const one of gone) {
-    await settleAll(medplum, one);
+    await settleAllOf(medplum, one);
   }
 }

@@ -49,3 +49,15 @@ export async function settle(medplum: MedplumClient, seen: Appointment): Promise
   }
   throw new Error(`Appointment/${seen.id} could not be settled: others were faster each time.`);
 }
+
+/** The statuses of appointments that need their patients. */
+const OPEN = 'proposed,pending,booked,arrived,checked-in,waitlist';
+
+/** Settles every open appointment of a patient who has gone. */
+export async function settleAllOf(medplum: MedplumClient, id: string): Promise<void> {
+  const query = new URLSearchParams({ actor: `Patient/${id}`, status: OPEN, _count: '1000' });
+  const appointments = await medplum.searchResources('Appointment', query, { cache: 'reload' });
+  for (const appointment of appointments) {
+    await settle(medplum, appointment);
+  }
+}

@@ -13,6 +13,7 @@ export const bots = {
   announce: 'Writes the events of a changed appointment for all who must know',
   handshake: 'Makes sure that a new subscriber can be reached',
   deliver: 'Delivers the events of one Subscription in their order',
+  reconcile: 'Brings appointments and slots together where a job was lost',
   sweep: 'Starts what was interrupted and what is due again: announcements, deliveries, heartbeats',
 } as const;
 
@@ -24,6 +25,7 @@ export type BotName = keyof typeof bots;
  * projects with the feature `cron` only.
  */
 export const clock: Readonly<Partial<Record<BotName, string>>> = {
+  reconcile: '* * * * *',
   work: '* * * * *',
   sweep: '* * * * *',
 };

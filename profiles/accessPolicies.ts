@@ -67,6 +67,7 @@ const startedBy: Readonly<Record<BotName, 'caller' | 'medplum'>> = {
   announce: 'medplum',
   handshake: 'medplum',
   deliver: 'medplum',
+  reconcile: 'medplum',
   sweep: 'medplum',
 };
 

@@ -1,0 +1,61 @@
+import type { MedplumClient } from '@medplum/core';
+import { isUnsettled } from '../booking/follow.ts';
+import { isActivePatient } from '../booking/people.ts';
+import { formatInstant } from '../fhir/instant.ts';
+import { ofType, readTogether } from './read.ts';
+import { settle, settleAllOf } from './settle.ts';
+
+/** How far it looks back, in milliseconds. What is older, `npm run check:consistency` finds. */
+const HORIZON = 60 * 60_000;
+
+/** After so many milliseconds the rest is left to the next minute: the Bot has ten seconds. */
+const PATIENCE = 6_000;
+
+/** How many appointments and patients are read at once: with their slots they must stay under Medplum's limit of 1000. */
+const PAGE = 100;
+
+/** What is to be done about one page of what was changed lately, the latest first. */
+async function leftOn(medplum: MedplumClient, page: number, start: number) {
+  const lately = `_lastUpdated=ge${formatInstant(start - HORIZON)}&_sort=-_lastUpdated&_count=${PAGE}&_offset=${page * PAGE}`;
+  const [changed, persons] = await readTogether(medplum, [
+    `Appointment?${lately}&_include=Appointment:slot`,
+    `Patient?${lately}`,
+  ]);
+  const [appointments, patients] = [ofType('Appointment', changed), ofType('Patient', persons)];
+  const slots = new Map(ofType('Slot', changed).map((slot) => [slot.id ?? '', slot]));
+  const unsettled = appointments.filter((appointment) => isUnsettled(appointment, slots));
+  const gone = patients.filter((patient) => !isActivePatient(patient));
+  return {
+    isLast: appointments.length < PAGE && patients.length < PAGE,
+    left: [
+      ...unsettled.map((appointment) => () => settle(medplum, appointment)),
+      ...gone.map(
+        ({ id }) =>
+          () =>
+            settleAllOf(medplum, id ?? ''),
+      ),
+    ],
+  };
+}
+
+/**
+ * Runs every minute and does what `follow` and `depart` should have done: Medplum starts a Bot that has failed no second
+ * time, and a job may be lost with its server.
+ *
+ * @throws Error when Medplum does not answer, or something could not be settled; the next run does it
+ */
+export async function handler(medplum: MedplumClient): Promise<void> {
+  const start = Date.now();
+  const failures: string[] = [];
+  let isLast = false;
+  for (let page = 0; !isLast && Date.now() - start < PATIENCE; page++) {
+    const found = await leftOn(medplum, page, start);
+    isLast = found.isLast;
+    for (const run of found.left) {
+      await run().catch((error: unknown) => failures.push(String(error)));
+    }
+  }
+  if (failures.length > 0) {
+    throw new Error(failures.join('\n'));
+  }
+}
