@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { announceAll } from './announcing.ts';
+import { announceAll } from './lib/announcing.ts';
 
 /**
  * Writes the events of a changed appointment, for all who must know of it.

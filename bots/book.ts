@@ -3,9 +3,9 @@ import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
 import { parseBookRequest } from '../booking/request.ts';
 import { asExisting } from '../booking/retry.ts';
 import { toOperationOutcome } from '../fhir/outcome.ts';
-import { carryOut } from './booking.ts';
-import { callerOf } from './caller.ts';
-import { config } from './config.ts';
+import { carryOut } from './lib/booking.ts';
+import { callerOf } from './lib/caller.ts';
+import { config } from './lib/config.ts';
 
 /**
  * Carries out `$book` while the caller waits.

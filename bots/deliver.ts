@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
-import { tend } from './tending.ts';
+import { tend } from './lib/tending.ts';
 
 /**
  * Delivers what waits in an outbox.

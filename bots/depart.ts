@@ -4,9 +4,9 @@ import { isActivePatient } from '../booking/people.ts';
 import { identifierQuery } from '../booking/reads.ts';
 import { merging, submitterOf, twinsOf } from '../booking/twins.ts';
 import { requestorTag } from '../fhir/tags.ts';
-import { config } from './config.ts';
-import { exchange } from './exchange.ts';
-import { settleAllOf } from './settle.ts';
+import { config } from './lib/config.ts';
+import { exchange } from './lib/exchange.ts';
+import { settleAllOf } from './lib/settle.ts';
 
 /** Merges what two bookings have made of one patient; gives the ids of those who are merged into another one. */
 async function mergeTwins(medplum: MedplumClient, patient: Patient): Promise<string[]> {

@@ -2,9 +2,9 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
 import { endTask } from '../booking/job.ts';
 import { requestorTag } from '../fhir/tags.ts';
-import { callerOf } from './caller.ts';
-import { config } from './config.ts';
-import { exchange } from './exchange.ts';
+import { callerOf } from './lib/caller.ts';
+import { config } from './lib/config.ts';
+import { exchange } from './lib/exchange.ts';
 
 const notFound: OperationOutcome = {
   resourceType: 'OperationOutcome',

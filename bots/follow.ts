@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { settle } from './settle.ts';
+import { settle } from './lib/settle.ts';
 
 /**
  * Follows what clinic staff do with an appointment in Medplum: a confirmation makes its slots busy, a cancellation or

@@ -3,8 +3,8 @@ import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
 import { judgeChange, judgeCreation } from '../booking/change.ts';
 import { isOpen } from '../booking/earlier.ts';
 import { type Issue, toOperationOutcome } from '../fhir/outcome.ts';
-import { config } from './config.ts';
-import { patientsOf } from './surroundings.ts';
+import { config } from './lib/config.ts';
+import { patientsOf } from './lib/surroundings.ts';
 
 /** The header by which Medplum tells a deletion from a change. */
 const DELETION = 'X-Medplum-Deleted-Resource';

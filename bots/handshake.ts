@@ -2,7 +2,7 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
 import { awaitsHandshake } from '../notifications/outbox.ts';
 import { restarted } from '../notifications/progress.ts';
-import { readMailbox, writeMailbox } from './outboxes.ts';
+import { readMailbox, writeMailbox } from './lib/outboxes.ts';
 
 /**
  * Starts the handshake of a Subscription that was requested anew, for example by an administrator after it was in

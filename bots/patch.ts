@@ -13,11 +13,11 @@ import { submitterOf } from '../booking/twins.ts';
 import { type Issue, toOperationOutcome } from '../fhir/outcome.ts';
 import { isResource } from '../fhir/resource.ts';
 import { markChange } from '../fhir/tags.ts';
-import type { Requestor } from './booking.ts';
-import { callerOf } from './caller.ts';
-import { config } from './config.ts';
-import { exchange, pause } from './exchange.ts';
-import { patientsOf, surroundingsOf } from './surroundings.ts';
+import type { Requestor } from './lib/booking.ts';
+import { callerOf } from './lib/caller.ts';
+import { config } from './lib/config.ts';
+import { exchange, pause } from './lib/exchange.ts';
+import { patientsOf, surroundingsOf } from './lib/surroundings.ts';
 
 type Answer = Appointment | OperationOutcome;
 

@@ -2,8 +2,8 @@ import type { MedplumClient } from '@medplum/core';
 import { isUnsettled } from '../booking/follow.ts';
 import { isActivePatient } from '../booking/people.ts';
 import { formatInstant } from '../fhir/instant.ts';
-import { ofType, readTogether } from './read.ts';
-import { settle, settleAllOf } from './settle.ts';
+import { ofType, readTogether } from './lib/read.ts';
+import { settle, settleAllOf } from './lib/settle.ts';
 
 /** How far it looks back, in milliseconds. What is older, `npm run check:consistency` finds. */
 const HORIZON = 60 * 60_000;

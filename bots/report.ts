@@ -9,11 +9,11 @@ import {
   statusBundle,
 } from '../notifications/bundle.ts';
 import { type Content, contents } from '../notifications/settings.ts';
-import { config } from './config.ts';
-import { readContents, readEvents } from './events.ts';
-import { type Mailbox, mailboxesIn, outboxQuery, readMailbox } from './outboxes.ts';
-import { readTogether } from './read.ts';
-import { readAsCaller, refusals, type Subscriber, searchAsCaller, subscriberOf } from './subscriber.ts';
+import { config } from './lib/config.ts';
+import { readContents, readEvents } from './lib/events.ts';
+import { type Mailbox, mailboxesIn, outboxQuery, readMailbox } from './lib/outboxes.ts';
+import { readTogether } from './lib/read.ts';
+import { readAsCaller, refusals, type Subscriber, searchAsCaller, subscriberOf } from './lib/subscriber.ts';
 
 /** What the Bot is asked for. */
 export interface ReportInput {

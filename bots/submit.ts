@@ -4,10 +4,10 @@ import { isRefusedAtOnce, taskOf } from '../booking/job.ts';
 import { parseBookRequest } from '../booking/request.ts';
 import { type Issue, toOperationOutcome } from '../fhir/outcome.ts';
 import { isResource } from '../fhir/resource.ts';
-import { decide } from './booking.ts';
-import { callerOf } from './caller.ts';
-import { config } from './config.ts';
-import { exchange } from './exchange.ts';
+import { decide } from './lib/booking.ts';
+import { callerOf } from './lib/caller.ts';
+import { config } from './lib/config.ts';
+import { exchange } from './lib/exchange.ts';
 
 const notStored: Issue = {
   code: 'upstream-unavailable',

@@ -7,10 +7,10 @@ import { member } from '../notifications/elements.ts';
 import { newOutbox, type Outbox, outboxTask } from '../notifications/outbox.ts';
 import { ended, restarted } from '../notifications/progress.ts';
 import { newSubscription, parseSubmission, type Submission, updatedSubscription } from '../notifications/submission.ts';
-import { config } from './config.ts';
-import { type BundleAnswer, exchange } from './exchange.ts';
-import { type Mailbox, outboxEntry, readMailbox, subscriptionEntry } from './outboxes.ts';
-import { resolveEndpoint } from './post.ts';
+import { config } from './lib/config.ts';
+import { type BundleAnswer, exchange } from './lib/exchange.ts';
+import { type Mailbox, outboxEntry, readMailbox, subscriptionEntry } from './lib/outboxes.ts';
+import { resolveEndpoint } from './lib/post.ts';
 import {
   readAsCaller,
   readableTo,
@@ -19,7 +19,7 @@ import {
   type Subscriber,
   subscriberOf,
   unavailable,
-} from './subscriber.ts';
+} from './lib/subscriber.ts';
 
 type Answer = Subscription | OperationOutcome;
 

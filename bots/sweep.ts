@@ -3,11 +3,11 @@ import type { Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../config/config.ts';
 import { CHANGED_AT_ONCE, CURSOR, changedQuery, cursorTask, OVERLAP } from '../notifications/cursor.ts';
 import { isDue, woken } from '../notifications/progress.ts';
-import { announceAll, TOGETHER } from './announcing.ts';
-import { config } from './config.ts';
-import { exchange } from './exchange.ts';
-import { type Mailbox, mailboxesIn, OPEN, outboxQuery, writeMailbox } from './outboxes.ts';
-import { ofType, readTogether } from './read.ts';
+import { announceAll, TOGETHER } from './lib/announcing.ts';
+import { config } from './lib/config.ts';
+import { exchange } from './lib/exchange.ts';
+import { type Mailbox, mailboxesIn, OPEN, outboxQuery, writeMailbox } from './lib/outboxes.ts';
+import { ofType, readTogether } from './lib/read.ts';
 
 /** After so many milliseconds what is left to be announced is left to the next sweep: the Bot has ten seconds. */
 const PATIENCE = 6_000;

@@ -3,9 +3,9 @@ import type { Bot, Bundle, BundleEntry, Task } from '@medplum/fhirtypes';
 import { completedBy, completing, failed, jobIn, overdueQuery, visibleTo } from '../booking/job.ts';
 import { parseBookRequest } from '../booking/request.ts';
 import { toOperationOutcome } from '../fhir/outcome.ts';
-import { carryOut, isTransient } from './booking.ts';
-import { config } from './config.ts';
-import { exchange } from './exchange.ts';
+import { carryOut, isTransient } from './lib/booking.ts';
+import { config } from './lib/config.ts';
+import { exchange } from './lib/exchange.ts';
 
 async function end(medplum: MedplumClient, entry: BundleEntry): Promise<void> {
   const bundle: Bundle = { resourceType: 'Bundle', type: 'transaction', entry: [entry] };

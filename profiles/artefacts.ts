@@ -8,10 +8,10 @@ import type {
 } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { isPublishedElsewhere } from '../config/presets.ts';
-import { accessPolicies, type PolicyName } from './accessPolicies.ts';
+import { accessPolicies, type PolicyName } from './access-policies.ts';
 import { bookOperation } from './operations.ts';
 import { profiles } from './profiles.ts';
-import { buildStructureDefinition } from './structureDefinition.ts';
+import { buildStructureDefinition } from './structure-definition.ts';
 import { type InternalSubscription, internalSubscriptions } from './subscriptions.ts';
 import { codeSystems, namingSystems, valueSets } from './terminology.ts';
 

@@ -3,7 +3,7 @@ import { backport } from '../notifications/extensions.ts';
 import { contents } from '../notifications/settings.ts';
 import { topicNames, topicUrl } from '../notifications/topics.ts';
 import { externalTag, optionalExtension, withCode } from './rules.ts';
-import type { Profile } from './structureDefinition.ts';
+import type { Profile } from './structure-definition.ts';
 
 const codedPriority = (url: string): string =>
   `extension.exists() implies extension.where(url = '${url}').select(value.coding.where(system.exists() and code.exists()).exists() and value.coding.all(system.exists() and code.exists())) = true`;

@@ -8,7 +8,7 @@ import { runAsProgram } from './command.ts';
 import { type Demo, loadDemo } from './demo.ts';
 import type { Connection } from './deploy/connect.ts';
 import { deploy, summary } from './deploy.ts';
-import { firstSteps } from './start/firstSteps.ts';
+import { firstSteps } from './start/first-steps.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom } from './start/settings.ts';
 
 /** What is started, and where. */

@@ -1,6 +1,6 @@
 import type { WithId } from '@medplum/core';
 import type { ClientApplication } from '@medplum/fhirtypes';
-import type { PolicyName } from '../../profiles/accessPolicies.ts';
+import type { PolicyName } from '../../profiles/access-policies.ts';
 import { assignPolicy } from '../deploy/membership.ts';
 import type { Report } from '../deploy/report.ts';
 import type { Deployment } from '../deploy.ts';

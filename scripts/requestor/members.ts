@@ -1,6 +1,6 @@
 import { resolveId, type WithId } from '@medplum/core';
 import type { ClientApplication, ProjectMembership } from '@medplum/fhirtypes';
-import { type PolicyName, policyTitle } from '../../profiles/accessPolicies.ts';
+import { type PolicyName, policyTitle } from '../../profiles/access-policies.ts';
 import type { Connection } from '../deploy/connect.ts';
 
 /** What a client of the service may be: it books, or it follows the bookings of one that does. */

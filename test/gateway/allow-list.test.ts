@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import fc from 'fast-check';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { servedTypeNames } from '../../gateway/interactions.ts';
-import { bearer, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from './fakeMedplum.ts';
+import { bearer, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from './fake-medplum.ts';
 
 let fake: FakeMedplum;
 let gateway: FastifyInstance;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { artefactUri } from '../../config/config.ts';
 import { toOperationOutcome } from '../../fhir/outcome.ts';
 import type { buildGateway } from '../../gateway/gateway.ts';
-import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from './fakeMedplum.ts';
+import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from './fake-medplum.ts';
 
 let fake: FakeMedplum;
 let gateway: ReturnType<typeof buildGateway>;

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { bookingErrors } from '../../fhir/errors.ts';
 import { toOperationOutcome } from '../../fhir/outcome.ts';
 import { bookingAnswer } from '../../gateway/book-answer.ts';
-import { base, config } from './fakeMedplum.ts';
+import { base, config } from './fake-medplum.ts';
 
 const appointment = (status: string) => ({
   resourceType: 'Appointment',

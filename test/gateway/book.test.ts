@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { FastifyInstance } from 'fastify';
 import { artefactUri } from '../../config/config.ts';
 import { toOperationOutcome } from '../../fhir/outcome.ts';
-import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from './fakeMedplum.ts';
+import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from './fake-medplum.ts';
 import { until } from './until.ts';
 
 let fake: FakeMedplum;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { FastifyInstance } from 'fastify';
 import { artefactUri } from '../../config/config.ts';
 import { type Issue, toOperationOutcome } from '../../fhir/outcome.ts';
-import { bearer, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from './fakeMedplum.ts';
+import { bearer, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from './fake-medplum.ts';
 
 let fake: FakeMedplum;
 let gateway: FastifyInstance;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { artefactUri } from '../../config/config.ts';
-import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from './fakeMedplum.ts';
+import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from './fake-medplum.ts';
 
 let fake: FakeMedplum;
 let gateway: FastifyInstance;

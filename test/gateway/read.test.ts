@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
-import { bearer, type FakeMedplum, gatewayTo, startFakeMedplum } from './fakeMedplum.ts';
+import { bearer, type FakeMedplum, gatewayTo, startFakeMedplum } from './fake-medplum.ts';
 
 let fake: FakeMedplum;
 let gateway: FastifyInstance;

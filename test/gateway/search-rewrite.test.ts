@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type ServedTypeName, servedTypeNames } from '../../gateway/interactions.ts';
 import { searchParameters } from '../../gateway/search-parameters.ts';
 import { formatQuery, parseQuery, rewriteSearch } from '../../gateway/search-rewrite.ts';
-import { base, config } from './fakeMedplum.ts';
+import { base, config } from './fake-medplum.ts';
 
 function rewrite(type: ServedTypeName, query: string): string[] {
   const result = rewriteSearch(type, parseQuery(query), config);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
 import type { FastifyInstance } from 'fastify';
-import { base, bearer, config, type FakeMedplum, gatewayTo, searchset, startFakeMedplum } from './fakeMedplum.ts';
+import { base, bearer, config, type FakeMedplum, gatewayTo, searchset, startFakeMedplum } from './fake-medplum.ts';
 
 let fake: FakeMedplum;
 let gateway: FastifyInstance;

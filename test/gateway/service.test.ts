@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { artefactUri } from '../../config/config.ts';
 import { servedTypeNames } from '../../gateway/interactions.ts';
-import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from './fakeMedplum.ts';
+import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from './fake-medplum.ts';
 import { until } from './until.ts';
 
 let fake: FakeMedplum;

@@ -1,11 +1,11 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Subscription } from '@medplum/fhirtypes';
-import { artefactUri } from '../config/config.ts';
-import { type Issue, toOperationOutcome } from '../fhir/outcome.ts';
-import { isId } from '../fhir/reference.ts';
-import { isResource } from '../fhir/resource.ts';
-import { readableAppointments } from '../notifications/rights.ts';
-import { topicOf } from '../notifications/topics.ts';
+import { artefactUri } from '../../config/config.ts';
+import { type Issue, toOperationOutcome } from '../../fhir/outcome.ts';
+import { isId } from '../../fhir/reference.ts';
+import { isResource } from '../../fhir/resource.ts';
+import { readableAppointments } from '../../notifications/rights.ts';
+import { topicOf } from '../../notifications/topics.ts';
 import type { Requestor } from './booking.ts';
 import { callerOf } from './caller.ts';
 import { config } from './config.ts';

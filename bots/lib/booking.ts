@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
-import { pieceReads, readPieces } from '../booking/pieces.ts';
-import { type BookingContext, type BookingPlan, planBooking } from '../booking/plan.ts';
-import { bookingReads, readState } from '../booking/reads.ts';
-import { refusedByServer } from '../booking/refusal.ts';
-import type { BookRequest, ParsedRequest } from '../booking/request.ts';
-import type { BookingState } from '../booking/state.ts';
-import { artefactUri } from '../config/config.ts';
-import { bookingErrors } from '../fhir/errors.ts';
-import type { Issue } from '../fhir/outcome.ts';
-import { isResource } from '../fhir/resource.ts';
+import { pieceReads, readPieces } from '../../booking/pieces.ts';
+import { type BookingContext, type BookingPlan, planBooking } from '../../booking/plan.ts';
+import { bookingReads, readState } from '../../booking/reads.ts';
+import { refusedByServer } from '../../booking/refusal.ts';
+import type { BookRequest, ParsedRequest } from '../../booking/request.ts';
+import type { BookingState } from '../../booking/state.ts';
+import { artefactUri } from '../../config/config.ts';
+import { bookingErrors } from '../../fhir/errors.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import { isResource } from '../../fhir/resource.ts';
 import { config } from './config.ts';
 import { exchange, pause } from './exchange.ts';
 

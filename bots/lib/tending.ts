@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
-import { type EventContent, notification, type StatusReport, type StatusType } from '../notifications/bundle.ts';
-import { deliveredEvent } from '../notifications/event.ts';
-import type { Outbox } from '../notifications/outbox.ts';
+import { type EventContent, notification, type StatusReport, type StatusType } from '../../notifications/bundle.ts';
+import { deliveredEvent } from '../../notifications/event.ts';
+import type { Outbox } from '../../notifications/outbox.ts';
 import {
   claimed,
   delivered,
@@ -15,10 +15,10 @@ import {
   isFree,
   isHeartbeatDue,
   released,
-} from '../notifications/progress.ts';
-import { readableQuery } from '../notifications/rights.ts';
-import type { Settings } from '../notifications/settings.ts';
-import { topicUrl } from '../notifications/topics.ts';
+} from '../../notifications/progress.ts';
+import { readableQuery } from '../../notifications/rights.ts';
+import type { Settings } from '../../notifications/settings.ts';
+import { topicUrl } from '../../notifications/topics.ts';
 import { config } from './config.ts';
 import { readContents, readEvents, type StoredEvent } from './events.ts';
 import { type Mailbox, readMailbox, type Update, writeMailbox } from './outboxes.ts';

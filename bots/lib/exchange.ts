@@ -1,8 +1,8 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, OperationOutcome } from '@medplum/fhirtypes';
-import type { Issue } from '../fhir/outcome.ts';
-import { isResource } from '../fhir/resource.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import { isResource } from '../../fhir/resource.ts';
 
 /** What the server answered to a batch or transaction. */
 export type BundleAnswer =

@@ -1,8 +1,8 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication } from '@medplum/fhirtypes';
-import { isResource } from '../fhir/resource.ts';
-import type { EventContent } from '../notifications/bundle.ts';
-import { type Event, eventOf, eventsQuery } from '../notifications/event.ts';
+import { isResource } from '../../fhir/resource.ts';
+import type { EventContent } from '../../notifications/bundle.ts';
+import { type Event, eventOf, eventsQuery } from '../../notifications/event.ts';
 import { config } from './config.ts';
 import { exchange } from './exchange.ts';
 import { ofType, readTogether } from './read.ts';

@@ -4,9 +4,9 @@ import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { Bundle } from '@medplum/fhirtypes';
-import { endpointProblem, hostOf } from '../notifications/address.ts';
-import { headersOf } from '../notifications/headers.ts';
-import type { Settings } from '../notifications/settings.ts';
+import { endpointProblem, hostOf } from '../../notifications/address.ts';
+import { headersOf } from '../../notifications/headers.ts';
+import type { Settings } from '../../notifications/settings.ts';
 import { config } from './config.ts';
 
 /** Where a name leads to: its addresses, or why notifications are not sent there. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
 import { credentialsFrom } from '../../scripts/credentials.ts';
 import { codeTitle } from '../../scripts/deploy/bots.ts';
-import { withBots } from '../../scripts/deploy/cliConfig.ts';
+import { withBots } from '../../scripts/deploy/cli-config.ts';
 import { hasContent } from '../../scripts/deploy/compare.ts';
 import { requireSuitable } from '../../scripts/deploy/connect.ts';
 import { startReport } from '../../scripts/deploy/report.ts';

@@ -1,10 +1,10 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../config/config.ts';
-import { isResource } from '../fhir/resource.ts';
-import { requestorTag } from '../fhir/tags.ts';
-import { OUTBOX, type Outbox, outboxOf, outboxTask } from '../notifications/outbox.ts';
-import { readSettings, type Settings } from '../notifications/settings.ts';
+import { artefactUri } from '../../config/config.ts';
+import { isResource } from '../../fhir/resource.ts';
+import { requestorTag } from '../../fhir/tags.ts';
+import { OUTBOX, type Outbox, outboxOf, outboxTask } from '../../notifications/outbox.ts';
+import { readSettings, type Settings } from '../../notifications/settings.ts';
 import { config } from './config.ts';
 import { exchange } from './exchange.ts';
 import { ofType, readTogether } from './read.ts';

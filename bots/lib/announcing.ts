@@ -1,9 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Communication } from '@medplum/fhirtypes';
-import { type Change, changesOf, newEvents } from '../notifications/change.ts';
-import { type Event, eventOf, eventResource } from '../notifications/event.ts';
-import { announced } from '../notifications/progress.ts';
-import { readableQuery } from '../notifications/rights.ts';
+import { type Change, changesOf, newEvents } from '../../notifications/change.ts';
+import { type Event, eventOf, eventResource } from '../../notifications/event.ts';
+import { announced } from '../../notifications/progress.ts';
+import { readableQuery } from '../../notifications/rights.ts';
 import { config } from './config.ts';
 import { pause } from './exchange.ts';
 import { type Mailbox, mailboxesIn, OPEN, outboxQuery, writeMailbox } from './outboxes.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { afterDepartures } from '../booking/departure.ts';
-import { appointmentEntry, slotEntries } from '../booking/follow.ts';
+import { afterDepartures } from '../../booking/departure.ts';
+import { appointmentEntry, slotEntries } from '../../booking/follow.ts';
 import { config } from './config.ts';
 import { exchange, pause } from './exchange.ts';
 import { patientsOf, surroundingsOf } from './surroundings.ts';

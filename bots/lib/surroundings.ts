@@ -1,13 +1,13 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
-import { type Patients, patientIdsOf } from '../booking/change.ts';
-import { unknownSurvivors } from '../booking/departure.ts';
-import { slotIdsOf } from '../booking/earlier.ts';
-import { byId, lostOffer, originsOf, readsById, type Surroundings } from '../booking/follow.ts';
-import { pieceReads, readPieces } from '../booking/pieces.ts';
-import { readState } from '../booking/reads.ts';
-import { all, type BookingState } from '../booking/state.ts';
-import { artefactUri } from '../config/config.ts';
+import { type Patients, patientIdsOf } from '../../booking/change.ts';
+import { unknownSurvivors } from '../../booking/departure.ts';
+import { slotIdsOf } from '../../booking/earlier.ts';
+import { byId, lostOffer, originsOf, readsById, type Surroundings } from '../../booking/follow.ts';
+import { pieceReads, readPieces } from '../../booking/pieces.ts';
+import { readState } from '../../booking/reads.ts';
+import { all, type BookingState } from '../../booking/state.ts';
+import { artefactUri } from '../../config/config.ts';
 import { config } from './config.ts';
 import { exchange } from './exchange.ts';
 
