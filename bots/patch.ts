@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { type BotEvent, evalFhirPathTyped, type MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome } from '@medplum/fhirtypes';
 import { judgeChange } from '../booking/change.ts';
@@ -17,6 +16,7 @@ import type { Requestor } from './lib/booking.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
 import { exchange, pause } from './lib/exchange.ts';
+import { newId } from './lib/new-id.ts';
 import { patientsOf, surroundingsOf } from './lib/surroundings.ts';
 
 type Answer = Appointment | OperationOutcome;
@@ -43,8 +43,6 @@ const contested: Issue = {
   code: 'booking-conflict',
   diagnostics: 'Others were changing the same slots at the same moment. Nothing was changed; try again.',
 };
-
-const newId = (): string => `urn:uuid:${randomUUID()}`;
 
 const evaluate: Evaluate = (path, value) => {
   const root = { type: 'Appointment', value, path: 'Appointment' };

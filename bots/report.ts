@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Bundle, OperationOutcome, Subscription } from '@medplum/fhirtypes';
 import {
@@ -11,6 +10,7 @@ import {
 import { type Content, contents } from '../notifications/settings.ts';
 import { config } from './lib/config.ts';
 import { readContents, readEvents } from './lib/events.ts';
+import { newId } from './lib/new-id.ts';
 import { type Mailbox, mailboxesIn, outboxQuery, readMailbox } from './lib/outboxes.ts';
 import { readTogether } from './lib/read.ts';
 import { readAsCaller, refusals, type Subscriber, searchAsCaller, subscriberOf } from './lib/subscriber.ts';
@@ -38,7 +38,7 @@ const MOST_EVENTS = 1000;
 const context = (): BundleContext => ({
   baseUrl: config.baseUrl,
   now: Date.now(),
-  newId: () => `urn:uuid:${randomUUID()}`,
+  newId,
 });
 
 function reportOf({ subscription, outbox }: Mailbox, type: StatusType): StatusReport {

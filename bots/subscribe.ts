@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { BundleEntry, OperationOutcome, Subscription } from '@medplum/fhirtypes';
 import type { Issue } from '../fhir/outcome.ts';
@@ -9,6 +8,7 @@ import { ended, restarted } from '../notifications/progress.ts';
 import { newSubscription, parseSubmission, type Submission, updatedSubscription } from '../notifications/submission.ts';
 import { config } from './lib/config.ts';
 import { type BundleAnswer, exchange } from './lib/exchange.ts';
+import { newId } from './lib/new-id.ts';
 import { type Mailbox, outboxEntry, readMailbox, subscriptionEntry } from './lib/outboxes.ts';
 import { resolveEndpoint } from './lib/post.ts';
 import {
@@ -70,7 +70,7 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
   if (readable.length === 0) {
     return refusals.forbidden;
   }
-  const fullUrl = `urn:uuid:${randomUUID()}`;
+  const fullUrl = newId();
   const written = await transaction(medplum, [
     {
       fullUrl,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import { pieceReads, readPieces } from '../../booking/pieces.ts';
@@ -13,6 +12,7 @@ import type { Issue } from '../../fhir/outcome.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { config } from './config.ts';
 import { exchange, pause } from './exchange.ts';
+import { newId } from './new-id.ts';
 
 /** On whose behalf a booking is decided. */
 export interface Requestor {
@@ -40,12 +40,17 @@ const unavailable: Issue = {
   diagnostics: 'The FHIR server could not be read. Nothing was booked; try again in a moment.',
 };
 
+/** The server has carried the transaction out, but its answer does not show the appointment. */
+const unseen: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics:
+    'The FHIR server did not show what it has booked: send the request again with the same Appointment.identifier.',
+};
+
 const contested: Issue = {
   code: 'booking-conflict',
   diagnostics: 'Others were booking the same slots at the same moment. Nothing was booked; try again.',
 };
-
-const newId = (): string => `urn:uuid:${randomUUID()}`;
 
 /** The decision when something could not be read, whatever the reason. */
 const undecided: Decided = { plan: { kind: 'refuse', issues: [unavailable] }, state: new Map() };
@@ -94,7 +99,7 @@ async function write(medplum: MedplumClient, request: BookRequest, transaction: 
   switch (written.kind) {
     case 'done': {
       const booked = written.bundle.entry?.[0]?.resource;
-      return isResource(booked, 'Appointment') ? { kind: 'booked', appointment: booked } : refused(unavailable);
+      return isResource(booked, 'Appointment') ? { kind: 'booked', appointment: booked } : refused(unseen);
     }
     case 'overtaken':
       return { kind: 'again', issue: contested };

@@ -1,13 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { afterDepartures } from '../../booking/departure.ts';
 import { appointmentEntry, slotEntries } from '../../booking/follow.ts';
 import { config } from './config.ts';
 import { exchange, pause } from './exchange.ts';
+import { newId } from './new-id.ts';
 import { patientsOf, surroundingsOf } from './surroundings.ts';
-
-const newId = (): string => `urn:uuid:${randomUUID()}`;
 
 /** The appointment as it is now, or `undefined` if it was deleted. */
 async function current(medplum: MedplumClient, id: string): Promise<Appointment | undefined> {
