@@ -14,15 +14,31 @@ export interface CalendarSlot extends Interval {
   /** The stored resource or, for a new one, the resource it was split off from. */
   readonly resource: Slot;
   readonly isNew: boolean;
-  /** Whether an appointment holds it, or one that is over still refers to it. */
+  /** What the appointments that refer to it need it for. */
   readonly use: SlotUse | undefined;
 }
 
-/** How an appointment refers to a slot: an open one holds it, a cancelled one only remembers it. */
-export type SlotUse = 'held' | 'remembered';
+/**
+ * How an appointment refers to a slot: a cancelled one only remembers it, an open one holds it, mostly with a status that
+ * the slot is to have. From the weakest to the strongest.
+ */
+const slotUses = ['remembered', 'held', 'busy-tentative', 'busy'] as const;
+
+/** How an appointment refers to a slot. */
+export type SlotUse = (typeof slotUses)[number];
 
 /** How appointments refer to slots, by slot id; a slot without an entry is not referred to. */
 export type SlotUses = ReadonlyMap<string, SlotUse>;
+
+/** What a slot is for that several appointments refer to: the use that is strongest. */
+export function strongest(...uses: readonly (SlotUse | undefined)[]): SlotUse | undefined {
+  return slotUses.findLast((use) => uses.includes(use));
+}
+
+/** Whether an open appointment needs the slot. */
+export function isHeld(use: SlotUse | undefined): boolean {
+  return use !== undefined && use !== 'remembered';
+}
 
 /** The Slots that a booking works on, by id. Every operation gives a new calendar and leaves the old one as it was. */
 export type Calendar = ReadonlyMap<string, CalendarSlot>;
@@ -90,12 +106,18 @@ export function take(
   return withSlots(calendar, [{ ...slot, ...taken, status }, ...rest]);
 }
 
-/** Gives a slot back: it is free again. One that is neither busy nor tentatively busy stays what it is. */
+/**
+ * Gives a slot back: it is free again or, where the calendar knows of other appointments that hold it, what those need.
+ * One that is neither busy nor tentatively busy stays what it is.
+ */
 export function release(calendar: Calendar, id: string): Calendar {
   const slot = calendar.get(id);
-  return slot?.status === 'busy' || slot?.status === 'busy-tentative'
-    ? withSlots(calendar, [{ ...slot, status: 'free' }])
-    : calendar;
+  if (slot?.status !== 'busy' && slot?.status !== 'busy-tentative') {
+    return calendar;
+  }
+  const { use } = slot;
+  const needed = use === 'held' ? slot.status : use === undefined || use === 'remembered' ? 'free' : use;
+  return withSlots(calendar, [{ ...slot, status: needed }]);
 }
 
 /**
@@ -107,7 +129,7 @@ export function join(calendar: Calendar): Calendar {
   const free = [...calendar.values()].filter(({ status }) => status === 'free').sort((a, b) => a.start - b.start);
   for (const earlier of free) {
     const later = free.find(({ origin, start }) => origin === earlier.origin && start === earlier.end);
-    const emptied = later && [later, earlier].find(({ id, origin, use }) => use !== 'held' && id !== origin);
+    const emptied = later && [later, earlier].find(({ id, origin, use }) => !isHeld(use) && id !== origin);
     if (later && emptied) {
       const kept = emptied === later ? earlier : later;
       const grown: CalendarSlot = { ...kept, start: earlier.start, end: later.end };

@@ -1,6 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Issue } from '../fhir/outcome.ts';
-import { type Calendar, release } from './calendar.ts';
+import { type Calendar, isHeld, release, type SlotUse } from './calendar.ts';
 import type { BookRequest } from './request.ts';
 import { type BookingState, find, idIn } from './state.ts';
 
@@ -20,9 +20,25 @@ export function isOpen({ status }: Appointment): boolean {
   return open.has(status);
 }
 
-/** Whether the slots of an appointment belong to it: those of one that is cancelled or void have been given back. */
-export function holdsSlots({ status }: Appointment): boolean {
-  return status !== 'cancelled' && status !== 'entered-in-error';
+/** What an appointment needs its slots for, where not just to be held. */
+const uses: Readonly<Partial<Record<Appointment['status'], SlotUse>>> = {
+  pending: 'busy-tentative',
+  booked: 'busy',
+  arrived: 'busy',
+  'checked-in': 'busy',
+  fulfilled: 'busy',
+  cancelled: 'remembered',
+  'entered-in-error': 'remembered',
+};
+
+/** How an appointment refers to its slots: those of one that is cancelled or void have been given back. */
+export function slotUseOf({ status }: Appointment): SlotUse {
+  return uses[status] ?? 'held';
+}
+
+/** Whether the slots of an appointment belong to it. */
+export function holdsSlots(appointment: Appointment): boolean {
+  return isHeld(slotUseOf(appointment));
 }
 
 function closedIssue({ id, status }: Appointment, expression: string): Issue {

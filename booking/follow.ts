@@ -2,8 +2,8 @@ import type { Appointment, Bundle, BundleEntry, Patient, Slot } from '@medplum/f
 import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import { isResource } from '../fhir/resource.ts';
-import { type Calendar, calendarEntries, calendarOf, join, release, take } from './calendar.ts';
-import { holdsSlots, slotIdsOf } from './earlier.ts';
+import { type Calendar, calendarEntries, calendarOf, join, release, strongest, take } from './calendar.ts';
+import { holdsSlots, slotIdsOf, slotUseOf } from './earlier.ts';
 import { intersection } from './interval.ts';
 import type { Pieces } from './pieces.ts';
 import { search } from './reads.ts';
@@ -19,15 +19,6 @@ export interface Surroundings {
   readonly lost: readonly Slot[];
 }
 
-/** What a slot is for an appointment of this status; other statuses leave it as it is. */
-const slotStatus: Readonly<Partial<Record<Appointment['status'], Slot['status']>>> = {
-  pending: 'busy-tentative',
-  booked: 'busy',
-  arrived: 'busy',
-  'checked-in': 'busy',
-  fulfilled: 'busy',
-};
-
 /**
  * Whether the slots of an appointment are not (or may not be) what its status demands: a job that should have followed
  * was lost.
@@ -35,33 +26,35 @@ const slotStatus: Readonly<Partial<Record<Appointment['status'], Slot['status']>
  * @param slots - those of its slots that exist, by id
  */
 export function isUnsettled(appointment: Appointment, slots: ReadonlyMap<string, Slot>): boolean {
-  const wanted = slotStatus[appointment.status];
+  const use = slotUseOf(appointment);
   const statuses = slotIdsOf(appointment).map((id) => slots.get(id)?.status);
-  return holdsSlots(appointment)
-    ? wanted !== undefined &&
-        statuses.some((status) => status === 'free' || (status === 'busy-tentative' && status !== wanted))
-    : statuses.some((status) => status === 'busy' || status === 'busy-tentative');
+  if (use === 'remembered') {
+    return statuses.some((status) => status === 'busy' || status === 'busy-tentative');
+  }
+  return (
+    use !== 'held' && statuses.some((status) => status === 'free' || (status === 'busy-tentative' && status !== use))
+  );
 }
 
-/** Takes the slots that an appointment holds and nobody else, as its status says. */
+/** Takes the slots that an appointment holds, as its status says and those of the others that hold them. */
 function occupied(calendar: Calendar, appointment: Appointment, newId: () => string): Calendar {
-  const status = slotStatus[appointment.status];
+  const own = slotUseOf(appointment);
   const wanted = { start: parseInstant(appointment.start) ?? 0, end: parseInstant(appointment.end) ?? 0 };
   return slotIdsOf(appointment).reduce((current, id) => {
     const slot = current.get(id);
     const isOpen = slot?.status === 'free' || slot?.status === 'busy-tentative';
-    if (!slot || !isOpen || status === undefined || slot.status === status || slot.use === 'held') {
+    const status = strongest(own, slot?.use);
+    if (!slot || !isOpen || own === 'held' || (status !== 'busy' && status !== 'busy-tentative')) {
       return current;
     }
     const part = slot.status === 'free' ? intersection(slot, wanted) : slot;
-    return part ? take(current, id, part, status, newId) : current;
+    return part && slot.status !== status ? take(current, id, part, status, newId) : current;
   }, calendar);
 }
 
-/** Gives back what an appointment held and nobody else holds, and what was deleted of it. */
+/** Gives back what an appointment held, and what was deleted of it, as far as nobody else holds it. */
 function given(calendar: Calendar, appointment: Appointment): Calendar {
-  const own = slotIdsOf(appointment).filter((id) => calendar.get(id)?.use !== 'held');
-  return join(own.reduce(release, calendar));
+  return join(slotIdsOf(appointment).reduce(release, calendar));
 }
 
 function withLost(calendar: Calendar, lost: readonly Slot[], originSystem: string, newId: () => string) {
@@ -88,8 +81,8 @@ function onlyOnce(entry: BundleEntry, lostId: string | undefined, system: string
 
 /**
  * The transaction entries that bring the slots of an appointment to what its status says: taken while it is open,
- * confirmed with it, free and joined to whole offers again when it is cancelled. Slots that another appointment holds
- * are left alone. Carried out once more, there is nothing left to do.
+ * confirmed with it, free and joined to whole offers again when it is cancelled. A slot that several appointments hold is
+ * what the most settled of them demands. Carried out once more, there is nothing left to do.
  *
  * @param appointment - as it is or is about to be
  * @param newId - gives a fresh `urn:uuid:` for each new slot

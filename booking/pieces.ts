@@ -1,6 +1,6 @@
 import type { Bundle, Slot } from '@medplum/fhirtypes';
-import type { SlotUse, SlotUses } from './calendar.ts';
-import { holdsSlots, slotIdsOf } from './earlier.ts';
+import { type SlotUse, type SlotUses, strongest } from './calendar.ts';
+import { slotIdsOf, slotUseOf } from './earlier.ts';
 import { readState, search } from './reads.ts';
 import { all } from './state.ts';
 
@@ -50,19 +50,22 @@ export function pieceReads(origins: readonly string[], originSystem: string): Bu
 /**
  * Reads the answer to `pieceReads`.
  *
- * @param exceptId - an appointment that is being rewritten, whose present references do not count
+ * @param rewritten - ids of appointments that are being rewritten, whose present references do not count
  * @returns the pieces, or the status of a search that failed
  */
-export function readPieces(response: Bundle, exceptId: string | undefined): Pieces | { readonly status: number } {
+export function readPieces(
+  response: Bundle,
+  rewritten: readonly (string | undefined)[],
+): Pieces | { readonly status: number } {
   const read = readState(response);
   if (!('state' in read)) {
     return read;
   }
   const uses = new Map<string, SlotUse>();
-  for (const appointment of all(read.state, 'Appointment').filter(({ id }) => id !== exceptId)) {
+  for (const appointment of all(read.state, 'Appointment').filter(({ id }) => !rewritten.includes(id))) {
+    const use = slotUseOf(appointment);
     for (const id of slotIdsOf(appointment)) {
-      const isHeld = uses.get(id) === 'held' || holdsSlots(appointment);
-      uses.set(id, isHeld ? 'held' : 'remembered');
+      uses.set(id, strongest(use, uses.get(id)) ?? use);
     }
   }
   return { slots: all(read.state, 'Slot'), uses };

@@ -32,8 +32,8 @@ export type BookingPlan =
   | { readonly kind: 'write'; readonly transaction: Bundle }
   /** Nothing: the same request was carried out before, and this is what it booked. */
   | { readonly kind: 'existing'; readonly appointment: Appointment }
-  /** To read the pieces of these slots (`pieceReads`) and to decide again. */
-  | { readonly kind: 'read-pieces'; readonly origins: readonly string[] }
+  /** To read the pieces of these slots (`pieceReads`), without the uses of what is rewritten, and to decide again. */
+  | { readonly kind: 'read-pieces'; readonly origins: readonly string[]; readonly rewritten: readonly string[] }
   | { readonly kind: 'refuse'; readonly issues: readonly Issue[] };
 
 function timeIssues({ appointment, interval }: BookRequest, now: number): Issue[] {
@@ -149,7 +149,8 @@ export function planBooking(
   ];
   const origins = originsOf(request, earlier, stored);
   if (!pieces && origins.length > 0 && dependsOnPieces(issues, earlier)) {
-    return { kind: 'read-pieces', origins };
+    const rewritten = [earlier.previous?.id, earlier.replaced?.id].filter((id) => id !== undefined);
+    return { kind: 'read-pieces', origins, rewritten };
   }
   if (issues.length > 0) {
     return { kind: 'refuse', issues };

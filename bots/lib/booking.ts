@@ -77,7 +77,7 @@ export async function decide(
     return { plan, state };
   }
   const more = await exchange(medplum, pieceReads(plan.origins, artefactUri(config, 'LocalSlotOrigin')));
-  const pieces = more.kind === 'done' ? readPieces(more.bundle, parsed.request.appointment.value.id) : undefined;
+  const pieces = more.kind === 'done' ? readPieces(more.bundle, plan.rewritten) : undefined;
   return pieces && 'slots' in pieces ? { plan: planBooking(parsed, state, context, pieces), state } : undecided;
 }
 

@@ -72,7 +72,7 @@ export async function surroundingsOf(medplum: MedplumClient, appointment: Appoin
     return { pieces: { slots: [], uses: new Map() }, lost };
   }
   const bundle = await send(medplum, pieceReads(origins, artefactUri(config, 'LocalSlotOrigin')).entry ?? []);
-  const pieces = readPieces(bundle, appointment.id);
+  const pieces = readPieces(bundle, [appointment.id]);
   if ('status' in pieces) {
     throw new Error(`The FHIR server could not be searched (status ${pieces.status}).`);
   }

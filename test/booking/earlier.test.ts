@@ -31,7 +31,7 @@ const booked: Appointment = {
 const origin = [{ system: artefactUri(config, 'LocalSlotOrigin'), value: 'nine' }];
 const ofNine = (id: string, start: string, end: string) => slot(id, start, end, { identifier: origin });
 const on = (...ids: string[]) => ({ slot: ids.map((id) => ({ reference: `Slot/${id}` })) });
-const pieces = (...slots: Pieces['slots']): Pieces => ({ slots, uses: new Map([['nine', 'held']]) });
+const pieces = (...slots: Pieces['slots']): Pieces => ({ slots, uses: new Map() });
 const slots = (result: ReturnType<typeof plan>) =>
   written(result, 'Slot').map(
     ({ id, status, start, end }) => `${id} ${status} ${start?.slice(11, 16)}-${end?.slice(11, 16)}`,
@@ -84,6 +84,7 @@ describe('re-submission under a known id', () => {
     expect(planBooking(parseBookRequest(body, config), state, context)).toEqual({
       kind: 'read-pieces',
       origins: ['nine'],
+      rewritten: ['known'],
     });
   });
 

@@ -50,9 +50,19 @@ describe('slots that follow their appointment', () => {
     expect(written(with_(status), [slot('nine', '09:00', '09:30', { status: slotStatus })])).toEqual(expected);
   });
 
-  it('leave a slot alone that another appointment holds', () => {
-    const busy = slot('nine', '09:00', '09:30', { status: 'busy' });
-    expect(written(with_('cancelled'), [busy], [], [['nine', 'held']])).toEqual([]);
+  it.each<[Appointment['status'], Slot['status'], SlotUse, string[]]>([
+    ['cancelled', 'busy', 'held', []],
+    ['cancelled', 'busy', 'busy', []],
+    ['cancelled', 'busy', 'busy-tentative', ['PUT busy-tentative 09:00-09:30']],
+    ['cancelled', 'busy-tentative', 'busy', ['PUT busy 09:00-09:30']],
+    ['cancelled', 'busy', 'remembered', ['PUT free 09:00-09:30']],
+    ['booked', 'busy-tentative', 'busy-tentative', ['PUT busy 09:00-09:30']],
+    ['pending', 'busy-tentative', 'busy', ['PUT busy 09:00-09:30']],
+    ['pending', 'busy', 'busy-tentative', []],
+    ['proposed', 'busy-tentative', 'busy', []],
+  ])('%s, the slot is %s, and for another appointment %s', (status, slotStatus, use, expected) => {
+    const shared = slot('nine', '09:00', '09:30', { status: slotStatus });
+    expect(written(with_(status), [shared], [], [['nine', use]])).toEqual(expected);
   });
 
   it('are joined to whole time when they become free', () => {

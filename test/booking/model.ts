@@ -35,13 +35,13 @@ function answerWith(resources: readonly Resource[]): Bundle {
 }
 
 /** What `pieceReads` finds: the pieces of some slots, and the appointments on them. */
-function piecesIn(store: BookingState, origins: readonly string[], exceptId: string | undefined) {
+function piecesIn(store: BookingState, origins: readonly string[], rewritten: readonly string[]) {
   const slots = [...calendarOf(all(store, 'Slot'), originSystem).values()].filter(({ origin }) =>
     origins.includes(origin),
   );
   const on = new Set(slots.map(({ id }) => id));
   const appointments = all(store, 'Appointment').filter((one) => slotIdsOf(one).some((id) => on.has(id)));
-  const pieces = readPieces(answerWith([...slots.map(({ resource }) => resource), ...appointments]), exceptId);
+  const pieces = readPieces(answerWith([...slots.map(({ resource }) => resource), ...appointments]), rewritten);
   if ('status' in pieces) {
     throw new Error('The model could not read its own answer.');
   }
@@ -81,7 +81,7 @@ function decideBooking(store: BookingState, body: unknown): Decision {
   const first = planBooking(parsed, state, context);
   const plan =
     first.kind === 'read-pieces'
-      ? planBooking(parsed, state, context, piecesIn(store, first.origins, appointment.value.id))
+      ? planBooking(parsed, state, context, piecesIn(store, first.origins, first.rewritten))
       : first;
   return plan.kind === 'write'
     ? { write: plan.transaction }
@@ -97,7 +97,7 @@ function decideCancellation(store: BookingState, id: string): Decision {
     slotIdsOf(stored).includes(slot.id) ? slot.origin : [],
   );
   const changed: Appointment = { ...stored, status: 'cancelled' };
-  const slots = slotEntries(changed, { pieces: piecesIn(store, origins, id), lost: [] }, config, newId);
+  const slots = slotEntries(changed, { pieces: piecesIn(store, origins, [id]), lost: [] }, config, newId);
   return {
     write: { resourceType: 'Bundle', type: 'transaction', entry: [appointmentEntry(stored, changed), ...slots] },
   };
