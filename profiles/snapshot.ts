@@ -16,9 +16,19 @@ function isWithin(id: string, ancestor: string): boolean {
   return id === ancestor || id.startsWith(`${ancestor}.`) || id.startsWith(`${ancestor}:`);
 }
 
-/** A base element as a profile's snapshot lists it: mappings to other standards are left out. */
-function withoutMapping({ mapping: _, ...element }: ElementDefinition): ElementDefinition {
-  return element;
+/** What explains an element without being part of its rules. */
+const explanations = ['comment', 'requirements', 'alias', 'example', 'mapping'] as const;
+
+/**
+ * A base element as a profile's snapshot lists it, without what FHIR's own pages explain: servers read a snapshot anew for
+ * each resource that they check against it.
+ */
+function listed(element: ElementDefinition): ElementDefinition {
+  const kept = { ...element };
+  for (const name of explanations) {
+    delete kept[name];
+  }
+  return kept;
 }
 
 function lastWithin(elements: readonly ElementDefinition[], id: string): number {
@@ -34,7 +44,7 @@ function unfold(elements: ElementDefinition[], parent: ElementDefinition): void 
   const children = baseElements(type)
     .slice(1)
     .map((child) => ({
-      ...withoutMapping(child),
+      ...listed(child),
       id: `${parent.id}${child.id?.slice(type.length)}`,
       path: `${parent.path}${child.path.slice(type.length)}`,
     }));
@@ -84,7 +94,7 @@ function isSlice(id: string): boolean {
  * @see https://hl7.org/fhir/R4/profiling.html#snapshot
  */
 export function applyDifferential(type: string, differential: readonly Difference[]): ElementDefinition[] {
-  const elements = baseElements(type).map(withoutMapping);
+  const elements = baseElements(type).map(listed);
   for (const { constraint, ...difference } of differential) {
     const known = elements.some((element) => element.id === difference.id);
     const target = isSlice(difference.id) && !known ? addSlice(elements, difference.id) : find(elements, difference.id);

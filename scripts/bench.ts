@@ -3,7 +3,7 @@ import type { BookingConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { findInstallation, type Installation } from './bench/installation.ts';
 import { type Measurement, measure, nothing, quantile, throughput, together } from './bench/measure.ts';
-import { bookBy, makePlaces, type Place, type WayName, ways } from './bench/ways.ts';
+import { bookBy, makePlaces, type Place, type WayName, wayNames, waysOf } from './bench/ways.ts';
 import { runAsProgram } from './command.ts';
 import { formatTable } from './table.ts';
 
@@ -16,8 +16,6 @@ interface BenchArguments {
   readonly config?: string;
 }
 
-const names = Object.keys(ways) as WayName[];
-
 const numbers = (text: string): number[] => text.split(',').map(positive);
 
 function positive(text: string): number {
@@ -28,11 +26,11 @@ function positive(text: string): number {
   return value;
 }
 
-function wayNames(text: string): WayName[] {
+function readWays(text: string): WayName[] {
   return text.split(',').map((given) => {
-    const name = names.find((one) => one === given);
+    const name = wayNames.find((one) => one === given);
     if (!name) {
-      throw new Error(`${given} is not one of ${names.join(', ')}.`);
+      throw new Error(`${given} is not one of ${wayNames.join(', ')}.`);
     }
     return name;
   });
@@ -101,7 +99,7 @@ async function main(): Promise<void> {
   const given = new Command()
     .name('npm run bench --')
     .description(
-      'Measures bookings: the bare transaction, by the Bot, by the gateway. Each booking has a fresh slot of its own, so ' +
+      'Measures bookings: the bare transaction, by the $book of Medplum itself, by the Bot, by the gateway. Each booking has a fresh slot of its own, so ' +
         'every conflict is a spurious one. The bare transaction is a write of the staff, which Medplum shows to the Bot ' +
         'guard first where that is deployed. Measures the installation that BOOKING_BASE_URL, MEDPLUM_BASE_URL, PORTAL_A_… ' +
         'and FRONT_DESK_… name (…_TOKEN, or …_CLIENT_ID and …_CLIENT_SECRET), else an embedded one that it starts.',
@@ -109,7 +107,7 @@ async function main(): Promise<void> {
     .option('--callers <numbers>', 'how many callers at the same time', numbers, [1, 8, 32])
     .option('--bookings <number>', 'bookings of each way at each number of callers', positive, 200)
     .option('--rounds <number>', 'in how many rounds, the ways in turns', positive, 5)
-    .option('--only <ways>', `only these ways (${names.join(', ')})`, wayNames, names)
+    .option('--only <ways>', `only these ways (${wayNames.join(', ')})`, readWays, wayNames)
     .option('--json', 'print the figures as JSON')
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .parse()
@@ -117,9 +115,11 @@ async function main(): Promise<void> {
   const config = loadConfig(given.config);
   const installation = await findInstallation(process.env);
   try {
+    const offered = await waysOf(installation, config, Date.now());
+    const only = given.only.filter((way) => offered.includes(way));
     const rows: string[][] = [];
     for (const callers of given.callers) {
-      const measured = await measureAll(callers, given, installation, config);
+      const measured = await measureAll(callers, { ...given, only }, installation, config);
       const bare = measured.find(({ way }) => way === 'bare');
       rows.push(...measured.map((row) => cellsOf(row, bare)));
     }

@@ -1,5 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { Appointment, Bundle, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  Bundle,
+  CodeableConcept,
+  HealthcareService,
+  Parameters,
+  Patient,
+  Practitioner,
+  Resource,
+  Schedule,
+  Slot,
+} from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
@@ -9,6 +20,8 @@ import type { Installation } from './installation.ts';
 export interface Place {
   readonly slot: Slot;
   readonly patient: Patient;
+  /** The same time in a calendar as Medplum's own `$book` wants it: open by rule, with Slots only for what is taken. */
+  readonly byRule: { readonly schedule: string; readonly serviceType: readonly CodeableConcept[] };
 }
 
 /** What came of one request. */
@@ -53,11 +66,29 @@ function bareTransaction(place: Place, config: BookingConfig): Bundle {
   };
 }
 
+/** What Medplum's own `$book` (5.1 and later) takes: the slot to be made is contained, the service is an extension. */
+function forMedplum(place: Place, config: BookingConfig): Parameters {
+  const { slot, byRule } = place;
+  const contained: Slot = {
+    resourceType: 'Slot',
+    id: 'slot',
+    schedule: { reference: byRule.schedule },
+    status: 'busy',
+    start: slot.start,
+    end: slot.end,
+  };
+  const { slot: _, ...appointment } = appointmentFor(place, config);
+  const resource: Appointment = { ...appointment, contained: [contained], serviceType: [...byRule.serviceType] };
+  return { resourceType: 'Parameters', parameter: [{ name: 'appointment', resource }] };
+}
+
 type Way = (place: Place, installation: Installation, config: BookingConfig) => ReturnType<typeof post>;
 
 /** The ways to book that are compared; the first is what the others are measured by. */
 export const ways = {
   bare: (place, { medplum, tokens }, config) => post(medplum, tokens.staff, bareTransaction(place, config)),
+  medplum: (place, { medplum, tokens }, config) =>
+    post(`${medplum}/Appointment/$book`, tokens.staff, forMedplum(place, config)),
   bot: (place, { medplum, tokens }, config) => {
     const query = new URLSearchParams({ identifier: `${artefactUri(config, 'LocalBot')}|book` });
     return post(`${medplum}/Bot/$execute?${query}`, tokens.portal, appointmentFor(place, config));
@@ -69,6 +100,20 @@ export const ways = {
 /** Name of a way to book. */
 export type WayName = keyof typeof ways;
 
+/** All ways to book, the one that the others are measured by first. */
+export const wayNames = Object.keys(ways) as WayName[];
+
+type Answer = Awaited<ReturnType<typeof post>>;
+
+function send(way: WayName, place: Place, installation: Installation, config: BookingConfig): Promise<Answer> {
+  return ways[way](place, installation, config).catch((error: unknown) => ({ status: 0, body: String(error) }));
+}
+
+function resultOf({ status, body }: Answer): Result {
+  const isBooked = status > 0 && status < 300 && (isResource(body, 'Appointment') || isResource(body, 'Bundle'));
+  return isBooked ? 'booked' : status === 409 || status === 412 ? 'conflict' : 'failed';
+}
+
 /** Books one place and tells what came of it. */
 export async function bookBy(
   way: WayName,
@@ -76,9 +121,7 @@ export async function bookBy(
   installation: Installation,
   config: BookingConfig,
 ): Promise<Result> {
-  const { status, body } = await ways[way](place, installation, config).catch(() => ({ status: 0, body: undefined }));
-  const isBooked = status < 300 && (isResource(body, 'Appointment') || isResource(body, 'Bundle'));
-  return isBooked ? 'booked' : status === 409 || status === 412 ? 'conflict' : 'failed';
+  return resultOf(await send(way, place, installation, config));
 }
 
 function created<T extends Resource>(answer: { status: number; body: unknown }, what: string): T {
@@ -93,7 +136,39 @@ const MINUTES_10 = 600_000;
 /** How many slots go into one batch. */
 const BATCH = 200;
 
-/** Makes a schedule with fresh free slots, a year from now, and a patient. */
+const SCHEDULING_PARAMETERS = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';
+const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
+
+/** Makes a calendar that is open all day, in steps of ten minutes, as Medplum's own `$book` wants it. */
+async function makeCalendarByRule({ medplum, tokens }: Installation): Promise<Place['byRule']> {
+  const create = async <T extends Resource>(resource: T): Promise<T> =>
+    created<T>(await post(`${medplum}/${resource.resourceType}`, tokens.staff, resource), `A ${resource.resourceType}`);
+  const [practitioner, service] = await Promise.all([
+    create<Practitioner>({ resourceType: 'Practitioner', name: [{ family: 'Benchmark', given: [randomUUID()] }] }),
+    create<HealthcareService>({
+      resourceType: 'HealthcareService',
+      name: 'Benchmark',
+      extension: [
+        {
+          url: SCHEDULING_PARAMETERS,
+          extension: [
+            { url: 'duration', valueDuration: { value: 10, unit: 'min' } },
+            { url: 'alignmentInterval', valueDuration: { value: 10, unit: 'min' } },
+            { url: 'timezone', valueCode: 'Etc/UTC' },
+          ],
+        },
+      ],
+    }),
+  ]);
+  const valueReference = { reference: `HealthcareService/${service.id}` };
+  const coding = [{ system: 'urn:example:benchmark', code: 'visit' }];
+  const serviceType = [{ coding, extension: [{ url: SERVICE_TYPE_REFERENCE, valueReference }] }];
+  const actor = [{ reference: `Practitioner/${practitioner.id}` }];
+  const schedule = await create<Schedule>({ resourceType: 'Schedule', active: true, actor, serviceType });
+  return { schedule: `Schedule/${schedule.id}`, serviceType };
+}
+
+/** Makes a schedule with fresh free slots, a year from now, one that is open by rule, and a patient. */
 export async function makePlaces(installation: Installation, count: number, now: number): Promise<Place[]> {
   const { base, medplum, tokens } = installation;
   const name = [{ family: 'Benchmark', given: [randomUUID()] }];
@@ -106,7 +181,8 @@ export async function makePlaces(installation: Installation, count: number, now:
     await post(`${medplum}/Schedule`, tokens.staff, { resourceType: 'Schedule', active: true, actor }),
     'A schedule',
   );
-  const first = now + 365 * 24 * 3_600_000;
+  const byRule = await makeCalendarByRule(installation);
+  const first = Math.ceil((now + 365 * 24 * 3_600_000) / MINUTES_10) * MINUTES_10;
   const places: Place[] = [];
   while (places.length < count) {
     const entry = Array.from({ length: Math.min(BATCH, count - places.length) }, (_, index) => {
@@ -126,7 +202,21 @@ export async function makePlaces(installation: Installation, count: number, now:
     if (slots.length !== entry.length) {
       throw new Error('Not all slots could be made.');
     }
-    places.push(...slots.map((slot) => ({ slot, patient })));
+    places.push(...slots.map((slot) => ({ slot, patient, byRule })));
   }
   return places;
+}
+
+/**
+ * The ways that an installation offers: Medplum's own `$book` came with 5.1; before, the name belongs to the Bot, which
+ * does not take what Medplum's takes.
+ */
+export async function waysOf(installation: Installation, config: BookingConfig, now: number): Promise<WayName[]> {
+  const [place] = await makePlaces(installation, 1, now);
+  const tried = place && (await send('medplum', place, installation, config));
+  if (tried && resultOf(tried) === 'booked') {
+    return wayNames;
+  }
+  console.error(`Left out: the $book of Medplum itself, which answered ${JSON.stringify(tried).slice(0, 400)}`);
+  return wayNames.filter((name) => name !== 'medplum');
 }
