@@ -37,6 +37,8 @@ export const system: Caller = {
 /** A member of the project that has proved who it is. */
 export interface Session {
   readonly membership: WithId<ProjectMembership>;
+  /** Which login its tokens name: here the membership. With Basic authentication there is none. */
+  readonly loginId: string | undefined;
   readonly project: WithId<Project>;
   readonly profile: WithId<Bot | ClientApplication>;
   readonly caller: Caller;
@@ -77,4 +79,6 @@ export interface Platform {
   now(): Date;
   newId(): string;
   executeBot(request: BotRequest): Promise<BotResult>;
+  /** How many Subscriptions a member has bound to websockets; `user` is the reference to its profile. */
+  boundSubscriptions(user: string): number;
 }

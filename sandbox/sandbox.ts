@@ -15,9 +15,13 @@ import { loadDefinitions } from './repository/definitions.ts';
 import { SandboxRepository } from './repository/repository.ts';
 import { seed } from './seed.ts';
 import type { Server } from './server.ts';
+import { isCacheOnly } from './storage/change.ts';
 import { type Journal, type JournalEntry, memoryOnly, openJournal } from './storage/journal.ts';
 import { createStore } from './storage/store.ts';
 import { type Commit, directUnit } from './storage/unit-of-work.ts';
+import { createAudience } from './websockets/audience.ts';
+import { serveWebsockets } from './websockets/server.ts';
+import { createWebsocketSubscriptions, type WebsocketSubscriptions } from './websockets/subscriptions.ts';
 
 /** How a sandbox is started. */
 export interface SandboxOptions {
@@ -31,6 +35,8 @@ export interface SandboxOptions {
   readonly delayScale?: number;
   /** Address at which Bots reach the server, if it is another one: Medplum's `vmContextBaseUrl`. */
   readonly botBaseUrl?: string | undefined;
+  /** Milliseconds from one heartbeat on websockets to the next; default 10 000, as in Medplum. */
+  readonly heartbeatMilliseconds?: number;
   readonly logger?: SandboxLogger;
 }
 
@@ -86,34 +92,53 @@ function unfinished(entries: readonly JournalEntry[]): Job[] {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, host = '127.0.0.1', dataFolder, delayScale = 1, botBaseUrl, logger = silent } = options;
+  const { heartbeatMilliseconds = 10_000 } = options;
   loadDefinitions();
   const { journal, entries, key } = await openFolder(dataFolder);
-  const store = createStore();
+  const now = (): Date => new Date();
+  const store = createStore(now);
   for (const { writes } of entries) {
     store.apply(writes ?? []);
   }
 
   let baseUrl = '';
   let queue: JobQueue | undefined;
+  let subscriptions: WebsocketSubscriptions | undefined;
   const commit: Commit = async (changes, assertStillValid) => {
-    const jobs = await jobsFor(platform, unit, changes);
+    const stored = changes.filter((change) => !isCacheOnly(change));
+    const jobs = await jobsFor(platform, unit, stored);
     assertStillValid();
-    const writes = changes.map(({ write }) => write);
-    store.apply(writes);
-    journal.append({ writes, ...(jobs.length > 0 && { jobs: jobs.map((due) => ({ due })) }) });
+    const writes = stored.map(({ write }) => write);
+    store.cache.apply(changes);
+    if (writes.length > 0) {
+      store.apply(writes);
+      journal.append({ writes, ...(jobs.length > 0 && { jobs: jobs.map((due) => ({ due })) }) });
+    }
     await journal.flushed();
     queue?.enqueue(jobs);
+    subscriptions?.notify(stored);
   };
   const unit = directUnit(store, commit);
-  const now = (): Date => new Date();
   const tokens = createTokens(key, () => baseUrl, now);
   const executeBot = createBotExecutor({ unit, tokens, baseUrl: () => botBaseUrl ?? baseUrl });
-  const platform: Platform = { baseUrl: () => baseUrl, store, commit, logger, now, newId: randomUUID, executeBot };
+  const platform: Platform = {
+    baseUrl: () => baseUrl,
+    store,
+    commit,
+    logger,
+    now,
+    newId: randomUUID,
+    executeBot,
+    boundSubscriptions: (user) => subscriptions?.countOf(user) ?? 0,
+  };
   const systemRepository = new SandboxRepository(platform, system);
   const { project, administrator } = await seed(systemRepository);
 
-  const server: Server = { platform, sessions: createSessions(unit, tokens), tokens, systemRepository };
+  const sessions = createSessions(unit, tokens);
+  const server: Server = { platform, sessions, tokens, systemRepository };
+  subscriptions = createWebsocketSubscriptions(platform, createAudience(unit, sessions));
   const app = createApp(server, () => journal.flushed());
+  const websockets = serveWebsockets(app.server, { subscriptions, tokens, logger, heartbeatMilliseconds });
   await app.listen({ port, host });
   const address = app.server.address();
   baseUrl = `http://localhost:${typeof address === 'object' ? (address?.port ?? port) : port}/`;
@@ -136,6 +161,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     async close() {
       cron.close();
       await queue?.close();
+      await websockets.close();
       await app.close();
       await journal.close();
     },

@@ -98,7 +98,7 @@ export function createSessions(unit: Reader, tokens: Tokens): Sessions {
       isProjectAdmin: Boolean(membership.admin),
       isExtended,
     };
-    return { membership, project, profile, caller };
+    return { membership, loginId: membership.id, project, profile, caller };
   }
 
   function client(id: string, secret: string): WithId<ClientApplication> | undefined {
@@ -131,7 +131,8 @@ export function createSessions(unit: Reader, tokens: Tokens): Sessions {
     authenticate(authorization, isExtended) {
       const [scheme, credentials] = authorization?.split(' ') ?? [];
       const membership = credentials ? member(scheme, credentials) : undefined;
-      return membership && of(membership, isExtended);
+      const session = membership && of(membership, isExtended);
+      return session && scheme === 'Basic' ? { ...session, loginId: undefined } : session;
     },
   };
 }

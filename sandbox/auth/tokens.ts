@@ -9,14 +9,20 @@ export interface Claims {
   readonly sub: string;
   readonly profile: string;
   readonly scope: string;
+  /** In a binding token only: the Subscription to which a websocket may be bound, and for whom. */
+  readonly subscription_id?: string | undefined;
+  readonly membership_id?: string | undefined;
 }
+
+/** What a token says that was issued; it expires at `exp`, in seconds since 1970-01-01T00:00:00Z. */
+export type VerifiedClaims = Claims & { readonly exp: number };
 
 /** Issues and checks access tokens: JWTs that only this sandbox can read. */
 export interface Tokens {
   /** @param lifetime - in seconds */
   issue(claims: Claims, lifetime: number): string;
   /** The claims of a token that is genuine and has not expired, else `undefined`. */
-  verify(token: string): Claims | undefined;
+  verify(token: string): VerifiedClaims | undefined;
 }
 
 const payloadShape = z.object({
@@ -25,6 +31,8 @@ const payloadShape = z.object({
   sub: z.string(),
   profile: z.string(),
   scope: z.string(),
+  subscription_id: z.string().optional(),
+  membership_id: z.string().optional(),
   exp: z.number(),
 });
 
@@ -68,8 +76,7 @@ export function createTokens(key: string, issuer: () => string, now: () => Date)
       if (!parsed?.success || parsed.data.exp * 1000 <= now().getTime()) {
         return undefined;
       }
-      const { exp, ...claims } = parsed.data;
-      return claims;
+      return parsed.data;
     },
   };
 }

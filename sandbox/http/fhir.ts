@@ -1,5 +1,6 @@
 import { allOk, badRequest, isNotFound, OperationOutcomeError } from '@medplum/core';
 import { type FhirRequest, type FhirResponse, FhirRouter, type HttpMethod } from '@medplum/fhir-router';
+import type { Resource } from '@medplum/fhirtypes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { executeBot } from '../bots/call.ts';
 import { customOperation } from '../bots/custom-operation.ts';
@@ -8,6 +9,7 @@ import type { Session } from '../platform.ts';
 import { validate } from '../repository/validation.ts';
 import { repositoryOf, type Server } from '../server.ts';
 import { directUnit } from '../storage/unit-of-work.ts';
+import { websocketBindingToken } from '../websockets/binding-token.ts';
 import { sendOutcome, sendResource } from './answer.ts';
 import type { Authenticate } from './binary.ts';
 import { asMedplum51 } from './bundle.ts';
@@ -15,8 +17,6 @@ import { asMedplum51 } from './bundle.ts';
 const base = '/fhir/R4';
 const methods: readonly HttpMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const executePath = /^\/Bot(?:\/([^/]+))?\/(?:\$|%24)execute(?:\/|$)/;
-const deployPath = /^\/Bot\/([^/]+)\/(?:\$|%24)deploy$/;
-const validatePath = /^\/[A-Za-z]+\/(?:\$|%24)validate$/;
 /** A transaction may be larger than a single resource. */
 const bundleLimit = 50 * 1024 * 1024;
 
@@ -51,18 +51,42 @@ function queryOf(url: string): Record<string, string | string[]> {
   );
 }
 
+async function validateBody({ platform }: Server, body: Resource): Promise<FhirResponse> {
+  validate(directUnit(platform.store, platform.commit), body);
+  return [allOk];
+}
+
+/** An operation; `id` is what the first group of its path has matched. */
+interface Operation {
+  readonly method: HttpMethod;
+  readonly path: RegExp;
+  readonly run: (server: Server, session: Session, id: string, request: FhirRequest) => Promise<FhirResponse>;
+}
+
 /** The operations that Medplum adds to the plain FHIR interactions. */
+const operations: readonly Operation[] = [
+  {
+    method: 'POST',
+    path: /^\/Bot\/([^/]+)\/(?:\$|%24)deploy$/,
+    run: (server, session, id, { body }) => deployBot(server, session, id, body),
+  },
+  {
+    method: 'GET',
+    path: /^\/Subscription\/([^/]+)\/(?:\$|%24)get-ws-binding-token$/,
+    run: (server, session, id) => websocketBindingToken(server, session, id),
+  },
+  {
+    method: 'POST',
+    path: /^\/[A-Za-z]+\/(?:\$|%24)validate$/,
+    run: (server, _session, _id, { body }) => validateBody(server, body),
+  },
+];
+
 async function builtIn(server: Server, session: Session, request: FhirRequest): Promise<FhirResponse | undefined> {
   const path = request.url.split('?', 1)[0] ?? '';
-  const [, bot] = (request.method === 'POST' && deployPath.exec(path)) || [];
-  if (bot) {
-    return deployBot(server, session, bot, request.body);
-  }
-  if (request.method === 'POST' && validatePath.test(path)) {
-    validate(directUnit(server.platform.store, server.platform.commit), request.body);
-    return [allOk];
-  }
-  return undefined;
+  const operation = operations.find((candidate) => candidate.method === request.method && candidate.path.test(path));
+  const [, id = ''] = operation?.path.exec(path) ?? [];
+  return operation?.run(server, session, id, request);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { parseSearchRequest, resourceMatchesSubscriptionCriteria } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
 import type { Platform } from '../platform.ts';
+import { subjectOf } from '../storage/change.ts';
 import type { StoredResource } from '../storage/store.ts';
 import type { Change, UnitOfWork } from '../storage/unit-of-work.ts';
 import type { Job } from './job.ts';
@@ -10,13 +11,17 @@ function isAbout({ criteria }: Subscription, type: string): boolean {
   return Boolean(criteria) && parseSearchRequest(criteria).resourceType === type;
 }
 
-/** The resource that a Subscription looks at: what was written, or what was there before it was deleted. */
-function subjectOf({ write, previous }: Change): StoredResource | undefined {
-  return write.resource ?? previous?.resource;
-}
-
-async function isMatched(change: Change, resource: StoredResource, subscription: Subscription): Promise<boolean> {
-  if (isPreCommit(subscription) || subscription.channel.type !== 'rest-hook') {
+/**
+ * Whether a Subscription is to be told of a change, once it is made.
+ *
+ * @param resource - that the change is about
+ */
+export async function isMatched(
+  change: Change,
+  resource: StoredResource,
+  subscription: Subscription,
+): Promise<boolean> {
+  if (isPreCommit(subscription)) {
     return false;
   }
   try {
@@ -55,7 +60,7 @@ export async function jobsFor(
       continue;
     }
     for (const subscription of activeSubscriptions(unit, project)) {
-      if (await isMatched(change, resource, subscription)) {
+      if (subscription.channel.type === 'rest-hook' && (await isMatched(change, resource, subscription))) {
         jobs.push({
           jobId: platform.newId(),
           subscriptionId: subscription.id,

@@ -15,7 +15,7 @@ const defaultAttempts = 4;
 /** The queue's own limit, whatever the Subscription says. */
 const mostAttempts = 19;
 
-type Reader = Pick<UnitOfWork, 'find' | 'versions' | 'newest'>;
+type Reader = Pick<UnitOfWork, 'find' | 'cached' | 'versions' | 'newest'>;
 
 async function callBot(
   platform: Platform,
@@ -51,8 +51,12 @@ async function callBot(
 
 /** What the job still has to do, or nothing if Medplum would drop it by now. */
 function stillDue(unit: Reader, job: Job): { subscription: Subscription; resource: StoredResource } | undefined {
-  const subscription = unit.find('Subscription', job.subscriptionId)?.resource;
+  const id = job.subscriptionId;
+  const subscription = (unit.cached('Subscription', id) ?? unit.find('Subscription', id))?.resource;
   if (subscription?.resourceType !== 'Subscription' || subscription.status !== 'active') {
+    return undefined;
+  }
+  if (subscription.channel.type !== 'rest-hook') {
     return undefined;
   }
   const current = unit.find(job.resourceType, job.id);

@@ -33,6 +33,10 @@ export function readStored(context: RepositoryContext, type: string, id: string)
   }
   assertResourceType(type);
   assertSupports(context.caller, 'read', type);
+  const cached = context.unit.cached(type, id)?.resource;
+  if (cached && permission(context.caller, 'read', cached)) {
+    return cached;
+  }
   const version = context.unit.find(type, id);
   const isPlainlyReadable = version?.resource && permission(context.caller, 'read', version.resource);
   if (!version) {

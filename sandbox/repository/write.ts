@@ -18,7 +18,8 @@ import type { Meta, Resource, ResourceType } from '@medplum/fhirtypes';
 import { restored } from '../access/fields.ts';
 import { assertResourceType, assertSupports, isWriteable, permission } from '../access/permissions.ts';
 import { runPreCommit } from '../jobs/pre-commit.ts';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource, Write } from '../storage/store.ts';
+import { assertBelowLimit } from '../websockets/limit.ts';
 import { compartmentsOf } from './compartments.ts';
 import { resolveConditionalReferences } from './conditional-references.ts';
 import type { RepositoryContext } from './context.ts';
@@ -125,6 +126,11 @@ function rewritten(context: RepositoryContext, answer: unknown, resource: Stored
   return isRewritten ? admitted(context, answer, isNew) : resource;
 }
 
+function versionOf(resource: StoredResource): Write {
+  const { versionId = '', lastUpdated = '' } = resource.meta ?? {};
+  return { type: resource.resourceType, id: resource.id, versionId, lastUpdated, resource };
+}
+
 /**
  * Creates or updates a resource, in the order in which Medplum does it: rights, pre-commit Bot, what is there already,
  * `If-Match`, read-only fields, `meta`, validation, unchanged or not, rights to the result.
@@ -147,6 +153,9 @@ export async function writeResource(
   const writable = withBinaryReferences(context, restored(context.caller, candidate, existing));
   const result = stamped(context, await resolveConditionalReferences(writable, search), existing);
   validate(context.unit, result);
+  if (isNew) {
+    assertBelowLimit(context, result);
+  }
   const clean: StoredResource = JSON.parse(stringify(result));
   if (existing && deepEquals(existing, clean)) {
     return existing;
@@ -155,13 +164,10 @@ export async function writeResource(
   if (!isWriteable(context.caller, interaction, existing, clean)) {
     throw new OperationOutcomeError(forbidden);
   }
-  const { versionId = '', lastUpdated = '' } = clean.meta ?? {};
-  const type = clean.resourceType;
-  const previous = existing && context.unit.find(type, clean.id);
   await context.unit.write({
-    write: { type, id: clean.id, versionId, lastUpdated, resource: clean },
+    write: versionOf(clean),
     interaction,
-    ...(previous && { previous }),
+    ...(existing && { previous: versionOf(existing) }),
   });
   return clean;
 }
@@ -187,10 +193,9 @@ export async function deleteStored(context: RepositoryContext, type: string, id:
   await runPreCommit(context, existing, 'delete');
   const { platform, unit } = context;
   const { resourceType } = existing;
-  const previous = unit.find(resourceType, id);
   await unit.write({
     write: { type: resourceType, id, versionId: platform.newId(), lastUpdated: platform.now().toISOString() },
     interaction: 'delete',
-    ...(previous && { previous }),
+    previous: versionOf(existing),
   });
 }

@@ -1,5 +1,6 @@
 import type { WithId } from '@medplum/core';
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
+import { type Cache, createCache } from './cache.ts';
 
 /** A resource as it is stored: with an id, and `meta` filled in by the repository. Never changed once stored. */
 export type StoredResource = WithId<Resource>;
@@ -21,6 +22,8 @@ export interface Version extends Write {
 
 /** All versions of all resources, in memory. A reader names the commit up to which it wants to see. */
 export interface Store {
+  /** What is not stored at all. */
+  readonly cache: Cache;
   /** Number of the newest commit; 0 when nothing was ever written. */
   commit(): number;
   /** The newest version at that commit, which may be a deletion. */
@@ -43,8 +46,12 @@ function lastUpTo(versions: readonly Version[], at: number): Version | undefined
   return undefined;
 }
 
-/** Creates an empty store. */
-export function createStore(): Store {
+/**
+ * Creates an empty store.
+ *
+ * @param now - the time
+ */
+export function createStore(now: () => Date): Store {
   const types = new Map<string, Map<string, Version[]>>();
   let newestCommit = 0;
 
@@ -68,6 +75,7 @@ export function createStore(): Store {
   }
 
   return {
+    cache: createCache(now),
     commit: () => newestCommit,
     find: (type, id, at) => lastUpTo(types.get(type)?.get(id) ?? [], at),
     versions: (type, id, at) => (types.get(type)?.get(id) ?? []).filter((version) => version.commit <= at).reverse(),

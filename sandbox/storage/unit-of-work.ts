@@ -1,5 +1,6 @@
 import { conflict, OperationOutcomeError } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
+import { isCacheOnly } from './change.ts';
 import type { Store, Version, Write } from './store.ts';
 
 /** What a write does, as Medplum's subscriptions name it. */
@@ -19,6 +20,8 @@ export type Commit = (changes: readonly Change[], stillValid: () => void) => Pro
 export interface UnitOfWork {
   readonly isTransaction: boolean;
   find(type: ResourceType, id: string): Write | undefined;
+  /** What is kept in memory only; as in Medplum, a transaction does not see it. */
+  cached(type: ResourceType, id: string): Write | undefined;
   /** All versions, the newest first. */
   versions(type: ResourceType, id: string): Write[];
   /** The newest version of every resource of a type; deletions included. */
@@ -64,6 +67,7 @@ export function directUnit(store: Store, commit: Commit): UnitOfWork {
   return {
     isTransaction: false,
     find: (type, id) => store.find(type, id, now),
+    cached: (type, id) => store.cache.find(type, id),
     versions: (type, id) => store.versions(type, id, now),
     newest: (type) => store.newest(type, now),
     write: (change) => commit([change], () => undefined),
@@ -88,7 +92,11 @@ export function beginTransaction(store: Store, commit: Commit): Transaction {
   const guards: ((current: UnitOfWork) => Promise<boolean>)[] = [];
   let staged = new Map<string, Write[]>();
 
-  function stage({ write }: Change): void {
+  function stage(change: Change): void {
+    const { write } = change;
+    if (isCacheOnly(change)) {
+      return;
+    }
     const own = staged.get(key(write.type, write.id));
     staged.set(key(write.type, write.id), own ? [write, ...own] : [write]);
   }
@@ -123,6 +131,7 @@ export function beginTransaction(store: Store, commit: Commit): Transaction {
   return {
     isTransaction: true,
     find: (type, id) => staged.get(key(type, id))?.[0] ?? store.find(type, id, snapshot),
+    cached: () => undefined,
     versions: (type, id) => [...(staged.get(key(type, id)) ?? []), ...store.versions(type, id, snapshot)],
     newest,
     async write(change) {

@@ -1,0 +1,72 @@
+import { matchesSearchRequest, parseSearchRequest, satisfiedAccessPolicy } from '@medplum/core';
+import type { Subscription } from '@medplum/fhirtypes';
+import { adminTypes } from '../access/admin-types.ts';
+import type { Sessions } from '../auth/sessions.ts';
+import { isMatched } from '../jobs/match.ts';
+import type { Session } from '../platform.ts';
+import type { StoredResource } from '../storage/store.ts';
+import type { Change, UnitOfWork } from '../storage/unit-of-work.ts';
+import type { BindingClaims } from './binding-token.ts';
+
+/** What decides who is told: the members of the project and what they may read. */
+export interface Audience {
+  /** Whether the project of a resource has websockets. */
+  isEnabled(resource: StoredResource): boolean;
+  /** Whether whoever has bound a Subscription may still be told of anything. */
+  isMember(claims: BindingClaims): boolean;
+  /** Whether whoever has bound a Subscription may read a resource, as its AccessPolicy stands now. */
+  mayRead(claims: BindingClaims, resource: StoredResource): boolean;
+}
+
+/**
+ * @param unit - where projects and memberships are read, past all rules
+ * @param sessions - works out what a member may do
+ */
+export function createAudience(unit: Pick<UnitOfWork, 'find'>, sessions: Pick<Sessions, 'of'>): Audience {
+  function sessionOf({ membership_id }: BindingClaims): Session | undefined {
+    const membership = unit.find('ProjectMembership', membership_id)?.resource;
+    try {
+      return membership?.resourceType === 'ProjectMembership' ? sessions.of(membership, true) : undefined;
+    } catch {
+      return undefined; // an access policy of the member is missing
+    }
+  }
+
+  return {
+    isEnabled({ meta }) {
+      const project = unit.find('Project', meta?.project ?? '')?.resource;
+      return project?.resourceType === 'Project' && Boolean(project.features?.includes('websocket-subscriptions'));
+    },
+    isMember: (claims) => sessionOf(claims) !== undefined,
+    mayRead(claims, resource) {
+      const policy = sessionOf(claims)?.caller.accessPolicy;
+      // What administrators may do besides does not count here.
+      const isCovered = policy && !adminTypes.includes(resource.resourceType);
+      return Boolean(isCovered && satisfiedAccessPolicy(resource, 'read', policy));
+    },
+  };
+}
+
+/**
+ * Whether a change concerns a Subscription that is bound to websockets. Its status does not matter.
+ *
+ * @param criteria - as they were when it was bound; both they and the ones it has now must be met
+ */
+export async function concerns(
+  change: Change,
+  resource: StoredResource,
+  subscription: Subscription,
+  criteria: string,
+): Promise<boolean> {
+  const isElsewhere = subscription.meta?.project !== resource.meta?.project;
+  if (isElsewhere || criteria.split('?', 1)[0] !== resource.resourceType) {
+    return false;
+  }
+  try {
+    return (
+      matchesSearchRequest(resource, parseSearchRequest(criteria)) && (await isMatched(change, resource, subscription))
+    );
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,144 @@
+import type { Subscription } from '@medplum/fhirtypes';
+import { visible } from '../access/fields.ts';
+import { type Platform, system } from '../platform.ts';
+import { subjectOf } from '../storage/change.ts';
+import type { StoredResource } from '../storage/store.ts';
+import type { Change } from '../storage/unit-of-work.ts';
+import { type Audience, concerns } from './audience.ts';
+import type { BindingClaims } from './binding-token.ts';
+import { eventBundle, handshakeBundle, heartbeatBundle } from './bundles.ts';
+
+/** A websocket, which may be bound to several Subscriptions. */
+export interface Listener {
+  send(message: object): void;
+}
+
+/** Who listens to which Subscriptions. */
+export interface WebsocketSubscriptions {
+  /** Binds a websocket to a Subscription and says so to it; to one that is gone nothing is said, as in Medplum. */
+  bind(listener: Listener, claims: BindingClaims): void;
+  /** Ends a binding, and with it the Subscription, for all who are bound to it. */
+  unbind(listener: Listener, claims: BindingClaims): void;
+  /** Ends all bindings of a websocket that is closed, and their Subscriptions. */
+  leave(listener: Listener): void;
+  /** Tells every websocket that is bound that it still is. */
+  heartbeat(): void;
+  /** Tells of what was committed, in the order of the calls. */
+  notify(changes: readonly Change[]): void;
+  /** How many Subscriptions a member has bound; `user` is the reference to its profile. */
+  countOf(user: string): number;
+}
+
+/** What is remembered of a Subscription from the moment when it was bound last. */
+interface Active {
+  readonly criteria: string;
+  readonly claims: BindingClaims;
+}
+
+/**
+ * Starts with nobody listening.
+ *
+ * @see https://www.medplum.com/docs/subscriptions/websocket-subscriptions
+ */
+export function createWebsocketSubscriptions(platform: Platform, audience: Audience): WebsocketSubscriptions {
+  const { store, logger } = platform;
+  const active = new Map<string, Active>();
+  const bindings = new Map<Listener, Set<string>>();
+  let told = Promise.resolve();
+
+  function cached(id: string): Subscription | undefined {
+    const resource = store.cache.find('Subscription', id)?.resource;
+    return resource?.resourceType === 'Subscription' ? resource : undefined;
+  }
+
+  function release(listener: Listener, id: string): boolean {
+    const own = bindings.get(listener);
+    const wasBound = own?.delete(id) ?? false;
+    if (own?.size === 0) {
+      bindings.delete(listener);
+    }
+    return wasBound;
+  }
+
+  function listenersOf(id: string): Listener[] {
+    return [...bindings].flatMap(([listener, own]) => (own.has(id) ? [listener] : []));
+  }
+
+  function end(id: string): void {
+    active.delete(id);
+    store.cache.delete('Subscription', id);
+  }
+
+  function endForAll(id: string): void {
+    for (const listener of listenersOf(id)) {
+      release(listener, id);
+    }
+    end(id);
+  }
+
+  async function tell(change: Change, resource: StoredResource): Promise<void> {
+    for (const [id, { criteria, claims }] of [...active]) {
+      const subscription = cached(id);
+      if (!subscription || !(await concerns(change, resource, subscription, criteria))) {
+        continue;
+      }
+      if (claims.exp * 1000 < platform.now().getTime()) {
+        active.delete(id);
+      } else if (!audience.isMember(claims)) {
+        endForAll(id);
+      } else if (audience.mayRead(claims, resource)) {
+        const event = eventBundle(platform, id, visible(system, resource));
+        for (const listener of listenersOf(id)) {
+          listener.send(event);
+        }
+      }
+    }
+  }
+
+  async function tellAll(changes: readonly Change[]): Promise<void> {
+    for (const change of changes) {
+      const resource = subjectOf(change);
+      if (resource && resource.resourceType !== 'AuditEvent' && audience.isEnabled(resource)) {
+        await tell(change, resource);
+      }
+    }
+  }
+
+  return {
+    bind(listener, claims) {
+      const id = claims.subscription_id;
+      const subscription = cached(id);
+      if (!subscription) {
+        logger.warn('Websocket Subscription is gone', { id });
+        return;
+      }
+      active.set(id, { criteria: subscription.criteria, claims });
+      bindings.set(listener, (bindings.get(listener) ?? new Set()).add(id));
+      listener.send(handshakeBundle(platform, id));
+    },
+    unbind(listener, { subscription_id: id }) {
+      if (release(listener, id)) {
+        end(id);
+      }
+    },
+    leave(listener) {
+      for (const id of bindings.get(listener) ?? []) {
+        end(id);
+      }
+      bindings.delete(listener);
+    },
+    heartbeat() {
+      for (const [listener, own] of bindings) {
+        listener.send(heartbeatBundle(platform, own));
+      }
+    },
+    notify(changes) {
+      if (active.size > 0) {
+        told = told
+          .then(() => tellAll(changes))
+          .catch((error: unknown) => logger.warn('Websockets were not told', { error: String(error) }));
+      }
+    },
+    countOf: (user) => [...active].filter(([id, { claims }]) => claims.profile === user && cached(id)).length,
+  };
+}
