@@ -27,6 +27,14 @@ function isTakenByService(slot: Slot, context: ConsistencyContext): boolean {
   return isByService(slot, context) ?? isPiece;
 }
 
+/** So many are named in one finding. */
+const MOST_NAMED = 5;
+
+function listed(keys: readonly string[]): string {
+  const more = keys.length > MOST_NAMED ? [`${keys.length - MOST_NAMED} more`] : [];
+  return [...keys.slice(0, MOST_NAMED), ...more].join(' and ');
+}
+
 function issuesOfSlot(slot: Slot, holders: Holders, state: BookingState, context: ConsistencyContext): Finding[] {
   const appointments = holders.get(slot.id ?? '') ?? [];
   const isTaken = slot.status === 'busy' || slot.status === 'busy-tentative';
@@ -37,7 +45,7 @@ function issuesOfSlot(slot: Slot, holders: Holders, state: BookingState, context
       ? [finding('slot-without-appointment', key, `It is ${slot.status}, but no appointment holds it.`)]
       : []),
     ...(appointments.length > 1
-      ? [finding('slot-held-twice', key, `It is held by ${appointments.map(keyOf).join(' and ')}.`)]
+      ? [finding('slot-held-twice', key, `It is held by ${listed(appointments.map(keyOf))}.`)]
       : []),
     ...(schedule && !state.has(`Schedule/${schedule}`)
       ? [finding('reference-missing', key, `It refers to Schedule/${schedule}, which does not exist.`)]
