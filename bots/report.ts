@@ -1,5 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Bundle, OperationOutcome, Subscription } from '@medplum/fhirtypes';
+import type { Bundle, OperationOutcome, Parameters, Subscription } from '@medplum/fhirtypes';
+import type { Issue } from '../fhir/outcome.ts';
 import {
   type BundleContext,
   notification,
@@ -8,16 +9,17 @@ import {
   statusBundle,
 } from '../notifications/bundle.ts';
 import { type Content, contents } from '../notifications/settings.ts';
+import { bindingOf } from './lib/binding.ts';
 import { config } from './lib/config.ts';
 import { readContents, readEvents } from './lib/events.ts';
 import { newId } from './lib/new-id.ts';
 import { type Mailbox, mailboxesIn, outboxQuery, readMailbox } from './lib/outboxes.ts';
 import { readTogether } from './lib/read.ts';
-import { readAsCaller, refusals, type Subscriber, searchAsCaller, subscriberOf } from './lib/subscriber.ts';
+import { readAsCaller, refusals, refuse, type Subscriber, searchAsCaller, subscriberOf } from './lib/subscriber.ts';
 
 /** What the Bot is asked for. */
 export interface ReportInput {
-  readonly operation: 'status' | 'events';
+  readonly operation: 'status' | 'events' | 'binding';
   /** The Subscription asked about; `$status` on the type has none. */
   readonly id?: string;
   /** `$status` on the type: the Subscriptions asked about; all if none is named. */
@@ -94,18 +96,46 @@ async function tellEvents(medplum: MedplumClient, input: ReportInput, caller: Su
   return notification(reportOf(mailbox, 'query-event'), told, content, context());
 }
 
-const operations = { status: tellStatus, events: tellEvents } as const;
+const noWebsocket: Issue = {
+  code: 'channel-unsupported',
+  diagnostics:
+    'The channel of this Subscription is rest-hook; a websocket needs a Subscription with the channel websocket.',
+  expression: 'Subscription.channel.type',
+};
+
+const notActive: Issue = {
+  code: 'profile-violation',
+  diagnostics: 'The Subscription is over or in error; nothing would be sent.',
+  expression: 'Subscription.status',
+};
+
+async function tellBinding(medplum: MedplumClient, { id = '' }: ReportInput, caller: Subscriber) {
+  const seen = await readAsCaller(medplum, id, caller);
+  const mailbox = seen.resourceType === 'Subscription' ? await readMailbox(medplum, id) : undefined;
+  if (!mailbox) {
+    return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
+  }
+  const { settings, subscription } = mailbox;
+  if (!settings || settings.endpoint) {
+    return refuse([noWebsocket]);
+  }
+  const isLive = subscription.status === 'active' || subscription.status === 'requested';
+  const handshake = notification(reportOf(mailbox, 'handshake'), [], settings.content, context());
+  return isLive ? bindingOf(medplum, id, handshake, caller) : refuse([notActive]);
+}
+
+const operations = { status: tellStatus, events: tellEvents, binding: tellBinding } as const;
 
 /**
- * Answers `$status` and `$events` to whoever may see the Subscription.
+ * Answers `$status`, `$events` and `$get-ws-binding-token` to whoever may see the Subscription.
  *
  * @param event - input: ReportInput; headers: those of the request, for the caller's credentials
- * @returns a Bundle, or an OperationOutcome whose id stands for the HTTP status
+ * @returns a Bundle, Parameters (`bindingOf`), or an OperationOutcome whose id stands for the HTTP status
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-events.html
  */
 export async function handler(
   medplum: MedplumClient,
   event: BotEvent<ReportInput>,
-): Promise<Bundle | OperationOutcome> {
+): Promise<Bundle | Parameters | OperationOutcome> {
   return operations[event.input.operation](medplum, event.input, subscriberOf(event));
 }

@@ -2,6 +2,7 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { BundleEntry, OperationOutcome, Subscription } from '@medplum/fhirtypes';
 import type { Issue } from '../fhir/outcome.ts';
 import { isResource } from '../fhir/resource.ts';
+import { asShown } from '../notifications/channel.ts';
 import { member } from '../notifications/elements.ts';
 import { newOutbox, type Outbox, outboxTask } from '../notifications/outbox.ts';
 import { ended, restarted } from '../notifications/progress.ts';
@@ -23,11 +24,6 @@ import {
 
 type Answer = Subscription | OperationOutcome;
 
-/** The Subscription as anybody may see it. */
-function shown({ channel: { header: _, ...channel }, ...subscription }: Subscription): Subscription {
-  return { ...subscription, channel };
-}
-
 function refusedByServer(answer: BundleAnswer): OperationOutcome {
   if (answer.kind !== 'invalid') {
     return refuse([unavailable]);
@@ -48,8 +44,8 @@ function transaction(medplum: MedplumClient, entry: BundleEntry[]): Promise<Bund
 }
 
 /** An endpoint whose name is not known yet may be subscribed with: the handshake will tell. */
-async function endpointIssues({ settings }: Submission): Promise<Issue[]> {
-  const destination = await resolveEndpoint(settings.endpoint);
+async function endpointIssues({ settings: { endpoint } }: Submission): Promise<Issue[]> {
+  const destination = endpoint ? await resolveEndpoint(endpoint) : { addresses: [] };
   return 'problem' in destination && !destination.isUnknown
     ? [{ code: 'endpoint-not-allowed', diagnostics: destination.problem, expression: 'Subscription.channel.endpoint' }]
     : [];
@@ -83,7 +79,7 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
     },
   ]);
   const stored: unknown = written.kind === 'done' ? written.bundle.entry?.[0]?.resource : undefined;
-  return isResource(stored, 'Subscription') ? shown(stored) : refusedByServer(written);
+  return isResource(stored, 'Subscription') ? asShown(stored) : refusedByServer(written);
 }
 
 /** What a change makes of a mailbox: entries of a transaction, the Subscription first, or a refusal. */
@@ -118,7 +114,7 @@ async function change(medplum: MedplumClient, input: unknown, caller: Subscriber
     if (written.kind !== 'overtaken') {
       const stored: unknown = written.kind === 'done' ? written.bundle.entry?.[0]?.resource : undefined;
       const result = isResource(stored, 'Subscription') ? stored : mailbox?.subscription;
-      return written.kind === 'done' && result ? shown(result) : refusedByServer(written);
+      return written.kind === 'done' && result ? asShown(result) : refusedByServer(written);
     }
   }
   return refuse([{ ...outdated, diagnostics: 'Others were writing the Subscription at the same moment: try again.' }]);

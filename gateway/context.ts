@@ -20,6 +20,8 @@ export interface GatewayLimits extends UpstreamLimits {
   readonly drainTimeoutMs: number;
   /** How long a booking waits for others of the same slot before it, in milliseconds. */
   readonly turnMs: number;
+  /** Websockets that may be open at the same time. */
+  readonly websockets: number;
   /** Requests that one token (or, without one, one address) may send in a minute. */
   readonly requestsPerMinute: number;
 }
@@ -37,6 +39,7 @@ export const defaultLimits: GatewayLimits = {
   requestTimeoutMs: 30_000,
   drainTimeoutMs: 20_000,
   turnMs: 5_000,
+  websockets: 1_000,
   requestsPerMinute: 6_000,
 };
 

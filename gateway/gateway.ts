@@ -23,6 +23,7 @@ import { problem } from './problems.ts';
 import { addFhirRoutes } from './routes.ts';
 import { createTurns } from './turns.ts';
 import { createUpstream } from './upstream.ts';
+import { addWebsockets, isWebsocket } from './websocket.ts';
 
 /** What a gateway needs to know. */
 export interface GatewayOptions {
@@ -59,12 +60,16 @@ function createContext({
   };
 }
 
-function createServer({ logger, trustProxy = false }: GatewayOptions, { limits }: GatewayContext): FastifyInstance {
+function createServer(
+  { logger, trustProxy = false }: GatewayOptions,
+  { limits, addresses }: GatewayContext,
+): FastifyInstance {
   const broken = (error: unknown) => answerOfError(error);
   return fastify({
     ...(logger ? { loggerInstance: logger } : { logger: false }),
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy,
+    http: { shouldUpgradeCallback: (request) => isWebsocket(request, addresses) },
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
     return503OnClosing: false,
@@ -101,7 +106,8 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
   const app = createServer(options, context);
   addFailures(app, addresses);
   const drain = addDrain(app, context);
-  addObservation(app, drain.inFlight);
+  const websockets = addWebsockets(app, context, options.medplumBaseUrl);
+  addObservation(app, drain.inFlight, websockets);
   const refuse: onRequestAsyncHookHandler = async (request, reply) => {
     reply.header('x-request-id', request.id);
     const refused = drain.isDraining()

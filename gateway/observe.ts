@@ -11,8 +11,9 @@ function routeOf(request: FastifyRequest): string {
  * Prometheus' format.
  *
  * @param inFlight - number of requests being answered
+ * @param websockets - number of websockets that are open
  */
-export function addObservation(app: FastifyInstance, inFlight: () => number): void {
+export function addObservation(app: FastifyInstance, inFlight: () => number, websockets: () => number): void {
   const registry = new Registry();
   const duration = new Histogram({
     name: 'booking_gateway_request_duration_seconds',
@@ -27,6 +28,14 @@ export function addObservation(app: FastifyInstance, inFlight: () => number): vo
     registers: [registry],
     collect() {
       this.set(inFlight());
+    },
+  });
+  new Gauge({
+    name: 'booking_gateway_websockets',
+    help: 'Websockets that are open',
+    registers: [registry],
+    collect() {
+      this.set(websockets());
     },
   });
   collectDefaultMetrics({ register: registry });

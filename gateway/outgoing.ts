@@ -1,15 +1,14 @@
 import type { Bundle, BundleEntry, BundleLink, Resource } from '@medplum/fhirtypes';
+import { asShown } from '../notifications/channel.ts';
 import type { Addresses } from './addresses.ts';
 import { isRecord, isResource } from './answer.ts';
 import { isServedType, type ServedTypeName } from './interactions.ts';
 
-/** Elements that never leave the service, whatever Medplum gives. */
-function withoutSecrets<T extends Resource>(resource: T): T {
-  if (resource.resourceType !== 'Subscription' || !resource.channel) {
-    return resource;
-  }
-  const { header: _, ...channel } = resource.channel;
-  return { ...resource, channel };
+/** A resource as the service shows it, whatever Medplum gives. */
+function shown<T extends Resource>(resource: T): T {
+  return resource.resourceType === 'Subscription' && resource.channel
+    ? { ...resource, ...asShown(resource) }
+    : resource;
 }
 
 /**
@@ -20,7 +19,7 @@ function withoutSecrets<T extends Resource>(resource: T): T {
  * @returns `undefined` if the answer is not such a resource
  */
 export function publicResource(body: unknown, type: ServedTypeName): Resource | undefined {
-  return isResource(body) && body.resourceType === type ? withoutSecrets(body) : undefined;
+  return isResource(body) && body.resourceType === type ? shown(body) : undefined;
 }
 
 /** An entry with its public address; nothing if its type is not one of the service. */
@@ -29,7 +28,7 @@ function publicEntry(entry: BundleEntry, base: string): BundleEntry[] {
   if (!resource || !isServedType(resource.resourceType)) {
     return [];
   }
-  return [{ ...entry, fullUrl: `${base}/${resource.resourceType}/${resource.id}`, resource: withoutSecrets(resource) }];
+  return [{ ...entry, fullUrl: `${base}/${resource.resourceType}/${resource.id}`, resource: shown(resource) }];
 }
 
 /** A link of a search of this type, as it leads back through the gateway. */

@@ -1,5 +1,6 @@
 import type { BookingConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome.ts';
+import { storedType } from '../notifications/channel.ts';
 import type { ServedTypeName } from './interactions.ts';
 import { checkControl, searchControls } from './search-controls.ts';
 import { isIssue, readFilter, type SearchParam, searchIssue } from './search-filter.ts';
@@ -39,6 +40,11 @@ export function formatQuery(params: readonly SearchParam[]): string {
   return new URLSearchParams(params.map(({ name, value }): [string, string] => [name, value])).toString();
 }
 
+/** Values that are others in Medplum than on the wire, by type and parameter. */
+const valuesInMedplum: Partial<Record<ServedTypeName, Readonly<Record<string, (value: string) => string>>>> = {
+  Subscription: { type: (value) => value.split(',').map(storedType).join(',') },
+};
+
 interface Step {
   readonly params: readonly SearchParam[];
   readonly filter?: UseContextFilter;
@@ -60,7 +66,8 @@ function rewriteParameter(type: ServedTypeName, sent: SearchParam, baseUrl: stri
     return filter;
   }
   if (filter.entry.type !== 'composite') {
-    return { params: [{ name: filter.name, value: filter.value }] };
+    const inMedplum = valuesInMedplum[type]?.[filter.name] ?? ((value: string) => value);
+    return { params: [{ name: filter.name, value: inMedplum(filter.value) }] };
   }
   const context = readContextTypeValue(filter.value);
   return isIssue(context) ? context : { params: context.narrowing, filter: context.matches };

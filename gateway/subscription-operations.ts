@@ -8,9 +8,10 @@ import type { GatewayContext } from './context.ts';
 import type { Exchange, Handler } from './exchange.ts';
 import { isBundle } from './outgoing.ts';
 import { problem, refusal } from './problems.ts';
-import { read } from './read.ts';
 import { parseQuery } from './search-rewrite.ts';
 import { refusedByBot } from './subscription.ts';
+import { websocketUrl } from './websocket.ts';
+import { bindingIn, bindingToken } from './websocket-messages.ts';
 
 /** The values of an operation's parameter, from the query and from a Parameters resource in the body. */
 function valuesOf({ query, body }: Exchange, name: string): string[] {
@@ -79,14 +80,29 @@ export const subscriptionEvents: Handler = async (exchange, context) => {
   return callReport(input, exchange, context);
 };
 
-const noWebsockets: Issue = {
-  code: 'channel-unsupported',
-  diagnostics: 'Notifications are sent by rest-hook only; there is no websocket to get a token for.',
-  expression: 'Subscription.channel.type',
-};
-
-/** `$get-ws-binding-token`: refused, because no Subscription of the service has a websocket (docs/notifications.md). */
+/**
+ * `$get-ws-binding-token`: what a client binds a websocket with, and where it connects.
+ *
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
+ */
 export const websocketToken: Handler = async (exchange, context) => {
-  const found = await read('Subscription')({ ...exchange, header: () => undefined }, context);
-  return found.status === 200 ? refusal([noWebsockets], context.config) : found;
+  const { id } = exchange.params;
+  if (!isId(id)) {
+    return problem('not-found');
+  }
+  const answer = await callBot('report', { operation: 'binding', id }, exchange, context);
+  const binding = 'body' in answer ? bindingIn(answer.body) : undefined;
+  if (!binding) {
+    return refusedByBot(answer, context);
+  }
+  const resource: Parameters = {
+    resourceType: 'Parameters',
+    parameter: [
+      { name: 'token', valueString: bindingToken(binding) },
+      { name: 'expiration', valueDateTime: binding.expiration },
+      { name: 'subscription', valueString: id },
+      { name: 'websocket-url', valueUrl: websocketUrl(context.config) },
+    ],
+  };
+  return { status: 200, headers: { 'cache-control': 'no-store' }, resource };
 };

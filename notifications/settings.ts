@@ -2,6 +2,7 @@ import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import type { Issue } from '../fhir/outcome.ts';
 import { parseEndpoint } from './address.ts';
+import { type ChannelType, channelTypes, isChannelType } from './channel.ts';
 import { extensionValues, member } from './elements.ts';
 import { backport } from './extensions.ts';
 import { type Condition, parseFilter } from './filter.ts';
@@ -19,7 +20,8 @@ export interface Settings {
   readonly topic: TopicName;
   /** Conditions that an appointment must meet, all of them. */
   readonly conditions: readonly Condition[];
-  readonly endpoint: URL;
+  /** Where notifications are posted to; `undefined`: they go to the websockets that are bound. */
+  readonly endpoint: URL | undefined;
   /** Content-Type of the notifications. */
   readonly mediaType: string;
   readonly content: Content;
@@ -75,16 +77,22 @@ const unsupported = (expression: string, diagnostics: string): Issue => ({
   expression,
 });
 
-function channelTypeIssues(type: unknown): Issue[] {
+function readChannelType(type: unknown): Read<ChannelType> {
   const expression = 'Subscription.channel.type';
+  const known = channelTypes.join(' or ');
   if (type === undefined) {
-    return [missing(expression, 'rest-hook')];
+    return [undefined, missing(expression, known)];
   }
-  return type === 'rest-hook' ? [] : [unsupported(expression, `The channel is rest-hook, not '${type}'.`)];
+  return isChannelType(type) ? [type] : [undefined, unsupported(expression, `The channel is ${known}, not '${type}'.`)];
 }
 
-function readEndpoint(sent: unknown): Read<URL> {
+function readEndpoint(sent: unknown, type: ChannelType | undefined): Read<URL> {
   const expression = 'Subscription.channel.endpoint';
+  if (type === 'websocket') {
+    const diagnostics =
+      'A websocket has no endpoint: ask for $get-ws-binding-token and connect to the address it names.';
+    return sent === undefined ? [undefined] : [undefined, unsupported(expression, diagnostics)];
+  }
   if (typeof sent !== 'string' || sent === '') {
     return [undefined, missing(expression, 'the https URL that notifications are sent to')];
   }
@@ -150,7 +158,7 @@ function readEnd(sent: unknown): Read<number> {
 }
 
 /**
- * Reads what a Subscription asks for, from one that is sent or one that is stored. Whether its endpoint's name leads
+ * Reads what a Subscription asks for, from one that is sent or one as it is shown. Whether its endpoint's name leads
  * where it may is not known here (`endpointProblem`).
  *
  * @param sent - a Subscription, of whatever shape
@@ -164,7 +172,8 @@ export function readSettings(
   const channel = member(sent, 'channel');
   const [topic, ...topicIssues] = readTopic(member(sent, 'criteria'), config);
   const [conditions, ...filterIssues] = readConditions(member(sent, '_criteria'), config);
-  const [endpoint, ...endpointIssues] = readEndpoint(member(channel, 'endpoint'));
+  const [type, ...typeIssues] = readChannelType(member(channel, 'type'));
+  const [endpoint, ...endpointIssues] = readEndpoint(member(channel, 'endpoint'), type);
   const [mediaType, ...payloadIssues] = readMediaType(member(channel, 'payload'));
   const [content, ...contentIssues] = readContent(member(channel, '_payload'));
   const [heartbeat, ...heartbeatIssues] = readSeconds(channel, backport.heartbeatPeriod);
@@ -173,7 +182,7 @@ export function readSettings(
   const issues = [
     ...topicIssues,
     ...filterIssues,
-    ...channelTypeIssues(member(channel, 'type')),
+    ...typeIssues,
     ...endpointIssues,
     ...payloadIssues,
     ...contentIssues,
@@ -182,7 +191,7 @@ export function readSettings(
     ...timeoutIssues,
     ...endIssues,
   ];
-  if (issues.length > 0 || !topic || !conditions || !endpoint || !mediaType || !content) {
+  if (issues.length > 0 || !topic || !conditions || !mediaType || !content) {
     return { issues };
   }
   const timeout = Math.min(seconds || config.notifications.timeout, LONGEST_TIMEOUT) * 1000;

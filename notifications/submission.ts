@@ -3,6 +3,7 @@ import { artefactUri, type BookingConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
 import { metaOfSubmitted } from '../fhir/tags.ts';
+import { asStored } from './channel.ts';
 import { member } from './elements.ts';
 import { readSettings, type Settings } from './settings.ts';
 
@@ -74,7 +75,7 @@ export function parseSubmission(
 export function newSubscription({ sent }: Submission, owner: string, config: BookingConfig): Subscription {
   const { id: _, meta, error: __, ...rest } = sent;
   const profile = artefactUri(config, 'LocalSubscriptionTermin');
-  return { ...rest, meta: metaOfSubmitted(meta, owner, config, [profile]) };
+  return asStored({ ...rest, meta: metaOfSubmitted(meta, owner, config, [profile]) });
 }
 
 /** Whether an update changes where or how notifications arrive, so that it must be found out anew whether they do. */

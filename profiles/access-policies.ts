@@ -124,14 +124,16 @@ function ownJobs(config: BookingConfig): AccessPolicyResource {
   return { resourceType: 'Task', ...jobs, interaction: look, hiddenFields: ['input'] };
 }
 
-/** The Subscriptions that somebody has made through the service; what their headers hold stays with the Bots. */
-function ownSubscriptions(config: BookingConfig): AccessPolicyResource {
-  return {
-    resourceType: 'Subscription',
-    criteria: taggedWith('Subscription', '%profile.id', config),
-    interaction: look,
-    hiddenFields: ['channel.header'],
-  };
+/**
+ * The Subscriptions that somebody has made through the service, and what their websockets are told; what their headers hold
+ * stays with the Bots.
+ */
+function ownSubscriptions(config: BookingConfig): AccessPolicyResource[] {
+  const [subscriptions, messages] = owned(['Subscription', 'Communication'], '%profile.id', config);
+  return [
+    { resourceType: 'Subscription', ...subscriptions, interaction: look, hiddenFields: ['channel.header'] },
+    { resourceType: 'Communication', ...messages, interaction: look },
+  ];
 }
 
 const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPolicyResource[]>> = {
@@ -140,18 +142,18 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
     ...owned(written, '%profile.id', config),
     ownPatients(config),
     ownJobs(config),
-    ownSubscriptions(config),
+    ...ownSubscriptions(config),
     callableBots(config),
   ],
   consumer: (config) => [
     ...owned(['Appointment'], '%requestor.id', config),
-    ownSubscriptions(config),
+    ...ownSubscriptions(config),
     callableBots(config, forSubscribers),
   ],
   'front-desk': (config) => [
     ...permit(clinic, [...readVersions, ...write, 'delete']),
     ...permit(['OperationDefinition'], look),
-    ownSubscriptions(config),
+    ...ownSubscriptions(config),
     callableBots(config),
   ],
   bots: () => [

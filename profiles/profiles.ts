@@ -204,12 +204,22 @@ function subscription(config: BookingConfig): Profile {
           {
             key: 'subscription-2',
             severity: 'error',
-            human: 'Notifications are sent to an address',
-            expression: "$this = 'rest-hook'",
+            human: 'Notifications go to an address or a websocket; Medplum keeps the latter as message',
+            expression: "$this = 'rest-hook' or $this = 'websocket' or $this = 'message'",
           },
         ],
       },
-      { id: 'Subscription.channel.endpoint', min: 1 },
+      {
+        id: 'Subscription.channel',
+        constraint: [
+          {
+            key: 'subscription-4',
+            severity: 'error',
+            human: 'Where notifications are posted to is said for rest-hook, and for it alone',
+            expression: "endpoint.exists() = (type = 'rest-hook')",
+          },
+        ],
+      },
       {
         id: 'Subscription.channel.payload',
         min: 1,

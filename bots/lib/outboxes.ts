@@ -3,6 +3,7 @@ import type { BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtyp
 import { artefactUri } from '../../config/config.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { requestorTag } from '../../fhir/tags.ts';
+import { asShown } from '../../notifications/channel.ts';
 import { OUTBOX, type Outbox, outboxOf, outboxTask } from '../../notifications/outbox.ts';
 import { readSettings, type Settings } from '../../notifications/settings.ts';
 import { config } from './config.ts';
@@ -47,7 +48,7 @@ export function mailboxesIn(resources: readonly Resource[] = []): Mailbox[] {
     if (!subscription?.id || !outbox) {
       return [];
     }
-    const { settings } = readSettings(subscription, config);
+    const { settings } = readSettings(asShown(subscription), config);
     return [
       { subscription: { ...subscription, id: subscription.id }, settings, owner: ownerOf(subscription), task, outbox },
     ];

@@ -63,7 +63,8 @@ function reasonOf(error: Error & { readonly code?: string }): string {
  * @returns what went wrong, or `undefined` if the whole of a 2xx answer came in time
  */
 export async function post(
-  { endpoint, mediaType, timeout }: Settings,
+  endpoint: URL,
+  { mediaType, timeout }: Pick<Settings, 'mediaType' | 'timeout'>,
   headers: readonly string[] | undefined,
   bundle: Bundle,
 ): Promise<string | undefined> {

@@ -21,6 +21,7 @@ import type { Settings } from '../../notifications/settings.ts';
 import { topicUrl } from '../../notifications/topics.ts';
 import { config } from './config.ts';
 import { readContents, readEvents, type StoredEvent } from './events.ts';
+import { passOn } from './message.ts';
 import { type Mailbox, readMailbox, type Update, writeMailbox } from './outboxes.ts';
 import { post } from './post.ts';
 
@@ -88,7 +89,7 @@ const giveUp =
   ({ subscription, outbox }) =>
     turned(subscription, givenUp(outbox, error), 'error', error);
 
-function send({ mailbox, settings }: Held, type: StatusType, contents: readonly EventContent[] = []) {
+function send({ medplum, mailbox, settings }: Held, type: StatusType, contents: readonly EventContent[] = []) {
   const { subscription, outbox } = mailbox;
   const report: StatusReport = {
     id: subscription.id,
@@ -98,7 +99,10 @@ function send({ mailbox, settings }: Held, type: StatusType, contents: readonly 
     events: contents[0]?.event.number ?? outbox.events,
   };
   const context = { baseUrl: config.baseUrl, now: Date.now(), newId: () => `urn:uuid:${randomUUID()}` };
-  return post(settings, subscription.channel.header, notification(report, contents, settings.content, context));
+  const bundle = notification(report, contents, settings.content, context);
+  return settings.endpoint
+    ? post(settings.endpoint, settings, subscription.channel.header, bundle)
+    : passOn(medplum, mailbox, bundle);
 }
 
 async function shakeHands(held: Held): Promise<Held | undefined> {

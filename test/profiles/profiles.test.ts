@@ -124,15 +124,11 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['a status', { status: undefined }, 'Subscription.status'],
     ['a reason', { reason: undefined }, 'Subscription.reason'],
     ['the address of a topic', { criteria: 'Appointment?status=booked' }, 'Subscription.criteria'],
-    ['the channel rest-hook', channel({ type: 'email' }), 'Subscription.channel.type'],
+    ['a channel of the service', channel({ type: 'email' }), 'Subscription.channel.type'],
     ['a payload', channel({ payload: undefined, _payload: undefined }), 'Subscription.channel.payload'],
     ['a known content', contentOf('everything'), 'Subscription.channel.payload'],
     ['the content once', contentOf('empty', 'id-only'), 'Subscription.channel.payload'],
-    [
-      'an endpoint',
-      { channel: { type: 'rest-hook', payload: 'application/fhir+json' } },
-      'Subscription.channel.endpoint',
-    ],
+    ['an endpoint', { channel: { type: 'rest-hook', payload: 'application/fhir+json' } }, 'Subscription.channel'],
   ],
   LocalPatient: [['the tag external once', { meta: { tag: [external, external] } }, 'Patient.meta.tag']],
   LocalQuestionnaireResponse: [

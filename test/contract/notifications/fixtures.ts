@@ -45,6 +45,13 @@ export function subscription(endpoint: string | Listener, asked: Asked = {}): Su
   return JSON.parse(JSON.stringify(body));
 }
 
+/** A Subscription to a websocket, as a subscriber submits it. */
+export function toWebsocket(asked: Asked = {}): Subscription {
+  const { channel, ...rest } = subscription('', asked);
+  const { endpoint: _, ...others } = channel;
+  return { ...rest, channel: { ...others, type: 'websocket' } };
+}
+
 const made: { readonly id: string; readonly role: Role }[] = [];
 
 /** Sends a Subscription. */

@@ -149,7 +149,7 @@ it('a Subscription that stays dead becomes error; set back to requested by an ad
   expect((await current(id)).error).toBeUndefined();
 });
 
-it('$get-ws-binding-token: there are no websockets, 422', async () => {
+it('$get-ws-binding-token of a rest-hook: 422', async () => {
   const { id } = await subscribed(await aListener());
   const answer = await request('portal-a', 'GET', `/Subscription/${id}/$get-ws-binding-token`);
   expect([answer.status, issuesOf(answer)]).toEqual([422, ['channel-unsupported Subscription.channel.type']]);

@@ -46,8 +46,12 @@ describe('an unknown filter', () => {
 });
 
 describe('an unknown channel', () => {
-  it.each(['email', 'sms', 'message', 'websocket'])('%s: 422', async (type) => {
+  it.each(['email', 'sms', 'message', 'Websocket'])('%s: 422', async (type) => {
     await expectRefused(withChannel({ type }), 422, ['channel-unsupported Subscription.channel.type']);
+  });
+
+  it('a websocket with an endpoint: 422', async () => {
+    await expectRefused(withChannel({ type: 'websocket' }), 422, ['channel-unsupported Subscription.channel.endpoint']);
   });
 
   it.each(['text/html', 'application/fhir+xml', 'application/fhir+json\r\nX-Evil: 1'])(

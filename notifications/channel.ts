@@ -1,0 +1,39 @@
+import type { Subscription } from '@medplum/fhirtypes';
+
+/** The channels of the service, and what the `channel.type` of each is in Medplum. */
+const storedTypes = {
+  'rest-hook': 'rest-hook',
+  /** Medplum keeps what has the type `websocket` in memory only, for an hour at most, and no search finds it. */
+  websocket: 'message',
+} as const satisfies Record<string, NonNullable<Subscription['channel']>['type']>;
+
+/** How notifications reach a subscriber. */
+export type ChannelType = keyof typeof storedTypes;
+
+/** The channels of the service. */
+export const channelTypes = Object.keys(storedTypes) as readonly ChannelType[];
+
+/** Whether a value names a channel of the service. */
+export function isChannelType(value: unknown): value is ChannelType {
+  return channelTypes.some((type) => type === value);
+}
+
+/** What Medplum knows a channel type by; for one that is none of the service's, a type that no Subscription has. */
+export function storedType(type: string): string {
+  return isChannelType(type) ? storedTypes[type] : 'none';
+}
+
+/** A Subscription as it is kept in Medplum. */
+export function asStored(subscription: Subscription): Subscription {
+  const { channel } = subscription;
+  return isChannelType(channel.type)
+    ? { ...subscription, channel: { ...channel, type: storedTypes[channel.type] } }
+    : subscription;
+}
+
+/** A Subscription as anybody may see it: without its headers, which may hold secrets, and with the channel it asked for. */
+export function asShown(subscription: Subscription): Subscription {
+  const { header: _, ...channel } = subscription.channel;
+  const type = channelTypes.find((one) => storedTypes[one] === channel.type) ?? channel.type;
+  return { ...subscription, channel: { ...channel, type } };
+}

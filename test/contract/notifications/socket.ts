@@ -1,0 +1,90 @@
+import type { Bundle, Parameters } from '@medplum/fhirtypes';
+import { WebSocket } from 'ws';
+import { isResource } from '../../../fhir/resource.ts';
+import { eventually } from '../fixtures.ts';
+import { request, resourceIn } from '../http.ts';
+import type { Role } from '../installation.ts';
+import { parameterIn, typeOf } from './listener.ts';
+
+/** A websocket of a subscriber, and what it was sent. */
+export interface Socket {
+  readonly received: unknown[];
+  /** The code it was closed with. */
+  closed: number | undefined;
+  readonly send: (message: unknown) => void;
+  readonly close: () => void;
+}
+
+const open = new Set<WebSocket>();
+
+/** Connects a websocket. */
+export async function connect(url: string): Promise<Socket> {
+  const client = new WebSocket(url);
+  const socket: Socket = {
+    received: [],
+    closed: undefined,
+    send: (message) => client.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    close: () => client.close(),
+  };
+  open.add(client);
+  client.on('message', (data: Buffer) => socket.received.push(JSON.parse(data.toString())));
+  client.on('close', (code) => {
+    socket.closed = code;
+    open.delete(client);
+  });
+  await new Promise((resolve, reject) => client.once('open', resolve).once('error', reject));
+  return socket;
+}
+
+/** Closes every websocket that the tests of a file have opened. */
+export function closeSockets(): void {
+  for (const client of open) {
+    client.terminate();
+  }
+}
+
+/** What `$get-ws-binding-token` answers. */
+export async function bindingTo(id: string | undefined, role: Role = 'portal-a') {
+  const answer = await request(role, 'GET', `/Subscription/${id}/$get-ws-binding-token`);
+  const { parameter = [] }: Parameters = resourceIn('Parameters', answer);
+  const of = (name: string) => parameter.find((one) => one.name === name);
+  return {
+    token: of('token')?.valueString ?? '',
+    expiration: of('expiration')?.valueDateTime ?? '',
+    subscription: of('subscription')?.valueString,
+    url: of('websocket-url')?.valueUrl ?? '',
+  };
+}
+
+/** The message that binds a websocket, as Medplum has it. */
+export const bindWith = (token: string) => ({ type: 'bind-with-token', payload: { token } });
+
+/** The notifications of one kind about a Subscription that a websocket was sent. */
+export function told({ received }: Socket, id: string | undefined, type: 'handshake' | 'event-notification'): Bundle[] {
+  return received
+    .flatMap((one) => (isResource(one, 'Bundle') ? [one] : []))
+    .filter((one) => typeOf(one) === type && subscriptionOf(one)?.endsWith(`/Subscription/${id}`));
+}
+
+const subscriptionOf = (bundle: Bundle) => parameterIn(bundle, 'subscription')?.valueReference?.reference;
+
+/** Waits until a websocket was told so many events of a Subscription. */
+export function eventsOn(socket: Socket, id: string | undefined, count: number): Promise<Bundle[]> {
+  return eventually(
+    async () => told(socket, id, 'event-notification'),
+    (found) => found.length >= count,
+  );
+}
+
+/** A websocket that is bound to a Subscription. */
+export async function bound(id: string | undefined, role: Role = 'portal-a', known?: Socket): Promise<Socket> {
+  const { token, url } = await bindingTo(id, role);
+  const socket = known ?? (await connect(url));
+  const before = told(socket, id, 'handshake').length;
+  socket.send(bindWith(token));
+  await eventually(
+    async () => told(socket, id, 'handshake'),
+    (found) => found.length > before,
+  );
+  return socket;
+}
