@@ -1,7 +1,7 @@
 import { deepClone, PropertyType, satisfiedAccessPolicy } from '@medplum/core';
 import type { Meta } from '@medplum/fhirtypes';
 import type { Caller } from '../platform.ts';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -3,7 +3,7 @@ import type { AccessPolicy, Bot, ClientApplication, ProjectMembership } from '@m
 import { findMembership } from '../access/membership.ts';
 import { effectivePolicy } from '../access/policy.ts';
 import type { Session } from '../platform.ts';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 import type { UnitOfWork } from '../storage/unit-of-work.ts';
 import { isSame, type Tokens } from './tokens.ts';
 

@@ -1,5 +1,5 @@
 import type { ResourceType } from '@medplum/fhirtypes';
-import type { Interaction } from '../storage/unit-of-work.ts';
+import type { Interaction } from '../storage/change.ts';
 
 /** One run of one Subscription for one version of a resource. */
 export interface Job {

@@ -1,9 +1,8 @@
 import { parseSearchRequest, resourceMatchesSubscriptionCriteria } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
 import type { Platform } from '../platform.ts';
-import { subjectOf } from '../storage/change.ts';
-import type { StoredResource } from '../storage/store.ts';
-import type { Change, UnitOfWork } from '../storage/unit-of-work.ts';
+import { type Change, type StoredResource, subjectOf } from '../storage/change.ts';
+import type { UnitOfWork } from '../storage/unit-of-work.ts';
 import type { Job } from './job.ts';
 import { activeSubscriptions, isPreCommit } from './pre-commit.ts';
 

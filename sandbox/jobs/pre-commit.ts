@@ -10,7 +10,7 @@ import {
 import type { Bot, Subscription } from '@medplum/fhirtypes';
 import { findMembership } from '../access/membership.ts';
 import type { RepositoryContext } from '../repository/context.ts';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 import type { UnitOfWork } from '../storage/unit-of-work.ts';
 
 const preCommitUrl = 'https://medplum.com/fhir/StructureDefinition/pre-commit-bot';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { ContentType, getExtension, getExtensionValue, isString, stringify } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 import type { Job } from './job.ts';
 
 const secretUrls = [

@@ -2,7 +2,7 @@ import { ContentType, getExtension, resolveId } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
 import { findMembership } from '../access/membership.ts';
 import type { Platform } from '../platform.ts';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 import type { UnitOfWork } from '../storage/unit-of-work.ts';
 import type { Job } from './job.ts';
 import { hookHeaders, sendRestHook } from './rest-hook.ts';

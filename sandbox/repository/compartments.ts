@@ -1,6 +1,6 @@
 import { evalFhirPath, getSearchParameter, getSearchParameterDetails, isReference, isUUID } from '@medplum/core';
 import type { Reference } from '@medplum/fhirtypes';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 import { patientParameters } from './definitions.ts';
 
 function patientsOf(resource: StoredResource): string[] {

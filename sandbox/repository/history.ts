@@ -1,6 +1,6 @@
 import { allOk, DEFAULT_MAX_SEARCH_COUNT, getStatus } from '@medplum/core';
 import type { Bundle, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
-import type { StoredResource, Write } from '../storage/store.ts';
+import type { StoredResource, Write } from '../storage/change.ts';
 
 function outcomeOf(version: Write): OperationOutcome {
   if (version.resource) {

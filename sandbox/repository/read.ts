@@ -11,7 +11,7 @@ import {
 import type { Bundle, Reference } from '@medplum/fhirtypes';
 import { visible } from '../access/fields.ts';
 import { assertResourceType, assertSupports, permission, readable } from '../access/permissions.ts';
-import type { StoredResource, Write } from '../storage/store.ts';
+import type { StoredResource, Write } from '../storage/change.ts';
 import { type RepositoryContext, searchSource } from './context.ts';
 import { historyBundle } from './history.ts';
 

@@ -23,7 +23,7 @@ import { readable } from '../access/permissions.ts';
 import type { Caller, Platform } from '../platform.ts';
 import type { SearchSource } from '../search/predicate.ts';
 import { type SearchResult, search } from '../search/search.ts';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 import {
   beginTransaction,
   directUnit,

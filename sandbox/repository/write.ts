@@ -18,7 +18,7 @@ import type { Meta, Resource, ResourceType } from '@medplum/fhirtypes';
 import { restored } from '../access/fields.ts';
 import { assertResourceType, assertSupports, isWriteable, permission } from '../access/permissions.ts';
 import { runPreCommit } from '../jobs/pre-commit.ts';
-import type { StoredResource, Write } from '../storage/store.ts';
+import type { StoredResource, Write } from '../storage/change.ts';
 import { assertBelowLimit } from '../websockets/limit.ts';
 import { compartmentsOf } from './compartments.ts';
 import { resolveConditionalReferences } from './conditional-references.ts';

@@ -1,5 +1,5 @@
 import { badRequest, getSearchParameter, OperationOutcomeError, type SortRule } from '@medplum/core';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 import { columnOf, tokenKey, valuesOf } from './parameter.ts';
 
 type SortKey = string | number | undefined;

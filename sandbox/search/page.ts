@@ -1,6 +1,6 @@
 import { formatSearchQuery, OperationOutcomeError, type SearchRequest, serverError, splitN } from '@medplum/core';
 import type { BundleLink } from '@medplum/fhirtypes';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 
 /** A search of which the page is known. */
 export type PagedSearch = SearchRequest & { count: number; offset: number };

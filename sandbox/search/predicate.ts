@@ -15,7 +15,7 @@ import {
   splitSearchOnComma,
 } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
-import type { StoredResource, Write } from '../storage/store.ts';
+import type { StoredResource, Write } from '../storage/change.ts';
 import { type ChainLink, isChained, parseChain } from './chain.ts';
 import { testOf } from './filter.ts';
 import { columnOf, valuesOf } from './parameter.ts';

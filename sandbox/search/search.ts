@@ -7,7 +7,7 @@ import {
   type SearchRequest,
 } from '@medplum/core';
 import type { BundleLink, ResourceType } from '@medplum/fhirtypes';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 import { sorted } from './order.ts';
 import { isAfter, type PagedSearch, parseCursor, searchLinks } from './page.ts';
 import { idsOf, type Predicate, predicateOf, type SearchSource } from './predicate.ts';

@@ -1,7 +1,5 @@
 import type { ResourceType } from '@medplum/fhirtypes';
-import { isCacheOnly } from './change.ts';
-import type { Write } from './store.ts';
-import type { Change } from './unit-of-work.ts';
+import { type Change, isCacheOnly, type Write } from './change.ts';
 
 /** What is kept in memory only: no search finds it, it has no history, and it is forgotten after a day. */
 export interface Cache {

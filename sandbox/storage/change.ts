@@ -1,5 +1,33 @@
-import type { StoredResource } from './store.ts';
-import type { Change } from './unit-of-work.ts';
+import type { WithId } from '@medplum/core';
+import type { Resource, ResourceType } from '@medplum/fhirtypes';
+
+/** A resource as it is stored: with an id, and `meta` filled in by the repository. Never changed once stored. */
+export type StoredResource = WithId<Resource>;
+
+/** One version of a resource. A version without `resource` says that the resource was deleted. */
+export interface Write {
+  readonly type: ResourceType;
+  readonly id: string;
+  readonly versionId: string;
+  /** Instant of the write, ISO 8601 in UTC. */
+  readonly lastUpdated: string;
+  readonly resource?: StoredResource;
+}
+
+/** A committed version, with the number of the commit that made it. */
+export interface Version extends Write {
+  readonly commit: number;
+}
+
+/** What a write does, as Medplum's subscriptions name it. */
+export type Interaction = 'create' | 'update' | 'delete';
+
+/** A write together with what it replaces: what subscriptions are matched against. */
+export interface Change {
+  readonly write: Write;
+  readonly interaction: Interaction;
+  readonly previous?: Write;
+}
 
 /** The resource that a change is about: what was written, or what was there before it was deleted. */
 export function subjectOf({ write, previous }: Change): StoredResource | undefined {

@@ -1,7 +1,7 @@
 import { mkdir, open, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JobEvent } from '../jobs/job.ts';
-import type { Write } from './store.ts';
+import type { Write } from './change.ts';
 
 /** One line of the journal: what one commit wrote, and what became of jobs. */
 export interface JournalEntry {

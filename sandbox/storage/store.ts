@@ -1,24 +1,6 @@
-import type { WithId } from '@medplum/core';
-import type { Resource, ResourceType } from '@medplum/fhirtypes';
+import type { ResourceType } from '@medplum/fhirtypes';
 import { type Cache, createCache } from './cache.ts';
-
-/** A resource as it is stored: with an id, and `meta` filled in by the repository. Never changed once stored. */
-export type StoredResource = WithId<Resource>;
-
-/** One version of a resource. A version without `resource` says that the resource was deleted. */
-export interface Write {
-  readonly type: ResourceType;
-  readonly id: string;
-  readonly versionId: string;
-  /** Instant of the write, ISO 8601 in UTC. */
-  readonly lastUpdated: string;
-  readonly resource?: StoredResource;
-}
-
-/** A committed version, with the number of the commit that made it. */
-export interface Version extends Write {
-  readonly commit: number;
-}
+import type { Version, Write } from './change.ts';
 
 /** All versions of all resources, in memory. A reader names the commit up to which it wants to see. */
 export interface Store {

@@ -1,17 +1,7 @@
 import { conflict, OperationOutcomeError } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
-import { isCacheOnly } from './change.ts';
-import type { Store, Version, Write } from './store.ts';
-
-/** What a write does, as Medplum's subscriptions name it. */
-export type Interaction = 'create' | 'update' | 'delete';
-
-/** A write together with what it replaces: what subscriptions are matched against. */
-export interface Change {
-  readonly write: Write;
-  readonly interaction: Interaction;
-  readonly previous?: Write;
-}
+import { type Change, isCacheOnly, type Version, type Write } from './change.ts';
+import type { Store } from './store.ts';
 
 /** Makes changes durable and visible at once. */
 export type Commit = (changes: readonly Change[], stillValid: () => void) => Promise<void>;

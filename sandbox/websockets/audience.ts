@@ -4,8 +4,8 @@ import { adminTypes } from '../access/admin-types.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import { isMatched } from '../jobs/match.ts';
 import type { Session } from '../platform.ts';
-import type { StoredResource } from '../storage/store.ts';
-import type { Change, UnitOfWork } from '../storage/unit-of-work.ts';
+import type { Change, StoredResource } from '../storage/change.ts';
+import type { UnitOfWork } from '../storage/unit-of-work.ts';
 import type { BindingClaims } from './binding-token.ts';
 
 /** What decides who is told: the members of the project and what they may read. */

@@ -1,7 +1,7 @@
 import { createReference } from '@medplum/core';
 import type { Bundle, SubscriptionStatus } from '@medplum/fhirtypes';
 import type { Platform } from '../platform.ts';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 
 /** Where ids, times and addresses of Bundles come from. */
 export type BundleSource = Pick<Platform, 'now' | 'newId' | 'baseUrl'>;

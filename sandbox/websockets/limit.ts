@@ -1,6 +1,6 @@
 import { badRequest, OperationOutcomeError } from '@medplum/core';
 import type { RepositoryContext } from '../repository/context.ts';
-import type { StoredResource } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 
 /** Medplum's `defaultMaxUserWebSocketSubscriptions`. */
 const defaultLimit = 20;

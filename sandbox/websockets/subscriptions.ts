@@ -1,9 +1,7 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import { visible } from '../access/fields.ts';
 import { type Platform, system } from '../platform.ts';
-import { subjectOf } from '../storage/change.ts';
-import type { StoredResource } from '../storage/store.ts';
-import type { Change } from '../storage/unit-of-work.ts';
+import { type Change, type StoredResource, subjectOf } from '../storage/change.ts';
 import { type Audience, concerns } from './audience.ts';
 import type { BindingClaims } from './binding-token.ts';
 import { eventBundle, handshakeBundle, heartbeatBundle } from './bundles.ts';
