@@ -22,6 +22,8 @@ export interface GatewayLimits extends UpstreamLimits {
   readonly turnMs: number;
   /** Websockets that may be open at the same time. */
   readonly websockets: number;
+  /** How long a websocket may be open before a token is sent, in milliseconds. */
+  readonly bindMs: number;
   /** Requests that one token (or, without one, one address) may send in a minute. */
   readonly requestsPerMinute: number;
 }
@@ -40,6 +42,7 @@ export const defaultLimits: GatewayLimits = {
   drainTimeoutMs: 20_000,
   turnMs: 5_000,
   websockets: 1_000,
+  bindMs: 10_000,
   requestsPerMinute: 6_000,
 };
 

@@ -106,7 +106,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
   const app = createServer(options, context);
   addFailures(app, addresses);
   const drain = addDrain(app, context);
-  const websockets = addWebsockets(app, context, options.medplumBaseUrl);
+  const websockets = addWebsockets(app, context, options);
   addObservation(app, drain.inFlight, websockets);
   const refuse: onRequestAsyncHookHandler = async (request, reply) => {
     reply.header('x-request-id', request.id);

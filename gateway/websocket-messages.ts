@@ -13,7 +13,7 @@ export interface Binding {
   readonly handshake: Bundle;
 }
 
-const parameterOf = (given: Parameters, name: string) => given.parameter?.find((parameter) => parameter.name === name);
+const parameterOf = ({ parameter = [] }: Parameters, name: string) => parameter.find((one) => one.name === name);
 
 /** The binding in what the Bot answers. */
 export function bindingIn(body: unknown): Binding | undefined {
@@ -99,7 +99,7 @@ export type MedplumMessage =
   | { readonly kind: 'refusal'; readonly diagnostics: string };
 
 function refusalIn({ issue }: OperationOutcome): MedplumMessage {
-  const [first] = issue ?? [];
+  const [first] = Array.isArray(issue) ? issue : [];
   return { kind: 'refusal', diagnostics: first?.details?.text ?? first?.diagnostics ?? 'The token is not accepted.' };
 }
 
@@ -114,12 +114,13 @@ export function readMedplumMessage(text: string): MedplumMessage | undefined {
   if (isResource(message, 'OperationOutcome')) {
     return refusalIn(message);
   }
-  const [status, told] = isResource(message, 'Bundle') ? (message.entry ?? []) : [];
-  const said: unknown = status?.resource;
+  const entries: unknown = isResource(message, 'Bundle') ? message.entry : undefined;
+  const [status, told]: unknown[] = Array.isArray(entries) ? entries : [];
+  const said = isObject(status) ? status.resource : undefined;
   if (!isObject(said)) {
     return undefined;
   }
-  const bundle = notificationIn(told?.resource);
+  const bundle = notificationIn(isObject(told) ? told.resource : undefined);
   const id = (isObject(said.subscription) ? String(said.subscription.reference) : '').replace('Subscription/', '');
   const kinds: Readonly<Record<string, MedplumMessage | undefined>> = {
     handshake: { kind: 'bound', id },

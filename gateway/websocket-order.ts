@@ -1,5 +1,5 @@
 import type { Bundle } from '@medplum/fhirtypes';
-import { isResource } from '../fhir/resource.ts';
+import { isObject } from '../fhir/resource.ts';
 
 /** What of a Subscription's notifications was told, and what waits for those before it. */
 export interface Order {
@@ -9,13 +9,24 @@ export interface Order {
 }
 
 /** The numbers that a notification names: of all events so far, and of its own event, if it is one. */
-function numbersIn(bundle: Bundle): { readonly events?: number; readonly event?: number } {
-  const status: unknown = bundle.entry?.[0]?.resource;
-  const told = isResource(status, 'Parameters') ? (status.parameter ?? []) : [];
-  const events = told.find(({ name }) => name === 'events-since-subscription-start')?.valueString;
-  const parts = told.find(({ name }) => name === 'notification-event')?.part ?? [];
-  const event = parts.find(({ name }) => name === 'event-number')?.valueString;
-  return { ...(events && { events: Number(events) }), ...(event && { event: Number(event) }) };
+function numbersIn(bundle: Bundle): { readonly events: number | undefined; readonly event: number | undefined } {
+  const [status] = listOf(bundle.entry);
+  const told = isObject(status?.resource) ? listOf(status.resource.parameter) : [];
+  const [event] = named('notification-event', told).flatMap(({ part }) => named('event-number', listOf(part)));
+  return { events: numberOf(named('events-since-subscription-start', told)[0]), event: numberOf(event) };
+}
+
+type Element = Readonly<Record<string, unknown>>;
+
+/** The elements of a list; whatever else it may be has none. */
+const listOf = (value: unknown): Element[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+const named = (name: string, parameters: readonly Element[]): Element[] =>
+  parameters.filter((parameter) => parameter.name === name);
+
+function numberOf(parameter: Element | undefined): number | undefined {
+  const text = parameter?.valueString;
+  return typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
 /** The order after a handshake: what happened before is known of. */

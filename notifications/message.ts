@@ -1,6 +1,6 @@
 import type { Bundle, Communication, Subscription } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../config/config.ts';
-import { isResource } from '../fhir/resource.ts';
+import { isObject, isResource } from '../fhir/resource.ts';
 import { requestorTag, type TagConfig } from '../fhir/tags.ts';
 
 /** The part of the configuration that messages depend on. */
@@ -38,7 +38,8 @@ export function messageResource(
 /** The notification that a Communication carries; `undefined` if it carries none. */
 export function notificationIn(communication: unknown): Bundle | undefined {
   const payload = isResource(communication, 'Communication') ? communication.payload : undefined;
-  const text: unknown = Array.isArray(payload) ? payload[0]?.contentString : undefined;
+  const [first]: unknown[] = Array.isArray(payload) ? payload : [];
+  const text = isObject(first) ? first.contentString : undefined;
   if (typeof text !== 'string') {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { createServer, request as httpRequest } from 'node:http';
+import { connect as openSocket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -177,10 +178,87 @@ describe('a websocket', () => {
     client.socket.send(bind(aBinding('one')));
     await until(() => client.received.length > 0);
     expect(client.received[0]).toMatch(/malformed-request.*ask \$get-ws-binding-token for a new one/);
-    medplum.say(status('handshake', 'one'));
+    await until(() => client.closed !== undefined);
+    expect(client.closed).toBe(1008);
+  });
+
+  test('is told what Medplum has against a token', async () => {
+    await start({ upstreamTimeoutMs: 2_000 });
+    const client = await connect();
+    client.socket.send(bind(aBinding('one')));
+    await until(() => medplum.received.length > 0);
     medplum.say({ resourceType: 'OperationOutcome', issue: [{ details: { text: 'Token failed to validate.' } }] });
-    await until(() => client.received.length > 1);
-    expect(client.received[1]).toContain('Token failed to validate.');
+    await until(() => client.received.length > 0);
+    expect(client.received[0]).toContain('Token failed to validate.');
+  });
+
+  test('a token binds one websocket, and once', async () => {
+    await start();
+    const first = await bound('one');
+    const second = await connect();
+    for (const { socket } of [first, second]) {
+      socket.send(bind(aBinding('one')));
+    }
+    await until(() => first.received.length > 1 && second.received.length > 0);
+    const refused = [first.received[1], second.received[0]].map((text) => text?.includes('binds one websocket'));
+    expect(refused).toEqual([true, true]);
+    expect(medplum.received).toHaveLength(1);
+  });
+
+  test.each<[string, object]>([
+    ['parameters that are no list', { resourceType: 'Parameters', parameter: 5 }],
+    ['a number that is none', { resourceType: 'Parameters', parameter: [{ name: 'notification-event', part: [{}] }] }],
+    ['nothing that is known', { resourceType: 'Patient' }],
+  ])('a handshake with %s is told, and nothing breaks', async (_, resource) => {
+    await start();
+    const client = await connect();
+    const handshake = JSON.parse(JSON.stringify({ resourceType: 'Bundle', entry: [{ resource }] }));
+    client.socket.send(bind({ ...aBinding('one'), handshake }));
+    await until(() => medplum.received.length > 0);
+    medplum.say(status('handshake', 'one'));
+    await until(() => client.received.length > 0);
+    expect(client.received).toEqual([JSON.stringify(handshake)]);
+  });
+
+  test.each<[string, unknown]>([
+    ['entries that are no list', { resourceType: 'Bundle', entry: 5 }],
+    ['entries that are nothing', { resourceType: 'Bundle', entry: [null, null] }],
+    ['issues that are no list', { resourceType: 'OperationOutcome', issue: 5 }],
+    ['a payload of nothing', status('event-notification', 'one', { resourceType: 'Communication', payload: [null] })],
+    ['null', null],
+  ])('a message of Medplum with %s breaks nothing', async (_, strange) => {
+    await start();
+    const client = await bound('one');
+    medplum.say(strange);
+    medplum.say(status('event-notification', 'one', message({ resourceType: 'Bundle', id: 'event' })));
+    await until(() => client.received.some((text) => text.includes('"event"')));
+    expect(client.closed).toBeUndefined();
+  });
+
+  test('is closed when it says too much', async () => {
+    await start();
+    const client = await connect();
+    for (let index = 0; index <= 120; index++) {
+      client.socket.send('ping');
+    }
+    await until(() => client.closed !== undefined);
+    expect(client.closed).toBe(1008);
+  });
+
+  test('is closed when it unbinds the last', async () => {
+    await start();
+    const client = await bound('one');
+    client.socket.send(`unbind-from-token ${bindingToken(aBinding('one'))}`);
+    await until(() => client.closed !== undefined);
+    expect(client.closed).toBe(1008);
+  });
+
+  test('asks nothing of Medplum before the first token', async () => {
+    await start();
+    const client = await connect();
+    client.socket.send('ping');
+    await until(() => client.received.length > 0);
+    expect(medplum.sockets.size).toBe(0);
   });
 
   test('is closed when its last binding has ended', async () => {
@@ -192,7 +270,7 @@ describe('a websocket', () => {
   });
 
   test('is closed when nothing is bound in time', async () => {
-    await start({ requestTimeoutMs: 100 });
+    await start({ bindMs: 100 });
     const client = await connect();
     await until(() => client.closed !== undefined);
     expect(client.closed).toBe(1008);
@@ -204,9 +282,8 @@ describe('a websocket', () => {
     for (let index = 0; index <= 20; index++) {
       client.socket.send(bind(aBinding(`s${index}`)));
     }
-    await until(() => client.received.length > 0);
+    await until(() => client.received.length > 0 && medplum.received.length === 20);
     expect(client.received[0]).toContain('at most 20');
-    expect(medplum.received.length).toBe(20);
   });
 
   test('is closed when Medplum closes its own, to be connected anew', async () => {
@@ -223,6 +300,7 @@ describe('a websocket', () => {
     await start();
     medplum.close();
     const client = await connect();
+    client.socket.send(bind(aBinding('one')));
     await until(() => client.closed !== undefined);
     expect(client.closed).toBe(1012);
   });
@@ -240,6 +318,33 @@ describe('a websocket', () => {
     const second = await connect();
     await until(() => second.closed !== undefined);
     expect([first.closed, second.closed]).toEqual([undefined, 1013]);
+  });
+
+  test('one address has 50 at most that are not bound', async () => {
+    await start();
+    const many = await Promise.all(Array.from({ length: 50 }, connect));
+    const last = await connect();
+    await until(() => last.closed !== undefined);
+    expect([last.closed, many.filter(({ closed }) => closed !== undefined).length]).toEqual([1013, 0]);
+  });
+
+  test.each([true, false])('a broken frame ends the websocket alone (refused: %s)', async (isRefused) => {
+    await start({ websockets: isRefused ? 0 : 10 });
+    const raw = openSocket(Number(new URL(address).port), '127.0.0.1');
+    raw.on('error', () => undefined);
+    const handshake = [
+      'GET /fhir/R4/ws HTTP/1.1',
+      'Host: x',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ];
+    raw.write(`${handshake.join('\r\n')}\r\n\r\n`);
+    await new Promise((resolve) => raw.once('data', resolve));
+    raw.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
+    await new Promise((resolve) => raw.once('close', resolve));
+    expect((await gateway.inject('/healthz')).statusCode).toBe(200);
   });
 
   test('is closed with the service, and counted until then', async () => {
