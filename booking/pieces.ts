@@ -12,6 +12,10 @@ export interface Pieces {
 
 const COUNT = '1000';
 
+/** Statuses of appointments that hold slots, and of those that do not: of the many who once were, none hides one who is. */
+const open = 'proposed,pending,booked,arrived,fulfilled,noshow,checked-in,waitlist';
+const over = 'cancelled,entered-in-error';
+
 /**
  * What must be read to give slots back, or to find the free rest of slots that were split: all pieces, and the
  * appointments on them. To be sent with the Bot's own credentials, for the appointments of others count as well; none
@@ -35,13 +39,17 @@ export function pieceReads(origins: readonly string[], originSystem: string): Bu
         ['identifier', identifiers],
         ['_count', COUNT],
       ]),
-      search('Appointment', [
-        ['slot', references],
-        ['_count', COUNT],
-      ]),
-      search('Appointment', [
-        ['slot:Slot.identifier', identifiers],
-        ['_count', COUNT],
+      ...[open, over].flatMap((status) => [
+        search('Appointment', [
+          ['slot', references],
+          ['status', status],
+          ['_count', COUNT],
+        ]),
+        search('Appointment', [
+          ['slot:Slot.identifier', identifiers],
+          ['status', status],
+          ['_count', COUNT],
+        ]),
       ]),
     ],
   };

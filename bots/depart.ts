@@ -8,14 +8,27 @@ import { config } from './lib/config.ts';
 import { exchange } from './lib/exchange.ts';
 import { settleAllOf } from './lib/settle.ts';
 
-/** Merges what two bookings have made of one patient; gives the ids of those who are merged into another one. */
-async function mergeTwins(medplum: MedplumClient, patient: Patient): Promise<string[]> {
+/** How often a merge is decided anew when a patient has changed meanwhile. */
+const ATTEMPTS = 5;
+
+/**
+ * Merges what two bookings have made of one patient; gives the ids of those who are merged into another one.
+ *
+ * @throws Error when the server does not answer or refuses it, or others were faster too often
+ */
+async function mergeTwins(medplum: MedplumClient, patient: Patient, attempt = 1): Promise<string[]> {
   const { system, code } = requestorTag(submitterOf(patient, config) ?? '', config);
   const [query] = identifierQuery(patient.identifier, `${system}|${code}`);
   const found = query ? await medplum.searchResources('Patient', new URLSearchParams(query), { cache: 'reload' }) : [];
   const { elder, younger } = twinsOf(patient, found, config);
   for (const twin of younger) {
-    await exchange(medplum, merging(twin, elder));
+    const merged = await exchange(medplum, merging(twin, elder));
+    if (merged.kind === 'overtaken' && attempt < ATTEMPTS) {
+      return mergeTwins(medplum, patient, attempt + 1);
+    }
+    if (merged.kind !== 'done') {
+      throw new Error(`Patient/${twin.id} could not be merged into Patient/${elder.id} (${merged.kind}).`);
+    }
   }
   return younger.map(({ id }) => id ?? '');
 }

@@ -37,6 +37,9 @@ export interface ReportInput {
 /** The most events that are told at once. */
 const MOST_EVENTS = 1000;
 
+/** How many outboxes one search asks for. */
+const CHUNK = 100;
+
 const context = (): BundleContext => ({
   baseUrl: config.baseUrl,
   now: Date.now(),
@@ -49,9 +52,15 @@ function reportOf({ subscription, outbox }: Mailbox, type: StatusType): StatusRe
 }
 
 async function mailboxesOf(medplum: MedplumClient, subscriptions: readonly Subscription[]): Promise<Mailbox[]> {
-  const ids = new Set(subscriptions.map(({ id }) => id));
-  const [found] = await readTogether(medplum, [outboxQuery()]);
-  return mailboxesIn(found).filter(({ subscription }) => ids.has(subscription.id));
+  const focuses = subscriptions.map(({ id }) => `Subscription/${id}`);
+  const chunks = Array.from({ length: Math.ceil(focuses.length / CHUNK) }, (_, index) =>
+    focuses.slice(index * CHUNK, (index + 1) * CHUNK),
+  );
+  const found = await readTogether(
+    medplum,
+    chunks.map((chunk) => outboxQuery(`&focus=${chunk.join(',')}`)),
+  );
+  return found.flatMap((resources) => mailboxesIn(resources));
 }
 
 async function tellStatus(medplum: MedplumClient, input: ReportInput, caller: Subscriber) {

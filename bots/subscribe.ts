@@ -13,6 +13,7 @@ import { newId } from './lib/new-id.ts';
 import { type Mailbox, outboxEntry, readMailbox, subscriptionEntry } from './lib/outboxes.ts';
 import { resolveEndpoint } from './lib/post.ts';
 import {
+  countOwn,
   readAsCaller,
   readableTo,
   refusals,
@@ -57,14 +58,22 @@ async function check(sent: unknown, kind: 'create' | 'update'): Promise<Submissi
   return submission && found.length === 0 ? submission : refuse(found);
 }
 
+const exceeded: Issue = {
+  code: 'subscriptions-exceeded',
+  diagnostics: `One subscriber has at most ${config.notifications.maxSubscriptions} Subscriptions: delete one, or change one.`,
+};
+
 async function create(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
   const submission = await check(member(input, 'resource'), 'create');
   if ('resourceType' in submission) {
     return submission;
   }
-  const readable = await readableTo(medplum, caller);
+  const [readable, existing] = await Promise.all([readableTo(medplum, caller), countOwn(medplum, caller)]);
   if (readable.length === 0) {
     return refusals.forbidden;
+  }
+  if (existing === undefined || existing >= config.notifications.maxSubscriptions) {
+    return refuse([existing === undefined ? unavailable : exceeded]);
   }
   const fullUrl = newId();
   const written = await transaction(medplum, [

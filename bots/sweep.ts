@@ -2,11 +2,13 @@ import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../config/config.ts';
 import { CHANGED_AT_ONCE, CURSOR, changedQuery, cursorTask, OVERLAP } from '../notifications/cursor.ts';
+import { awaitsHandshake } from '../notifications/outbox.ts';
 import { isDue, woken } from '../notifications/progress.ts';
 import { announceAll, TOGETHER } from './lib/announcing.ts';
 import { config } from './lib/config.ts';
 import { exchange } from './lib/exchange.ts';
-import { type Mailbox, mailboxesIn, OPEN, outboxQuery, writeMailbox } from './lib/outboxes.ts';
+import { inTurns } from './lib/in-turns.ts';
+import { allMailboxes, type Mailbox, OPEN, outboxQuery, writeMailbox } from './lib/outboxes.ts';
 import { ofType, readTogether } from './lib/read.ts';
 
 /** After so many milliseconds what is left to be announced is left to the next sweep: the Bot has ten seconds. */
@@ -14,17 +16,24 @@ const PATIENCE = 6_000;
 
 const cursorSearch = (): string => `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${CURSOR}`)}`;
 
-/** Whether a delivery must be started: one is due again, has died, or the Subscription is over. */
-function mustWake({ outbox, settings, task }: Mailbox, now: number): boolean {
+/** How many deliveries are started at the same time. */
+const AT_ONCE = 4;
+
+/**
+ * Whether a delivery must be started: one is due again, has died, the Subscription is over, or it was requested anew and
+ * the delivery that was under way did not see it.
+ */
+function mustWake({ subscription, outbox, settings, task }: Mailbox, now: number): boolean {
   const isOver = settings?.end !== undefined && settings.end <= now && outbox.status !== 'in-progress';
-  return isOver || isDue(outbox, settings?.heartbeat, Date.parse(task.meta?.lastUpdated ?? ''), now);
+  const isRequested = subscription.status === 'requested' && awaitsHandshake(outbox);
+  return isOver || isRequested || isDue(outbox, settings?.heartbeat, Date.parse(task.meta?.lastUpdated ?? ''), now);
 }
 
 /** Starts deliveries; an outbox that has changed meanwhile needs no waking. */
 async function wake(medplum: MedplumClient, mailboxes: readonly Mailbox[]): Promise<void> {
   const due = mailboxes.filter((mailbox) => mustWake(mailbox, Date.now()));
-  await Promise.all(
-    due.map((mailbox) => writeMailbox(medplum, mailbox, { outbox: woken(mailbox.outbox, Date.now()) })),
+  await inTurns(due, AT_ONCE, (mailbox) =>
+    writeMailbox(medplum, mailbox, { outbox: woken(mailbox.outbox, Date.now()) }),
   );
 }
 
@@ -63,7 +72,9 @@ async function catchUp(medplum: MedplumClient, cursor: Task | undefined, isListe
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const [outboxes, cursors] = await readTogether(medplum, [outboxQuery(OPEN), `Task?${cursorSearch()}`]);
-  const mailboxes = mailboxesIn(outboxes);
-  await wake(medplum, mailboxes);
-  await catchUp(medplum, ofType('Task', cursors)[0], mailboxes.length > 0);
+  const mailboxes = await allMailboxes(medplum, OPEN, outboxes);
+  const [cursor] = ofType('Task', cursors);
+  await inTurns([() => wake(medplum, mailboxes), () => catchUp(medplum, cursor, mailboxes.length > 0)], 1, (act) =>
+    act(),
+  );
 }

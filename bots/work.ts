@@ -37,6 +37,17 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
   }
 }
 
+/** After so many milliseconds no further job is begun: the Bot has ten seconds, and the clock starts it again. */
+const PATIENCE = 6_000;
+
+/** In an order that is another one each time: a job that fails again and again does not keep those after it waiting. */
+function shuffled<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, place: Math.random() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ item }) => item);
+}
+
 /** The jobs that should have been carried out by now: whoever had them was killed, or could not reach the server. */
 async function overdue(medplum: MedplumClient): Promise<Task[]> {
   return medplum.searchResources('Task', overdueQuery(Date.now(), config), { cache: 'reload' });
@@ -56,9 +67,13 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot
   if (input.resourceType === 'Task') {
     return run(medplum, await medplum.readResource('Task', input.id ?? '', { cache: 'reload' }));
   }
-  const left = await overdue(medplum);
+  const start = Date.now();
+  const left = shuffled(await overdue(medplum));
   const failures: string[] = [];
   for (const task of left) {
+    if (Date.now() - start > PATIENCE) {
+      break;
+    }
     await run(medplum, task).catch((error: unknown) => failures.push(String(error)));
   }
   if (failures.length > 0) {

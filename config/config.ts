@@ -70,6 +70,8 @@ export interface NotificationSettings {
   readonly maxAttempts: number;
   /** How long the first attempt is followed by none, in seconds; it doubles with every further one, up to 8 hours. */
   readonly retryAfter: number;
+  /** How many Subscriptions one subscriber may have that are not over. */
+  readonly maxSubscriptions: number;
 }
 
 /** Code of the tag that marks resources which originate outside the repository (specification 2.1). */

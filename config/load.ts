@@ -14,6 +14,7 @@ const notificationsSchema = z.strictObject({
   timeout: z.int().min(1).max(8).default(5),
   maxAttempts: z.int().min(1).max(50).default(18),
   retryAfter: z.int().min(1).max(3600).default(20),
+  maxSubscriptions: z.int().min(1).max(1000).default(100),
 });
 
 const fileSchema = z.strictObject({

@@ -50,6 +50,7 @@ export const bookingErrors = {
   'topic-unknown': { status: 422, type: 'not-supported', display: 'There is no such subscription topic' },
   'filter-unsupported': { status: 422, type: 'not-supported', display: 'The topic cannot be filtered like this' },
   'channel-unsupported': { status: 422, type: 'not-supported', display: 'There is no such notification channel' },
+  'subscriptions-exceeded': { status: 422, type: 'too-costly', display: 'The subscriber has too many Subscriptions' },
   'endpoint-not-allowed': { status: 422, type: 'security', display: 'Notifications are not sent to this address' },
   'slot-not-free': { status: 409, type: 'conflict', display: 'The slot is no longer free' },
   'appointment-closed': { status: 409, type: 'conflict', display: 'The appointment can no longer be changed' },

@@ -6,7 +6,8 @@ import { announced } from '../../notifications/progress.ts';
 import { readableQuery } from '../../notifications/rights.ts';
 import { config } from './config.ts';
 import { pause } from './exchange.ts';
-import { type Mailbox, mailboxesIn, OPEN, outboxQuery, writeMailbox } from './outboxes.ts';
+import { inTurns } from './in-turns.ts';
+import { allMailboxes, type Mailbox, OPEN, outboxQuery, writeMailbox } from './outboxes.ts';
 import { ofType, readTogether } from './read.ts';
 
 /** How long new attempts are made when others are faster, in milliseconds: the Bot has ten seconds. */
@@ -39,7 +40,7 @@ async function readState(medplum: MedplumClient, ids: readonly string[]): Promis
     ...about.map((reference) => `${reference}/_history?_count=${VERSIONS}`),
   ]);
   const versions = histories.map((resources): Appointment[] => ofType('Appointment', resources));
-  const mailboxes = mailboxesIn(boxes);
+  const mailboxes = await allMailboxes(medplum, OPEN, boxes);
   const found = ofType('Communication', events);
   return {
     mailboxes,
@@ -134,13 +135,8 @@ async function attempt(medplum: MedplumClient, ids: readonly string[], askRights
     events: missingEvents(state, mailbox, ({ current }) => mayRead(mailbox, current.id ?? '')),
   }));
   const needed = planned.filter(({ events }) => events.length > 0);
-  let isAll = true;
-  for (let index = 0; index < needed.length; index += AT_ONCE) {
-    const some = needed.slice(index, index + AT_ONCE);
-    const written = await Promise.all(some.map(({ mailbox, events }) => writeEvents(medplum, mailbox, events)));
-    isAll = isAll && written.every((isWritten) => isWritten);
-  }
-  return isAll;
+  const written = await inTurns(needed, AT_ONCE, ({ mailbox, events }) => writeEvents(medplum, mailbox, events));
+  return written.every((isWritten) => isWritten);
 }
 
 /** How far back changes count as simultaneous, in milliseconds, and how many of them are announced together. */

@@ -43,6 +43,10 @@ export async function readEvents(
 
 const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWith('2') ?? false;
 
+/** Whether a version was read, or is known not to be there any more: what is not known is not told. */
+const isKnown = (entry: BundleEntry): boolean =>
+  isGood(entry) || entry.response?.status === '404' || entry.response?.status === '410';
+
 /**
  * Reads what of some events may be told: the versions that they are about, if they are still there, and if the
  * appointment is one that may be read.
@@ -66,7 +70,8 @@ export async function readContents(
     exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry: versions }),
     exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry: searches.map(get) }, authorization),
   ]);
-  if (stored.kind !== 'done' || found.kind !== 'done' || !(found.bundle.entry ?? []).every(isGood)) {
+  const isRead = stored.kind === 'done' && (stored.bundle.entry ?? []).every(isKnown);
+  if (!isRead || found.kind !== 'done' || !(found.bundle.entry ?? []).every(isGood)) {
     throw new Error('The appointments of the events could not be read.');
   }
   const readable = new Set(

@@ -21,14 +21,38 @@ export interface Mailbox {
   readonly outbox: Outbox;
 }
 
+/** How many outboxes one search gives: Medplum gives no more than a thousand resources with those that are included. */
+const PAGE = 400;
+
 /**
- * The search that finds outboxes with their Subscriptions.
+ * The search that finds outboxes with their Subscriptions, a page of them.
  *
  * @param narrowing - further search parameters, beginning with `&`
+ * @param offset - how many are left out
  */
-export function outboxQuery(narrowing = ''): string {
+export function outboxQuery(narrowing = '', offset = 0): string {
   const code = encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${OUTBOX}`);
-  return `Task?code=${code}${narrowing}&_include=Task:focus&_count=1000`;
+  return `Task?code=${code}${narrowing}&_include=Task:focus&_sort=_id&_count=${PAGE}&_offset=${offset}`;
+}
+
+/**
+ * The mailboxes in the first page of `outboxQuery`, and those of all further pages.
+ *
+ * @param first - what `outboxQuery(narrowing)` has found
+ * @throws Error when the server does not answer
+ */
+export async function allMailboxes(
+  medplum: MedplumClient,
+  narrowing: string,
+  first: readonly Resource[] = [],
+): Promise<Mailbox[]> {
+  const mailboxes = mailboxesIn(first);
+  let page: readonly Resource[] = first;
+  for (let offset = PAGE; ofType('Task', page).length === PAGE; offset += PAGE) {
+    page = (await readTogether(medplum, [outboxQuery(narrowing, offset)]))[0] ?? [];
+    mailboxes.push(...mailboxesIn(page));
+  }
+  return mailboxes;
 }
 
 /** Narrows the search for outboxes to those that events are still written to. */

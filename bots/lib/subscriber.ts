@@ -4,6 +4,7 @@ import { artefactUri } from '../../config/config.ts';
 import { type Issue, toOperationOutcome } from '../../fhir/outcome.ts';
 import { isId } from '../../fhir/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
+import { requestorTag } from '../../fhir/tags.ts';
 import { readableAppointments } from '../../notifications/rights.ts';
 import { topicOf } from '../../notifications/topics.ts';
 import type { Requestor } from './booking.ts';
@@ -85,6 +86,21 @@ export async function searchAsCaller(
   }
   const resources = (found.entry ?? []).map(({ resource }): unknown => resource);
   return resources.flatMap((one) => (isResource(one, 'Subscription') && isToTopic(one) ? [one] : []));
+}
+
+/** How many Subscriptions of the caller are not over; `undefined` if Medplum does not say. */
+export async function countOwn(medplum: MedplumClient, { id }: Subscriber): Promise<number | undefined> {
+  const { system, code } = requestorTag(id, config);
+  const query = new URLSearchParams([
+    ['_tag', `${system}|${code}`],
+    ['status', 'requested,active,error'],
+    ['_count', '0'],
+    ['_total', 'accurate'],
+  ]);
+  const entry = [{ request: { method: 'GET' as const, url: `Subscription?${query}` } }];
+  const answer = await exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry });
+  const found: unknown = answer.kind === 'done' ? answer.bundle.entry?.[0]?.resource : undefined;
+  return isResource(found, 'Bundle') ? found.total : undefined;
 }
 
 /** The appointments that the caller may read now, as criteria; empty if none, or if Medplum does not say. */

@@ -22,6 +22,7 @@ import { topicUrl } from '../../notifications/topics.ts';
 import { config } from './config.ts';
 import { readContents, readEvents, type StoredEvent } from './events.ts';
 import { passOn } from './message.ts';
+import { newId } from './new-id.ts';
 import { type Mailbox, readMailbox, type Update, writeMailbox } from './outboxes.ts';
 import { post } from './post.ts';
 
@@ -98,7 +99,7 @@ function send({ medplum, mailbox, settings }: Held, type: StatusType, contents: 
     type,
     events: contents[0]?.event.number ?? outbox.events,
   };
-  const context = { baseUrl: config.baseUrl, now: Date.now(), newId: () => `urn:uuid:${randomUUID()}` };
+  const context = { baseUrl: config.baseUrl, now: Date.now(), newId };
   const bundle = notification(report, contents, settings.content, context);
   return settings.endpoint
     ? post(settings.endpoint, settings, subscription.channel.header, bundle)

@@ -1,0 +1,29 @@
+/**
+ * Does something with each of many, some of them at the same time. One that fails keeps none of the others from being
+ * done.
+ *
+ * @param atOnce - how many at the same time
+ * @returns the results, in the order of the items
+ * @throws Error the first failure, once all is done
+ */
+export async function inTurns<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  act: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  const failures: unknown[] = [];
+  for (let index = 0; index < items.length; index += atOnce) {
+    for (const settled of await Promise.allSettled(items.slice(index, index + atOnce).map(act))) {
+      if (settled.status === 'fulfilled') {
+        results.push(settled.value);
+      } else {
+        failures.push(settled.reason);
+      }
+    }
+  }
+  if (failures.length > 0) {
+    throw failures[0];
+  }
+  return results;
+}
