@@ -7,8 +7,14 @@ import type { Issue } from '../fhir/outcome.ts';
 import type { Located } from './parameters.ts';
 
 function hasText(response: QuestionnaireResponse): boolean {
-  const content = response.text?.div.replace(/<[^>]*>/g, '').replace(/&nbsp;|&#160;/g, ' ');
-  return content !== undefined && content.trim() !== '';
+  const div: unknown = response.text?.div;
+  return (
+    typeof div === 'string' &&
+    div
+      .replace(/<[^>]*>/g, '')
+      .replace(/&nbsp;|&#160;/g, ' ')
+      .trim() !== ''
+  );
 }
 
 function untitledItems(items: readonly QuestionnaireResponseItem[] | undefined, path: string): string[] {

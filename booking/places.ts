@@ -73,14 +73,16 @@ function groupBySchedule(request: BookRequest, calendar: Calendar): Group[] {
   return [...groups.values()];
 }
 
+const taken = ({ slot, path }: Group[number]): Issue => ({
+  code: 'slot-not-free',
+  diagnostics: `Slot/${slot.id} is no longer free; search for another one.`,
+  expression: path,
+});
+
 function refusals(group: Group, interval: Interval, slotPath: string): Issue[] {
-  const taken = group.filter(({ slot }) => slot.status !== 'free');
-  if (taken.length > 0) {
-    return taken.map(({ slot, path }) => ({
-      code: 'slot-not-free',
-      diagnostics: `Slot/${slot.id} is no longer free; search for another one.`,
-      expression: path,
-    }));
+  const notFree = group.filter(({ slot }) => slot.status !== 'free');
+  if (notFree.length > 0) {
+    return notFree.map(taken);
   }
   return mismatches(
     group.map(({ slot }) => slot),
@@ -98,6 +100,20 @@ function piecesOf(group: Group, calendar: Calendar): CalendarSlot[] {
   return [...calendar.values()].filter(({ origin, status }) => status === 'free' && origins.has(origin));
 }
 
+/** Whether a slot was free when the caller saw it, and is part of its neighbour by now, or for this booking. */
+const isAbsorbed = ({ status, resource }: CalendarSlot): boolean =>
+  status === 'entered-in-error' && resource.status !== status;
+
+/** Whether the time wanted lies in what was named as it once was, and others have taken of it since. */
+function isTakenByOthers(group: Group, calendar: Calendar, interval: Interval): boolean {
+  const origins = new Set(group.map(({ slot }) => slot.origin));
+  const parts = [...calendar.values()].filter(
+    ({ origin, status }) => origins.has(origin) && status !== 'entered-in-error',
+  );
+  const chain = coverWith(parts, interval) ?? [];
+  return chain.some((part) => part.status !== 'free' && !group.some(({ slot }) => slot.id === part.id));
+}
+
 function placesOfGroup(group: Group, calendar: Calendar, interval: Interval, slotPath: string): Places {
   const issues = refusals(group, interval, slotPath);
   if (issues.length === 0) {
@@ -105,7 +121,11 @@ function placesOfGroup(group: Group, calendar: Calendar, interval: Interval, slo
   }
   const chain = coverWith(piecesOf(group, calendar), interval) ?? [];
   const isSplit = chain.some((piece) => !group.some(({ slot }) => slot.id === piece.id));
-  return isSplit ? { slots: chain, issues: [] } : { slots: [], issues };
+  if (chain.length > 0 && (isSplit || group.some(({ slot }) => isAbsorbed(slot)))) {
+    return { slots: chain, issues: [] };
+  }
+  const isTaken = issues.every(({ code }) => code === 'slot-mismatch') && isTakenByOthers(group, calendar, interval);
+  return { slots: [], issues: isTaken ? group.map(taken) : issues };
 }
 
 function placesOfSchedule(

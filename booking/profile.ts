@@ -1,4 +1,4 @@
-import type { Appointment, CodeableConcept, Element } from '@medplum/fhirtypes';
+import type { Appointment, AppointmentParticipant, CodeableConcept, Element } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome.ts';
 import type { Located } from './parameters.ts';
@@ -27,10 +27,28 @@ function codingIssues(concepts: readonly CodeableConcept[] | undefined, path: st
   });
 }
 
+/** The codes that FHIR requires of a participant. Medplum does not look at required bindings. */
+const participantCodes = {
+  status: ['accepted', 'declined', 'tentative', 'needs-action'],
+  required: ['required', 'optional', 'information-only'],
+} as const;
+
+function codeIssues(participant: AppointmentParticipant, path: string): Issue[] {
+  return (['status', 'required'] as const).flatMap((name) => {
+    const value = participant[name];
+    const known: readonly string[] = participantCodes[name];
+    return value === undefined || known.includes(value)
+      ? []
+      : [violation(`The ${name} of a participant is one of ${known.join(', ')}, not '${value}'.`, `${path}.${name}`)];
+  });
+}
+
 function participantIssues({ value, path }: Located<Appointment>): Issue[] {
-  return (value.participant ?? []).flatMap(({ actor }, index) =>
-    actor ? [] : [violation('Every participant must name its actor.', `${path}.participant[${index}].actor`)],
-  );
+  return (value.participant ?? []).flatMap((participant, index) => {
+    const own = `${path}.participant[${index}]`;
+    const actor = participant.actor ? [] : [violation('Every participant must name its actor.', `${own}.actor`)];
+    return [...actor, ...codeIssues(participant, own)];
+  });
 }
 
 function priorityIssues({ value, path }: Located<Appointment>, config: ProfileConfig): Issue[] {

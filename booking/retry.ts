@@ -48,10 +48,24 @@ function isInSamePlaces({ slots, schedule }: BookRequest, booked: Appointment, c
   return isSame(originsOf(slotIdsOf(booked)), originsOf(slots.map(({ value }) => value)));
 }
 
+/** What of an appointment is compared in other ways than word by word, or is the repository's. */
+const otherwise = new Set(['id', 'meta', 'text', 'status', 'start', 'end', 'slot', 'participant']);
+
+/** Whether a request is the repetition of the one that an appointment came from: by an identifier, or word by word. */
+function isRepeated(submitted: Appointment, booked: Appointment): boolean {
+  if (submitted.id !== booked.id) {
+    return hasCommonIdentifier(booked.identifier, submitted.identifier);
+  }
+  const known: Readonly<Record<string, unknown>> = { ...booked };
+  return Object.entries(submitted).every(
+    ([name, value]) => otherwise.has(name) || JSON.stringify(value) === JSON.stringify(known[name]),
+  );
+}
+
 /**
  * Finds the appointment that an earlier, identical request has made: a requestor that lost the first answer gets it
- * again instead of booking twice. Identical means the same requestor, one of the same identifiers, and the same time,
- * places and patients.
+ * again instead of booking twice. Identical means the same requestor, one of the same identifiers (or, sent again
+ * under its id, the same in every word), and the same time, places and patients.
  *
  * @param people - the people of the request, as resolved
  * @param calendar - the slots as they are stored
@@ -68,9 +82,8 @@ export function findBooked(
   return all(state, 'Appointment').find(
     (booked) =>
       (booked.status === 'booked' || booked.status === 'pending') &&
-      booked.id !== appointment.value.id &&
       booked.meta?.tag?.some(({ system, code }) => system === own.system && code === own.code) &&
-      hasCommonIdentifier(booked.identifier, appointment.value.identifier) &&
+      isRepeated(appointment.value, booked) &&
       parseInstant(booked.start) === interval?.start &&
       parseInstant(booked.end) === interval?.end &&
       isForSamePatients(request, people, booked, state) &&

@@ -30,12 +30,15 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
     await end(medplum, completedBy(task, result.appointment));
   }
   if (result.kind === 'refused') {
-    if (isTransient(result.issues)) {
+    if (isTransient(result.issues) && Date.now() - Date.parse(task.meta?.lastUpdated ?? '') < LONGEST) {
       throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
     }
     await end(medplum, failed(task, toOperationOutcome(result.issues, config)));
   }
 }
+
+/** A job that could not be carried out for a day, in milliseconds, is refused: whoever waits for it is told why. */
+const LONGEST = 24 * 60 * 60_000;
 
 /** After so many milliseconds no further job is begun: the Bot has ten seconds, and the clock starts it again. */
 const PATIENCE = 6_000;

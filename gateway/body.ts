@@ -53,6 +53,9 @@ function readJson(body: Buffer, request: FastifyRequest, depth: number, parser: 
   if (text === undefined) {
     return malformed('The body is not UTF-8.');
   }
+  if (/\0|\\u0000/.test(text)) {
+    return malformed('The body contains the character U+0000, which no FHIR string has.');
+  }
   if (nestingDepth(text) > depth) {
     return malformed(`The body is nested deeper than ${depth} levels.`);
   }

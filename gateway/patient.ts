@@ -24,6 +24,16 @@ const notAPatient: Issue = {
   expression: 'Patient',
 };
 
+/** Merging is the clinic's: the appointments of a patient who is replaced go to the one that stays. */
+const merged: Issue = {
+  code: 'profile-violation',
+  diagnostics: 'Only the clinic merges patients: leave links of the type replaced-by out.',
+  expression: 'Patient.link',
+};
+
+const isMerged = ({ link }: Patient): boolean =>
+  Array.isArray(link) && link.some((one) => isRecord(one) && one.type === 'replaced-by');
+
 /** Turns Medplum's answer to a write into the service's. */
 function written(answer: UpstreamAnswer, { returnPreference }: Exchange, { config }: GatewayContext): Answer {
   const resource = publicResource(answer.body, 'Patient');
@@ -88,9 +98,17 @@ export const createPatient: Handler = async (exchange, context) => {
     return upstreamProblem(caller, config);
   }
   const isRequestor = caller.profileType === 'ClientApplication';
+  if (isRequestor && isMerged(body)) {
+    return refusal([merged], config);
+  }
   const patient = isRequestor ? { ...body, meta: metaOfSubmitted(body.meta, caller.profileId, config) } : body;
   return store('POST', 'fhir/R4/Patient', headers, patient, exchange, context);
 };
+
+async function isRequestor({ authorization }: Exchange, { callers }: GatewayContext): Promise<boolean> {
+  const caller = await callers.find(authorization);
+  return isCaller(caller) && caller.profileType === 'ClientApplication';
+}
 
 function bodyIssues(body: unknown, id: string): readonly Issue[] {
   if (!isPatient(body)) {
@@ -115,6 +133,9 @@ export const updatePatient: Handler = async (exchange, context) => {
   const issues = [...bodyIssues(body, id), ...('code' in ifMatch ? [ifMatch] : [])];
   if (!isPatient(body) || 'code' in ifMatch || issues.length > 0) {
     return refusal(issues, context.config);
+  }
+  if (isMerged(body) && (await isRequestor(exchange, context))) {
+    return refusal([merged], context.config);
   }
   const path = `fhir/R4/Patient/${id}`;
   const stored = await context.upstream.call({ method: 'GET', path, headers: exchange.upstreamHeaders });

@@ -95,13 +95,15 @@ const taggedWith = (resourceType: ResourceType, requestor: string, config: Booki
 
 /**
  * A requestor's own patients: found and written only under its tag, which the criteria demand. The constraints keep it
- * from adding another requestor's tag, and from taking the tag `external` away.
+ * from adding another requestor's tag, from taking the tag `external` away, and from merging: appointments follow to the
+ * patient that stays, which may be anybody's.
  */
 function ownPatients(config: BookingConfig): AccessPolicyResource {
   const system = artefactUri(config, 'LocalRequestor').toLowerCase();
   const expressions = [
     `meta.tag.where(system.lower() = '${system}').count() = 1`,
     `meta.tag.where(system = '${config.metaTagSystem}' and code = '${EXTERNAL_TAG}').exists()`,
+    "link.where(type = 'replaced-by').empty()",
   ];
   return {
     resourceType: 'Patient',

@@ -66,7 +66,9 @@ export async function decide(
   { id, authorization, narrow = (state) => state }: Requestor,
 ): Promise<Decided> {
   const context: BookingContext = { now: Date.now(), requestor: id, config, newId };
-  const read = await exchange(medplum, bookingReads(parsed.request, id, config), authorization);
+  const reads = bookingReads(parsed.request, id, config);
+  const isAnything = (reads.entry ?? []).length > 0;
+  const read = isAnything ? await exchange(medplum, reads, authorization) : ({ kind: 'done', bundle: reads } as const);
   const found = read.kind === 'done' ? readState(read.bundle) : undefined;
   if (!found || 'status' in found) {
     return undecided;

@@ -1,6 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { afterDepartures } from '../../booking/departure.ts';
+import { holdsSlots } from '../../booking/earlier.ts';
 import { appointmentEntry, slotEntries } from '../../booking/follow.ts';
 import { config } from './config.ts';
 import { exchange, pause } from './exchange.ts';
@@ -31,9 +32,12 @@ export async function settle(medplum: MedplumClient, seen: Appointment): Promise
     const appointment = stored ?? asCancelled(seen);
     const patients = await patientsOf(medplum, appointment);
     const changed = afterDepartures(appointment, patients, config.baseUrl);
+    const { pieces, lost } = await surroundingsOf(medplum, changed);
+    // What was over when it was deleted has given its slots back: whoever deletes them later does not offer them any more.
+    const missing = stored || holdsSlots(seen) ? lost : [];
     const entry = [
       ...(stored && changed !== stored ? [appointmentEntry(stored, changed)] : []),
-      ...slotEntries(changed, await surroundingsOf(medplum, changed), config, newId),
+      ...slotEntries(changed, { pieces, lost: missing }, config, newId),
     ];
     const written =
       entry.length > 0 && (await exchange(medplum, { resourceType: 'Bundle', type: 'transaction', entry }));

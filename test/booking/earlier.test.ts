@@ -111,7 +111,7 @@ describe('re-submission under a known id', () => {
 
   it('says who changed which version', () => {
     const [changed] = written(
-      plan(appointment({ id: 'known' }), stateOf(schedule, patient, busy, booked)),
+      plan(appointment({ id: 'known', comment: 'Another' }), stateOf(schedule, patient, busy, booked)),
       'Appointment',
     );
     const mark = changed?.meta?.tag?.find(({ system }) => system === artefactUri(config, 'LocalChangedBy'));

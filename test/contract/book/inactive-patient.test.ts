@@ -1,13 +1,15 @@
 import { expect, it } from '@jest/globals';
+import type { Patient } from '@medplum/fhirtypes';
 import { aClinic, aPatient, book, proposed, slotsOf } from '../fixtures.ts';
 import { issuesOf, medplum } from '../http.ts';
 
-it.each([
+it.each<[string, Partial<Patient>]>([
   ['inactive', { active: false }],
-  ['merged', { link: [{ type: 'replaced-by' as const, other: { display: 'the survivor' } }] }],
+  ['merged', { link: [{ type: 'replaced-by', other: { display: 'the survivor' } }] }],
 ])('an %s patient is refused with 422', async (_, more) => {
-  const { schedule, slot } = await aClinic();
-  const patient = await aPatient('portal-a', more);
+  const { schedule, slot, patient } = await aClinic();
+  const body = { ...patient, ...more };
+  expect((await medplum('admin', 'PUT', `/Patient/${patient.id}`, { body })).status).toBe(200);
   const answer = await book(proposed(patient, [slot]));
   expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'patient-inactive Appointment.participant[0].actor']);
   expect(await slotsOf(schedule)).toEqual(['free 0-30']);

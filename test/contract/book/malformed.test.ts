@@ -44,3 +44,39 @@ describe('malformed, wrong resource, or a required element missing: 400 and noth
     expect(await slotsOf(schedule)).toEqual(['free 0-30']);
   });
 });
+
+describe.each<[string, Record<string, string>]>([
+  ['at once', {}],
+  ['asynchronously', { prefer: 'respond-async' }],
+])('refused %s', (_, headers) => {
+  it('an appointment that says nothing at all: 400 with all that is missing', async () => {
+    const answer = await book({ resourceType: 'Appointment', status: 'proposed' }, 'portal-a', headers);
+    expect([answer.status, ...issuesOf(answer).sort()]).toEqual([
+      400,
+      'element-missing Appointment.end',
+      'element-missing Appointment.participant',
+      'element-missing Appointment.start',
+      'slot-or-schedule-missing Appointment.slot',
+    ]);
+  });
+
+  it.each(['\u0000', 'a\u0000b'])('a string with the character U+0000: 400', async (value) => {
+    const { schedule, slot, patient } = await aClinic();
+    const body = proposed(patient, [slot], { identifier: [{ system: 'urn:portal', value }] });
+    const answer = await book(body, 'portal-a', headers);
+    expect([answer.status, ...issuesOf(answer)]).toEqual([400, 'malformed-request']);
+    expect(await slotsOf(schedule)).toEqual(['free 0-30']);
+  });
+});
+
+it.each([
+  ['status', 'nonsense'],
+  ['required', 'perhaps'],
+])('a participant whose %s is no code of FHIR: 422', async (name, value) => {
+  const { schedule, slot, patient } = await aClinic();
+  const body = proposed(patient, [slot]);
+  const participant = body.participant.map((one) => ({ ...one, [name]: value }));
+  const answer = await book({ ...body, participant });
+  expect([answer.status, ...issuesOf(answer)]).toEqual([422, `profile-violation Appointment.participant[0].${name}`]);
+  expect(await slotsOf(schedule)).toEqual(['free 0-30']);
+});

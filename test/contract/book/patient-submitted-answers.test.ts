@@ -24,6 +24,13 @@ describe('patient-submitted answers', () => {
 
   it.each<[string, Partial<QuestionnaireResponse>, string]>([
     ['text must be filled', { text: undefined }, 'answers-text-missing Parameters.parameter[1].resource.text'],
+    ...[{ status: 'generated' }, {}, { status: 'generated', div: '' }].map(
+      (text): [string, Partial<QuestionnaireResponse>, string] => [
+        `text must be readable, not ${JSON.stringify(text)}`,
+        JSON.parse(JSON.stringify({ text })),
+        'answers-text-missing Parameters.parameter[1].resource.text',
+      ],
+    ),
     [
       'questions must be in the response',
       { item: undefined },

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { aPatient } from '../fixtures.ts';
-import { request, resourceIn } from '../http.ts';
+import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 
 it('PUT /Patient/{id}: 200, changed, still its own', async () => {
   const { meta: _, ...patient } = await aPatient();
@@ -15,6 +15,17 @@ it('If-Match that is not current: 412, nothing changed', async () => {
   const patient = await aPatient();
   const change = { body: { ...patient, gender: 'female' }, headers: { 'if-match': `W/"${randomUUID()}"` } };
   expect((await request('portal-a', 'PUT', `/Patient/${patient.id}`, change)).status).toBe(412);
+  expect(resourceIn('Patient', await request('portal-a', 'GET', `/Patient/${patient.id}`))).toEqual(patient);
+});
+
+it('merging is left to the clinic: 422 at the service, refused by Medplum too, nothing changed', async () => {
+  const [patient, strange] = await Promise.all([aPatient(), aPatient('portal-b')]);
+  const link = [{ type: 'replaced-by', other: { reference: `Patient/${strange.id}` } }];
+  const body = { ...patient, active: false, link };
+  const answer = await request('portal-a', 'PUT', `/Patient/${patient.id}`, { body });
+  expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'profile-violation Patient.link']);
+  expect((await request('portal-a', 'POST', '/Patient', { body: { resourceType: 'Patient', link } })).status).toBe(422);
+  expect((await medplum('portal-a', 'PUT', `/Patient/${patient.id}`, { body })).status).toBe(403);
   expect(resourceIn('Patient', await request('portal-a', 'GET', `/Patient/${patient.id}`))).toEqual(patient);
 });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { aClinic, aPatient, aSlot, book, minutes, proposed, slotsOf } from '../fixtures.ts';
+import { aClinic, aPatient, aSlot, book, minutes, proposed, slotsOf, stored } from '../fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 
 async function aBooking(end = 30, { from = 0, to = 30 } = {}) {
@@ -31,6 +31,24 @@ describe('re-submission of a known id', () => {
     const { schedule, slot, patient, id } = await aBooking();
     expect((await book(proposed(patient, [slot], { id, to: 10 }))).status).toBe(201);
     expect(await slotsOf(schedule)).toEqual(['busy 0-10', 'free 10-30']);
+  });
+
+  it('lengthens it over a free slot next to its own, by the names that a search gives', async () => {
+    const { schedule, slot, patient, id } = await aBooking(60, { from: 20, to: 40 });
+    const found = await stored('Slot', `schedule=Schedule/${schedule.id}&status=free&_sort=start`);
+    const [, after] = found;
+    expect(await slotsOf(schedule)).toEqual(['free 0-20', 'busy 20-40', 'free 40-60']);
+    const answer = await book(proposed(patient, after ? [slot, after] : [], { id, from: 20, to: 60 }));
+    expect(answer.status).toBe(201);
+    expect(await slotsOf(schedule)).toEqual(['free 0-20', 'busy 20-60']);
+  });
+
+  it('a time of its slot that others have taken: 409', async () => {
+    const { schedule, slot, patient, id } = await aBooking(60, { from: 20, to: 40 });
+    expect((await book(proposed(patient, [slot], { from: 40, to: 50 }))).status).toBe(201);
+    const answer = await book(proposed(patient, [slot], { id, from: 30, to: 50 }));
+    expect([answer.status, ...issuesOf(answer)]).toEqual([409, 'slot-not-free Appointment.slot[0]']);
+    expect(await slotsOf(schedule)).toEqual(['free 0-20', 'busy 20-40', 'busy 40-50', 'free 50-60']);
   });
 
   it('lengthens it over the rest of its own slot', async () => {

@@ -1,9 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { artefactUri } from '../../../config/config.ts';
-import { aClinic, aPatient, appointmentsOn, book, parameters, proposed, simultaneously, stored } from '../fixtures.ts';
+import {
+  aClinic,
+  aPatient,
+  appointmentsOn,
+  aSlot,
+  book,
+  parameters,
+  proposed,
+  simultaneously,
+  stored,
+} from '../fixtures.ts';
 import { request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
+import { byHand, edit } from '../status/fixtures.ts';
 
 const identifier = () => [{ system: 'urn:portal-a', value: randomUUID() }];
 
@@ -20,6 +31,19 @@ describe('retry by Appointment.identifier', () => {
       first.body,
     );
     expect(await appointmentsOn(slot)).toHaveLength(1);
+  });
+
+  it('of a move, after the clinic has confirmed it: 200, still confirmed', async () => {
+    const { schedule, slot, patient } = await aClinic(byHand);
+    const later = await aSlot(schedule, 60, 90);
+    const { id } = resourceIn('Appointment', await book(proposed(patient, [slot])));
+    const move = proposed(patient, [later], { ...(id && { id }), from: 60, to: 90, identifier: identifier() });
+    expect((await book(move)).status).toBe(202);
+    expect((await edit(id ?? '', { status: 'booked' })).status).toBe(200);
+    const again = await book(move);
+    expect([again.status, resourceIn('Appointment', again).status]).toEqual([200, 'booked']);
+    const changed = await book({ ...move, comment: 'By the lift, please' });
+    expect([changed.status, resourceIn('Appointment', changed).status]).toEqual([202, 'pending']);
   });
 
   it('many at the same moment: one booking, and all are told of it', async () => {

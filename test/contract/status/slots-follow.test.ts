@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { aClinic, aSlot, book, eventually, minutes, proposed, slotsOf, succeeded } from '../fixtures.ts';
+import { aClinic, aPatient, aSlot, book, eventually, minutes, proposed, slotsOf, succeeded } from '../fixtures.ts';
 import { medplum } from '../http.ts';
 import { patch } from '../patch/fixtures.ts';
 import { aPending, byHand, edit, inMedplum } from './fixtures.ts';
@@ -71,6 +71,18 @@ describe('the slots follow what clinic staff do in Medplum', () => {
     };
     expect((await medplum('front-desk', 'POST', '', { body: transaction })).status).toBe(200);
     await eventually(() => slotsOf(schedule), are(['free 0-240']));
+  });
+
+  it('cancelled, its slot taken away by the clinic, then deleted: not offered again', async () => {
+    const { schedule, slot, id } = await aPending();
+    expect((await edit(id, { status: 'cancelled' })).status).toBe(200);
+    await eventually(() => slotsOf(schedule), are(['free 0-30']));
+    expect((await medplum('front-desk', 'DELETE', `/Slot/${slot.id}`)).status).toBe(200);
+    expect((await medplum('front-desk', 'DELETE', `/Appointment/${id}`)).status).toBe(200);
+    const later = await aSlot(schedule, 60, 90);
+    const other = succeeded('Appointment', await book(proposed(await aPatient(), [later], { from: 60, to: 90 })));
+    expect((await edit(other.id ?? '', { status: 'cancelled' })).status).toBe(200);
+    await eventually(() => slotsOf(schedule), are(['free 60-90']));
   });
 
   it('a slot that was never offered, but made for the appointment: gone with it', async () => {
