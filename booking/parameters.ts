@@ -1,7 +1,7 @@
 import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson, ResourceType } from '@medplum/fhirtypes';
 import type { Issue } from '../fhir/outcome.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
-import { answersShape, appointmentShape, personShape, type Shape, shapeIssues } from './shape.ts';
+import { answersShape, appointmentShape, personShape, type Shape, shapeIssues, unknownIssues } from './shape.ts';
 
 /** A value together with the FHIRPath of the element it stood in. */
 export interface Located<T> {
@@ -75,7 +75,8 @@ function readValue(definition: ParameterDefinition, parameter: Readonly<Record<s
   }
   const issues = shapeIssues(value, shape, `${path}.${element}`);
   const located = { value: resourceType ? value : value.reference, path: `${path}.${element}` };
-  return issues.length > 0 ? { issues } : { input, located, issues };
+  const unknown = input === 'appointment' ? unknownIssues(value, shape, located.path) : [];
+  return issues.length > 0 ? { issues: [...issues, ...unknown] } : { input, located, issues: unknown };
 }
 
 function readParameter(parameter: unknown, path: string): ReadParameter {
@@ -118,7 +119,10 @@ function isLocated<T extends ResourceType>(type: T) {
  */
 export function readInputs(body: unknown): { inputs: BookInputs; issues: readonly Issue[] } {
   if (isResource(body, 'Appointment')) {
-    const issues = shapeIssues(body, appointmentShape, 'Appointment');
+    const issues = [
+      ...shapeIssues(body, appointmentShape, 'Appointment'),
+      ...unknownIssues(body, appointmentShape, 'Appointment'),
+    ];
     return { inputs: { appointment: { value: body, path: 'Appointment' }, answers: [] }, issues };
   }
   if (!isResource(body, 'Parameters') || !Array.isArray(body.parameter)) {

@@ -5,7 +5,7 @@ import { isObject } from '../fhir/resource.ts';
  * The JSON shape of an element, as far as the rules read it: a primitive, an object with known children, or a list.
  * What a shape does not name is not looked at; FHIR as a whole is validated by Medplum when the resource is written.
  */
-export type Shape = 'string' | 'boolean' | { readonly list: Shape } | { readonly [child: string]: Shape };
+export type Shape = 'string' | 'number' | 'boolean' | { readonly list: Shape } | { readonly [child: string]: Shape };
 
 const isList = (shape: Shape): shape is { readonly list: Shape } =>
   typeof shape === 'object' && Object.keys(shape).join() === 'list';
@@ -47,6 +47,23 @@ export function shapeIssues(value: unknown, shape: Shape, path: string): Issue[]
     : [];
 }
 
+/**
+ * Finds what is no element of a resource at all.
+ *
+ * @param shape - names every element that the resource may have
+ * @returns a `malformed-request` for each that it does not name
+ */
+export function unknownIssues(value: unknown, shape: Shape, path: string): Issue[] {
+  const known = typeof shape === 'object' ? shape : {};
+  return Object.keys(isObject(value) ? value : {})
+    .filter((name) => !Object.hasOwn(known, name) && !Object.hasOwn(known, name.replace(/^_/, '')))
+    .map((name) => ({
+      code: 'malformed-request',
+      diagnostics: `${path} has no element ${name}.`,
+      expression: `${path}.${name}`,
+    }));
+}
+
 function missingEntry(entry: unknown, shape: Shape, path: string): Issue[] {
   return shapeIssues(entry ?? null, shape, path);
 }
@@ -57,13 +74,31 @@ const identifiers: Shape = { list: { system: 'string', value: 'string' } };
 const reference: Shape = { reference: 'string' };
 const meta: Shape = { tag: { list: coding }, profile: { list: 'string' } };
 
-/** The parts of an Appointment that the rules read (specification 2.1). */
+/** Every element of an Appointment, and what the rules read of it (specification 2.1). */
 export const appointmentShape: Shape = {
+  resourceType: 'string',
   id: 'string',
   meta,
+  implicitRules: 'string',
+  language: 'string',
+  text: { div: 'string' },
+  modifierExtension: { list: { url: 'string' } },
   identifier: identifiers,
   contained: { list: { id: 'string' } },
   status: 'string',
+  cancelationReason: codeableConcept,
+  serviceCategory: { list: codeableConcept },
+  appointmentType: codeableConcept,
+  reasonCode: { list: codeableConcept },
+  reasonReference: { list: reference },
+  priority: 'number',
+  description: 'string',
+  minutesDuration: 'number',
+  created: 'string',
+  comment: 'string',
+  patientInstruction: 'string',
+  basedOn: { list: reference },
+  requestedPeriod: { list: { start: 'string', end: 'string' } },
   start: 'string',
   end: 'string',
   serviceType: { list: codeableConcept },

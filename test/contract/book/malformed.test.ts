@@ -60,6 +60,17 @@ describe.each<[string, Record<string, string>]>([
     ]);
   });
 
+  it.each<[string, object, string[]]>([
+    ['an element that FHIR does not have', { colour: 'blue' }, ['malformed-request Appointment.colour']],
+    ['a value of another type', { description: 5 }, ['malformed-request Appointment.description']],
+  ])('%s, and more that is wrong: 400, the gravest class', async (__, more, issues) => {
+    const { schedule, slot, patient } = await aClinic();
+    const answer = await book({ ...proposed(patient, [slot]), status: 'booked', ...more }, 'portal-a', headers);
+    expect(answer.status).toBe(400);
+    expect(issuesOf(answer)).toEqual(expect.arrayContaining(issues));
+    expect(await slotsOf(schedule)).toEqual(['free 0-30']);
+  });
+
   it.each(['\u0000', 'a\u0000b'])('a string with the character U+0000: 400', async (value) => {
     const { schedule, slot, patient } = await aClinic();
     const body = proposed(patient, [slot], { identifier: [{ system: 'urn:portal', value }] });
