@@ -143,9 +143,15 @@ async function update(medplum: MedplumClient, input: unknown, caller: Subscriber
   if ('resourceType' in submission) {
     return submission;
   }
-  const readable = await readableTo(medplum, caller);
+  const [readable, existing = config.notifications.maxSubscriptions] = await Promise.all([
+    readableTo(medplum, caller),
+    countOwn(medplum, caller),
+  ]);
   return change(medplum, input, caller, (mailbox) => {
     const { subscription, owner, outbox } = mailbox;
+    if (subscription.status === 'off' && existing >= config.notifications.maxSubscriptions) {
+      return refuse([exceeded]);
+    }
     const changed = updatedSubscription(submission, subscription, owner, Date.now(), config);
     const next = outboxAfter(changed, mailbox, owner === caller.id ? readable : outbox.readable);
     return [subscriptionEntry(subscription, changed), outboxEntry(mailbox, next)];

@@ -1,5 +1,6 @@
 import type { Resource } from '@medplum/fhirtypes';
 import type { FastifyReply } from 'fastify';
+import { isObject } from '../fhir/resource.ts';
 import { type Format, json } from './formats.ts';
 import type { ReturnPreference } from './prefer.ts';
 
@@ -11,13 +12,8 @@ export interface Answer {
 }
 
 /** Whether a value is a FHIR resource, as far as its outer shape tells. */
-export function isResource(value: unknown): value is Resource {
-  return isRecord(value) && typeof value.resourceType === 'string';
-}
-
-/** Whether a value is a JSON object. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+export function isAnyResource(value: unknown): value is Resource {
+  return isObject(value) && typeof value.resourceType === 'string';
 }
 
 /**

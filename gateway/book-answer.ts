@@ -2,7 +2,7 @@ import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { type BookingErrorCode, bookingErrors } from '../fhir/errors.ts';
 import { type Interaction, type Issue, statusOf } from '../fhir/outcome.ts';
-import { type Answer, isResource, versionHeaders } from './answer.ts';
+import { type Answer, isAnyResource, versionHeaders } from './answer.ts';
 import { isOutcome } from './upstream-problems.ts';
 
 /** The HTTP status of a booking by the status of the appointment that came of it (specification 4.4). */
@@ -12,7 +12,7 @@ const statusByAppointmentStatus: Readonly<Partial<Record<NonNullable<Appointment
 };
 
 function isAppointment(value: unknown): value is Appointment {
-  return isResource(value) && value.resourceType === 'Appointment' && typeof value.id === 'string';
+  return isAnyResource(value) && value.resourceType === 'Appointment' && typeof value.id === 'string';
 }
 
 /** The Bot marks an appointment that was booked before by a tag that is not stored; it tells the status and goes. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isRecord } from './answer.ts';
+import { isObject } from '../fhir/resource.ts';
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from './upstream.ts';
 
 /** Who calls: the profile that Medplum knows the token's owner by. */
@@ -28,8 +28,8 @@ export function fingerprint(authorization: string): string {
 }
 
 function callerOf(body: unknown): Caller | undefined {
-  const profile = isRecord(body) ? body.profile : undefined;
-  const isKnown = isRecord(profile) && typeof profile.resourceType === 'string' && typeof profile.id === 'string';
+  const profile = isObject(body) ? body.profile : undefined;
+  const isKnown = isObject(profile) && typeof profile.resourceType === 'string' && typeof profile.id === 'string';
   return isKnown ? { profileType: String(profile.resourceType), profileId: String(profile.id) } : undefined;
 }
 

@@ -1,8 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isObject } from '../fhir/resource.ts';
 import type { Addresses } from './addresses.ts';
-import { type Answer, defaultRepresentation, isRecord, send } from './answer.ts';
+import { type Answer, defaultRepresentation, send } from './answer.ts';
 import { type HttpProblemName, httpProblems, outcomeOf, problem, problemOfStatus } from './problems.ts';
 
 /** Refusals of Node's HTTP parser, before there is a request. */
@@ -37,7 +38,7 @@ export function answerBrokenConnection(error: Error & { code?: string }, socket:
 function describe(error: unknown): Record<string, unknown> {
   const isError = error instanceof Error;
   const frames = isError ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
-  return { type: isError ? error.name : typeof error, code: isRecord(error) ? error.code : undefined, frames };
+  return { type: isError ? error.name : typeof error, code: isObject(error) ? error.code : undefined, frames };
 }
 
 /** The answer to something thrown: by Fastify with a status of the client's making, else a failure of our own. */

@@ -1,7 +1,8 @@
 import type { Bundle, BundleEntry, BundleLink, Resource } from '@medplum/fhirtypes';
+import { isObject } from '../fhir/resource.ts';
 import { asShown } from '../notifications/channel.ts';
 import type { Addresses } from './addresses.ts';
-import { isRecord, isResource } from './answer.ts';
+import { isAnyResource } from './answer.ts';
 import { isServedType, type ServedTypeName } from './interactions.ts';
 
 /** A resource as the service shows it, whatever Medplum gives. */
@@ -19,12 +20,12 @@ function shown<T extends Resource>(resource: T): T {
  * @returns `undefined` if the answer is not such a resource
  */
 export function publicResource(body: unknown, type: ServedTypeName): Resource | undefined {
-  return isResource(body) && body.resourceType === type ? shown(body) : undefined;
+  return isAnyResource(body) && body.resourceType === type ? shown(body) : undefined;
 }
 
 /** An entry with its public address; nothing if its type is not one of the service. */
 function publicEntry(entry: BundleEntry, base: string): BundleEntry[] {
-  const resource = isRecord(entry) && isResource(entry.resource) ? entry.resource : undefined;
+  const resource = isObject(entry) && isAnyResource(entry.resource) ? entry.resource : undefined;
   if (!resource || !isServedType(resource.resourceType)) {
     return [];
   }
@@ -45,7 +46,7 @@ function publicLink(link: BundleLink, type: ServedTypeName, addresses: Addresses
 /** Whether a value is a Bundle, as far as its outer shape tells. */
 export function isBundle(value: unknown): value is Bundle {
   return (
-    isRecord(value) && value.resourceType === 'Bundle' && (value.entry === undefined || Array.isArray(value.entry))
+    isObject(value) && value.resourceType === 'Bundle' && (value.entry === undefined || Array.isArray(value.entry))
   );
 }
 

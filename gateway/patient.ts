@@ -1,8 +1,9 @@
 import type { Patient } from '@medplum/fhirtypes';
 import type { Issue } from '../fhir/outcome.ts';
 import { isId } from '../fhir/reference.ts';
+import { isObject } from '../fhir/resource.ts';
 import { metaOfSubmitted } from '../fhir/tags.ts';
-import { type Answer, isRecord, preferred, versionHeaders } from './answer.ts';
+import { type Answer, preferred, versionHeaders } from './answer.ts';
 import { isCaller } from './caller.ts';
 import type { GatewayContext } from './context.ts';
 import type { Exchange, Handler } from './exchange.ts';
@@ -15,7 +16,7 @@ import type { UpstreamAnswer } from './upstream.ts';
 import { isSuccess, upstreamProblem } from './upstream-problems.ts';
 
 function isPatient(body: unknown): body is Patient {
-  return isRecord(body) && body.resourceType === 'Patient' && (body.meta === undefined || isRecord(body.meta));
+  return isObject(body) && body.resourceType === 'Patient' && (body.meta === undefined || isObject(body.meta));
 }
 
 const notAPatient: Issue = {
@@ -32,7 +33,7 @@ const merged: Issue = {
 };
 
 const isMerged = ({ link }: Patient): boolean =>
-  Array.isArray(link) && link.some((one) => isRecord(one) && one.type === 'replaced-by');
+  Array.isArray(link) && link.some((one) => isObject(one) && one.type === 'replaced-by');
 
 /** Turns Medplum's answer to a write into the service's. */
 function written(answer: UpstreamAnswer, { returnPreference }: Exchange, { config }: GatewayContext): Answer {

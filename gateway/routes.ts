@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { isId } from '../fhir/reference.ts';
-import { type Answer, defaultRepresentation, isRecord, send } from './answer.ts';
+import { isObject } from '../fhir/resource.ts';
+import { type Answer, defaultRepresentation, send } from './answer.ts';
 import { dropJob, readJob } from './async.ts';
 import { addBodyParsers, announcesBody, type BodyKind, isPatchBody, isReadBody, isSupportedBody } from './body.ts';
 import { book } from './book.ts';
@@ -140,7 +141,7 @@ function addRoute(app: FastifyInstance, route: Route, context: GatewayContext): 
       }
       request.body = body?.value;
       const isMissing =
-        route.body === 'patch' ? !isPatchBody(request) : route.body === 'fhir' && !isRecord(request.body);
+        route.body === 'patch' ? !isPatchBody(request) : route.body === 'fhir' && !isObject(request.body);
       if (isMissing) {
         const diagnostics = `The body must be a ${route.body === 'patch' ? 'patch' : 'FHIR resource'}.`;
         return answer(reply, refusal([{ code: 'malformed-request', diagnostics }], config));
@@ -165,7 +166,7 @@ function refuseOtherMethods(
     method: allMethods.filter((method) => !allowed.includes(method)),
     url: `${context.addresses.basePath}${path}`,
     onRequest: async ({ params }, reply) => {
-      const isPath = !isRecord(params) || params.id === undefined || isId(params.id);
+      const isPath = !isObject(params) || params.id === undefined || isId(params.id);
       return send(reply, isPath ? refused : problem('not-found'), defaultRepresentation, context.addresses.scrub);
     },
     handler: async () => undefined,

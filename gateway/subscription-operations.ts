@@ -1,8 +1,8 @@
 import type { Parameters } from '@medplum/fhirtypes';
 import type { Issue } from '../fhir/outcome.ts';
 import { isId } from '../fhir/reference.ts';
-import { isResource } from '../fhir/resource.ts';
-import { type Answer, isRecord } from './answer.ts';
+import { isObject, isResource } from '../fhir/resource.ts';
+import type { Answer } from './answer.ts';
 import { callBot } from './call-bot.ts';
 import type { GatewayContext } from './context.ts';
 import type { Exchange, Handler } from './exchange.ts';
@@ -17,7 +17,7 @@ import { bindingIn, bindingToken } from './websocket-messages.ts';
 function valuesOf({ query, body }: Exchange, name: string): string[] {
   const asked = parseQuery(query).filter((parameter) => parameter.name === name);
   const sent: Parameters['parameter'] = isResource(body, 'Parameters') ? body.parameter : undefined;
-  const given = (Array.isArray(sent) ? sent : []).filter((parameter) => isRecord(parameter) && parameter.name === name);
+  const given = (Array.isArray(sent) ? sent : []).filter((parameter) => isObject(parameter) && parameter.name === name);
   return [
     ...asked.flatMap(({ value }) => value.split(',')),
     ...given.map((parameter) => String(Object.entries(parameter).find(([key]) => key.startsWith('value'))?.[1] ?? '')),

@@ -1,4 +1,4 @@
-import { isRecord } from './answer.ts';
+import { isObject } from '../fhir/resource.ts';
 
 /** Lets those who want the same take turns. */
 export interface Turns {
@@ -53,9 +53,9 @@ const mostKeys = 50;
 
 /** An appointment that is sent again is named by its own id. */
 function appointmentsSent(body: unknown): string[] {
-  const parameters = isRecord(body) && Array.isArray(body.parameter) ? body.parameter.filter(isRecord) : [];
+  const parameters = isObject(body) && Array.isArray(body.parameter) ? body.parameter.filter(isObject) : [];
   return [body, ...parameters.map(({ resource }) => resource)].flatMap((resource) =>
-    isRecord(resource) && resource.resourceType === 'Appointment' && typeof resource.id === 'string'
+    isObject(resource) && resource.resourceType === 'Appointment' && typeof resource.id === 'string'
       ? [`Appointment/${resource.id}`]
       : [],
   );

@@ -1,13 +1,14 @@
 import type { OperationOutcome } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome.ts';
-import { type Answer, isRecord } from './answer.ts';
+import { isObject } from '../fhir/resource.ts';
+import type { Answer } from './answer.ts';
 import { problem, problemOfStatus, refusal } from './problems.ts';
 import type { UpstreamAnswer, UpstreamFailure } from './upstream.ts';
 
 /** Whether a value is an OperationOutcome with issues, as far as its outer shape tells. */
 export function isOutcome(value: unknown): value is OperationOutcome {
-  return isRecord(value) && value.resourceType === 'OperationOutcome' && Array.isArray(value.issue);
+  return isObject(value) && value.resourceType === 'OperationOutcome' && Array.isArray(value.issue);
 }
 
 /** The answer when Medplum gave none. */
@@ -25,10 +26,10 @@ export function failureAnswer({ failure }: UpstreamFailure, config: BookingConfi
 
 /** What Medplum finds wrong with a request, as issues of the service. */
 function nativeIssues(body: unknown): readonly Issue[] {
-  const found = isOutcome(body) ? body.issue.filter(isRecord) : [];
+  const found = isOutcome(body) ? body.issue.filter(isObject) : [];
   const issues = found.map((issue): Issue => {
     const { details, diagnostics, expression } = issue;
-    const text = isRecord(details) && typeof details.text === 'string' ? details.text : diagnostics;
+    const text = isObject(details) && typeof details.text === 'string' ? details.text : diagnostics;
     const [element] = Array.isArray(expression) ? expression : [];
     return {
       code: 'malformed-request',
