@@ -2,7 +2,7 @@ import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../fhir/instant.ts';
 import { slotIdsOf } from '../earlier.ts';
 import { all, type BookingState, find } from '../state.ts';
-import { type ConsistencyContext, type Finding, finding, isSubmitted, keyOf, slotStatus } from './finding.ts';
+import { type ConsistencyContext, type Finding, finding, isSubmitted, keyOf, neededStatus } from './finding.ts';
 
 type Rule = (
   appointment: Appointment,
@@ -23,7 +23,7 @@ const missingSlots: Rule = (appointment, slots, _state, context) => {
 };
 
 const unfittingStatus: Rule = (appointment, slots) => {
-  const wanted = appointment.status && slotStatus[appointment.status];
+  const wanted = neededStatus(appointment);
   return slots
     .filter(({ status }) => status !== wanted)
     .map((slot) =>
@@ -78,7 +78,7 @@ const rules: readonly Rule[] = [missingSlots, unfittingStatus, unfittingTime, mi
 
 /** Checks every open appointment: its slots are there, are taken for it, make up its time; its references lead somewhere. */
 export function issuesOfAppointments(state: BookingState, context: ConsistencyContext): Finding[] {
-  const open = all(state, 'Appointment').filter(({ status }) => status && slotStatus[status]);
+  const open = all(state, 'Appointment').filter(neededStatus);
   return open.flatMap((appointment) => {
     const slots = slotIdsOf(appointment).flatMap((id) => find(state, 'Slot', id) ?? []);
     return rules.flatMap((rule) => rule(appointment, slots, state, context));

@@ -1,6 +1,7 @@
 import type { Appointment, Resource } from '@medplum/fhirtypes';
 import type { TagConfig } from '../../fhir/tags.ts';
 import { requestorTag } from '../../fhir/tags.ts';
+import { slotUseOf } from '../earlier.ts';
 import type { Interval } from '../interval.ts';
 
 /** What can be wrong with the stored bookings, and how bad that is: a warning may have a harmless reason. */
@@ -67,10 +68,8 @@ export function isByService({ meta }: Resource, { bots }: Pick<ConsistencyContex
   return author === undefined ? undefined : bots ? bots.has(author) : author.startsWith('Bot/');
 }
 
-/** The status that the slots of an appointment must have; where none is named, they may have any. */
-export const slotStatus: Readonly<Partial<Record<NonNullable<Appointment['status']>, 'busy' | 'busy-tentative'>>> = {
-  booked: 'busy',
-  pending: 'busy-tentative',
-  arrived: 'busy',
-  'checked-in': 'busy',
-};
+/** The status that the slots of an appointment must have as long as it is to come; `undefined`: they may have any. */
+export function neededStatus(appointment: Appointment): 'busy' | 'busy-tentative' | undefined {
+  const use = slotUseOf(appointment);
+  return appointment.status !== 'fulfilled' && (use === 'busy' || use === 'busy-tentative') ? use : undefined;
+}
