@@ -11,7 +11,7 @@ let gateway: FastifyInstance;
 
 beforeAll(async () => {
   fake = await startFakeMedplum();
-  gateway = gatewayTo(fake, { upstreamTimeoutMs: 300 });
+  gateway = gatewayTo(fake);
 });
 afterAll(() => Promise.all([gateway.close(), fake.close()]));
 beforeEach(() => {
@@ -24,8 +24,8 @@ const booked = { resourceType: 'Appointment', id: 'a1', status: 'booked', meta: 
 const respond = (reply: Reply) => {
   fake.answer = () => reply;
 };
-const book = (headers = {}, payload: object | string = request) =>
-  gateway.inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers: { ...fhirJson, ...headers }, payload });
+const book = (headers = {}, payload: object | string = request, asked = gateway) =>
+  asked.inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers: { ...fhirJson, ...headers }, payload });
 
 describe('POST /Appointment/$book', () => {
   test('calls the Bot with the token and the body of the caller, and nothing of Prefer', async () => {
@@ -95,8 +95,12 @@ describe('POST /Appointment/$book', () => {
   });
 
   test('no answer in time: 504 upstream-timeout', async () => {
-    fake.answer = () => new Promise((resolve) => setTimeout(() => resolve({ body: booked }), 600));
-    const answer = await book();
+    const answered = Promise.withResolvers<Reply>();
+    fake.answer = () => answered.promise;
+    const impatient = gatewayTo(fake, { upstreamTimeoutMs: 200 });
+    const answer = await book({}, request, impatient);
+    answered.resolve({ body: booked });
+    await impatient.close();
     expect(answer.statusCode).toBe(504);
     expect(answer.json().issue[0].details.coding[0].code).toBe('upstream-timeout');
   });

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { defaultLimits } from '../../gateway/context.ts';
-import { createUpstream } from '../../gateway/upstream.ts';
+import { createUpstream, type UpstreamLimits } from '../../gateway/upstream.ts';
 
 let server: Server | undefined;
 const sockets = new Set<Socket>();
@@ -28,8 +28,8 @@ afterEach(() => {
 });
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
-const call = async (url: string, method: 'GET' | 'POST' = 'GET') => {
-  const upstream = createUpstream(url, { ...defaultLimits, upstreamTimeoutMs: 200, responseBytes: 1000 });
+const call = async (url: string, method: 'GET' | 'POST', limits: Partial<UpstreamLimits> = {}) => {
+  const upstream = createUpstream(url, { ...defaultLimits, responseBytes: 1000, ...limits });
   const answer = await upstream.call({ method, path: 'fhir/R4/Slot', ...(method === 'POST' && { body: '{}' }) });
   expect(upstream.pending()).toBe(0);
   upstream.close();
@@ -50,12 +50,12 @@ describe('faults of Medplum', () => {
 
   test('half a body, then silence: a time-out', async () => {
     const url = await startServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{'));
-    expect(await call(url)).toEqual({ failure: 'timeout' });
+    expect(await call(url, 'GET', { upstreamTimeoutMs: 200 })).toEqual({ failure: 'timeout' });
   });
 
   test('silence: a time-out', async () => {
     const url = await startServer(() => undefined);
-    expect(await call(url)).toEqual({ failure: 'timeout' });
+    expect(await call(url, 'GET', { upstreamTimeoutMs: 200 })).toEqual({ failure: 'timeout' });
   });
 
   test.each([

@@ -57,7 +57,7 @@ let address: string;
 const clients: WebSocket[] = [];
 
 async function start(limits: Partial<GatewayLimits> = {}): Promise<void> {
-  gateway = gatewayTo(medplum, { upstreamTimeoutMs: 200, ...limits });
+  gateway = gatewayTo(medplum, limits);
   address = await gateway.listen({ port: 0, host: '127.0.0.1' });
 }
 
@@ -173,7 +173,7 @@ describe('a websocket', () => {
   });
 
   test('a token that Medplum does not answer is refused after a while', async () => {
-    await start();
+    await start({ upstreamTimeoutMs: 200 });
     const client = await connect();
     client.socket.send(bind(aBinding('one')));
     await until(() => client.received.length > 0);
@@ -183,7 +183,7 @@ describe('a websocket', () => {
   });
 
   test('is told what Medplum has against a token', async () => {
-    await start({ upstreamTimeoutMs: 2_000 });
+    await start();
     const client = await connect();
     client.socket.send(bind(aBinding('one')));
     await until(() => medplum.received.length > 0);

@@ -1,4 +1,4 @@
-import type { Appointment, Patient, Subscription } from '@medplum/fhirtypes';
+import type { Appointment, Patient, Subscription, Task } from '@medplum/fhirtypes';
 import { artefactUri, type Confirmation } from '../../../config/config.ts';
 import { backport } from '../../../notifications/extensions.ts';
 import type { Content } from '../../../notifications/settings.ts';
@@ -80,6 +80,14 @@ export function turnsTo(status: Subscription['status'], id: string | undefined, 
   return eventually(
     () => current(id, role),
     (one) => one.status === status,
+  );
+}
+
+/** Waits until the outbox of a Subscription has a status. */
+export function outboxTurnsTo(status: Task['status'], id: string | undefined) {
+  return eventually(
+    async () => resourceIn('Bundle', await medplum('admin', 'GET', `/Task?focus=Subscription/${id}`)).entry ?? [],
+    ([one]) => one?.resource?.resourceType === 'Task' && one.resource.status === status,
   );
 }
 

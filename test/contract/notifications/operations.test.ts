@@ -1,10 +1,20 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Bundle } from '@medplum/fhirtypes';
+import type { Bundle, Subscription } from '@medplum/fhirtypes';
 import { isResource } from '../../../fhir/resource.ts';
 import { backport } from '../../../notifications/extensions.ts';
 import { eventually } from '../fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
-import { aBooking, confirm, current, staffChange, submit, subscribed, subscription, turnsTo } from './fixtures.ts';
+import {
+  aBooking,
+  confirm,
+  current,
+  outboxTurnsTo,
+  staffChange,
+  submit,
+  subscribed,
+  subscription,
+  turnsTo,
+} from './fixtures.ts';
 import {
   eventEntries,
   events,
@@ -13,10 +23,14 @@ import {
   listen,
   numbersAt,
   numbersIn,
+  ofKind,
   parameterIn,
   typeOf,
 } from './listener.ts';
 import './stand-ins.ts';
+
+/** Longer than it takes until the next sweep, which comes once a minute on a real server. */
+const SWEPT = 90_000;
 
 const open: Listener[] = [];
 async function aListener(): Promise<Listener> {
@@ -126,28 +140,49 @@ describe('$events', () => {
   });
 });
 
-it('a Subscription that stays dead becomes error; set back to requested by an administrator, nothing is lost', async () => {
+/** What an administrator changes in Medplum. */
+async function administer(id: string | undefined, change: Partial<Subscription>): Promise<void> {
+  const stored = resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`));
+  expect((await medplum('admin', 'PUT', `/Subscription/${id}`, { body: { ...stored, ...change } })).status).toBe(200);
+}
+
+it('a Subscription in error is told nothing; set back to requested by an administrator, nothing is lost', async () => {
   const listener = await aListener();
   const { id } = await subscribed(listener);
-  const stored = resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`));
-  const body = { ...stored, status: 'error', error: 'given up' };
-  expect((await medplum('admin', 'PUT', `/Subscription/${id}`, { body })).status).toBe(200);
+  await administer(id, { status: 'error', error: 'given up' });
   await confirm(await aBooking());
   await eventually(
     async () => numbersIn(await ask(`/${id}/$events`)),
     (numbers) => numbers.length === 1,
   );
-  await turnsTo('error', id);
+  await outboxTurnsTo('failed', id);
   expect(numbersAt(listener)).toEqual([]);
-  const broken = resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`));
-  expect(
-    (await medplum('admin', 'PUT', `/Subscription/${id}`, { body: { ...broken, status: 'requested' } })).status,
-  ).toBe(200);
+  await administer(id, { status: 'requested' });
   await turnsTo('active', id);
   await events(listener, 1);
   expect(numbersAt(listener)).toEqual([1]);
   expect((await current(id)).error).toBeUndefined();
 });
+
+it('a Subscription that is set to requested during a delivery becomes active all the same', async () => {
+  const listener = await aListener();
+  const { id } = await subscribed(listener, { timeout: 8 });
+  const answer = Promise.withResolvers<void>();
+  listener.reply = (response) => void answer.promise.then(() => response.writeHead(200).end());
+  await confirm(await aBooking());
+  await events(listener, 1);
+  await administer(id, { status: 'requested' });
+  // What Medplum starts at once has run when another one is active: it has found the delivery under way.
+  await subscribed(await aListener());
+  listener.reply = 200;
+  answer.resolve();
+  await eventually(
+    () => current(id),
+    ({ status }) => status === 'active',
+    SWEPT,
+  );
+  expect([numbersAt(listener), ofKind(listener, 'handshake').length]).toEqual([[1], 2]);
+}, 120_000);
 
 it('$get-ws-binding-token of a rest-hook: 422', async () => {
   const { id } = await subscribed(await aListener());

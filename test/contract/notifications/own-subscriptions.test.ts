@@ -122,7 +122,9 @@ describe('PUT /Subscription/{id}', () => {
 });
 
 it('an end that comes ends it', async () => {
-  const stored = await subscribed(listener, { more: { end: new Date(Date.now() + 1_500).toISOString() } });
+  const stored = await subscribed(listener);
+  const end = new Date(Date.now() + 1_500).toISOString();
+  expect((await put(stored.id, { ...stored, end })).status).toBe(200);
   const { status } = await eventually(
     () => current(stored.id),
     (one) => one.status === 'off',
