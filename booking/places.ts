@@ -75,7 +75,7 @@ function groupBySchedule(request: BookRequest, calendar: Calendar): Group[] {
 
 const taken = ({ slot, path }: Group[number]): Issue => ({
   code: 'slot-not-free',
-  diagnostics: `Slot/${slot.id} is no longer free; search for another one.`,
+  diagnostics: `Slot/${slot.id} is no longer free at this time; search for another one.`,
   expression: path,
 });
 

@@ -2,7 +2,7 @@ import type { Patient } from '@medplum/fhirtypes';
 import type { Issue } from '../fhir/outcome.ts';
 import { isId } from '../fhir/reference.ts';
 import { isObject } from '../fhir/resource.ts';
-import { metaOfSubmitted } from '../fhir/tags.ts';
+import { metaOfSubmitted, requestorTag, type TagConfig } from '../fhir/tags.ts';
 import { type Answer, preferred, versionHeaders } from './answer.ts';
 import { isCaller } from './caller.ts';
 import type { GatewayContext } from './context.ts';
@@ -28,12 +28,19 @@ const notAPatient: Issue = {
 /** Merging is the clinic's: the appointments of a patient who is replaced go to the one that stays. */
 const merged: Issue = {
   code: 'profile-violation',
-  diagnostics: 'Only the clinic merges patients: leave links of the type replaced-by out.',
+  diagnostics: 'Only the clinic merges patients: leave links of the type replaced-by as they are.',
   expression: 'Patient.link',
 };
 
-const isMerged = ({ link }: Patient): boolean =>
-  Array.isArray(link) && link.some((one) => isObject(one) && one.type === 'replaced-by');
+/** Whom a patient was merged into, as one text that can be compared. */
+const survivors = (patient: Patient | undefined): string =>
+  JSON.stringify((Array.isArray(patient?.link) ? patient.link : []).filter((one) => one?.type === 'replaced-by'));
+
+/** Whether a patient was submitted by this requestor. */
+function isTaggedBy(patient: Patient | undefined, requestor: string, config: TagConfig): boolean {
+  const { system, code } = requestorTag(requestor, config);
+  return patient?.meta?.tag?.some((tag) => tag.system === system && tag.code === code) ?? false;
+}
 
 /** Turns Medplum's answer to a write into the service's. */
 function written(answer: UpstreamAnswer, { returnPreference }: Exchange, { config }: GatewayContext): Answer {
@@ -99,17 +106,12 @@ export const createPatient: Handler = async (exchange, context) => {
     return upstreamProblem(caller, config);
   }
   const isRequestor = caller.profileType === 'ClientApplication';
-  if (isRequestor && isMerged(body)) {
+  if (isRequestor && survivors(body) !== survivors(undefined)) {
     return refusal([merged], config);
   }
   const patient = isRequestor ? { ...body, meta: metaOfSubmitted(body.meta, caller.profileId, config) } : body;
   return store('POST', 'fhir/R4/Patient', headers, patient, exchange, context);
 };
-
-async function isRequestor({ authorization }: Exchange, { callers }: GatewayContext): Promise<boolean> {
-  const caller = await callers.find(authorization);
-  return isCaller(caller) && caller.profileType === 'ClientApplication';
-}
 
 function bodyIssues(body: unknown, id: string): readonly Issue[] {
   if (!isPatient(body)) {
@@ -135,15 +137,22 @@ export const updatePatient: Handler = async (exchange, context) => {
   if (!isPatient(body) || 'code' in ifMatch || issues.length > 0) {
     return refusal(issues, context.config);
   }
-  if (isMerged(body) && (await isRequestor(exchange, context))) {
-    return refusal([merged], context.config);
-  }
   const path = `fhir/R4/Patient/${id}`;
   const stored = await context.upstream.call({ method: 'GET', path, headers: exchange.upstreamHeaders });
   if (!isSuccess(stored)) {
     return upstreamProblem(stored, context.config);
   }
-  const meta = metaOfUpdated(body.meta, publicResource(stored.body, 'Patient')?.meta, context.config);
+  const before = isPatient(stored.body) ? stored.body : undefined;
+  if (survivors(body) !== survivors(before)) {
+    const caller = await context.callers.find(exchange.authorization);
+    if (!isCaller(caller)) {
+      return upstreamProblem(caller, context.config);
+    }
+    if (isTaggedBy(before, caller.profileId, context.config)) {
+      return refusal([merged], context.config);
+    }
+  }
+  const meta = metaOfUpdated(body.meta, before?.meta, context.config);
   const headers: Record<string, string> = ifMatch.version ? { 'if-match': `W/"${ifMatch.version}"` } : {};
   return store('PUT', path, headers, { ...body, meta }, exchange, context);
 };

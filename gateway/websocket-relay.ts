@@ -1,4 +1,3 @@
-import type { Bundle } from '@medplum/fhirtypes';
 import { type RawData, WebSocket } from 'ws';
 import { toOperationOutcome } from '../fhir/outcome.ts';
 import type { GatewayContext } from './context.ts';
@@ -88,8 +87,10 @@ export function relay(
   const unsaid: string[] = [];
   let medplum: WebSocket | undefined;
   let messages = 0;
+  let isOver = false;
 
   const end = (code: number, reason: string): void => {
+    isOver = true;
     timers.clear();
     for (const id of bound.keys()) {
       release(id);
@@ -101,6 +102,10 @@ export function relay(
   const safely =
     (receive: (text: string) => void) =>
     (data: RawData): void => {
+      // What comes while a websocket is being closed would begin everything anew.
+      if (isOver) {
+        return;
+      }
       try {
         receive(data.toString());
       } catch (error) {
@@ -142,7 +147,7 @@ export function relay(
     told.forEach(tell);
     if (order.waiting.size === 0) {
       timers.cancel(`gap ${id}`);
-    } else if (told.length > 0 || known.order.waiting.size === 0) {
+    } else if (!isOver && (told.length > 0 || known.order.waiting.size === 0)) {
       timers.set(`gap ${id}`, gapMs, () => tellInOrder(id, released));
     }
   };
@@ -164,7 +169,7 @@ export function relay(
     if (message?.kind === 'bound') {
       greet(message.id);
     } else if (message?.kind === 'notification') {
-      const { id, bundle }: { readonly id: string; readonly bundle: Bundle } = message;
+      const { id, bundle } = message;
       tellInOrder(id, (order) => arrived(order, bundle));
     } else if (message?.kind === 'refusal') {
       refuse(message.diagnostics);

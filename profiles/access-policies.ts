@@ -93,17 +93,21 @@ function callableBots(config: BookingConfig, names: readonly string[] = callable
 const taggedWith = (resourceType: ResourceType, requestor: string, config: BookingConfig): string =>
   `${resourceType}?_tag=${artefactUri(config, 'LocalRequestor')}|${requestor}`;
 
+/** Those into whom a patient was merged. */
+const survivors = (patient: string): string => `${patient}.link.where(type = 'replaced-by').other.reference`;
+
 /**
  * A requestor's own patients: found and written only under its tag, which the criteria demand. The constraints keep it
- * from adding another requestor's tag, from taking the tag `external` away, and from merging: appointments follow to the
- * patient that stays, which may be anybody's.
+ * from adding another requestor's tag, from taking the tag `external` away, and from merging or
+ * undoing what the clinic has merged: appointments follow to the patient that stays, which may be anybody's.
  */
 function ownPatients(config: BookingConfig): AccessPolicyResource {
   const system = artefactUri(config, 'LocalRequestor').toLowerCase();
   const expressions = [
     `meta.tag.where(system.lower() = '${system}').count() = 1`,
     `meta.tag.where(system = '${config.metaTagSystem}' and code = '${EXTERNAL_TAG}').exists()`,
-    "link.where(type = 'replaced-by').empty()",
+    `${survivors('%after')}.all($this in ${survivors('%before')})`,
+    `${survivors('%before')}.all($this in ${survivors('%after')})`,
   ];
   return {
     resourceType: 'Patient',

@@ -14,6 +14,22 @@ function unsupported(outcome: OperationOutcome): Issue {
   return { code: 'channel-unsupported', diagnostics, expression: 'Subscription.channel.type' };
 }
 
+/** Asks Medplum for a token with the caller's own rights; without an answer that can be read, the status is 0. */
+async function askForToken(
+  medplum: MedplumClient,
+  id: string,
+  { authorization }: Subscriber,
+): Promise<{ readonly status: number; readonly body: unknown }> {
+  const url = medplum.fhirUrl('Subscription', id, '$get-ws-binding-token').toString();
+  try {
+    const response = await fetch(url, { headers: { authorization } });
+    const body: unknown = await response.json();
+    return { status: response.status, body };
+  } catch {
+    return { status: 0, body: undefined };
+  }
+}
+
 /**
  * Lets the caller bind a websocket of Medplum to the messages of a Subscription. Medplum keeps the binding for an hour,
  * and checks with each message whether the caller may still read it.
@@ -36,17 +52,17 @@ export async function bindingOf(
   if (!isResource(created, 'Subscription')) {
     return refuse([unavailable]);
   }
-  const url = medplum.fhirUrl('Subscription', created.id ?? '', '$get-ws-binding-token').toString();
-  const response = await fetch(url, { headers: { authorization: caller.authorization } });
-  const body: unknown = await response.json();
-  if (isResource(body, 'OperationOutcome')) {
-    return refuse([response.status === 400 ? unsupported(body) : unavailable]);
+  const { status, body } = await askForToken(medplum, created.id ?? '', caller);
+  if (status === 400 && isResource(body, 'OperationOutcome')) {
+    return refuse([unsupported(body)]);
   }
-  const given = isResource(body, 'Parameters') ? (body.parameter ?? []) : [];
+  if (!isResource(body, 'Parameters')) {
+    return refuse([unavailable]);
+  }
   return {
     resourceType: 'Parameters',
     parameter: [
-      ...given.filter(({ name }) => name === 'token' || name === 'expiration'),
+      ...(body.parameter ?? []).filter(({ name }) => name === 'token' || name === 'expiration'),
       { name: 'message-subscription', valueString: created.id },
       { name: 'handshake', resource: handshake },
     ],

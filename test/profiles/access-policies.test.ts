@@ -40,13 +40,17 @@ function permitting(
 const allowed = (policy: AccessPolicy, resource: Resource): Interaction[] =>
   interactions.filter((interaction) => permitting(policy, interaction, resource));
 
-function isWritable(patient: Patient): boolean {
+/** As Medplum judges a write: with the resource before (none when it is created) and after. */
+function isWritable(patient: Patient, before?: Patient): boolean {
   const rule = permitting(requestor, 'create', patient);
   return (
     rule !== undefined &&
     (rule.writeConstraint ?? []).every(({ expression }) => {
-      const [result] = evalFhirPathTyped(expression ?? '', [toTypedValue(patient)]);
-      return result?.value === true;
+      const [result, ...others] = evalFhirPathTyped(expression ?? '', [toTypedValue(patient)], {
+        '%before': before ? toTypedValue(before) : { type: 'undefined', value: undefined },
+        '%after': toTypedValue(patient),
+      });
+      return result?.value === true && others.length === 0;
     })
   );
 }
@@ -120,6 +124,23 @@ describe('a requestor', () => {
     ['without the tag external', patient(tagOf('portal-a'))],
   ])('writes no patient %s', (_, resource) => {
     expect(isWritable(resource)).toBe(false);
+  });
+
+  const own = patient(external, tagOf('portal-a'));
+  const mergedInto = (id: string): Patient => ({
+    ...own,
+    link: [{ type: 'replaced-by', other: { reference: `Patient/${id}` } }],
+  });
+
+  test.each<[string, Patient, Patient | undefined, boolean]>([
+    ['creates a patient that is linked otherwise', { ...own, link: [{ type: 'seealso', other: {} }] }, undefined, true],
+    ['creates no merged patient', mergedInto('x'), undefined, false],
+    ['merges no patient', mergedInto('x'), own, false],
+    ['sends a merged patient as it is', mergedInto('x'), mergedInto('x'), true],
+    ['merges a patient into no other', mergedInto('y'), mergedInto('x'), false],
+    ['undoes no merge', own, mergedInto('x'), false],
+  ])('%s', (_, after, before, expected) => {
+    expect(isWritable(after, before)).toBe(expected);
   });
 
   test('finds the Bot that books, and not its code', () => {

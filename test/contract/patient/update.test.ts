@@ -29,6 +29,20 @@ it('merging is left to the clinic: 422 at the service, refused by Medplum too, n
   expect(resourceIn('Patient', await request('portal-a', 'GET', `/Patient/${patient.id}`))).toEqual(patient);
 });
 
+it('what the clinic has merged stays merged: it can be sent as it was read, and not without the link', async () => {
+  const [patient, survivor] = await Promise.all([aPatient(), aPatient()]);
+  const link = [{ type: 'replaced-by', other: { reference: `Patient/${survivor.id}` } }];
+  const body = { ...patient, active: false, link };
+  expect((await medplum('front-desk', 'PUT', `/Patient/${patient.id}`, { body })).status).toBe(200);
+  const read = resourceIn('Patient', await request('portal-a', 'GET', `/Patient/${patient.id}`));
+  const put = (changed: object) => request('portal-a', 'PUT', `/Patient/${patient.id}`, { body: changed });
+  const { link: _, ...without } = read;
+  expect((await put({ ...read, gender: 'female' })).status).toBe(200);
+  expect((await put(without)).status).toBe(422);
+  expect((await medplum('portal-a', 'PUT', `/Patient/${patient.id}`, { body: without })).status).toBe(403);
+  expect(resourceIn('Patient', await request('portal-a', 'GET', `/Patient/${patient.id}`)).link).toEqual(link);
+});
+
 it('an unknown id: 404, none is created', async () => {
   const id = randomUUID();
   const answer = await request('portal-a', 'PUT', `/Patient/${id}`, { body: { resourceType: 'Patient', id } });
