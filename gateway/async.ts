@@ -3,6 +3,7 @@ import { isId, parseReference } from '../fhir/reference.ts';
 import { isResource } from '../fhir/resource.ts';
 import type { Answer } from './answer.ts';
 import { bookingAnswer } from './book-answer.ts';
+import { refusedByBot } from './bot-refusal.ts';
 import { botProblem, callBot } from './call-bot.ts';
 import type { GatewayContext } from './context.ts';
 import type { Exchange, Handler } from './exchange.ts';
@@ -97,5 +98,5 @@ export const dropJob: Handler = async (exchange, context) => {
     const text = isDropped ? 'The job was dropped.' : 'The job has ended already; what it has booked stays booked.';
     return { status: 202, resource: informational(text) };
   }
-  return 'status' in answer && answer.status === 404 ? problem('not-found') : botProblem(answer, context);
+  return refusedByBot(answer, context);
 };

@@ -1,14 +1,12 @@
 import type { Parameters } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../config/config.ts';
 import { isId } from '../fhir/reference.ts';
 import { isResource } from '../fhir/resource.ts';
-import { type Answer, preferred, versionHeaders } from './answer.ts';
-import { ownRefusal } from './book-answer.ts';
-import { botProblem, callBot } from './call-bot.ts';
+import { preferred, versionHeaders } from './answer.ts';
+import { refusedByBot } from './bot-refusal.ts';
+import { callBot } from './call-bot.ts';
 import type { Handler } from './exchange.ts';
 import { ifMatchVersion } from './if-match.ts';
 import { problem, refusal } from './problems.ts';
-import { isOutcome } from './upstream-problems.ts';
 
 /** A request to patch an appointment, as it is handed to the Bot. */
 function patchInput(id: string, patch: unknown, ifMatch: string | undefined): Parameters {
@@ -22,26 +20,6 @@ function patchInput(id: string, patch: unknown, ifMatch: string | undefined): Pa
         : { name: 'patch', valueString: JSON.stringify(patch) },
     ],
   };
-}
-
-/** The Bot's word that an appointment is not there, or not for this caller. Medplum's own 404 has no diagnostics. */
-export function absence(body: unknown): Answer | undefined {
-  const issue = isOutcome(body) ? body.issue[0] : undefined;
-  if (issue?.diagnostics && issue.code === 'not-found') {
-    return problem('not-found', issue.diagnostics);
-  }
-  return issue?.diagnostics && issue.code === 'deleted' ? problem('gone', issue.diagnostics) : undefined;
-}
-
-/**
- * The answer to a patch: status and headers as a function of what the Bot answered.
- *
- * @returns `undefined` if the Bot has failed
- */
-export function patchAnswer(body: unknown, config: BookingConfig): Answer | undefined {
-  return isResource(body, 'Appointment')
-    ? { status: 200, headers: versionHeaders(body), resource: body }
-    : (ownRefusal(body, config, 'patch') ?? absence(body));
 }
 
 /**
@@ -60,6 +38,8 @@ export const patchAppointment: Handler = async (exchange, context) => {
     return refusal([ifMatch], context.config);
   }
   const answer = await callBot('patch', patchInput(id, exchange.body, ifMatch.version), exchange, context);
-  const patched = 'failure' in answer ? undefined : patchAnswer(answer.body, context.config);
-  return patched ? preferred(patched, exchange.returnPreference) : botProblem(answer, context);
+  const resource: unknown = 'failure' in answer ? undefined : answer.body;
+  return isResource(resource, 'Appointment')
+    ? preferred({ status: 200, headers: versionHeaders(resource), resource }, exchange.returnPreference)
+    : refusedByBot(answer, context, 'patch');
 };

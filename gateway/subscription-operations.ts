@@ -3,13 +3,13 @@ import type { Issue } from '../fhir/outcome.ts';
 import { isId } from '../fhir/reference.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
 import type { Answer } from './answer.ts';
+import { refusedByBot } from './bot-refusal.ts';
 import { callBot } from './call-bot.ts';
 import type { GatewayContext } from './context.ts';
 import type { Exchange, Handler } from './exchange.ts';
 import { isBundle } from './outgoing.ts';
 import { problem, refusal } from './problems.ts';
 import { parseQuery } from './search-rewrite.ts';
-import { refusedByBot } from './subscription.ts';
 import { websocketUrl } from './websocket.ts';
 import { bindingIn, bindingToken } from './websocket-messages.ts';
 

@@ -1,21 +1,13 @@
 import type { BookingConfig } from '../config/config.ts';
 import { isId } from '../fhir/reference.ts';
 import { type Answer, preferred, versionHeaders } from './answer.ts';
-import { ownRefusal } from './book-answer.ts';
-import { botProblem, callBot } from './call-bot.ts';
+import { refusedByBot } from './bot-refusal.ts';
+import { callBot } from './call-bot.ts';
 import type { GatewayContext } from './context.ts';
 import type { Exchange, Handler } from './exchange.ts';
 import { ifMatchVersion } from './if-match.ts';
 import { publicResource } from './outgoing.ts';
-import { absence } from './patch.ts';
 import { problem, refusal } from './problems.ts';
-import type { UpstreamAnswer, UpstreamFailure } from './upstream.ts';
-
-/** What a Bot answered, as far as it was a refusal: of the service, or that there is nothing for the caller. */
-export function refusedByBot(answer: UpstreamAnswer | UpstreamFailure, context: GatewayContext): Answer {
-  const body = 'failure' in answer ? undefined : answer.body;
-  return ownRefusal(body, context.config) ?? absence(body) ?? botProblem(answer, context);
-}
 
 function written(status: number, body: unknown, config: BookingConfig): Answer | undefined {
   const resource = publicResource(body, 'Subscription');
