@@ -11,26 +11,36 @@ export type PatchTarget =
 
 /**
  * What must be read before an appointment is changed, as one batch. It is to be sent with the caller's own credentials:
- * what the caller may not see it cannot change.
+ * what the caller may not see it cannot change. The appointment itself is searched for, as only a search asks the
+ * database: what Medplum reads by id comes from its cache, which may be older. The read tells why nothing is found.
  *
  * @param id - of the appointment
  */
 export function patchReads(id: string): Bundle {
-  const entry: BundleEntry[] = [{ request: { method: 'GET', url: `Appointment/${id}` } }];
+  const urls = [`Appointment?_id=${encodeURIComponent(id)}`, `Appointment/${encodeURIComponent(id)}`];
+  const entry = urls.map((url): BundleEntry => ({ request: { method: 'GET', url } }));
   return { resourceType: 'Bundle', type: 'batch', entry };
 }
 
+const statusOf = (entry: BundleEntry | undefined): number => Number.parseInt(entry?.response?.status ?? '500', 10);
+
 /** Reads the answer to `patchReads`. */
 export function readPatchTarget(response: Bundle): PatchTarget {
-  const read = response.entry?.[0];
-  const status = Number.parseInt(read?.response?.status ?? '500', 10);
-  if (isResource(read?.resource, 'Appointment')) {
-    return { kind: 'found', appointment: read.resource };
+  const [searched, read] = response.entry ?? [];
+  const found = searched?.resource;
+  if (statusOf(searched) !== 200 || !isResource(found, 'Bundle')) {
+    return { kind: 'failed', status: statusOf(searched) };
   }
+  const appointment = found.entry?.[0]?.resource;
+  if (isResource(appointment, 'Appointment')) {
+    return { kind: 'found', appointment };
+  }
+  const status = statusOf(read);
   if (status === 404 || status === 403) {
     return { kind: 'unknown' };
   }
-  return status === 410 ? { kind: 'deleted' } : { kind: 'failed', status };
+  // A cache may still give what was deleted just now.
+  return status === 410 || status === 200 ? { kind: 'deleted' } : { kind: 'failed', status };
 }
 
 /** What tells a requestor that its appointment was deleted, to be sent with the Bot's own credentials. */

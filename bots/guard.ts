@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
+import type { Appointment } from '@medplum/fhirtypes';
 import { judgeChange, judgeCreation } from '../booking/change.ts';
 import { isOpen } from '../booking/earlier.ts';
 import { type Issue, toOperationOutcome } from '../fhir/outcome.ts';
@@ -21,24 +21,27 @@ async function storedVersion(medplum: MedplumClient, id: string | undefined): Pr
   return found[0];
 }
 
+async function issuesOf(medplum: MedplumClient, { input, headers }: BotEvent<Appointment>): Promise<readonly Issue[]> {
+  if (headers?.[DELETION] !== undefined) {
+    return deletionIssues(input);
+  }
+  const [stored, patients] = [await storedVersion(medplum, input.id), await patientsOf(medplum, input)];
+  return stored ? judgeChange(stored, input, 'repository', patients, config) : judgeCreation(input, patients, config);
+}
+
 /**
  * Looks at every write to an Appointment before Medplum makes it, whoever writes and however: staff in Medplum's app, its
  * API, its own operations. What the Bots of the service write does not come here, for they ask the same rules themselves.
  *
  * @param event - input: the Appointment as it would be stored, or as it is if it is to be deleted
- * @returns `true`, or an OperationOutcome with which Medplum refuses the write
+ * @returns `true`: the write may be made
+ * @throws OperationOutcome with which Medplum refuses the write. Medplum 5.0 takes whatever is returned for consent.
  * @see specification section 3 and 4.5; https://www.medplum.com/docs/bots/bot-pre-commit
  */
-export async function handler(
-  medplum: MedplumClient,
-  { input, headers }: BotEvent<Appointment>,
-): Promise<true | OperationOutcome> {
-  const answer = (issues: readonly Issue[]) => (issues.length > 0 ? toOperationOutcome(issues, config, 'patch') : true);
-  if (headers?.[DELETION] !== undefined) {
-    return answer(deletionIssues(input));
+export async function handler(medplum: MedplumClient, event: BotEvent<Appointment>): Promise<true> {
+  const issues = await issuesOf(medplum, event);
+  if (issues.length > 0) {
+    throw toOperationOutcome(issues, config, 'patch');
   }
-  const [stored, patients] = [await storedVersion(medplum, input.id), await patientsOf(medplum, input)];
-  return answer(
-    stored ? judgeChange(stored, input, 'repository', patients, config) : judgeCreation(input, patients, config),
-  );
+  return true;
 }

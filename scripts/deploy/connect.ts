@@ -75,6 +75,17 @@ function explain(error: unknown, { baseUrl }: Credentials): Error {
   );
 }
 
+/** Medplum 5.0 leaves the features out of `auth/me`; an administrator finds them in the Project. */
+async function readMe(medplum: MedplumClient): Promise<Me> {
+  const me = meSchema.parse(await medplum.get('auth/me'));
+  const { project, membership } = me;
+  if (project.features || !membership.admin) {
+    return me;
+  }
+  const { features = [] } = await medplum.readResource('Project', project.id);
+  return { ...me, project: { ...project, features } };
+}
+
 /**
  * Logs in by client credentials.
  *
@@ -95,7 +106,7 @@ export async function logIn(credentials: Credentials): Promise<{ medplum: Medplu
   } catch (error) {
     throw explain(error, credentials);
   }
-  return { medplum, me: meSchema.parse(await medplum.get('auth/me')) };
+  return { medplum, me: await readMe(medplum) };
 }
 
 /**

@@ -22,8 +22,8 @@ function answer({ appointment, patients, written }: FakeServer, { request, resou
     written.push(resource);
     return { response: { status: '200' }, resource };
   }
-  if (url === `Appointment/${appointment.id}`) {
-    return { response: { status: '200' }, resource: appointment };
+  if (url === `Appointment?_id=${appointment.id}`) {
+    return searchset([appointment]);
   }
   if (url.startsWith('Patient?')) {
     const ids = new URLSearchParams(url.split('?')[1]).get('_id')?.split(',') ?? [];
@@ -47,6 +47,11 @@ const fetchOf =
     return { status: 200, json: async () => JSON.parse(text) };
   };
 
+/** The same function as one of Node.js itself, not of the tests: by it a Bot reaches the globals of the server. */
+const ofNode: (call: ReturnType<typeof fetchOf>) => ReturnType<typeof fetchOf> = vm.runInThisContext(
+  '(call) => (...parameters) => call(...parameters)',
+);
+
 /** The client that Medplum hands to a Bot, as far as these Bots use it. */
 const clientOf = ({ appointment }: FakeServer) => ({
   getAccessToken: () => 'token',
@@ -57,7 +62,7 @@ const clientOf = ({ appointment }: FakeServer) => ({
 /** Compiles the bundle of a Bot once. */
 export function compile(code: string): vm.Script {
   return new vm.Script(
-    `const exports = {}; const module = { exports };\n${code}\n(async () => exports.handler(medplum, event))();`,
+    `const exports = {}; const module = { exports };\n${code}\n(async () => exports.handler(medplum, told))();`,
   );
 }
 
@@ -68,25 +73,58 @@ function isAnswer(value: unknown): value is BotAnswer {
   return value === true || isResource(value, 'Appointment') || isResource(value, 'OperationOutcome');
 }
 
+/** As Medplum does, takes an OperationOutcome that was thrown for the answer. */
+function refusal(thrown: unknown): OperationOutcome {
+  if (isObject(thrown) && isResource(thrown, 'OperationOutcome')) {
+    return thrown;
+  }
+  throw thrown;
+}
+
+/** What a Bot is called with, as far as it matters here. */
+interface Call {
+  readonly input: unknown;
+  readonly requester?: { readonly reference: string };
+  readonly headers?: object;
+}
+
+const common = { console, URL, URLSearchParams, TextEncoder } as const;
+
+/** What a VM context has besides: before 5.1 its `require` only throws, and the handler is not told who calls. */
+const contexts = {
+  '5.1': (event: Call) => ({
+    ...common,
+    process,
+    TextDecoder,
+    require: createRequire(import.meta.url),
+    event,
+    told: event,
+  }),
+  '5.0': (event: Call) => ({
+    ...common,
+    require: (name: string): never => {
+      throw new Error(`Dynamic require of "${name}" is not supported`);
+    },
+    event,
+    told: { ...event, requester: undefined },
+  }),
+} as const;
+
 /**
  * Runs a Bot the way Medplum does: in a context with few globals, with a call appended to it.
  *
  * @param event - input, headers, and who calls
+ * @param version - of Medplum
  */
-export async function run(script: vm.Script, event: object, server: FakeServer): Promise<BotAnswer> {
-  const context = {
-    medplum: clientOf(server),
-    event,
-    fetch: fetchOf(server),
-    require: createRequire(import.meta.url),
-    console,
-    process,
-    URL,
-    URLSearchParams,
-    TextDecoder,
-    TextEncoder,
-  };
-  const value: unknown = JSON.parse(JSON.stringify(await script.runInNewContext(context, { timeout: 5_000 })));
+export async function run(
+  script: vm.Script,
+  event: Call,
+  server: FakeServer,
+  version: keyof typeof contexts = '5.1',
+): Promise<BotAnswer> {
+  const context = { ...contexts[version](event), medplum: clientOf(server), fetch: ofNode(fetchOf(server)) };
+  const answer: unknown = await script.runInNewContext(context, { timeout: 5_000 }).catch(refusal);
+  const value: unknown = JSON.parse(JSON.stringify(answer));
   if (!isAnswer(value)) {
     throw new Error(`The Bot answered something else: ${JSON.stringify(value)}`);
   }
