@@ -2,7 +2,7 @@ import type { MedplumClient } from '@medplum/core';
 import { isUnsettled } from '../booking/follow.ts';
 import { isActivePatient } from '../booking/people.ts';
 import { formatInstant } from '../fhir/instant.ts';
-import { ofType, readTogether } from './lib/read.ts';
+import { ofType, readEach } from './lib/read.ts';
 import { settle, settleAllOf } from './lib/settle.ts';
 
 /** How far it looks back, in milliseconds. What is older, `npm run check:consistency` finds. */
@@ -17,7 +17,7 @@ const PAGE = 100;
 /** What is to be done about one page of what was changed lately, the latest first. */
 async function leftOn(medplum: MedplumClient, page: number, start: number) {
   const lately = `_lastUpdated=ge${formatInstant(start - HORIZON)}&_sort=-_lastUpdated&_count=${PAGE}&_offset=${page * PAGE}`;
-  const [changed, persons] = await readTogether(medplum, [
+  const [changed, persons] = await readEach(medplum, [
     `Appointment?${lately}&_include=Appointment:slot`,
     `Patient?${lately}`,
   ]);

@@ -13,7 +13,7 @@ import { bindingOf } from './lib/binding.ts';
 import { config } from './lib/config.ts';
 import { readContents, readEvents } from './lib/events.ts';
 import { newId } from './lib/new-id.ts';
-import { type Mailbox, mailboxesIn, outboxQuery, readMailbox } from './lib/outboxes.ts';
+import { type Mailbox, mailboxesIn, mailboxQueries, readMailbox } from './lib/outboxes.ts';
 import { readTogether } from './lib/read.ts';
 import { readAsCaller, refusals, refuse, type Subscriber, searchAsCaller, subscriberOf } from './lib/subscriber.ts';
 
@@ -52,15 +52,15 @@ function reportOf({ subscription, outbox }: Mailbox, type: StatusType): StatusRe
 }
 
 async function mailboxesOf(medplum: MedplumClient, subscriptions: readonly Subscription[]): Promise<Mailbox[]> {
-  const focuses = subscriptions.map(({ id }) => `Subscription/${id}`);
-  const chunks = Array.from({ length: Math.ceil(focuses.length / CHUNK) }, (_, index) =>
-    focuses.slice(index * CHUNK, (index + 1) * CHUNK),
+  const ids = subscriptions.flatMap(({ id }) => id ?? []);
+  const chunks = Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, index) =>
+    ids.slice(index * CHUNK, (index + 1) * CHUNK),
   );
   const found = await readTogether(
     medplum,
-    chunks.map((chunk) => outboxQuery(`&focus=${chunk.join(',')}`)),
+    chunks.flatMap((chunk) => mailboxQueries(chunk)),
   );
-  return found.flatMap((resources) => mailboxesIn(resources));
+  return mailboxesIn(found.flat());
 }
 
 async function tellStatus(medplum: MedplumClient, input: ReportInput, caller: Subscriber) {

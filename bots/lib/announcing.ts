@@ -7,7 +7,7 @@ import { readableQuery } from '../../notifications/rights.ts';
 import { config } from './config.ts';
 import { pause } from './exchange.ts';
 import { inTurns } from './in-turns.ts';
-import { allMailboxes, type Mailbox, OPEN, outboxQuery, writeMailbox } from './outboxes.ts';
+import { type Mailbox, mailboxQueries, openMailboxes, writeMailbox } from './outboxes.ts';
 import { ofType, readTogether } from './read.ts';
 
 /** How long new attempts are made when others are faster, in milliseconds: the Bot has ten seconds. */
@@ -34,13 +34,13 @@ interface State {
 
 async function readState(medplum: MedplumClient, ids: readonly string[]): Promise<State> {
   const about = ids.map((id) => `Appointment/${id}`);
-  const [boxes, events, ...histories] = await readTogether(medplum, [
-    outboxQuery(OPEN),
+  const [events, tasks, subscriptions, ...histories] = await readTogether(medplum, [
     `Communication?based-on=${about.join(',')}&_count=${MOST}`,
+    ...mailboxQueries('open'),
     ...about.map((reference) => `${reference}/_history?_count=${VERSIONS}`),
   ]);
   const versions = histories.map((resources): Appointment[] => ofType('Appointment', resources));
-  const mailboxes = await allMailboxes(medplum, OPEN, boxes);
+  const mailboxes = await openMailboxes(medplum, [tasks ?? [], subscriptions ?? []]);
   const found = ofType('Communication', events);
   return {
     mailboxes,

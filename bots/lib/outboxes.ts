@@ -21,50 +21,55 @@ export interface Mailbox {
   readonly outbox: Outbox;
 }
 
-/** How many outboxes one search gives: Medplum gives no more than a thousand resources with those that are included. */
-const PAGE = 400;
+/** How many outboxes one search gives: the most that Medplum gives. */
+const PAGE = 1000;
 
-/**
- * The search that finds outboxes with their Subscriptions, a page of them.
- *
- * @param narrowing - further search parameters, beginning with `&`
- * @param offset - how many are left out
- */
-export function outboxQuery(narrowing = '', offset = 0): string {
+/** Which outboxes are wanted: those to which events are still written, or those of some Subscriptions, by their ids. */
+export type Wanted = 'open' | readonly string[];
+
+const OPEN = 'ready,in-progress,on-hold,accepted,failed';
+
+/** The searches that find outboxes and their Subscriptions, a page of both; `offset` is how many of each are left out. */
+export function mailboxQueries(wanted: Wanted, offset = 0): [tasks: string, subscriptions: string] {
   const code = encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${OUTBOX}`);
-  return `Task?code=${code}${narrowing}&_include=Task:focus&_sort=_id&_count=${PAGE}&_offset=${offset}`;
+  const page = `_sort=_id&_count=${PAGE}&_offset=${offset}`;
+  return wanted === 'open'
+    ? [
+        `Task?code=${code}&status=${OPEN}&${page}`,
+        `Subscription?_has:Task:focus:code=${code}&_has:Task:focus:status=${OPEN}&${page}`,
+      ]
+    : [
+        `Task?code=${code}&focus=${wanted.map((id) => `Subscription/${id}`).join(',')}&${page}`,
+        `Subscription?_id=${wanted.join(',')}&${page}`,
+      ];
 }
 
 /**
- * The mailboxes in the first page of `outboxQuery`, and those of all further pages.
+ * The open mailboxes in the first page of `mailboxQueries`, and those of all further pages.
  *
- * @param first - what `outboxQuery(narrowing)` has found
+ * @param first - what `mailboxQueries('open')` has found
  * @throws Error when the server does not answer
  */
-export async function allMailboxes(
+export async function openMailboxes(
   medplum: MedplumClient,
-  narrowing: string,
-  first: readonly Resource[] = [],
+  first: readonly (readonly Resource[])[],
 ): Promise<Mailbox[]> {
-  const mailboxes = mailboxesIn(first);
-  let page: readonly Resource[] = first;
-  for (let offset = PAGE; ofType('Task', page).length === PAGE; offset += PAGE) {
-    page = (await readTogether(medplum, [outboxQuery(narrowing, offset)]))[0] ?? [];
-    mailboxes.push(...mailboxesIn(page));
+  const found = [...first];
+  let page = first;
+  for (let offset = PAGE; page.some(({ length }) => length === PAGE); offset += PAGE) {
+    page = await readTogether(medplum, mailboxQueries('open', offset));
+    found.push(...page);
   }
-  return mailboxes;
+  return mailboxesIn(found.flat());
 }
-
-/** Narrows the search for outboxes to those that events are still written to. */
-export const OPEN = '&status=ready,in-progress,on-hold,accepted,failed';
 
 function ownerOf({ meta }: Subscription): string {
   const { system } = requestorTag('', config);
   return meta?.tag?.find((tag) => tag.system === system)?.code ?? '';
 }
 
-/** The mailboxes in what `outboxQuery` has found. */
-export function mailboxesIn(resources: readonly Resource[] = []): Mailbox[] {
+/** The mailboxes in what `mailboxQueries` has found. */
+export function mailboxesIn(resources: readonly Resource[]): Mailbox[] {
   const subscriptions = new Map(ofType('Subscription', resources).map((one) => [`Subscription/${one.id}`, one]));
   return ofType('Task', resources).flatMap((task) => {
     const subscription = subscriptions.get(task.focus?.reference ?? '');
@@ -81,8 +86,8 @@ export function mailboxesIn(resources: readonly Resource[] = []): Mailbox[] {
 
 /** Reads the mailbox of a Subscription. */
 export async function readMailbox(medplum: MedplumClient, subscriptionId: string): Promise<Mailbox | undefined> {
-  const [found] = await readTogether(medplum, [outboxQuery(`&focus=Subscription/${subscriptionId}`)]);
-  return mailboxesIn(found)[0];
+  const found = await readTogether(medplum, mailboxQueries([subscriptionId]));
+  return mailboxesIn(found.flat())[0];
 }
 
 /** The entry that stores an outbox, if it still is as it was read. */

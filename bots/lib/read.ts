@@ -10,26 +10,40 @@ function resourcesIn({ resource }: BundleEntry): Resource[] {
   return (resource.entry ?? []).flatMap((entry) => entry.resource ?? []);
 }
 
-/**
- * Reads several searches and histories as they were at one moment: they go in one transaction. Resources carry their
- * authors (Medplum's extended mode).
- *
- * @param urls - relative to the FHIR base address
- * @returns the resources that each of them gave
- * @throws Error when the server does not answer or refuses one of them
- */
-export async function readTogether(medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> {
+async function read(medplum: MedplumClient, type: 'batch' | 'transaction', urls: readonly string[]) {
   if (urls.length === 0) {
     return [];
   }
   const entry = urls.map((url): BundleEntry => ({ request: { method: 'GET', url } }));
-  const answer = await medplum.executeBatch({ resourceType: 'Bundle', type: 'transaction', entry });
+  const answer = await medplum.executeBatch({ resourceType: 'Bundle', type, entry });
   const answers = answer.entry ?? [];
   if (answers.length !== urls.length || answers.some(({ response }) => !response?.status.startsWith('2'))) {
     throw new Error('The server did not answer everything that was asked.');
   }
   return answers.map(resourcesIn);
 }
+
+/**
+ * Reads several searches and histories as they were at one moment: they go in one transaction. Searches should include
+ * nothing: Medplum 5.0 puts that into its cache when the transaction ends, whatever others have written meanwhile.
+ * Resources carry their authors (Medplum's extended mode).
+ *
+ * @param urls - relative to the FHIR base address
+ * @returns the resources that each of them gave
+ * @throws Error when the server does not answer or refuses one of them
+ */
+export const readTogether = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
+  read(medplum, 'transaction', urls);
+
+/**
+ * Reads several searches and histories, each by itself. Resources carry their authors (Medplum's extended mode).
+ *
+ * @param urls - relative to the FHIR base address
+ * @returns the resources that each of them gave
+ * @throws Error when the server does not answer or refuses one of them
+ */
+export const readEach = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
+  read(medplum, 'batch', urls);
 
 /** The resources of one type among others. */
 export function ofType<T extends ResourceType>(type: T, resources: readonly Resource[] = []): ExtractResource<T>[] {
