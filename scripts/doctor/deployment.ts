@@ -1,4 +1,4 @@
-import type { Subscription } from '@medplum/fhirtypes';
+import type { Schedule, Subscription } from '@medplum/fhirtypes';
 import type { Finding } from '../../booking/consistency.ts';
 import { artefactUri } from '../../config/config.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
@@ -67,6 +67,21 @@ export function judgeConsistency(findings: readonly Finding[]): Verdict {
   return errors.length > 0 ? error(`${errors.length} errors: ${text}`, help) : warning(text, help);
 }
 
+/**
+ * Whether searches find what is open for booking: Medplum 5.0 takes a schedule that does not say `active` for inactive.
+ *
+ * @param inactive - the schedules that Medplum finds as such
+ */
+export function judgeSchedules(inactive: readonly Schedule[]): Verdict {
+  const hidden = inactive.filter(({ active }) => active === undefined).map(({ id }) => `Schedule/${id}`);
+  return hidden.length === 0
+    ? ok('searches find all that are open')
+    : warning(
+        `${hidden.length} without active, which searches do not find: ${shorten(hidden)}`,
+        'Set active to true on them, or upgrade to Medplum 5.1.',
+      );
+}
+
 /** What the deployment must have left, and the bookings since. */
 export const deploymentChecks: readonly Check[] = [
   check(
@@ -80,5 +95,6 @@ export const deploymentChecks: readonly Check[] = [
     (lines) => judgeDryRun(lines, (subject) => !isBot(subject)),
   ),
   check('internal Subscriptions', readSubscriptions, judgeSubscriptions),
+  check('schedules', ({ medplum }) => medplum.searchResources('Schedule', 'active=false&_count=1000'), judgeSchedules),
   check('consistency', ({ medplum, config }) => findInconsistencies(medplum, config), judgeConsistency),
 ];

@@ -7,12 +7,16 @@ import { tryInVain } from './probe.ts';
 import { parseJson, type RawAnswer } from './raw.ts';
 
 /** What the service was tried with, by the beginning of Medplum's version. */
-const triedVersions = { '5.1': 'a real server 5.1.23', '5.2': 'the packages 5.2.13, in the embedded Medplum' } as const;
+const triedVersions = {
+  '5.0': 'a real server 5.0.2',
+  '5.1': 'a real server 5.1.23',
+  '5.2': 'the packages 5.2.13, in the embedded Medplum',
+} as const;
 
 /** What is thought of a version of Medplum; undefined: the server does not say. */
 export function judgeVersion(version: string | undefined): Verdict {
   const tried = Object.entries(triedVersions).find(([start]) => version?.startsWith(`${start}.`));
-  const list = Object.values(triedVersions).join(' and ');
+  const list = Object.values(triedVersions).join(', ');
   return tried
     ? ok(`Medplum ${version}; tried with ${tried[1]}`)
     : warning(`Medplum ${version ?? 'of unknown version'}`, `The service was tried with ${list}.`);
@@ -91,7 +95,7 @@ async function callBot({ raw, config }: Patient): Promise<RawAnswer> {
 export function judgeNativeRoute({ text }: Pick<RawAnswer, 'text'>): Verdict {
   return text.includes('malformed-request')
     ? ok("Medplum's own address answers with this service's $book, too")
-    : ok("Medplum's own $book has the route at Medplum's address (5.1 and later); portals use the gateway");
+    : ok("Medplum's own address refuses in its own words (it has its own $book since 5.1); portals use the gateway");
 }
 
 const mebibytes = (bytes: number): string => `${Math.round((bytes / 1024 / 1024) * 10) / 10} MB`;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Project } from '@medplum/fhirtypes';
+import type { Project, Schedule } from '@medplum/fhirtypes';
 import { withWishes } from '../../scripts/bootstrap/project.ts';
 import { environmentLines } from '../../scripts/bootstrap.ts';
 import { bookingsWithin, quotaFor } from '../../scripts/capacity.ts';
-import { judgeDryRun } from '../../scripts/doctor/deployment.ts';
+import { judgeDryRun, judgeSchedules } from '../../scripts/doctor/deployment.ts';
 import { judgeFeatures, judgePreCommit, judgeQuota, remainingPoints } from '../../scripts/doctor/project.ts';
 import { type Delivery, judgeClock, judgeDeliveries, judgeWaiting } from '../../scripts/doctor/queues.ts';
 import {
@@ -21,7 +21,8 @@ describe('judgements', () => {
   test.each([
     ['5.1.23-c85c575', 'ok'],
     ['5.2.13', 'ok'],
-    ['5.0.10', 'warning'],
+    ['5.0.2', 'ok'],
+    ['4.5.2', 'warning'],
     ['6.0.0', 'warning'],
     [undefined, 'warning'],
   ])('version %s: %s', (version, level) => {
@@ -80,6 +81,15 @@ describe('judgements', () => {
     const isBot = (subject: string): boolean => subject.startsWith('Bot ');
     expect(judgeDryRun(lines, isBot)).toMatchObject({ level: 'error', found: '1 of 2: Bot book (out of date)' });
     expect(judgeDryRun(lines.slice(0, 1), isBot).level).toBe('ok');
+  });
+
+  test('schedules that searches pass over', () => {
+    const schedule: Schedule = { resourceType: 'Schedule', actor: [] };
+    expect(judgeSchedules([{ ...schedule, id: 'a', active: false }]).level).toBe('ok');
+    expect(judgeSchedules([{ ...schedule, id: 'b' }])).toMatchObject({
+      level: 'warning',
+      found: expect.stringContaining('Schedule/b'),
+    });
   });
 });
 
