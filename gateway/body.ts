@@ -1,13 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Issue } from '../fhir/outcome.ts';
 import { isResource } from '../fhir/resource.ts';
-import { formats, JSON_PATCH } from './formats.ts';
+import { fromXml } from '../fhir/xml/read.ts';
+import { JSON_PATCH, json, xml } from './formats.ts';
 import { formatOfBody, isForm, isJsonPatch } from './negotiate.ts';
 
-/** A request body as it was read: the value, or what is wrong with it. */
-export type ReadBody = { readonly value: unknown } | { readonly issue: Issue };
+/** A request body as it was read: the value, or everything that is wrong with it. */
+export type ReadBody = { readonly value: unknown } | { readonly issues: readonly Issue[] };
 
-const malformed = (diagnostics: string): ReadBody => ({ issue: { code: 'malformed-request', diagnostics } });
+const malformed = (diagnostics: string): ReadBody => ({ issues: [{ code: 'malformed-request', diagnostics }] });
 
 /**
  * The deepest nesting of objects and arrays in a JSON text, without parsing it; brackets in strings do not count.
@@ -47,12 +48,8 @@ function decode(body: Buffer): string | undefined {
 
 type JsonParser = (request: FastifyRequest, text: string, done: (error: Error | null, value?: unknown) => void) => void;
 
-/** Reads JSON: UTF-8, not deeper than the limit, no key that would reach a prototype; of a repeated key the last counts. */
-function readJson(body: Buffer, request: FastifyRequest, depth: number, parser: JsonParser): ReadBody {
-  const text = decode(body);
-  if (text === undefined) {
-    return malformed('The body is not UTF-8.');
-  }
+/** Reads JSON: not deeper than the limit, no key that would reach a prototype; of a repeated key the last counts. */
+function readJson(text: string, request: FastifyRequest, depth: number, parser: JsonParser): ReadBody {
   if (/\0|\\u0000/.test(text)) {
     return malformed('The body contains the character U+0000, which no FHIR string has.');
   }
@@ -106,12 +103,21 @@ export function addBodyParsers(app: FastifyInstance, depth: number): void {
   const jsonParser: JsonParser = (request, text, done) =>
     void app.getDefaultJsonParser('error', 'error')(request, text, done);
   app.removeAllContentTypeParsers();
-  for (const mediaType of [...formats.flatMap((format) => format.mediaTypes), JSON_PATCH]) {
-    app.addContentTypeParser(mediaType, { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
-      // A client may name a type and send nothing, as with DELETE; a route that needs a body refuses it itself.
-      body.length === 0 ? { value: undefined } : readJson(body, request, depth, jsonParser),
+  const add = (mediaTypes: readonly string[], read: (text: string, request: FastifyRequest) => ReadBody): void =>
+    void app.addContentTypeParser(
+      [...mediaTypes],
+      { parseAs: 'buffer' },
+      async (request: FastifyRequest, body: Buffer) => {
+        const text = decode(body);
+        if (text === undefined) {
+          return malformed('The body is not UTF-8.');
+        }
+        // A client may name a type and send nothing, as with DELETE; a route that needs a body refuses it itself.
+        return text === '' ? { value: undefined } : read(text, request);
+      },
     );
-  }
+  add([...json.mediaTypes, JSON_PATCH], (text, request) => readJson(text, request, depth, jsonParser));
+  add(xml.mediaTypes, (text) => fromXml(text, depth));
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'buffer' },
@@ -121,5 +127,5 @@ export function addBodyParsers(app: FastifyInstance, depth: number): void {
 
 /** Whether a body was read by the parsers of `addBodyParsers`. */
 export function isReadBody(body: unknown): body is ReadBody {
-  return typeof body === 'object' && body !== null && ('value' in body || 'issue' in body);
+  return typeof body === 'object' && body !== null && ('value' in body || 'issues' in body);
 }

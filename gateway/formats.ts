@@ -1,4 +1,6 @@
 import type { Resource } from '@medplum/fhirtypes';
+import { mediaTypes } from '../fhir/media-types.ts';
+import { toXml } from '../fhir/xml/write.ts';
 
 /** A representation of resources on the wire. */
 export interface Format {
@@ -13,9 +15,12 @@ export interface Format {
 /** The format of answers when the client leaves the choice open. */
 export const json: Format = {
   name: 'json',
-  mediaTypes: ['application/fhir+json', 'application/json'],
+  mediaTypes: mediaTypes.json,
   serialize: (resource, pretty) => JSON.stringify(resource, undefined, pretty ? 2 : undefined),
 };
+
+/** XML, as FHIR has it. */
+export const xml: Format = { name: 'xml', mediaTypes: mediaTypes.xml, serialize: toXml };
 
 /**
  * Every format of the interface, the preferred one first. Content negotiation, the CapabilityStatement and the parsers
@@ -23,7 +28,7 @@ export const json: Format = {
  *
  * @see https://hl7.org/fhir/R4/http.html#mime-type
  */
-export const formats: readonly Format[] = [json];
+export const formats: readonly Format[] = [json, xml];
 
 /** The media type of a JSON Patch, which is no representation of a resource (https://www.rfc-editor.org/rfc/rfc6902). */
 export const JSON_PATCH = 'application/json-patch+json';

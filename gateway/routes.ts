@@ -125,26 +125,27 @@ function admit(route: Route, request: FastifyRequest): Answer | undefined {
 
 function addRoute(app: FastifyInstance, route: Route, context: GatewayContext): void {
   const { addresses, config } = context;
-  const answer = (reply: FastifyReply, what: Answer) => send(reply, what, defaultRepresentation, addresses.scrub);
+  const answer = (request: FastifyRequest, reply: FastifyReply, what: Answer) =>
+    send(reply, what, representationOf(request) ?? defaultRepresentation, addresses.scrub);
   app.route({
     method: route.method,
     url: `${addresses.basePath}${route.path}`,
     ...(route.body === 'patch' && { bodyLimit: context.limits.patchBytes }),
     onRequest: async (request, reply) => {
       const refused = admit(route, request);
-      return refused && answer(reply, refused);
+      return refused && answer(request, reply, refused);
     },
     preHandler: async (request, reply) => {
       const body = isReadBody(request.body) ? request.body : undefined;
-      if (body && 'issue' in body) {
-        return answer(reply, refusal([body.issue], config));
+      if (body && 'issues' in body) {
+        return answer(request, reply, refusal(body.issues, config));
       }
       request.body = body?.value;
       const isMissing =
         route.body === 'patch' ? !isPatchBody(request) : route.body === 'fhir' && !isObject(request.body);
       if (isMissing) {
         const diagnostics = `The body must be a ${route.body === 'patch' ? 'patch' : 'FHIR resource'}.`;
-        return answer(reply, refusal([{ code: 'malformed-request', diagnostics }], config));
+        return answer(request, reply, refusal([{ code: 'malformed-request', diagnostics }], config));
       }
       return undefined;
     },

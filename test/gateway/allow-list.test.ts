@@ -183,7 +183,7 @@ describe('authentication', () => {
 describe('formats', () => {
   test.each<[string, InjectOptions, number]>([
     ['Accept: text/html', { url: '/fhir/R4/Slot', headers: { ...bearer, accept: 'text/html' } }, 406],
-    ['_format=xml', { url: '/fhir/R4/Slot?_format=xml', headers: bearer }, 406],
+    ['_format=turtle', { url: '/fhir/R4/Slot?_format=turtle', headers: bearer }, 406],
     [
       'a form to $book',
       {

@@ -1,6 +1,9 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { fromXml } from '../../../fhir/xml/read.ts';
+import { toXml } from '../../../fhir/xml/write.ts';
 import { aClinic, proposed } from '../fixtures.ts';
-import { request } from '../http.ts';
+import { type Answer, isActionable, issuesOf, request, resourceIn } from '../http.ts';
+import { base } from '../installation.ts';
 
 it.each([
   [{ accept: 'application/fhir+json' }, '/Slot?_count=1'],
@@ -22,3 +25,87 @@ it.each(['application/json', 'application/fhir+json; charset=utf-8', 'applicatio
     expect((await request('portal-a', 'POST', '/Appointment/$book', options)).status).toBe(201);
   },
 );
+
+describe('XML', () => {
+  const xml = { accept: 'application/fhir+xml' } as const;
+  const sent = { ...xml, 'content-type': 'application/fhir+xml' } as const;
+
+  /** The resource in an answer in XML. */
+  function readIn({ headers, text }: Answer): unknown {
+    expect(headers.get('content-type')).toBe('application/fhir+xml; charset=utf-8');
+    const reading = fromXml(text, 64);
+    return 'value' in reading ? reading.value : reading.issues;
+  }
+
+  it.each([
+    [xml, ''],
+    [{ accept: 'application/fhir+xml;q=0.9, text/html' }, ''],
+    [{ accept: 'application/json' }, '&_format=xml'],
+    [{}, '&_format=application/fhir%2Bxml'],
+  ])('answers %j %s with it: the same as JSON', async (headers, query) => {
+    const { slot } = await aClinic();
+    const path = `/Slot?_id=${slot.id}${query}`;
+    const answer = await request('portal-a', 'GET', path, { headers });
+    const asJson = resourceIn('Bundle', await request('portal-a', 'GET', `/Slot?_id=${slot.id}`));
+    const { link: _, ...rest } = asJson;
+    expect([answer.status, readIn(answer)]).toEqual([200, expect.objectContaining(rest)]);
+  });
+
+  it('books, reads, changes and answers in it', async () => {
+    const { slot, patient } = await aClinic();
+    const parameter = [{ name: 'appt-resource', resource: proposed(patient, [slot]) }];
+    const body = toXml({ resourceType: 'Parameters', parameter });
+    const answer = await request('portal-a', 'POST', '/Appointment/$book', { body, headers: sent });
+    const booked = readIn(answer);
+    expect([answer.status, booked]).toEqual([201, expect.objectContaining({ status: 'booked', start: slot.start })]);
+    const path = answer.headers.get('location')?.replace(base, '') ?? '';
+    expect((await request('portal-a', 'GET', path)).body).toEqual(booked);
+    const part = [
+      { name: 'type', valueCode: 'replace' },
+      { name: 'path', valueString: 'Appointment.status' },
+      { name: 'value', valueCode: 'cancelled' },
+    ];
+    const patch = toXml({ resourceType: 'Parameters', parameter: [{ name: 'operation', part }] });
+    const changed = await request('portal-a', 'PATCH', path, { body: patch, headers: sent });
+    expect([changed.status, readIn(changed)]).toEqual([200, expect.objectContaining({ status: 'cancelled' })]);
+  });
+
+  it('refuses in it, with everything that is wrong', async () => {
+    const { slot, patient } = await aClinic();
+    const body = toXml(proposed(patient, [slot])).replace(
+      '<status value="proposed"/>',
+      '<status/><mood value="good"/>',
+    );
+    const answer = await request('portal-a', 'POST', '/Appointment/$book', { body, headers: sent });
+    expect([answer.status, readIn(answer)]).toEqual([
+      400,
+      expect.objectContaining({
+        issue: [
+          expect.objectContaining({ expression: ['Appointment.status'] }),
+          expect.objectContaining({ expression: ['Appointment.mood'] }),
+        ],
+      }),
+    ]);
+    expect(resourceIn('Slot', await request('portal-a', 'GET', `/Slot/${slot.id}`)).status).toBe('free');
+  });
+
+  it.each([
+    ['<Appointment', 400],
+    [
+      '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><Appointment xmlns="http://hl7.org/fhir">&b;</Appointment>',
+      400,
+    ],
+  ])('%s: %i', async (body, status) => {
+    const options = { body, headers: { 'content-type': 'application/fhir+xml' } };
+    const answer = await request('portal-a', 'POST', '/Appointment/$book', options);
+    expect([answer.status, ...issuesOf(answer)]).toEqual([status, 'malformed-request']);
+    expect(isActionable(answer)).toBe(true);
+  });
+
+  it.each(['text/xml', 'application/xml', 'text/turtle'])('neither takes nor gives %s', async (type) => {
+    const { slot, patient } = await aClinic();
+    const options = { body: toXml(proposed(patient, [slot])), headers: { 'content-type': type } };
+    expect((await request('portal-a', 'POST', '/Appointment/$book', options)).status).toBe(415);
+    expect((await request('portal-a', 'GET', '/Slot?_count=1', { headers: { accept: type } })).status).toBe(406);
+  });
+});

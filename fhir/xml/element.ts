@@ -1,0 +1,54 @@
+import { elementLists } from './elements.ts';
+
+/** The namespaces of FHIR and of the narrative in it. */
+export const FHIR_NAMESPACE = 'http://hl7.org/fhir';
+export const XHTML_NAMESPACE = 'http://www.w3.org/1999/xhtml';
+
+/** An element of a FHIR type, by the name that it has in JSON. */
+export interface Element {
+  /** `string`, `Identifier`, `Appointment.participant`, `Resource` for any resource. */
+  readonly type: string;
+  readonly repeats: boolean;
+  readonly isAttribute: boolean;
+}
+
+/** The elements of a type in FHIR's order. */
+export type Elements = ReadonlyMap<string, Element>;
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+function parse(text: string): [string, Element][] {
+  const [label = '', type = ''] = text.split(':', 2);
+  const mark = label.at(-1);
+  const name = label.replace(/[*@]$/, '');
+  const common = { repeats: mark === '*', isAttribute: mark === '@' };
+  return name.endsWith('[x]')
+    ? type.split('|').map((one) => [name.replace('[x]', capitalized(one)), { ...common, type: one }])
+    : [[name, { ...common, type }]];
+}
+
+const lines: ReadonlyMap<string, string> = new Map(
+  elementLists
+    .trim()
+    .split('\n')
+    .map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]),
+);
+
+const cache = new Map<string, Elements>();
+
+/** The elements of a type; `undefined` if it is none of those on the wire. */
+export function elementsOf(type: string): Elements | undefined {
+  const [known, line] = [cache.get(type), lines.get(type)];
+  if (known || line === undefined) {
+    return known;
+  }
+  const elements: Elements = new Map(line.split(' ').flatMap(parse));
+  cache.set(type, elements);
+  return elements;
+}
+
+/** Whether a type is that of a resource: its id is an element, where that of others is an attribute. */
+export const isResourceType = (type: string): boolean => elementsOf(type)?.get('id')?.isAttribute === false;
+
+/** Whether a type is a primitive one: FHIR writes those with a small letter. */
+export const isPrimitive = (type: string): boolean => /^[a-z]/.test(type);

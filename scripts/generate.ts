@@ -1,0 +1,31 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { runAsProgram } from './command.ts';
+import { elementsModule } from './generate/elements.ts';
+import { errorsPage } from './generate/errors-page.ts';
+
+/** The files that are made from others, by path. */
+const files: Readonly<Record<string, () => string>> = {
+  'docs/errors.md': errorsPage,
+  'fhir/xml/elements.ts': elementsModule,
+};
+
+/** Writes the generated files, or says which of them are not current. */
+async function main(): Promise<void> {
+  const { check } = new Command()
+    .name('npm run generate --')
+    .description('Writes the files that are made from tables in the code and from the definitions of FHIR R4.')
+    .option('--check', 'write nothing; fail if a file is not current')
+    .parse()
+    .opts<{ check?: boolean }>();
+  for (const [path, make] of Object.entries(files)) {
+    const text = make();
+    if (!check) {
+      writeFileSync(path, text);
+    } else if (readFileSync(path, 'utf8') !== text) {
+      throw new Error(`${path} is not current: run npm run generate and commit the result.`);
+    }
+  }
+}
+
+await runAsProgram(import.meta.url, main);

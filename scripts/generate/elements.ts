@@ -1,0 +1,84 @@
+import type { ElementDefinition } from '@medplum/fhirtypes';
+import { servedTypeNames } from '../../gateway/interactions.ts';
+import { baseElements } from '../../profiles/definitions.ts';
+
+/** The resource types that are on the wire, or in what is on the wire. */
+const roots = [
+  ...servedTypeNames,
+  'Bundle',
+  'CapabilityStatement',
+  'OperationOutcome',
+  'Parameters',
+  'RelatedPerson',
+] as const;
+
+const isRoot = (type: string): boolean => roots.some((root) => root === type);
+
+/** FHIR's own names for what ElementDefinitions call by FHIRPath's: ids, URLs of extensions. */
+function typeOf(code: string): string {
+  return code.startsWith('http://hl7.org/fhirpath/') ? 'string' : isRoot(code) ? 'Resource' : code;
+}
+
+/** The type of an element's content: a data type, a path if it is defined in place or elsewhere, several after a bar. */
+function contentOf({ path = '', type = [], contentReference }: ElementDefinition): string {
+  const codes = type.map(({ code }) => typeOf(code ?? ''));
+  const isInPlace = codes.some((code) => code === 'BackboneElement' || code === 'Element');
+  return contentReference ? contentReference.slice(1) : isInPlace ? path : codes.join('|');
+}
+
+/** What Medplum has added to FHIR's own elements. */
+const ofMedplum = /^Meta\.(project|author|onBehalfOf|accounts?|compartment|deleted)$/;
+
+function describe(element: ElementDefinition): string {
+  const name = element.path?.split('.').at(-1) ?? '';
+  const mark = element.representation?.includes('xmlAttr') ? '@' : element.max === '1' ? '' : '*';
+  return `${name}${mark}:${contentOf(element)}`;
+}
+
+/** The elements of a type and of everything that is defined in place within it, by path. */
+function tablesOf(type: string): Map<string, string[]> {
+  const [root, ...elements] = baseElements(type).filter(({ path = '' }) => !ofMedplum.test(path));
+  const tables = new Map<string, string[]>([[root?.path ?? type, []]]);
+  for (const element of elements) {
+    const parent = element.path?.slice(0, element.path.lastIndexOf('.')) ?? '';
+    tables.set(parent, [...(tables.get(parent) ?? []), describe(element)]);
+  }
+  return tables;
+}
+
+const isDataType = (type: string): boolean => /^[A-Z][A-Za-z]*$/.test(type) && type !== 'Resource';
+
+/** The elements of all types that are needed to write and read the roots, in FHIR's order. */
+function allTables(): Map<string, string[]> {
+  const tables = new Map<string, string[]>();
+  const waiting: string[] = [...roots, 'Element'];
+  for (let type = waiting.pop(); type !== undefined; type = waiting.pop()) {
+    if (tables.has(type)) {
+      continue;
+    }
+    for (const [path, elements] of tablesOf(type)) {
+      tables.set(path, elements);
+      waiting.push(
+        ...elements.flatMap((element) => element.slice(element.indexOf(':') + 1).split('|')).filter(isDataType),
+      );
+    }
+  }
+  return new Map([...tables].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The module that tells in which order XML has the elements of a type, and what they are. */
+export function elementsModule(): string {
+  const lines = [...allTables()].map(([path, elements]) => [path, ...elements].join(' '));
+  return `// Made from FHIR R4's definitions by \`npm run generate\`.
+
+/**
+ * The types on the wire, one a line, and their elements in FHIR's order: name, \`*\` if it repeats or \`@\` if it is an
+ * attribute in XML, and after a colon its type; a type with a dot is defined in place.
+ *
+ * @see https://hl7.org/fhir/R4/xml.html
+ */
+export const elementLists = \`
+${lines.join('\n')}
+\`;
+`;
+}

@@ -1,0 +1,27 @@
+import { bookingErrors } from '../../fhir/errors.ts';
+
+/** The page of error codes for portal developers. */
+export function errorsPage(): string {
+  const rows = Object.entries(bookingErrors).map(
+    ([code, { status, type, display }]) => `| \`${code}\` | ${status} | \`${type}\` | ${display} |`,
+  );
+  return `# Error codes
+
+<!-- Made from fhir/errors.ts by \`npm run generate\`. -->
+
+Every refusal is an \`OperationOutcome\`. A request is checked completely: each problem found is one issue, and the HTTP
+status is that of the gravest (400 before 422 before 409). In each issue
+
+- \`details.coding\` carries one of the codes below, from the CodeSystem \`LocalBookingError\`,
+- \`code\` is FHIR's issue type,
+- \`expression\` is the path of the element at fault, from the root of what was sent,
+- \`diagnostics\` says what was sent and what is allowed.
+
+Refusals of HTTP itself (401, 403, 404, 405, 406, 413, 415, 429, 502) are OperationOutcomes, too, without such a code. In
+a PATCH, \`profile-violation\` comes with status 400.
+
+| code | status | issue type | meaning |
+| --- | --- | --- | --- |
+${rows.join('\n')}
+`;
+}
