@@ -8,10 +8,10 @@ import { newOutbox, type Outbox, outboxTask } from '../notifications/outbox.ts';
 import { ended, restarted } from '../notifications/progress.ts';
 import { newSubscription, parseSubmission, type Submission, updatedSubscription } from '../notifications/submission.ts';
 import { config } from './lib/config.ts';
+import { resolveEndpoint } from './lib/endpoint.ts';
 import { type BundleAnswer, exchange } from './lib/exchange.ts';
 import { newId } from './lib/new-id.ts';
 import { type Mailbox, outboxEntry, readMailbox, subscriptionEntry } from './lib/outboxes.ts';
-import { resolveEndpoint } from './lib/post.ts';
 import {
   countOwn,
   readAsCaller,

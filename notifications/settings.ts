@@ -1,5 +1,6 @@
 import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
+import { mediaTypes, withoutParameters } from '../fhir/media-types.ts';
 import type { Issue } from '../fhir/outcome.ts';
 import { parseEndpoint } from './address.ts';
 import { type ChannelType, channelTypes, isChannelType } from './channel.ts';
@@ -41,7 +42,11 @@ export type SubscriptionConfig = Pick<BookingConfig, 'baseUrl' | 'profileBase' |
 /** No subscriber may take longer, so that a delivery ends within the time that Medplum gives a Bot. */
 const LONGEST_TIMEOUT = 8;
 
-const mediaTypes: readonly string[] = ['application/fhir+json', 'application/json'];
+/** As what notifications are sent; over a websocket they are JSON. */
+const payloads: Readonly<Record<ChannelType, readonly string[]>> = {
+  'rest-hook': [...mediaTypes.json, ...mediaTypes.xml],
+  websocket: mediaTypes.json,
+};
 
 const missing = (path: string, what: string): Issue => ({
   code: 'element-missing',
@@ -102,16 +107,17 @@ function readEndpoint(sent: unknown, type: ChannelType | undefined): Read<URL> {
     : [read];
 }
 
-function readMediaType(sent: unknown): Read<string> {
+function readMediaType(sent: unknown, type: ChannelType = 'rest-hook'): Read<string> {
   const expression = 'Subscription.channel.payload';
+  const known = payloads[type];
   if (typeof sent !== 'string') {
-    return [undefined, missing(expression, mediaTypes.join(' or '))];
+    return [undefined, missing(expression, known.join(' or '))];
   }
-  const isKnown = mediaTypes.includes(sent.split(';', 1)[0]?.trim().toLowerCase() ?? '');
+  const isKnown = known.includes(withoutParameters(sent));
   const isPlain = /^[\w/+.;= "-]+$/.test(sent);
   return isKnown && isPlain
     ? [sent]
-    : [undefined, unsupported(expression, `Notifications are sent as ${mediaTypes.join(' or ')}, not '${sent}'.`)];
+    : [undefined, unsupported(expression, `Notifications are sent as ${known.join(' or ')}, not '${sent}'.`)];
 }
 
 function readContent(element: unknown): Read<Content> {
@@ -174,7 +180,7 @@ export function readSettings(
   const [conditions, ...filterIssues] = readConditions(member(sent, '_criteria'), config);
   const [type, ...typeIssues] = readChannelType(member(channel, 'type'));
   const [endpoint, ...endpointIssues] = readEndpoint(member(channel, 'endpoint'), type);
-  const [mediaType, ...payloadIssues] = readMediaType(member(channel, 'payload'));
+  const [mediaType, ...payloadIssues] = readMediaType(member(channel, 'payload'), type);
   const [content, ...contentIssues] = readContent(member(channel, '_payload'));
   const [heartbeat, ...heartbeatIssues] = readSeconds(channel, backport.heartbeatPeriod);
   const [seconds, ...timeoutIssues] = readSeconds(channel, backport.timeout);

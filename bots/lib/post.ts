@@ -1,32 +1,12 @@
-import { lookup } from 'node:dns/promises';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { isIP } from 'node:net';
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { Bundle } from '@medplum/fhirtypes';
-import { endpointProblem, hostOf } from '../../notifications/address.ts';
+import { isXml } from '../../fhir/media-types.ts';
+import { toXml } from '../../fhir/xml/write.ts';
 import { headersOf } from '../../notifications/headers.ts';
 import type { Settings } from '../../notifications/settings.ts';
-import { config } from './config.ts';
-
-/** Where a name leads to: its addresses, or why notifications are not sent there. */
-export type Destination =
-  | { readonly addresses: readonly { readonly address: string; readonly family: number }[] }
-  | { readonly problem: string; readonly isUnknown: boolean };
-
-/** Resolves the host of an endpoint and checks every address that it has. */
-export async function resolveEndpoint(url: URL): Promise<Destination> {
-  const host = hostOf(url);
-  const family = isIP(host);
-  const addresses =
-    family > 0 ? [{ address: host, family }] : await lookup(host, { all: true, verbatim: true }).catch(() => []);
-  const all = addresses.map(({ address }) => address);
-  const problem = endpointProblem(url, all, config.notifications.allowedNetworks);
-  if (problem) {
-    return { problem, isUnknown: false };
-  }
-  return all.length > 0 ? { addresses } : { problem: `The name ${url.hostname} is not known.`, isUnknown: true };
-}
+import { resolveEndpoint } from './endpoint.ts';
 
 /** Of an answer no more is read; what comes after it is of no interest. */
 const MOST_READ = 64 * 1024;
@@ -72,7 +52,7 @@ export async function post(
   if ('problem' in destination) {
     return destination.problem;
   }
-  const body = JSON.stringify(bundle);
+  const body = isXml(mediaType) ? toXml(bundle) : JSON.stringify(bundle);
   const [first = { address: '', family: 4 }] = destination.addresses;
   const options: RequestOptions = {
     method: 'POST',

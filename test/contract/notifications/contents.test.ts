@@ -4,7 +4,7 @@ import { backport } from '../../../notifications/extensions.ts';
 import type { Content } from '../../../notifications/settings.ts';
 import { request, resourceIn } from '../http.ts';
 import { base } from '../installation.ts';
-import { aBooking, confirm, subscribed } from './fixtures.ts';
+import { type Asked, aBooking, confirm, subscribed } from './fixtures.ts';
 import {
   eventEntries,
   events,
@@ -94,4 +94,22 @@ it('full-resource carries the appointment as it became, and the focus resolves t
   expect(entry?.fullUrl).toBe(focusIn(bundle)[0]);
   const read = resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${appointment.id}`));
   expect(entry?.resource).toEqual(read);
+});
+
+it('as XML it says the same', async () => {
+  const listener = await listen();
+  try {
+    const asked: Asked = { content: 'full-resource', payload: 'application/fhir+xml' };
+    const { id } = await subscribed(listener, asked);
+    const confirmed = await confirm(await aBooking());
+    const [received] = await events(listener, 1);
+    expect(received?.headers['content-type']).toBe('application/fhir+xml');
+    expect(received?.text).toContain('<Bundle xmlns="http://hl7.org/fhir">');
+    const bundle = received?.bundle ?? { resourceType: 'Bundle', type: 'history' };
+    expect(parameterIn(bundle, 'subscription')?.valueReference?.reference).toBe(`${base}/Subscription/${id}`);
+    const read = resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${confirmed.id}`));
+    expect(eventEntries(bundle)[0]?.resource).toEqual(read);
+  } finally {
+    await listener.close();
+  }
 });

@@ -12,6 +12,7 @@ import type { Listener } from './listener.ts';
 export interface Asked {
   readonly topic?: TopicName;
   readonly content?: Content;
+  readonly payload?: string;
   readonly filter?: string;
   readonly header?: string[];
   readonly heartbeat?: number;
@@ -21,7 +22,8 @@ export interface Asked {
 
 /** A Subscription as a subscriber submits it, to an endpoint of which the address or the listener is given. */
 export function subscription(endpoint: string | Listener, asked: Asked = {}): Subscription {
-  const { topic = 'appointment-update', content = 'id-only', filter, header, heartbeat, timeout, more } = asked;
+  const { topic = 'appointment-update', content = 'id-only', payload = 'application/fhir+json' } = asked;
+  const { filter, header, heartbeat, timeout, more } = asked;
   const extension = [
     ...(heartbeat === undefined ? [] : [{ url: backport.heartbeatPeriod, valueUnsignedInt: heartbeat }]),
     ...(timeout === undefined ? [] : [{ url: backport.timeout, valueUnsignedInt: timeout }]),
@@ -36,7 +38,7 @@ export function subscription(endpoint: string | Listener, asked: Asked = {}): Su
       ...(extension.length > 0 && { extension }),
       type: 'rest-hook',
       endpoint: typeof endpoint === 'string' ? endpoint : endpoint.url,
-      payload: 'application/fhir+json',
+      payload,
       _payload: { extension: [{ url: backport.payloadContent, valueCode: content }] },
       ...(header && { header }),
     },

@@ -1,7 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Bundle, BundleEntry, Parameters, ParametersParameter } from '@medplum/fhirtypes';
+import { isXml } from '../../../fhir/media-types.ts';
 import { isResource } from '../../../fhir/resource.ts';
+import { fromXml } from '../../../fhir/xml/read.ts';
 import { eventually } from '../fixtures.ts';
 
 /** A notification as it arrived. */
@@ -24,6 +26,14 @@ export interface Listener {
   close(): Promise<void>;
 }
 
+function read(text: string, contentType: string): unknown {
+  if (isXml(contentType)) {
+    const reading = fromXml(text, 64);
+    return 'value' in reading ? reading.value : undefined;
+  }
+  return text === '' ? undefined : JSON.parse(text);
+}
+
 /** Starts an endpoint on a free port of loopback; `LISTENER_HOST` names another address that the service can reach. */
 export async function listen(reply: Reply = 200): Promise<Listener> {
   const received: Received[] = [];
@@ -31,7 +41,7 @@ export async function listen(reply: Reply = 200): Promise<Listener> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = await request.toArray();
     const text = Buffer.concat(chunks).toString();
-    const body: unknown = text === '' ? undefined : JSON.parse(text);
+    const body = read(text, request.headers['content-type'] ?? '');
     if (!isResource(body, 'Bundle')) {
       response.writeHead(400).end();
       return;

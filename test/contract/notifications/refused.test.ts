@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { backport } from '../../../notifications/extensions.ts';
 import { isActionable, issuesOf } from '../http.ts';
 import { config } from '../installation.ts';
-import { type Asked, submit, subscription } from './fixtures.ts';
+import { type Asked, submit, subscription, toWebsocket } from './fixtures.ts';
 import './stand-ins.ts';
 
 const endpoint = 'https://example.com/notifications';
@@ -54,12 +54,14 @@ describe('an unknown channel', () => {
     await expectRefused(withChannel({ type: 'websocket' }), 422, ['channel-unsupported Subscription.channel.endpoint']);
   });
 
-  it.each(['text/html', 'application/fhir+xml', 'application/fhir+json\r\nX-Evil: 1'])(
-    'payload %j: 422',
-    async (payload) => {
-      await expectRefused(withChannel({ payload }), 422, ['channel-unsupported Subscription.channel.payload']);
-    },
-  );
+  it.each(['text/html', 'text/xml', 'application/fhir+json\r\nX-Evil: 1'])('payload %j: 422', async (payload) => {
+    await expectRefused(withChannel({ payload }), 422, ['channel-unsupported Subscription.channel.payload']);
+  });
+
+  it('XML over a websocket: 422', async () => {
+    const body = toWebsocket({ payload: 'application/fhir+xml' });
+    await expectRefused(body, 422, ['channel-unsupported Subscription.channel.payload']);
+  });
 
   it('an unknown content: 422', async () => {
     const extension = [{ url: backport.payloadContent, valueCode: 'everything' }];
