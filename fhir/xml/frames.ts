@@ -1,0 +1,200 @@
+import type { SaxesAttributeNS, SaxesTagNS } from 'saxes';
+import { type Element, elementsOf, FHIR_NAMESPACE, isPrimitive, isResourceType, XHTML_NAMESPACE } from './element.ts';
+import { attribute, escapeText } from './escape.ts';
+
+type JsonObject = Record<string, unknown>;
+
+/** An element that is open: what its children and its text mean, and what comes of it when it is closed. */
+export interface Frame {
+  readonly open: (tag: SaxesTagNS) => Frame;
+  readonly text: (text: string) => void;
+  readonly close: () => void;
+}
+
+/** Takes the value of an element, and what there is besides (`_name` in JSON). */
+type Store = (value: unknown, more?: JsonObject) => void;
+
+/** Notes what is wrong. */
+export type Report = (diagnostics: string, expression?: string) => void;
+
+const attributesOf = ({ attributes }: SaxesTagNS): SaxesAttributeNS[] =>
+  Object.values(attributes).filter(({ prefix, name }) => prefix !== 'xmlns' && name !== 'xmlns' && prefix !== 'xsi');
+
+const attributeOf = ({ attributes }: SaxesTagNS, name: string): string | undefined => attributes[name]?.value;
+
+const numbers: readonly string[] = ['decimal', 'integer', 'positiveInt', 'unsignedInt'];
+
+/** A primitive value as JSON has it; one that is not of its type stays text, and the rules say so. */
+function primitive(type: string, text: string): unknown {
+  if (type === 'boolean' && /^(true|false)$/.test(text)) {
+    return text === 'true';
+  }
+  return numbers.includes(type) && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? Number(text) : text;
+}
+
+/** The list of a repeating element, made when it is first needed. */
+function listIn(target: JsonObject, name: string): unknown[] {
+  const list = target[name];
+  if (Array.isArray(list)) {
+    return list;
+  }
+  const fresh: unknown[] = [];
+  target[name] = fresh;
+  return fresh;
+}
+
+/** Puts a value where JSON has it: repeating elements in a list, and beside it what they have besides. */
+function put(target: JsonObject, name: string, { repeats }: Element, value: unknown, more?: JsonObject): void {
+  const side = `_${name}`;
+  if (!repeats) {
+    Object.assign(target, value !== undefined && { [name]: value }, more && { [side]: more });
+    return;
+  }
+  const count = listIn(target, name).push(value ?? null);
+  if (more || target[side] !== undefined) {
+    const extras = listIn(target, side);
+    while (extras.length < count - 1) {
+      extras.push(null);
+    }
+    extras.push(more ?? null);
+  }
+}
+
+/** Notes text where only elements may be. */
+const noText =
+  (path: string, report: Report): Frame['text'] =>
+  (text) => {
+    if (text.trim() !== '') {
+      report(`${path} contains text; in FHIR's XML values stand in the attribute value.`, path);
+    }
+  };
+
+const nothing = (): void => undefined;
+
+/** What is within an element that is not known: passed over. */
+const skipped: Frame = { open: () => skipped, text: nothing, close: nothing };
+
+/** The narrative: it is kept as it is, without prefixes. */
+function narrativeFrame(tag: SaxesTagNS, path: string, store: Store, report: Report): Frame {
+  const parts: string[] = [];
+  const inner = ({ local, uri, attributes }: SaxesTagNS): Frame => {
+    if (uri !== XHTML_NAMESPACE) {
+      report(`${path} contains ${local}, which is not in the namespace ${XHTML_NAMESPACE}.`, path);
+    }
+    const isRoot = parts.length === 0;
+    const written = Object.values(attributes)
+      .filter(({ prefix, name }) => prefix !== 'xmlns' && name !== 'xmlns')
+      .map(({ prefix, name, local: own, value }) => attribute(prefix === 'xml' ? name : own, value));
+    parts.push(`<${local}${isRoot ? attribute('xmlns', XHTML_NAMESPACE) : ''}${written.join('')}>`);
+    return {
+      open: inner,
+      text: (text) => void parts.push(escapeText(text)),
+      close: () => {
+        parts.push(`</${local}>`);
+        if (isRoot) {
+          store(parts.join(''));
+        }
+      },
+    };
+  };
+  return inner(tag);
+}
+
+/** An element that stands for a whole resource, such as `contained`. */
+function containerFrame(path: string, store: Store, report: Report): Frame {
+  let count = 0;
+  return {
+    text: noText(path, report),
+    open: (tag) => {
+      count++;
+      return resourceFrame(tag, path, store, report);
+    },
+    close: () => {
+      if (count !== 1) {
+        report(`${path} must hold one resource, not ${count}.`, path);
+      }
+    },
+  };
+}
+
+function primitiveFrame(tag: SaxesTagNS, type: string, path: string, store: Store, report: Report): Frame {
+  const [id, value] = [attributeOf(tag, 'id'), attributeOf(tag, 'value')];
+  const more: JsonObject = id === undefined ? {} : { id };
+  for (const { name } of attributesOf(tag)) {
+    if (name !== 'id' && name !== 'value') {
+      report(`${path} has the attribute ${name}, which FHIR does not know there.`, path);
+    }
+  }
+  return {
+    ...complexFrame(more, 'Element', path, report),
+    close: () => {
+      if (value === undefined && more.extension === undefined) {
+        report(`${path} has neither a value nor extensions.`, path);
+      }
+      store(value === undefined ? undefined : primitive(type, value), Object.keys(more).length > 0 ? more : undefined);
+    },
+  };
+}
+
+function frameOf(tag: SaxesTagNS, { type }: Element, path: string, store: Store, report: Report): Frame {
+  if (type === 'xhtml') {
+    return narrativeFrame(tag, path, store, report);
+  }
+  if (type === 'Resource') {
+    return containerFrame(path, store, report);
+  }
+  if (isPrimitive(type)) {
+    return primitiveFrame(tag, type, path, store, report);
+  }
+  const target: JsonObject = {};
+  for (const { name, value } of attributesOf(tag)) {
+    if (elementsOf(type)?.get(name)?.isAttribute) {
+      target[name] = value;
+    } else {
+      report(`${path} has the attribute ${name}, which FHIR does not know there.`, path);
+    }
+  }
+  return { ...complexFrame(target, type, path, report), close: () => store(target) };
+}
+
+/** The children of an element that is no primitive. */
+function complexFrame(target: JsonObject, type: string, path: string, report: Report): Pick<Frame, 'open' | 'text'> {
+  const elements = elementsOf(type);
+  const counts = new Map<string, number>();
+  return {
+    text: noText(path, report),
+    open: (tag) => {
+      const { local: name, uri } = tag;
+      const element = elements?.get(name);
+      const isFhir = uri === (element?.type === 'xhtml' ? XHTML_NAMESPACE : FHIR_NAMESPACE);
+      const index = counts.get(name) ?? 0;
+      const own = element?.repeats ? `${path}.${name}[${index}]` : `${path}.${name}`;
+      if (!element || element.isAttribute || !isFhir) {
+        report(`${path} has no element ${name}${isFhir ? '' : ` in the namespace '${uri}'`}.`, own);
+        return skipped;
+      }
+      if (index > 0 && !element.repeats) {
+        report(`${own} may be there only once.`, own);
+        return skipped;
+      }
+      counts.set(name, index + 1);
+      return frameOf(tag, element, own, (value, more) => put(target, name, element, value, more), report);
+    },
+  };
+}
+
+function resourceFrame(tag: SaxesTagNS, path: string | undefined, store: Store, report: Report): Frame {
+  const { local: type, uri } = tag;
+  if (uri !== FHIR_NAMESPACE || !isResourceType(type)) {
+    const where = uri === FHIR_NAMESPACE ? '' : ` in the namespace '${uri}': FHIR's is ${FHIR_NAMESPACE}`;
+    report(`There is no resource type ${type} in this service${where}.`, path);
+    return skipped;
+  }
+  const target: JsonObject = { resourceType: type };
+  return { ...complexFrame(target, type, path ?? type, report), close: () => store(target) };
+}
+
+/** What is around the whole: it takes one resource. */
+export function outermostFrame(store: (resource: unknown) => void, report: Report): Frame {
+  return { open: (tag) => resourceFrame(tag, undefined, store, report), text: nothing, close: nothing };
+}
