@@ -8,7 +8,7 @@ import { announceAll, TOGETHER } from './lib/announcing.ts';
 import { config } from './lib/config.ts';
 import { exchange } from './lib/exchange.ts';
 import { inTurns } from './lib/in-turns.ts';
-import { type Mailbox, mailboxQueries, openMailboxes, writeMailbox } from './lib/outboxes.ts';
+import { type Mailbox, openMailboxes, writeMailbox } from './lib/outboxes.ts';
 import { ofType, readTogether } from './lib/read.ts';
 
 /** After so many milliseconds what is left to be announced is left to the next sweep: the Bot has ten seconds. */
@@ -71,8 +71,8 @@ async function catchUp(medplum: MedplumClient, cursor: Task | undefined, isListe
  * @throws Error when Medplum does not answer; the next sweep does it
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
-  const [cursors, ...boxes] = await readTogether(medplum, [`Task?${cursorSearch()}`, ...mailboxQueries('open')]);
-  const mailboxes = await openMailboxes(medplum, boxes);
+  const [cursors] = await readTogether(medplum, [`Task?${cursorSearch()}`]);
+  const mailboxes = await openMailboxes(medplum);
   const [cursor] = ofType('Task', cursors);
   await inTurns([() => wake(medplum, mailboxes), () => catchUp(medplum, cursor, mailboxes.length > 0)], 1, (act) =>
     act(),

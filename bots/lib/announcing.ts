@@ -7,8 +7,8 @@ import { readableQuery } from '../../notifications/rights.ts';
 import { config } from './config.ts';
 import { pause } from './exchange.ts';
 import { inTurns } from './in-turns.ts';
-import { type Mailbox, mailboxQueries, openMailboxes, writeMailbox } from './outboxes.ts';
-import { ofType, readTogether } from './read.ts';
+import { type Mailbox, openMailboxes, writeMailbox } from './outboxes.ts';
+import { ofType, readEach, readTogether } from './read.ts';
 
 /** How long new attempts are made when others are faster, in milliseconds: the Bot has ten seconds. */
 const PATIENCE = 7_000;
@@ -25,22 +25,25 @@ const MOST = 1000;
 /** How many appointments are announced together: the events of one Subscription about them fit into one search. */
 export const TOGETHER = MOST / VERSIONS;
 
-/** Everything that decides about events, as it was at one moment. */
+/** Everything that decides about events. */
 interface State {
   readonly mailboxes: readonly Mailbox[];
   readonly changes: readonly Change[];
   readonly events: readonly Communication[];
 }
 
+/** The outboxes are read first: what others announce meanwhile then makes the writing fail. */
 async function readState(medplum: MedplumClient, ids: readonly string[]): Promise<State> {
+  const mailboxes = await openMailboxes(medplum);
+  if (mailboxes.length === 0) {
+    return { mailboxes, changes: [], events: [] };
+  }
   const about = ids.map((id) => `Appointment/${id}`);
-  const [events, tasks, subscriptions, ...histories] = await readTogether(medplum, [
+  const [events, ...histories] = await readEach(medplum, [
     `Communication?based-on=${about.join(',')}&_count=${MOST}`,
-    ...mailboxQueries('open'),
     ...about.map((reference) => `${reference}/_history?_count=${VERSIONS}`),
   ]);
   const versions = histories.map((resources): Appointment[] => ofType('Appointment', resources));
-  const mailboxes = await openMailboxes(medplum, [tasks ?? [], subscriptions ?? []]);
   const found = ofType('Communication', events);
   return {
     mailboxes,
@@ -49,10 +52,7 @@ async function readState(medplum: MedplumClient, ids: readonly string[]): Promis
   };
 }
 
-/**
- * The same events Subscription by Subscription, where they are too many for one search. They are read after the
- * outboxes, so that an event that was added in between makes the writing fail.
- */
+/** The same events Subscription by Subscription, where they are too many for one search. */
 async function readEventsOfEach(
   medplum: MedplumClient,
   mailboxes: readonly Mailbox[],

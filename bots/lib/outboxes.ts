@@ -45,21 +45,17 @@ export function mailboxQueries(wanted: Wanted, offset = 0): [tasks: string, subs
 }
 
 /**
- * The open mailboxes in the first page of `mailboxQueries`, and those of all further pages.
+ * Reads all open mailboxes, page by page.
  *
- * @param first - what `mailboxQueries('open')` has found
  * @throws Error when the server does not answer
  */
-export async function openMailboxes(
-  medplum: MedplumClient,
-  first: readonly (readonly Resource[])[],
-): Promise<Mailbox[]> {
-  const found = [...first];
-  let page = first;
-  for (let offset = PAGE; page.some(({ length }) => length === PAGE); offset += PAGE) {
-    page = await readTogether(medplum, mailboxQueries('open', offset));
-    found.push(...page);
-  }
+export async function openMailboxes(medplum: MedplumClient): Promise<Mailbox[]> {
+  const found: Resource[][] = [];
+  let page: Resource[][];
+  do {
+    page = await readTogether(medplum, mailboxQueries('open', found.length * PAGE));
+    found.push(page.flat());
+  } while (page.some(({ length }) => length === PAGE));
   return mailboxesIn(found.flat());
 }
 

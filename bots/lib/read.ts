@@ -24,9 +24,9 @@ async function read(medplum: MedplumClient, type: 'batch' | 'transaction', urls:
 }
 
 /**
- * Reads several searches and histories as they were at one moment: they go in one transaction. Searches should include
- * nothing: Medplum 5.0 puts that into its cache when the transaction ends, whatever others have written meanwhile.
- * Resources carry their authors (Medplum's extended mode).
+ * Reads several searches as they were at one moment: they go in one transaction. It is for searches that include
+ * nothing: what a transaction reads by id, includes or takes from a history, Medplum 5.0 puts into its cache when it
+ * ends, whatever others have written meanwhile. Resources carry their authors (Medplum's extended mode).
  *
  * @param urls - relative to the FHIR base address
  * @returns the resources that each of them gave
