@@ -7,7 +7,7 @@ COPY package.json package-lock.json ./
 # The scripts need everything: esbuild to bundle the Bots, FHIR's definitions to build profiles.
 FROM base AS deploy
 RUN npm ci --include=dev --ignore-scripts --no-audit --no-fund
-COPY . .
+COPY --chown=node:node . .
 RUN chown node:node /app
 USER node
 CMD ["node", "scripts/deploy.ts"]
@@ -22,6 +22,8 @@ COPY fhir fhir
 COPY gateway gateway
 COPY notifications notifications
 COPY booking.config.json ./
+# Where the clone was made under a strict umask, others than root could not read it.
+RUN chmod -R a+rX config fhir gateway notifications *.json
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \

@@ -72,6 +72,8 @@ function createServer(
     http: { shouldUpgradeCallback: (request) => isWebsocket(request, addresses) },
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
+    // Also ends the hook that waits for what is under way: by default after 10 seconds, with an error.
+    pluginTimeout: limits.drainTimeoutMs + 5_000,
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     genReqId: ({ headers }) => {

@@ -218,7 +218,10 @@ describe('what is no HTTP request', () => {
 });
 
 describe('shutdown', () => {
-  test('a booking under way is finished and answered; new requests are refused', async () => {
+  test.each([
+    ['at once', 0],
+    ['after eleven seconds, longer than Fastify waits by itself', 11_000],
+  ])('a booking under way is finished and answered %s; new requests are refused', async (_, takes) => {
     const app = gatewayTo(fake);
     const url = await app.listen({ port: 0, host: '127.0.0.1' });
     const gate = Promise.withResolvers<void>();
@@ -233,6 +236,8 @@ describe('shutdown', () => {
     });
     await until(() => fake.received.length === 1);
     const closing = app.close();
+    const due = performance.now() + takes;
+    await until(() => performance.now() >= due, 15_000);
     const refused = await fetch(`${url}/readyz`);
     expect([refused.status, refused.headers.get('connection')]).toEqual([503, 'close']);
     expect(refused.headers.get('content-type')).toBe('application/fhir+json; charset=utf-8');
