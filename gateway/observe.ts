@@ -6,6 +6,9 @@ function routeOf(request: FastifyRequest): string {
   return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
 }
 
+/** Routes that machines ask again and again: their requests are logged at the level debug. */
+const quiet: readonly string[] = ['/healthz', '/readyz', '/metrics'];
+
 /**
  * Adds one log line per request (method, route, status, milliseconds; no address, header or body) and `/metrics` in
  * Prometheus' format.
@@ -42,7 +45,8 @@ export function addObservation(app: FastifyInstance, inFlight: () => number, web
   app.addHook('onResponse', async (request, reply) => {
     const line = { method: request.method, route: routeOf(request), status: reply.statusCode };
     duration.observe({ ...line, status: String(line.status) }, reply.elapsedTime / 1000);
-    request.log.info({ ...line, ms: Math.round(reply.elapsedTime * 10) / 10 }, 'answered');
+    const level = quiet.includes(line.route) ? 'debug' : 'info';
+    request.log[level]({ ...line, ms: Math.round(reply.elapsedTime * 10) / 10 }, 'answered');
   });
   app.get('/metrics', { config: { rateLimit: false } }, async (_request, reply) =>
     reply.type(registry.contentType).send(await registry.metrics()),
