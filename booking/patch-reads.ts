@@ -4,6 +4,8 @@ import { isResource } from '../fhir/resource.ts';
 /** What a caller may see of an appointment that it wants to change. */
 export type PatchTarget =
   | { readonly kind: 'found'; readonly appointment: Appointment }
+  /** Read, but not found by a search: deleted, unless the database that is searched lags behind. */
+  | { readonly kind: 'doubtful'; readonly appointment: Appointment }
   /** Never there, or not the caller's. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'deleted' }
@@ -39,8 +41,10 @@ export function readPatchTarget(response: Bundle): PatchTarget {
   if (status === 404 || status === 403) {
     return { kind: 'unknown' };
   }
-  // A cache may still give what was deleted just now.
-  return status === 410 || status === 200 ? { kind: 'deleted' } : { kind: 'failed', status };
+  if (isResource(read?.resource, 'Appointment')) {
+    return { kind: 'doubtful', appointment: read.resource };
+  }
+  return status === 410 ? { kind: 'deleted' } : { kind: 'failed', status };
 }
 
 /** What tells a requestor that its appointment was deleted, to be sent with the Bot's own credentials. */

@@ -71,10 +71,15 @@ async function transactionOf(
   };
 }
 
+/** The last version of an appointment, if it was deleted. */
+async function deletedOne(medplum: MedplumClient, id: string): Promise<Appointment | undefined> {
+  const answer = await exchange(medplum, historyReads(id));
+  return answer.kind === 'done' ? readDeleted(answer.bundle) : undefined;
+}
+
 /** Whether an appointment that the caller cannot see was its own, and was deleted. */
 async function isDeletedOf(medplum: MedplumClient, id: string, caller: Requestor): Promise<boolean> {
-  const answer = await exchange(medplum, historyReads(id));
-  const deleted = answer.kind === 'done' ? readDeleted(answer.bundle) : undefined;
+  const deleted = await deletedOne(medplum, id);
   return deleted !== undefined && submitterOf(deleted, config) === caller.id;
 }
 
@@ -87,6 +92,9 @@ async function read(medplum: MedplumClient, { id, ifMatch }: PatchRequest, calle
   }
   if (target.kind === 'failed') {
     return refuse([unavailable]);
+  }
+  if (target.kind === 'doubtful' && (await deletedOne(medplum, id))) {
+    return absentOutcome('deleted');
   }
   return ifMatch === undefined || target.appointment.meta?.versionId === ifMatch
     ? target.appointment

@@ -1,7 +1,8 @@
+import { setImmediate as others } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Issue } from '../fhir/outcome.ts';
 import { isResource } from '../fhir/resource.ts';
-import { fromXml } from '../fhir/xml/read.ts';
+import { xmlReader } from '../fhir/xml/read.ts';
 import { JSON_PATCH, json, xml } from './formats.ts';
 import { formatOfBody, isForm, isJsonPatch } from './negotiate.ts';
 
@@ -63,6 +64,17 @@ function readJson(text: string, request: FastifyRequest, depth: number, parser: 
   return result;
 }
 
+/** How many characters of XML are read before others have their turn: XML takes its time. */
+const XML_PIECE = 65_536;
+
+async function readXml(text: string, depth: number): Promise<ReadBody> {
+  const reader = xmlReader(depth);
+  for (let start = 0; start < text.length && reader.write(text.slice(start, start + XML_PIECE)); start += XML_PIECE) {
+    await others();
+  }
+  return reader.end();
+}
+
 /** What a route takes as its body. */
 export type BodyKind = 'fhir' | 'form' | 'patch';
 
@@ -103,7 +115,10 @@ export function addBodyParsers(app: FastifyInstance, depth: number): void {
   const jsonParser: JsonParser = (request, text, done) =>
     void app.getDefaultJsonParser('error', 'error')(request, text, done);
   app.removeAllContentTypeParsers();
-  const add = (mediaTypes: readonly string[], read: (text: string, request: FastifyRequest) => ReadBody): void =>
+  const add = (
+    mediaTypes: readonly string[],
+    read: (text: string, request: FastifyRequest) => ReadBody | Promise<ReadBody>,
+  ): void =>
     void app.addContentTypeParser(
       [...mediaTypes],
       { parseAs: 'buffer' },
@@ -117,7 +132,7 @@ export function addBodyParsers(app: FastifyInstance, depth: number): void {
       },
     );
   add([...json.mediaTypes, JSON_PATCH], (text, request) => readJson(text, request, depth, jsonParser));
-  add(xml.mediaTypes, (text) => fromXml(text, depth));
+  add(xml.mediaTypes, (text) => readXml(text, depth));
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'buffer' },

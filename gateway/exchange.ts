@@ -39,16 +39,24 @@ export function queryOf(request: FastifyRequest): string {
   return start < 0 ? '' : request.url.slice(start + 1);
 }
 
+/** The parameters of a request, those of a form that was sent among them. */
+const parametersOf = (request: FastifyRequest): URLSearchParams =>
+  new URLSearchParams(`${queryOf(request)}&${typeof request.body === 'string' ? request.body : ''}`);
+
 /**
- * How a client wants its answer.
+ * How a client wants its answer: as far as its headers and its query say, and its form once that was read.
  *
  * @returns `undefined` if it accepts none of the formats (406)
  */
 export function representationOf(request: FastifyRequest): Representation | undefined {
-  const query = new URLSearchParams(queryOf(request));
+  const query = parametersOf(request);
   const format = negotiate(headerOf(request, 'accept'), query.get('_format')?.trim());
   return format && { format, pretty: query.get('_pretty') === 'true' };
 }
+
+/** How an answer is written to a client that may accept none of the formats. */
+export const representationOrDefault = (request: FastifyRequest): Representation =>
+  representationOf(request) ?? defaultRepresentation;
 
 function exchangeOf(request: FastifyRequest): Exchange {
   const header = (name: string): string | undefined => headerOf(request, name);
@@ -60,7 +68,7 @@ function exchangeOf(request: FastifyRequest): Exchange {
   return {
     authorization: header('authorization') ?? '',
     upstreamHeaders: { ...Object.fromEntries(kept), accept: 'application/fhir+json', 'x-request-id': request.id },
-    representation: representationOf(request) ?? defaultRepresentation,
+    representation: representationOrDefault(request),
     returnPreference: preferredReturn(preferences),
     prefersAsync: prefersAsync(preferences),
     query: queryOf(request),

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isObject } from '../fhir/resource.ts';
 import type { Addresses } from './addresses.ts';
-import { type Answer, defaultRepresentation, send } from './answer.ts';
+import { type Answer, send } from './answer.ts';
+import { representationOrDefault } from './exchange.ts';
 import { type HttpProblemName, httpProblems, outcomeOf, problem, problemOfStatus } from './problems.ts';
 
 /** Refusals of Node's HTTP parser, before there is a request. */
@@ -49,7 +50,8 @@ export function answerOfError(error: unknown): Answer {
 
 /** Makes every failure and every unknown route an OperationOutcome. */
 export function addFailures(app: FastifyInstance, addresses: Addresses): void {
-  const answer = (reply: FastifyReply, what: Answer) => send(reply, what, defaultRepresentation, addresses.scrub);
+  const answer = (request: FastifyRequest, reply: FastifyReply, what: Answer) =>
+    send(reply, what, representationOrDefault(request), addresses.scrub);
   app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const what = answerOfError(error);
     if (what.status >= 500) {
@@ -57,7 +59,7 @@ export function addFailures(app: FastifyInstance, addresses: Addresses): void {
     }
     // A connection that is closed while the client still sends loses the answer: the rest of a large body is read first.
     reply.removeHeader('connection');
-    return answer(reply, what);
+    return answer(request, reply, what);
   });
-  app.setNotFoundHandler((_request, reply) => answer(reply, problem('not-found')));
+  app.setNotFoundHandler((request, reply) => answer(request, reply, problem('not-found')));
 }

@@ -15,6 +15,7 @@ import { createCallers, fingerprint, hasBearerToken } from './caller.ts';
 import { defaultLimits, type GatewayContext, type GatewayLimits } from './context.ts';
 import { addDiscovery } from './discovery.ts';
 import { addDrain } from './drain.ts';
+import { representationOrDefault } from './exchange.ts';
 import { addFailures, answerBrokenConnection, answerOfError } from './failures.ts';
 import { addHealth } from './health.ts';
 import { addOAuth } from './oauth.ts';
@@ -117,7 +118,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
       : request.is404
         ? problem('not-found')
         : undefined;
-    return refused && send(reply, refused, defaultRepresentation, addresses.scrub);
+    return refused && send(reply, refused, representationOrDefault(request), addresses.scrub);
   };
   void app
     .register(helmet, {

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { isId } from '../fhir/reference.ts';
 import { isObject } from '../fhir/resource.ts';
-import { type Answer, defaultRepresentation, send } from './answer.ts';
+import { type Answer, send } from './answer.ts';
 import { dropJob, readJob } from './async.ts';
 import { addBodyParsers, announcesBody, type BodyKind, isPatchBody, isReadBody, isSupportedBody } from './body.ts';
 import { book } from './book.ts';
 import { hasBearerToken } from './caller.ts';
 import { capabilityStatement } from './capability-statement.ts';
 import type { GatewayContext } from './context.ts';
-import { fastifyHandler, type Handler, headerOf, representationOf } from './exchange.ts';
+import { fastifyHandler, type Handler, headerOf, representationOf, representationOrDefault } from './exchange.ts';
 import { formats, JSON_PATCH } from './formats.ts';
 import {
   type Interaction,
@@ -103,14 +103,17 @@ export function fhirRoutes(metadata: Handler): readonly Route[] {
 
 const allMethods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
+const known = formats.map(({ mediaTypes }) => mediaTypes.join(', ')).join(', ');
+
+const notAcceptable = problem('not-acceptable', `Supported formats: ${known}.`);
+
 /** What must hold before a request is carried out: a token, an acceptable format, a readable kind of body. */
 function admit(route: Route, request: FastifyRequest): Answer | undefined {
   if (!route.isPublic && !hasBearerToken(headerOf(request, 'authorization'))) {
     return problem('unauthorized');
   }
-  const known = formats.map(({ mediaTypes }) => mediaTypes.join(', ')).join(', ');
   if (!representationOf(request)) {
-    return problem('not-acceptable', `Supported formats: ${known}.`);
+    return notAcceptable;
   }
   if (route.body && announcesBody(request) && !isSupportedBody(request, route.body)) {
     const allowed: Readonly<Record<BodyKind, string>> = {
@@ -126,7 +129,7 @@ function admit(route: Route, request: FastifyRequest): Answer | undefined {
 function addRoute(app: FastifyInstance, route: Route, context: GatewayContext): void {
   const { addresses, config } = context;
   const answer = (request: FastifyRequest, reply: FastifyReply, what: Answer) =>
-    send(reply, what, representationOf(request) ?? defaultRepresentation, addresses.scrub);
+    send(reply, what, representationOrDefault(request), addresses.scrub);
   app.route({
     method: route.method,
     url: `${addresses.basePath}${route.path}`,
@@ -141,6 +144,9 @@ function addRoute(app: FastifyInstance, route: Route, context: GatewayContext): 
         return answer(request, reply, refusal(body.issues, config));
       }
       request.body = body?.value;
+      if (!representationOf(request)) {
+        return answer(request, reply, notAcceptable);
+      }
       const isMissing =
         route.body === 'patch' ? !isPatchBody(request) : route.body === 'fhir' && !isObject(request.body);
       if (isMissing) {
@@ -166,9 +172,11 @@ function refuseOtherMethods(
   app.route({
     method: allMethods.filter((method) => !allowed.includes(method)),
     url: `${context.addresses.basePath}${path}`,
-    onRequest: async ({ params }, reply) => {
+    onRequest: async (request, reply) => {
+      const { params } = request;
       const isPath = !isObject(params) || params.id === undefined || isId(params.id);
-      return send(reply, isPath ? refused : problem('not-found'), defaultRepresentation, context.addresses.scrub);
+      const what = isPath ? refused : problem('not-found');
+      return send(reply, what, representationOrDefault(request), context.addresses.scrub);
     },
     handler: async () => undefined,
   });

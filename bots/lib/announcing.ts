@@ -32,16 +32,22 @@ interface State {
   readonly events: readonly Communication[];
 }
 
-/** The outboxes are read first: what others announce meanwhile then makes the writing fail. */
+/**
+ * The outboxes are read first: what others announce meanwhile then makes the writing fail. They and the events are read
+ * in transactions, which a server with a read replica answers from its primary database.
+ */
 async function readState(medplum: MedplumClient, ids: readonly string[]): Promise<State> {
   const mailboxes = await openMailboxes(medplum);
   if (mailboxes.length === 0) {
     return { mailboxes, changes: [], events: [] };
   }
   const about = ids.map((id) => `Appointment/${id}`);
-  const [events, ...histories] = await readEach(medplum, [
-    `Communication?based-on=${about.join(',')}&_count=${MOST}`,
-    ...about.map((reference) => `${reference}/_history?_count=${VERSIONS}`),
+  const [[events], histories] = await Promise.all([
+    readTogether(medplum, [`Communication?based-on=${about.join(',')}&_count=${MOST}`]),
+    readEach(
+      medplum,
+      about.map((reference) => `${reference}/_history?_count=${VERSIONS}`),
+    ),
   ]);
   const versions = histories.map((resources): Appointment[] => ofType('Appointment', resources));
   const found = ofType('Communication', events);

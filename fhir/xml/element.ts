@@ -48,7 +48,8 @@ export function elementsOf(type: string): Elements | undefined {
 }
 
 /** Whether a type is that of a resource: its id is an element, where that of others is an attribute. */
-export const isResourceType = (type: string): boolean => elementsOf(type)?.get('id')?.isAttribute === false;
+export const isResourceType = (type: string): boolean =>
+  type !== 'DomainResource' && elementsOf(type)?.get('id')?.isAttribute === false;
 
 /** Whether a type is a primitive one: FHIR writes those with a small letter. */
 export const isPrimitive = (type: string): boolean => /^[a-z]/.test(type);

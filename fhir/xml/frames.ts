@@ -17,8 +17,23 @@ type Store = (value: unknown, more?: JsonObject) => void;
 /** Notes what is wrong. */
 export type Report = (diagnostics: string, expression?: string) => void;
 
+/** The namespace of `xsi:schemaLocation`, which says nothing about the resource. */
+const SCHEMA_INSTANCE = 'http://www.w3.org/2001/XMLSchema-instance';
+
+/** The attributes of an element, without those that belong to XML itself. */
 const attributesOf = ({ attributes }: SaxesTagNS): SaxesAttributeNS[] =>
-  Object.values(attributes).filter(({ prefix, name }) => prefix !== 'xmlns' && name !== 'xmlns' && prefix !== 'xsi');
+  Object.values(attributes).filter(
+    ({ prefix, name, uri }) => prefix !== 'xmlns' && name !== 'xmlns' && uri !== SCHEMA_INSTANCE,
+  );
+
+/** Notes the attributes that an element may not have. */
+function refuseAttributes(tag: SaxesTagNS, allowed: readonly string[], path: string, report: Report): void {
+  for (const { name } of attributesOf(tag)) {
+    if (!allowed.includes(name)) {
+      report(`${path} has the attribute ${name}, which FHIR does not know there.`, path);
+    }
+  }
+}
 
 const attributeOf = ({ attributes }: SaxesTagNS, name: string): string | undefined => attributes[name]?.value;
 
@@ -74,23 +89,33 @@ const nothing = (): void => undefined;
 /** What is within an element that is not known: passed over. */
 const skipped: Frame = { open: () => skipped, text: nothing, close: nothing };
 
+/** The namespaces that attributes of a narrative may have, besides none. */
+const ofNarrative: readonly string[] = ['', XHTML_NAMESPACE, 'http://www.w3.org/XML/1998/namespace'];
+
 /** The narrative: it is kept as it is, without prefixes. */
 function narrativeFrame(tag: SaxesTagNS, path: string, store: Store, report: Report): Frame {
   const parts: string[] = [];
-  const inner = ({ local, uri, attributes }: SaxesTagNS): Frame => {
-    if (uri !== XHTML_NAMESPACE) {
-      report(`${path} contains ${local}, which is not in the namespace ${XHTML_NAMESPACE}.`, path);
+  const inner = (tagged: SaxesTagNS): Frame => {
+    const { local, uri, isSelfClosing } = tagged;
+    const attributes = attributesOf(tagged);
+    const strange = [
+      ...(uri === XHTML_NAMESPACE ? [] : [tagged]),
+      ...attributes.filter((one) => !ofNarrative.includes(one.uri)),
+    ];
+    for (const { name } of strange) {
+      report(`${path} contains ${name}, which is not in the namespace ${XHTML_NAMESPACE}.`, path);
     }
     const isRoot = parts.length === 0;
-    const written = Object.values(attributes)
-      .filter(({ prefix, name }) => prefix !== 'xmlns' && name !== 'xmlns')
-      .map(({ prefix, name, local: own, value }) => attribute(prefix === 'xml' ? name : own, value));
-    parts.push(`<${local}${isRoot ? attribute('xmlns', XHTML_NAMESPACE) : ''}${written.join('')}>`);
+    const written = attributes.map(({ prefix, name, local: own, value }) =>
+      attribute(prefix === 'xml' ? name : own, value),
+    );
+    const namespace = isRoot ? attribute('xmlns', XHTML_NAMESPACE) : '';
+    parts.push(`<${local}${namespace}${written.join('')}${isSelfClosing ? '/' : ''}>`);
     return {
       open: inner,
       text: (text) => void parts.push(escapeText(text)),
       close: () => {
-        parts.push(`</${local}>`);
+        parts.push(isSelfClosing ? '' : `</${local}>`);
         if (isRoot) {
           store(parts.join(''));
         }
@@ -101,13 +126,14 @@ function narrativeFrame(tag: SaxesTagNS, path: string, store: Store, report: Rep
 }
 
 /** An element that stands for a whole resource, such as `contained`. */
-function containerFrame(path: string, store: Store, report: Report): Frame {
+function containerFrame(tag: SaxesTagNS, path: string, store: Store, report: Report): Frame {
+  refuseAttributes(tag, [], path, report);
   let count = 0;
   return {
     text: noText(path, report),
-    open: (tag) => {
+    open: (inner) => {
       count++;
-      return resourceFrame(tag, path, store, report);
+      return resourceFrame(inner, path, store, report);
     },
     close: () => {
       if (count !== 1) {
@@ -120,11 +146,7 @@ function containerFrame(path: string, store: Store, report: Report): Frame {
 function primitiveFrame(tag: SaxesTagNS, type: string, path: string, store: Store, report: Report): Frame {
   const [id, value] = [attributeOf(tag, 'id'), attributeOf(tag, 'value')];
   const more: JsonObject = id === undefined ? {} : { id };
-  for (const { name } of attributesOf(tag)) {
-    if (name !== 'id' && name !== 'value') {
-      report(`${path} has the attribute ${name}, which FHIR does not know there.`, path);
-    }
-  }
+  refuseAttributes(tag, ['id', 'value'], path, report);
   return {
     ...complexFrame(more, 'Element', path, report),
     close: () => {
@@ -141,19 +163,15 @@ function frameOf(tag: SaxesTagNS, { type }: Element, path: string, store: Store,
     return narrativeFrame(tag, path, store, report);
   }
   if (type === 'Resource') {
-    return containerFrame(path, store, report);
+    return containerFrame(tag, path, store, report);
   }
   if (isPrimitive(type)) {
     return primitiveFrame(tag, type, path, store, report);
   }
-  const target: JsonObject = {};
-  for (const { name, value } of attributesOf(tag)) {
-    if (elementsOf(type)?.get(name)?.isAttribute) {
-      target[name] = value;
-    } else {
-      report(`${path} has the attribute ${name}, which FHIR does not know there.`, path);
-    }
-  }
+  const allowed = [...(elementsOf(type) ?? [])].flatMap(([name, { isAttribute }]) => (isAttribute ? name : []));
+  refuseAttributes(tag, allowed, path, report);
+  const given = allowed.map((name) => [name, attributeOf(tag, name)] as const);
+  const target: JsonObject = Object.fromEntries(given.filter(([, value]) => value !== undefined));
   return { ...complexFrame(target, type, path, report), close: () => store(target) };
 }
 
@@ -190,6 +208,7 @@ function resourceFrame(tag: SaxesTagNS, path: string | undefined, store: Store, 
     report(`There is no resource type ${type} in this service${where}.`, path);
     return skipped;
   }
+  refuseAttributes(tag, [], path ?? type, report);
   const target: JsonObject = { resourceType: type };
   return { ...complexFrame(target, type, path ?? type, report), close: () => store(target) };
 }

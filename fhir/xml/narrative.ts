@@ -19,12 +19,15 @@ export function writeNarrative(div: string): string {
   parser.on('opentag', ({ name, uri }) => {
     root ||= `${name} ${uri}`;
   });
-  parser.write(div.trim()).close();
+  const text = div.trim();
+  const isDiv = /^<div[\s/>]/.test(text);
+  if (isDiv) {
+    parser.write(text).close();
+  }
   if (isGood && root === `div ${XHTML_NAMESPACE}`) {
-    return div.trim();
+    return text;
   }
   const namespace = attribute('xmlns', XHTML_NAMESPACE);
-  return isGood && root === 'div '
-    ? div.trim().replace('<div', `<div${namespace}`)
-    : `<div${namespace}>${escapeText(div)}</div>`;
+  const isWithout = isGood && root === 'div ' && !/^<div[^>]*\sxmlns\s*=/.test(text);
+  return isWithout ? text.replace('<div', `<div${namespace}`) : `<div${namespace}>${escapeText(div)}</div>`;
 }

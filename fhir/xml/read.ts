@@ -11,16 +11,26 @@ class Unreadable extends Error {}
 /** How many problems are reported; one who has more has another problem. */
 const MOST_ISSUES = 50;
 
+/** No element of FHIR or of a narrative needs more. */
+const MOST_ATTRIBUTES = 50;
+
+/** Reads an XML text piece by piece. */
+export interface XmlReader {
+  /** Takes the next piece; `false` if no more is wanted, because the text is beyond help. */
+  readonly write: (piece: string) => boolean;
+  /** What the whole text says. */
+  readonly end: () => XmlReading;
+}
+
 /**
  * Reads a resource from XML. All that FHIR's JSON can say is read alike; order does not count. Document types, and so
  * entities of one's own, are refused.
  *
- * @param text - the XML
  * @param depth - deepest nesting of elements allowed
- * @returns the resource as JSON has it, or `malformed-request` for everything that is wrong
+ * @returns a reader that gives the resource as JSON has it, or `malformed-request` for everything that is wrong
  * @see https://hl7.org/fhir/R4/xml.html
  */
-export function fromXml(text: string, depth: number): XmlReading {
+export function xmlReader(depth: number): XmlReader {
   const issues: Issue[] = [];
   const report: Report = (diagnostics, expression) => {
     issues.push({ code: 'malformed-request', diagnostics, ...(expression && { expression }) });
@@ -44,6 +54,16 @@ export function fromXml(text: string, depth: number): XmlReading {
       fail(`The body must be UTF-8, not ${encoding}.`);
     }
   });
+  let attributes = 0;
+  parser.on('opentagstart', () => {
+    attributes = 0;
+  });
+  parser.on('attribute', () => {
+    attributes++;
+    if (attributes > MOST_ATTRIBUTES) {
+      fail(`An element has more than ${MOST_ATTRIBUTES} attributes.`);
+    }
+  });
   parser.on('opentag', (tag) => {
     if (frames.length > depth) {
       fail(`The body is nested deeper than ${depth} levels.`);
@@ -53,12 +73,32 @@ export function fromXml(text: string, depth: number): XmlReading {
   parser.on('text', (content) => current().text(content));
   parser.on('cdata', (content) => current().text(content));
   parser.on('closetag', () => frames.pop()?.close());
-  try {
-    parser.write(text).close();
-  } catch (error) {
-    if (!(error instanceof Unreadable)) {
-      throw error;
+  let isOver = false;
+  const unlessOver = (act: () => void): boolean => {
+    try {
+      if (!isOver) {
+        act();
+      }
+    } catch (error) {
+      if (!(error instanceof Unreadable)) {
+        throw error;
+      }
+      isOver = true;
     }
-  }
-  return issues.length > 0 ? { issues } : { value: roots[0] };
+    return !isOver;
+  };
+  return {
+    write: (piece) => unlessOver(() => void parser.write(piece)),
+    end: () => {
+      unlessOver(() => void parser.close());
+      return issues.length > 0 ? { issues } : { value: roots[0] };
+    },
+  };
+}
+
+/** Reads a resource from a whole XML text, as `xmlReader` does. */
+export function fromXml(text: string, depth: number): XmlReading {
+  const reader = xmlReader(depth);
+  reader.write(text);
+  return reader.end();
 }

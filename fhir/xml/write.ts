@@ -61,7 +61,7 @@ function writeElements(value: Readonly<Record<string, unknown>>, elements: Eleme
 }
 
 function writeComplex(name: string, value: Readonly<Record<string, unknown>>, type: string, indent: Indent): string {
-  const elements = elementsOf(type) ?? elementsOf(name === 'extension' ? 'Extension' : 'Element');
+  const elements = elementsOf(type) ?? elementsOf(/^(modifierE|e)xtension$/.test(name) ? 'Extension' : 'Element');
   const attributes = [...(elements ?? [])]
     .filter(([key, { isAttribute }]) => isAttribute && value[key] !== undefined)
     .map(([key]) => attribute(key, value[key]));
@@ -69,11 +69,13 @@ function writeComplex(name: string, value: Readonly<Record<string, unknown>>, ty
 }
 
 function writeResource(value: object, type: string, attributes: string, indent: Indent): string {
-  return tagged(type, attributes, writeElements({ ...value }, elementsOf(type), deeper(indent)), indent);
+  const elements = elementsOf(type) ?? elementsOf('DomainResource');
+  return tagged(type, attributes, writeElements({ ...value }, elements, deeper(indent)), indent);
 }
 
 /**
- * Writes a resource as XML. Elements come in FHIR's order; those that FHIR does not know come last. A narrative that is
+ * Writes a resource as XML. Elements come in FHIR's order, those that are not known here last: of
+ * a contained resource of another type than those on the wire, all but what every resource has. A narrative that is
  * not well-formed is written as text.
  *
  * @param pretty - with line breaks and indentation

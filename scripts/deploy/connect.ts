@@ -35,7 +35,8 @@ export type Me = z.infer<typeof meSchema>;
 
 function problemsOf({ project, membership }: Me): string[] {
   const label = `${project.name ?? ''} (Project/${project.id})`.trim();
-  const missing = neededFeatures.filter((feature) => !project.features?.includes(feature));
+  const { features = neededFeatures } = project;
+  const missing = neededFeatures.filter((feature) => !features.includes(feature));
   return [
     ...(membership.admin
       ? []

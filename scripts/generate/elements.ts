@@ -2,14 +2,26 @@ import type { ElementDefinition } from '@medplum/fhirtypes';
 import { servedTypeNames } from '../../gateway/interactions.ts';
 import { baseElements } from '../../profiles/definitions.ts';
 
-/** The resource types that are on the wire, or in what is on the wire. */
+/** The resource types that are on the wire, or in what is on the wire: what appointments and patients may contain, too. */
 const roots = [
   ...servedTypeNames,
   'Bundle',
   'CapabilityStatement',
+  'Condition',
+  'Coverage',
+  'Device',
+  'DocumentReference',
+  'Encounter',
+  'Endpoint',
+  'Group',
+  'ImmunizationRecommendation',
+  'Medication',
+  'Observation',
   'OperationOutcome',
   'Parameters',
+  'Procedure',
   'RelatedPerson',
+  'ServiceRequest',
 ] as const;
 
 const isRoot = (type: string): boolean => roots.some((root) => root === type);
@@ -51,7 +63,7 @@ const isDataType = (type: string): boolean => /^[A-Z][A-Za-z]*$/.test(type) && t
 /** The elements of all types that are needed to write and read the roots, in FHIR's order. */
 function allTables(): Map<string, string[]> {
   const tables = new Map<string, string[]>();
-  const waiting: string[] = [...roots, 'Element'];
+  const waiting: string[] = [...roots, 'DomainResource', 'Element'];
   for (let type = waiting.pop(); type !== undefined; type = waiting.pop()) {
     if (tables.has(type)) {
       continue;

@@ -23,7 +23,7 @@ describe('what is read before an appointment is changed', () => {
 
   it.each([
     ['what is found is taken, not what a cache has', searched(stored), read('200', older), 'found'],
-    ['what only a cache still has was deleted', searched(), read('200', older), 'deleted'],
+    ['what only a cache has is in doubt', searched(), read('200', older), 'doubtful'],
     ['it was deleted', searched(), read('410'), 'deleted'],
     ['there is none', searched(), read('404'), 'unknown'],
     ['it is none of the caller’s', searched(), read('403'), 'unknown'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Patient, Resource } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { fromXml } from '../../fhir/xml/read.ts';
+import { fromXml, xmlReader } from '../../fhir/xml/read.ts';
 import { toXml } from '../../fhir/xml/write.ts';
 
 const DEPTH = 50;
@@ -13,8 +13,11 @@ const patient = {
   resourceType: 'Patient',
   id: 'p1',
   meta: { versionId: '1', tag: [{ system: 'urn:s', code: 'a' }, { code: 'b' }] },
-  text: { status: 'generated', div: `<div ${xhtml}>A <b class="x">&amp;</b> B</div>` },
-  contained: [{ resourceType: 'Organization', id: 'o', name: 'Clinic' }],
+  text: { status: 'generated', div: `<div ${xhtml}>A <b class="x">&amp;</b><br/> B</div>` },
+  contained: [
+    { resourceType: 'Organization', id: 'o', name: 'Clinic' },
+    { resourceType: 'Coverage', id: 'c', status: 'active' },
+  ],
   extension: [{ url: 'urn:e', extension: [{ url: 'inner', valueInteger: 3 }] }],
   active: false,
   name: [
@@ -57,7 +60,7 @@ describe('writing XML', () => {
     };
     expect(toXml({ ...resource, id: 'p', meta: undefined, name: undefined, contained: undefined })).toBe(
       `<?xml version="1.0" encoding="UTF-8"?><Patient ${fhir}><id value="p"/><text><status value="generated"/>` +
-        `<div ${xhtml}>A <b class="x">&amp;</b> B</div></text>` +
+        `<div ${xhtml}>A <b class="x">&amp;</b><br/> B</div></text>` +
         '<extension url="urn:e"><extension url="inner"><valueInteger value="3"/></extension></extension>' +
         '<active value="false"/><birthDate value="1990-05-17"><extension url="urn:absent"><valueCode value="unknown"/>' +
         '</extension></birthDate><multipleBirthInteger value="2"/></Patient>',
@@ -78,10 +81,28 @@ describe('writing XML', () => {
       `<div ${xhtml}>&nbsp;</div>`,
       `<div ${xhtml}>&lt;div xmlns=&quot;http://www.w3.org/1999/xhtml&quot;&gt;&amp;nbsp;&lt;/div&gt;</div>`,
     ],
+    [`<?xml version="1.0"?><div ${xhtml}>x</div>`, /^<div xmlns="[^"]*">&lt;\?xml/],
+    ['<div xmlns="">x</div>', `<div ${xhtml}>&lt;div xmlns=&quot;&quot;&gt;x&lt;/div&gt;</div>`],
+    ['<!--<div>--><div>q</div>', `<div ${xhtml}>&lt;!--&lt;div&gt;--&gt;&lt;div&gt;q&lt;/div&gt;</div>`],
+    ['<?x <div ?><div>q</div>', `<div ${xhtml}>&lt;?x &lt;div ?&gt;&lt;div&gt;q&lt;/div&gt;</div>`],
     [`<!DOCTYPE div><div ${xhtml}/>`, /^<div xmlns="[^"]*">&lt;!DOCTYPE/],
   ])('the narrative %s stays well-formed', (div, expected) => {
     const [, written] = /<text>(.*)<\/text>/.exec(toXml({ resourceType: 'Patient', text: { div } } as Resource)) ?? [];
     expect(written).toMatch(expected);
+  });
+
+  it('a contained resource of a type that is not known here has what every resource has, in FHIR’s order', () => {
+    const contained = {
+      resourceType: 'Claim',
+      use: 'claim',
+      modifierExtension: [{ url: 'urn:m', valueBoolean: true }],
+      text: { status: 'empty', div: `<div ${xhtml}/>` },
+      id: 'c',
+    };
+    expect(toXml({ resourceType: 'Patient', contained: [contained] } as unknown as Resource)).toContain(
+      `<contained><Claim><id value="c"/><text><status value="empty"/><div ${xhtml}/></text>` +
+        '<modifierExtension url="urn:m"><valueBoolean value="true"/></modifierExtension><use value="claim"/></Claim></contained>',
+    );
   });
 
   it('what XML cannot say becomes the replacement character, what FHIR does not know comes last', () => {
@@ -172,9 +193,39 @@ describe('reading XML', () => {
     ['<Patient/>', /no resource type Patient in this service in the namespace ''/],
     [`<Basic ${fhir}/>`, /no resource type Basic/],
     [`<HumanName ${fhir}/>`, /no resource type HumanName/],
+    [
+      `<Patient ${fhir} ${Array.from({ length: 60 }, (_, i) => `xmlns:a${i}="u"`).join(' ')}/>`,
+      /more than 50 attributes/,
+    ],
     [`<Patient ${fhir}>${'<extension url="a">'.repeat(DEPTH)}`, /deeper than 50 levels/],
   ])('%s is refused', (body, reason) => {
     expect(issuesOf(body)).toEqual([expect.stringMatching(reason)]);
+  });
+
+  it('in pieces it is the same, wherever they end', () => {
+    const whole = toXml({ resourceType: 'Patient', name: [{ family: 'a😀b\r\n&' }] });
+    for (let end = 0; end <= whole.length; end++) {
+      const reader = xmlReader(DEPTH);
+      reader.write(whole.slice(0, end));
+      reader.write(whole.slice(end));
+      expect(reader.end()).toEqual({ value: { resourceType: 'Patient', name: [{ family: 'a😀b\r\n&' }] } });
+    }
+  });
+
+  it('when a text is beyond help, no more of it is wanted', () => {
+    const reader = xmlReader(DEPTH);
+    expect([reader.write('<!DOCTYPE a>'), reader.write('<a/>'), reader.end()]).toEqual([
+      false,
+      false,
+      { issues: [expect.objectContaining({ code: 'malformed-request' })] },
+    ]);
+  });
+
+  it('attributes are taken where FHIR has them only', () => {
+    const body =
+      `<Patient ${fhir} id="a" xmlns:s="http://www.w3.org/2001/XMLSchema-instance" s:schemaLocation="x">` +
+      `<contained id="b"><Organization c="d"/></contained><text><div ${xhtml} xmlns:l="urn:l" l:href="e"/></text></Patient>`;
+    expect(issuesOf(body)).toEqual(['Patient', 'Patient.contained[0]', 'Patient.contained[0]', 'Patient.text.div']);
   });
 
   it('no more than fifty problems are listed', () => {

@@ -102,6 +102,27 @@ describe('XML', () => {
     expect(isActionable(answer)).toBe(true);
   });
 
+  it('in a search by form, too', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await request('portal-a', 'POST', '/Slot/_search', { body: '_count=1&_format=xml', headers });
+    expect([answer.status, readIn(answer)]).toEqual([200, expect.objectContaining({ type: 'searchset' })]);
+    const options = { body: '_count=1&_format=turtle', headers };
+    expect((await request('portal-a', 'POST', '/Slot/_search', options)).status).toBe(406);
+  });
+
+  it.each([
+    ['GET', '/Nothing', 404],
+    ['PUT', '/Slot/1', 405],
+    ['POST', '/Appointment/$book', 415],
+  ])('%s %s: %i in it', async (method, path, status) => {
+    const body = method === 'GET' ? undefined : 'x';
+    const answer = await request('portal-a', method, path, { headers: { ...xml, 'content-type': 'text/plain' }, body });
+    expect([answer.status, readIn(answer)]).toEqual([
+      status,
+      expect.objectContaining({ resourceType: 'OperationOutcome' }),
+    ]);
+  });
+
   it.each(['text/xml', 'application/xml', 'text/turtle'])('neither takes nor gives %s', async (type) => {
     const { slot, patient } = await aClinic();
     const options = { body: toXml(proposed(patient, [slot])), headers: { 'content-type': type } };
