@@ -35,7 +35,8 @@ export type Me = z.infer<typeof meSchema>;
 
 function problemsOf({ project, membership }: Me): string[] {
   const label = `${project.name ?? ''} (Project/${project.id})`.trim();
-  const { features = neededFeatures } = project;
+  // Others than administrators are not always told the features: nothing is said about them then.
+  const { features = membership.admin ? [] : neededFeatures } = project;
   const missing = neededFeatures.filter((feature) => !features.includes(feature));
   return [
     ...(membership.admin
