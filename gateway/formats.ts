@@ -8,6 +8,8 @@ export interface Format {
   readonly name: string;
   /** Media types that stand for it in `Accept`, `Content-Type` and `_format`; the first is what answers carry. */
   readonly mediaTypes: readonly [string, ...string[]];
+  /** Further values that stand for it in `_format`, though in no header. */
+  readonly aliases: readonly string[];
   /** Writes a resource; `pretty`: for human readers. */
   readonly serialize: (resource: Resource, pretty: boolean) => string;
 }
@@ -16,11 +18,17 @@ export interface Format {
 export const json: Format = {
   name: 'json',
   mediaTypes: mediaTypes.json,
+  aliases: [],
   serialize: (resource, pretty) => JSON.stringify(resource, undefined, pretty ? 2 : undefined),
 };
 
 /** XML, as FHIR has it. */
-export const xml: Format = { name: 'xml', mediaTypes: mediaTypes.xml, serialize: toXml };
+export const xml: Format = {
+  name: 'xml',
+  mediaTypes: mediaTypes.xml,
+  aliases: ['text/xml', 'application/xml'],
+  serialize: toXml,
+};
 
 /**
  * Every format of the interface, the preferred one first. Content negotiation, the CapabilityStatement and the parsers

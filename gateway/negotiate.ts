@@ -54,7 +54,7 @@ function formatNamed(value: string): Format | undefined {
   const range = parseMediaRange(value.trim().replaceAll(' ', '+'));
   const isKnownVersion = supportedFhirVersions.includes(range.fhirVersion);
   return formats.find(
-    (format) => isKnownVersion && (format.name === range.type || format.mediaTypes.includes(range.type)),
+    ({ name, mediaTypes, aliases }) => isKnownVersion && [name, ...mediaTypes, ...aliases].includes(range.type),
   );
 }
 

@@ -24,6 +24,8 @@ describe('content negotiation', () => {
     ['application/fhir+json;q=0.1, application/json;q=0, application/fhir+xml;q=0.9', undefined, 'xml'],
     ['application/fhir+json', 'xml', 'xml'],
     ['text/html', 'application/fhir xml', 'xml'],
+    ['application/json', 'text/xml', 'xml'],
+    ['application/json', 'application/xml', 'xml'],
     ['application/xml', undefined, undefined],
     ['*/*;q=0', undefined, undefined],
     ['application/fhir+json;q=0, application/json;q=0, */*', undefined, 'xml'],
