@@ -34,7 +34,10 @@ interface State {
 
 /**
  * The outboxes are read first: what others announce meanwhile then makes the writing fail. They and the events are read
- * in transactions, which a server with a read replica answers from its primary database.
+ * in transactions, which a server with a read replica answers from its primary database. Histories may come from the
+ * replica: one that lacks the current version is not relied on.
+ *
+ * @throws Error when a history lags behind
  */
 async function readState(medplum: MedplumClient, ids: readonly string[]): Promise<State> {
   const mailboxes = await openMailboxes(medplum);
@@ -42,14 +45,21 @@ async function readState(medplum: MedplumClient, ids: readonly string[]): Promis
     return { mailboxes, changes: [], events: [] };
   }
   const about = ids.map((id) => `Appointment/${id}`);
-  const [[events], histories] = await Promise.all([
-    readTogether(medplum, [`Communication?based-on=${about.join(',')}&_count=${MOST}`]),
-    readEach(
-      medplum,
-      about.map((reference) => `${reference}/_history?_count=${VERSIONS}`),
-    ),
+  const [events, current] = await readTogether(medplum, [
+    `Communication?based-on=${about.join(',')}&_count=${MOST}`,
+    `Appointment?_id=${ids.join(',')}&_count=${MOST}`,
   ]);
+  const histories = await readEach(
+    medplum,
+    about.map((reference) => `${reference}/_history?_count=${VERSIONS}`),
+  );
   const versions = histories.map((resources): Appointment[] => ofType('Appointment', resources));
+  const seen = new Set(versions.flat().map(({ meta }) => meta?.versionId));
+  if (ofType('Appointment', current).some(({ meta }) => !seen.has(meta?.versionId))) {
+    throw new Error(
+      'The histories lag behind the appointments (a read replica?); the next sweep announces what is left.',
+    );
+  }
   const found = ofType('Communication', events);
   return {
     mailboxes,

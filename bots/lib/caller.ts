@@ -15,7 +15,9 @@ function requesterInContext(): BotEvent['requester'] {
 export function callerOf({ requester = requesterInContext(), headers }: BotEvent<unknown>): Requestor {
   const [, id] = requester?.reference?.split('/') ?? [];
   if (!id) {
-    throw new Error('This version of Medplum does not tell Bots who calls them; see docs/operators.md, versions.');
+    throw new Error(
+      'This version of Medplum does not tell Bots who calls them: upgrade it, see docs/operators.md, Medplum 5.0.',
+    );
   }
   return { id, authorization: headers?.authorization?.toString() };
 }

@@ -74,9 +74,9 @@ function writeResource(value: object, type: string, attributes: string, indent: 
 }
 
 /**
- * Writes a resource as XML. Elements come in FHIR's order, those that are not known here last: of
- * a contained resource of another type than those on the wire, all but what every resource has. A narrative that is
- * not well-formed is written as text.
+ * Writes a resource as XML. Elements come in FHIR's order, those that are not known here last: of a contained resource of
+ * another type than those on the wire, all but what every resource has. A narrative that is not well-formed is written as
+ * text.
  *
  * @param pretty - with line breaks and indentation
  * @see https://hl7.org/fhir/R4/xml.html
