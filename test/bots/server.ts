@@ -8,6 +8,8 @@ export interface FakeServer {
   readonly appointment: Appointment;
   readonly patients: readonly Patient[];
   readonly written: Resource[];
+  /** When searches do not find the appointment: whether it was deleted, or the database that is searched is behind. */
+  readonly unfound?: 'deleted' | 'behind';
 }
 
 const notFound: BundleEntry = { response: { status: '404' } };
@@ -16,11 +18,28 @@ const searchset = (resources: readonly Resource[]): BundleEntry => ({
   resource: { resourceType: 'Bundle', type: 'searchset', entry: resources.map((resource) => ({ resource })) },
 });
 
-function answer({ appointment, patients, written }: FakeServer, { request, resource }: BundleEntry): BundleEntry {
+/** What a server answers whose cache still has, or already has, what its searches do not find. */
+function unfoundAnswer({ appointment, unfound }: FakeServer, url: string): BundleEntry | undefined {
+  const latest: BundleEntry = unfound === 'deleted' ? { response: { status: '410' } } : { resource: appointment };
+  const history: Bundle = { resourceType: 'Bundle', type: 'history', entry: [latest, { resource: appointment }] };
+  const answers: Readonly<Record<string, BundleEntry>> = {
+    [`Appointment?_id=${appointment.id}`]: searchset([]),
+    [`Appointment/${appointment.id}`]: { response: { status: '200' }, resource: appointment },
+    [`Appointment/${appointment.id}/_history`]: { response: { status: '200' }, resource: history },
+  };
+  return unfound && answers[url];
+}
+
+function answer(server: FakeServer, { request, resource }: BundleEntry): BundleEntry {
+  const { appointment, patients, written } = server;
   const url = request?.url ?? '';
   if (request?.method === 'PUT' && resource) {
     written.push(resource);
     return { response: { status: '200' }, resource };
+  }
+  const unfound = unfoundAnswer(server, url);
+  if (unfound) {
+    return unfound;
   }
   if (url === `Appointment?_id=${appointment.id}`) {
     return searchset([appointment]);
