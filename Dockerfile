@@ -17,15 +17,15 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM base AS gateway
 COPY --from=libraries /app/node_modules node_modules
-COPY config config
-COPY fhir fhir
+COPY core core
 COPY gateway gateway
-COPY notifications notifications
+COPY scripts/gateway.ts scripts/gateway.ts
+COPY scripts/cli/load-config.ts scripts/cli/load-config.ts
 COPY booking.config.json ./
 # Where the clone was made under a strict umask, others than root could not read it.
-RUN chmod -R a+rX config fhir gateway notifications *.json
+RUN chmod -R a+rX core gateway scripts *.json
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT ?? 8080) + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "gateway/main.ts"]
+CMD ["node", "scripts/gateway.ts"]

@@ -1,9 +1,9 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
-import { parseBookRequest } from '../booking/request.ts';
-import { asExisting } from '../booking/retry.ts';
-import { toOperationOutcome } from '../fhir/outcome.ts';
-import { carryOut } from './lib/booking.ts';
+import { asExisting } from '../core/booking/book/idempotency.ts';
+import { parseBookRequest } from '../core/booking/book/request.ts';
+import { toOperationOutcome } from '../core/fhir/outcome.ts';
+import { carryOut } from './lib/booking/book.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
 

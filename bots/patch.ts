@@ -1,23 +1,23 @@
 import { type BotEvent, evalFhirPathTyped, type MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome } from '@medplum/fhirtypes';
-import { judgeChange } from '../booking/change.ts';
-import type { Evaluate } from '../booking/fhirpath-patch.ts';
-import { appointmentEntry, slotEntries } from '../booking/follow.ts';
-import { inStoredSpelling } from '../booking/immutable.ts';
-import { applyPatch, hasNoEffect } from '../booking/patch.ts';
-import { historyReads, patchReads, readDeleted, readPatchTarget } from '../booking/patch-reads.ts';
-import { absentOutcome, asPatchInvalid, patchRefusedByServer } from '../booking/patch-refusal.ts';
-import { type PatchRequest, parsePatchRequest } from '../booking/patch-request.ts';
-import { submitterOf } from '../booking/twins.ts';
-import { type Issue, toOperationOutcome } from '../fhir/outcome.ts';
-import { isResource } from '../fhir/resource.ts';
-import { markChange } from '../fhir/tags.ts';
-import type { Requestor } from './lib/booking.ts';
+import { judgeChange } from '../core/booking/appointment/change.ts';
+import { inStoredSpelling } from '../core/booking/appointment/immutable-elements.ts';
+import type { Evaluate } from '../core/booking/patch/fhirpath-patch.ts';
+import { applyPatch, hasNoEffect } from '../core/booking/patch/patch.ts';
+import { historyReads, patchReads, readDeleted, readPatchTarget } from '../core/booking/patch/reads.ts';
+import { absentOutcome, asPatchInvalid, patchRefusedByServer } from '../core/booking/patch/rejection.ts';
+import { type PatchRequest, parsePatchRequest } from '../core/booking/patch/request.ts';
+import { submitterOf } from '../core/booking/patient/deduplicate.ts';
+import { appointmentEntry, slotEntries } from '../core/booking/slots/synchronize.ts';
+import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
+import { isResource } from '../core/fhir/resource.ts';
+import { markChange } from '../core/fhir/tags.ts';
+import type { Requestor } from './lib/booking/book.ts';
+import { patientsOf, surroundingsOf } from './lib/booking/related-reads.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
-import { exchange, pause } from './lib/exchange.ts';
+import { exchange, pause } from './lib/medplum.ts';
 import { newId } from './lib/new-id.ts';
-import { patientsOf, surroundingsOf } from './lib/surroundings.ts';
 
 type Answer = Appointment | OperationOutcome;
 

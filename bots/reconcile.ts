@@ -1,9 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
-import { isUnsettled } from '../booking/follow.ts';
-import { isActivePatient } from '../booking/people.ts';
-import { formatInstant } from '../fhir/instant.ts';
+import { isActivePatient } from '../core/booking/book/resolve-participants.ts';
+import { isUnsettled } from '../core/booking/slots/synchronize.ts';
+import { formatInstant } from '../core/fhir/instant.ts';
+import { settle, settleAllOf } from './lib/booking/slot-sync.ts';
 import { ofType, readEach } from './lib/read.ts';
-import { settle, settleAllOf } from './lib/settle.ts';
 
 /** How far it looks back, in milliseconds. What is older, `npm run check:consistency` finds. */
 const HORIZON = 60 * 60_000;

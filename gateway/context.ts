@@ -1,8 +1,8 @@
-import type { BookingConfig } from '../config/config.ts';
-import type { Addresses } from './addresses.ts';
-import type { Callers } from './caller.ts';
-import type { Turns } from './turns.ts';
-import type { Upstream, UpstreamLimits } from './upstream.ts';
+import type { BookingConfig } from '../core/config/config.ts';
+import type { Turns } from './booking-queue.ts';
+import type { Addresses } from './medplum/address-rewriting.ts';
+import type { Upstream, UpstreamLimits } from './medplum/client.ts';
+import type { Callers } from './medplum/current-profile.ts';
 
 /** Limits of the gateway; every one has a default. */
 export interface GatewayLimits extends UpstreamLimits {

@@ -1,15 +1,22 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import { isId } from '../fhir/reference.ts';
-import { isObject } from '../fhir/resource.ts';
-import { type Answer, send } from './answer.ts';
-import { dropJob, readJob } from './async.ts';
-import { addBodyParsers, announcesBody, type BodyKind, isPatchBody, isReadBody, isSupportedBody } from './body.ts';
-import { book } from './book.ts';
-import { hasBearerToken } from './caller.ts';
-import { capabilityStatement } from './capability-statement.ts';
+import { isId } from '../core/fhir/reference.ts';
+import { isObject } from '../core/fhir/resource.ts';
 import type { GatewayContext } from './context.ts';
-import { fastifyHandler, type Handler, headerOf, representationOf, representationOrDefault } from './exchange.ts';
-import { formats, JSON_PATCH } from './formats.ts';
+import { fastifyHandler, type Handler, headerOf, representationOf, representationOrDefault } from './handler.ts';
+import { addBodyParsers, announcesBody, type BodyKind, isPatchBody, isReadBody, isSupportedBody } from './http/body.ts';
+import { problem, refusal } from './http/errors.ts';
+import { formats, JSON_PATCH } from './http/formats.ts';
+import { type Answer, send } from './http/response.ts';
+import { dropJob, readJob } from './interactions/async-book.ts';
+import { book } from './interactions/book.ts';
+import { capabilityStatement } from './interactions/capability-statement.ts';
+import { patchAppointment } from './interactions/patch.ts';
+import { createPatient, updatePatient } from './interactions/patient.ts';
+import { read } from './interactions/read.ts';
+import { createSubscription, deleteSubscription, updateSubscription } from './interactions/subscription.ts';
+import { subscriptionEvents, subscriptionStatus, websocketToken } from './interactions/subscription-operations.ts';
+import { hasBearerToken } from './medplum/current-profile.ts';
+import { searchByGet, searchByPost } from './search/search.ts';
 import {
   type Interaction,
   type OperationName,
@@ -19,14 +26,7 @@ import {
   servedOperations,
   servedTypeNames,
   servedTypes,
-} from './interactions.ts';
-import { patchAppointment } from './patch.ts';
-import { createPatient, updatePatient } from './patient.ts';
-import { problem, refusal } from './problems.ts';
-import { read } from './read.ts';
-import { searchByGet, searchByPost } from './search.ts';
-import { createSubscription, deleteSubscription, updateSubscription } from './subscription.ts';
-import { subscriptionEvents, subscriptionStatus, websocketToken } from './subscription-operations.ts';
+} from './served-types.ts';
 
 /** One route below the FHIR base address. */
 interface Route {

@@ -1,6 +1,6 @@
 import type { AccessPolicy, AccessPolicyResource, ResourceType } from '@medplum/fhirtypes';
-import type { BotName } from '../config/bots.ts';
-import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../config/config.ts';
+import type { BotName } from '../core/config/bots.ts';
+import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
 
 /** The AccessPolicies of the service, by the names that the deployment uses for them. */
 export type PolicyName = 'requestor' | 'consumer' | 'front-desk' | 'bots';
@@ -55,26 +55,26 @@ const clinic: readonly ResourceType[] = [
 /** Who starts each Bot: requestors and staff through the gateway, or Medplum itself. */
 const startedBy: Readonly<Record<BotName, 'caller' | 'medplum'>> = {
   book: 'caller',
-  submit: 'caller',
-  work: 'medplum',
-  drop: 'caller',
+  'enqueue-booking': 'caller',
+  'process-booking': 'medplum',
+  'cancel-booking-job': 'caller',
   patch: 'caller',
-  guard: 'medplum',
-  follow: 'medplum',
-  depart: 'medplum',
-  subscribe: 'caller',
-  report: 'caller',
-  announce: 'medplum',
-  handshake: 'medplum',
-  deliver: 'medplum',
+  'validate-appointment': 'medplum',
+  'sync-slots': 'medplum',
+  'handle-patient-change': 'medplum',
+  'write-subscription': 'caller',
+  'subscription-operations': 'caller',
+  'record-events': 'medplum',
+  'restart-handshake': 'medplum',
+  'deliver-events': 'medplum',
   reconcile: 'medplum',
-  sweep: 'medplum',
+  'retry-deliveries': 'medplum',
 };
 
 const callable = Object.entries(startedBy).flatMap(([name, starter]) => (starter === 'caller' ? [name] : []));
 
 /** The Bots that one needs for Subscriptions. */
-const forSubscribers: readonly BotName[] = ['subscribe', 'report'];
+const forSubscribers: readonly BotName[] = ['write-subscription', 'subscription-operations'];
 
 const permit = (types: readonly ResourceType[], interaction: Interaction[]): AccessPolicyResource[] =>
   types.map((resourceType) => ({ resourceType, interaction }));

@@ -6,8 +6,8 @@ import type {
   StructureDefinition,
   ValueSet,
 } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../config/config.ts';
-import { isPublishedElsewhere } from '../config/presets.ts';
+import { artefactUri, type BookingConfig } from '../core/config/config.ts';
+import { isPublishedElsewhere } from '../core/config/presets.ts';
 import { accessPolicies, type PolicyName } from './access-policies.ts';
 import { bookOperation } from './operations.ts';
 import { profiles } from './profiles.ts';

@@ -1,5 +1,5 @@
 import type { OperationDefinition, OperationDefinitionParameter } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { metadata } from './metadata.ts';
 
 /** Extension by which Medplum finds the Bot that carries out an operation. */

@@ -1,7 +1,7 @@
-import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../config/config.ts';
-import { backport } from '../notifications/extensions.ts';
-import { contents } from '../notifications/settings.ts';
-import { topicNames, topicUrl } from '../notifications/topics.ts';
+import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
+import { backport } from '../core/notifications/subscription/extensions.ts';
+import { contents } from '../core/notifications/subscription/subscription-parameters.ts';
+import { topicNames, topicUrl } from '../core/notifications/subscription/topics.ts';
 import { externalTag, optionalExtension, withCode } from './rules.ts';
 import type { Profile } from './structure-definition.ts';
 

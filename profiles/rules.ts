@@ -1,4 +1,4 @@
-import { type BookingConfig, EXTERNAL_TAG } from '../config/config.ts';
+import { type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
 import type { Difference } from './snapshot.ts';
 
 /**

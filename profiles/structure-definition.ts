@@ -1,5 +1,5 @@
 import type { ElementDefinition, StructureDefinition } from '@medplum/fhirtypes';
-import { type Artefact, artefactUri, type BookingConfig } from '../config/config.ts';
+import { type Artefact, artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { metadata } from './metadata.ts';
 import { applyDifferential, type Difference, pathOf } from './snapshot.ts';
 

@@ -1,6 +1,6 @@
 import type { Extension, Subscription } from '@medplum/fhirtypes';
-import type { BotName } from '../config/bots.ts';
-import { artefactUri, type BookingConfig } from '../config/config.ts';
+import type { BotName } from '../core/config/bots.ts';
+import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 
 /** What makes Medplum start a Bot by itself. */
 interface Trigger {
@@ -24,14 +24,14 @@ const MEDPLUM = 'https://medplum.com/fhir/StructureDefinition';
 /** Every Subscription by which Medplum starts a Bot of the service, by name. */
 const triggers = {
   'task-requested': {
-    bot: 'work',
+    bot: 'process-booking',
     reason: 'Carries out bookings that were accepted',
     criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|book&status=requested`,
     interactions: ['create'],
     maxAttempts: 18,
   },
   'appointment-guarded': {
-    bot: 'guard',
+    bot: 'validate-appointment',
     reason: 'Keeps changes of appointments to the rules of the service',
     criteria: () => 'Appointment',
     interactions: ['update', 'delete'],
@@ -39,7 +39,7 @@ const triggers = {
     preCommit: true,
   },
   'appointment-status-changed': {
-    bot: 'follow',
+    bot: 'sync-slots',
     reason: 'Lets slots follow appointments that are made, confirmed or cancelled in Medplum',
     criteria: () => 'Appointment',
     interactions: ['create', 'update'],
@@ -47,26 +47,26 @@ const triggers = {
     author: 'others',
   },
   'appointment-deleted': {
-    bot: 'follow',
+    bot: 'sync-slots',
     reason: 'Frees the slots of appointments that are deleted in Medplum',
     criteria: () => 'Appointment',
     interactions: ['delete'],
   },
   'patient-gone': {
-    bot: 'depart',
+    bot: 'handle-patient-change',
     reason: 'Hands on or cancels the appointments of patients who were merged or made inactive',
     criteria: () => 'Patient',
     interactions: ['update'],
     expression: "%current.active = false or %current.link.where(type = 'replaced-by').exists()",
   },
   'patient-deleted': {
-    bot: 'depart',
+    bot: 'handle-patient-change',
     reason: 'Cancels the appointments of patients who were deleted',
     criteria: () => 'Patient',
     interactions: ['delete'],
   },
   'patient-booked': {
-    bot: 'depart',
+    bot: 'handle-patient-change',
     reason: 'Makes one again of a patient that two bookings have created at the same moment',
     criteria: () => 'Patient',
     interactions: ['create'],
@@ -74,21 +74,21 @@ const triggers = {
     author: 'service',
   },
   'appointment-changed': {
-    bot: 'announce',
+    bot: 'record-events',
     reason: 'Writes the events of changed appointments for those who have subscribed',
     criteria: () => 'Appointment',
     interactions: ['create', 'update'],
     maxAttempts: 18,
   },
   'outbox-ready': {
-    bot: 'deliver',
+    bot: 'deliver-events',
     reason: 'Delivers events to those who have subscribed',
     criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|notify&status=ready`,
     interactions: ['create', 'update'],
     maxAttempts: 18,
   },
   'subscription-requested': {
-    bot: 'handshake',
+    bot: 'restart-handshake',
     reason: 'Starts the handshake of a Subscription that was requested anew',
     criteria: () => 'Subscription?status=requested',
     interactions: ['update'],

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
-import type { BookingConfig } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
+import type { BookingConfig } from '../core/config/config.ts';
 import { findInstallation, type Installation } from './bench/installation.ts';
 import { type Measurement, measure, nothing, quantile, throughput, together } from './bench/measure.ts';
-import { bookBy, makePlaces, type Place, type WayName, wayNames, waysOf } from './bench/ways.ts';
-import { runAsProgram } from './command.ts';
-import { formatTable } from './table.ts';
+import { bookBy, makePlaces, type Place, type WayName, wayNames, waysOf } from './bench/targets.ts';
+import { runAsProgram } from './cli/command.ts';
+import { loadConfig } from './cli/load-config.ts';
+import { formatTable } from './cli/table.ts';
 
 interface BenchArguments {
   readonly callers: readonly number[];

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { MedplumClient, WithId } from '@medplum/core';
 import type { ClientApplication, Parameters, Project, ProjectMembership } from '@medplum/fhirtypes';
 import { Command } from 'commander';
-import { type ProjectWishes, withWishes } from './bootstrap/project.ts';
-import { runAsProgram } from './command.ts';
-import { type Credentials, logIn } from './deploy/connect.ts';
+import { runAsProgram } from './cli/command.ts';
+import { type Credentials, logIn } from './medplum/connect.ts';
+import { type ProjectWishes, withWishes } from './medplum/project-features.ts';
 
 /** Name of the ClientApplication that deploys the service. */
 const ADMINISTRATOR = 'Appointment booking: administrator';

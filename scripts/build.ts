@@ -2,12 +2,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { build } from 'esbuild';
-import { type BotName, bots } from '../config/bots.ts';
-import type { BookingConfig } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
+import { type BotName, bots } from '../core/config/bots.ts';
+import type { BookingConfig } from '../core/config/config.ts';
 import { buildArtefacts } from '../profiles/artefacts.ts';
 import { packageBundle } from './build/package.ts';
-import { runAsProgram } from './command.ts';
+import { runAsProgram } from './cli/command.ts';
+import { loadConfig } from './cli/load-config.ts';
 
 /** Where the sources of the Bots are and where their bundles go. */
 export interface BuildFolders {

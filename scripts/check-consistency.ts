@@ -2,16 +2,16 @@ import { setTimeout } from 'node:timers/promises';
 import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import { Command } from 'commander';
-import { rules } from '../booking/consistency/finding.ts';
-import { checkConsistency, type Finding } from '../booking/consistency.ts';
-import { bots as botNames } from '../config/bots.ts';
-import { artefactUri, type BookingConfig } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
-import { runAsProgram } from './command.ts';
+import { checkConsistency, type Finding } from '../core/booking/consistency/check.ts';
+import { rules } from '../core/booking/consistency/finding.ts';
+import { bots as botNames } from '../core/config/bots.ts';
+import { artefactUri, type BookingConfig } from '../core/config/config.ts';
+import { runAsProgram } from './cli/command.ts';
+import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
+import { loadConfig } from './cli/load-config.ts';
+import { formatTable } from './cli/table.ts';
 import { readStored, type Source } from './consistency/read.ts';
-import { type CredentialArguments, credentialsFrom, withCredentials } from './credentials.ts';
-import { connect } from './deploy/connect.ts';
-import { formatTable } from './table.ts';
+import { connect } from './medplum/connect.ts';
 
 interface CheckArguments extends CredentialArguments {
   readonly schedule?: readonly string[];

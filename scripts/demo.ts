@@ -1,15 +1,15 @@
 import type { Resource } from '@medplum/fhirtypes';
 import { Command } from 'commander';
-import type { BookingConfig } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
-import { runAsProgram } from './command.ts';
-import { type CredentialArguments, credentialsFrom, withCredentials } from './credentials.ts';
+import type { BookingConfig } from '../core/config/config.ts';
+import { runAsProgram } from './cli/command.ts';
+import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
+import { loadConfig } from './cli/load-config.ts';
 import { type DemoClient, type DemoClientName, ensureClients } from './demo/clients.ts';
 import { clinic, ctService, DEMO_SYSTEM, demoPatient, demoSchedules, toSchedule } from './demo/clinic.ts';
 import { ensureSlots, type StoredSchedule } from './demo/slots.ts';
-import { type Report, startReport } from './deploy/report.ts';
-import { upsert, type Wanted } from './deploy/upsert.ts';
 import { type Deployment, deploy } from './deploy.ts';
+import { type Report, startReport } from './medplum/report.ts';
+import { upsert, type Wanted } from './medplum/upsert.ts';
 
 /** The demo data, as far as one needs it to try the service. */
 export interface Demo {

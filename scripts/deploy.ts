@@ -1,18 +1,18 @@
 import { Command } from 'commander';
-import type { BotName } from '../config/bots.ts';
-import type { BookingConfig } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
+import type { BotName } from '../core/config/bots.ts';
+import type { BookingConfig } from '../core/config/config.ts';
 import type { PolicyName } from '../profiles/access-policies.ts';
 import { buildArtefacts } from '../profiles/artefacts.ts';
 import { buildBots } from './build.ts';
-import { runAsProgram } from './command.ts';
-import { type CredentialArguments, credentialsFrom, withCredentials } from './credentials.ts';
+import { runAsProgram } from './cli/command.ts';
+import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
+import { loadConfig } from './cli/load-config.ts';
 import { deployBots } from './deploy/bots.ts';
 import { writeCliConfig } from './deploy/cli-config.ts';
-import { type Connection, type Credentials, connect } from './deploy/connect.ts';
-import { type Counts, startReport } from './deploy/report.ts';
-import { upsert } from './deploy/upsert.ts';
-import { artefactsBeforeBots, operations, subscriptions } from './deploy/wanted.ts';
+import { artefactsBeforeBots, operations, subscriptions } from './deploy/desired-state.ts';
+import { type Connection, type Credentials, connect } from './medplum/connect.ts';
+import { type Counts, startReport } from './medplum/report.ts';
+import { upsert } from './medplum/upsert.ts';
 
 /** What a deployment needs to know. */
 export interface DeployOptions extends Credentials {

@@ -1,19 +1,19 @@
 import { Command } from 'commander';
-import type { BotName } from '../config/bots.ts';
-import type { BookingConfig } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
-import { runAsProgram } from './command.ts';
-import { type CredentialArguments, credentialsFrom, withCredentials } from './credentials.ts';
-import { type Credentials, logIn } from './deploy/connect.ts';
+import type { BotName } from '../core/config/bots.ts';
+import type { BookingConfig } from '../core/config/config.ts';
+import { runAsProgram } from './cli/command.ts';
+import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
+import { loadConfig } from './cli/load-config.ts';
+import { formatTable } from './cli/table.ts';
 import { deploy } from './deploy.ts';
 import { type Check, error, type Level, type Patient, type Row } from './doctor/check.ts';
 import { deploymentChecks } from './doctor/deployment.ts';
 import { gatewayChecks } from './doctor/gateway.ts';
 import { projectChecks } from './doctor/project.ts';
 import { queueChecks } from './doctor/queues.ts';
-import { rawFor } from './doctor/raw.ts';
 import { serverChecks } from './doctor/server.ts';
-import { formatTable } from './table.ts';
+import { type Credentials, logIn } from './medplum/connect.ts';
+import { rawFor } from './medplum/http.ts';
 
 /** Everything that is examined, in the order of the report. */
 const checks: readonly Check[] = [

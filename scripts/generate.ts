@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { runAsProgram } from './command.ts';
+import { runAsProgram } from './cli/command.ts';
 import { elementsModule } from './generate/elements.ts';
 import { errorsPage } from './generate/errors-page.ts';
 
 /** The files that are made from others, by path. */
 const files: Readonly<Record<string, () => string>> = {
   'docs/errors.md': errorsPage,
-  'fhir/xml/elements.ts': elementsModule,
+  'core/fhir/xml/elements.ts': elementsModule,
 };
 
 /** Writes the generated files, or says which of them are not current. */

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
-import { loadConfig } from '../config/load.ts';
-import { runAsProgram } from './command.ts';
-import { type CredentialArguments, credentialsFrom, withCredentials } from './credentials.ts';
-import { type Connection, connect } from './deploy/connect.ts';
+import { runAsProgram } from './cli/command.ts';
+import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
+import { loadConfig } from './cli/load-config.ts';
+import { formatTable } from './cli/table.ts';
+import { type Connection, connect } from './medplum/connect.ts';
 import { addClient, type ClientCredentials, removeClient, retireSecret, rotateSecret } from './requestor/change.ts';
 import { members } from './requestor/members.ts';
-import { formatTable } from './table.ts';
 
 const open = (given: CredentialArguments): Promise<Connection> => connect(credentialsFrom(given));
 

@@ -1,13 +1,13 @@
 import { pino } from 'pino';
-import type { BookingConfig } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
-import { buildGateway } from '../gateway/gateway.ts';
+import type { BookingConfig } from '../core/config/config.ts';
+import { buildGateway } from '../gateway/server.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sandbox.ts';
 import { buildBots } from './build.ts';
-import { runAsProgram } from './command.ts';
+import { runAsProgram } from './cli/command.ts';
+import { loadConfig } from './cli/load-config.ts';
 import { type Demo, loadDemo } from './demo.ts';
-import type { Connection } from './deploy/connect.ts';
 import { deploy, summary } from './deploy.ts';
+import type { Connection } from './medplum/connect.ts';
 import { firstSteps } from './start/first-steps.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom } from './start/settings.ts';
 

@@ -1,5 +1,5 @@
 import type { BotEvent } from '@medplum/core';
-import type { Requestor } from './booking.ts';
+import type { Requestor } from './booking/book.ts';
 
 /** Medplum 5.0 tells its VM context who calls, and forgets to tell the handler (mended by medplum#7929). */
 function requesterInContext(): BotEvent['requester'] {

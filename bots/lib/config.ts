@@ -1,4 +1,4 @@
-import type { BookingConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
 
 /** Put in by the bundler when the Bots are built for an installation. */
 declare const __BOOKING_CONFIG__: BookingConfig;

@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
-import { isResource } from '../../fhir/resource.ts';
+import { isResource } from '../../core/fhir/resource.ts';
 
 /** The resources that one search or history gave. */
 function resourcesIn({ resource }: BundleEntry): Resource[] {

@@ -1,4 +1,4 @@
-import type { Result } from './ways.ts';
+import type { Result } from './targets.ts';
 
 /** What was measured of one way with so many callers. */
 export interface Measurement {

@@ -1,9 +1,9 @@
 import type { WithId } from '@medplum/core';
 import type { ClientApplication } from '@medplum/fhirtypes';
 import type { PolicyName } from '../../profiles/access-policies.ts';
-import { assignPolicy } from '../deploy/membership.ts';
-import type { Report } from '../deploy/report.ts';
 import type { Deployment } from '../deploy.ts';
+import { assignPolicy } from '../medplum/membership.ts';
+import type { Report } from '../medplum/report.ts';
 
 /** Client credentials of one of the demo clients. */
 export interface DemoClient {

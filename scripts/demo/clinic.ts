@@ -13,8 +13,8 @@ import {
   type BookingConfig,
   type Confirmation,
   EXTERNAL_TAG,
-} from '../../config/config.ts';
-import { requestorTag } from '../../fhir/tags.ts';
+} from '../../core/config/config.ts';
+import { requestorTag } from '../../core/fhir/tags.ts';
 import { services, specialties } from '../../profiles/services.ts';
 import type { Hours } from './calendar.ts';
 

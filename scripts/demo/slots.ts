@@ -1,9 +1,9 @@
 import type { Slot } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import { formatInstant } from '../../fhir/instant.ts';
-import type { Connection } from '../deploy/connect.ts';
-import type { Report } from '../deploy/report.ts';
-import { runBatch } from '../deploy/upsert.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
+import type { Connection } from '../medplum/connect.ts';
+import type { Report } from '../medplum/report.ts';
+import { runBatch } from '../medplum/upsert.ts';
 import { offersOn, workingDays } from './calendar.ts';
 import { DEMO_SYSTEM, type DemoSchedule, demoIdentifier, serviceType, specialty } from './clinic.ts';
 

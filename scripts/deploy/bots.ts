@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { WithId } from '@medplum/core';
 import type { Bot } from '@medplum/fhirtypes';
-import { type BotName, bots, clock } from '../../config/bots.ts';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import { hasContent } from './compare.ts';
-import type { Connection } from './connect.ts';
-import { assignPolicy } from './membership.ts';
-import type { Change, Report } from './report.ts';
+import { type BotName, bots, clock } from '../../core/config/bots.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { hasContent } from '../medplum/compare.ts';
+import type { Connection } from '../medplum/connect.ts';
+import { assignPolicy } from '../medplum/membership.ts';
+import type { Change, Report } from '../medplum/report.ts';
 
 /** How long a Bot may run, in seconds; the gateway waits longer than that. */
 const TIMEOUT = 10;

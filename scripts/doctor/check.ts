@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BookingConfig } from '../../config/config.ts';
-import type { Credentials, Me } from '../deploy/connect.ts';
-import type { Raw } from './raw.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import type { Credentials, Me } from '../medplum/connect.ts';
+import type { Raw } from '../medplum/http.ts';
 
 /** How grave a finding is: errors lose bookings or answers, warnings cost something or may do so. */
 export type Level = 'ok' | 'warning' | 'error';

@@ -1,6 +1,6 @@
 import type { Schedule, Subscription } from '@medplum/fhirtypes';
-import type { Finding } from '../../booking/consistency.ts';
-import { artefactUri } from '../../config/config.ts';
+import type { Finding } from '../../core/booking/consistency/check.ts';
+import { artefactUri } from '../../core/config/config.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
 import { findInconsistencies } from '../check-consistency.ts';
 import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';

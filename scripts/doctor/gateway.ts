@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { parseJson, type RawAnswer, rawFor } from '../medplum/http.ts';
 import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
-import { parseJson, type RawAnswer, rawFor } from './raw.ts';
 
 /** What the gateway says about itself. */
 export interface GatewayState {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Project } from '@medplum/fhirtypes';
-import { PRE_COMMIT, projectFeatures } from '../bootstrap/project.ts';
-import { bookingsWithin, DEFAULT_QUOTA, quotaFor, USER_QUOTA } from '../capacity.ts';
-import type { Me } from '../deploy/connect.ts';
+import type { Me } from '../medplum/connect.ts';
+import { PRE_COMMIT, projectFeatures } from '../medplum/project-features.ts';
+import { bookingsWithin, DEFAULT_QUOTA, quotaFor, USER_QUOTA } from '../medplum/quota.ts';
 import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
 import { tryInVain } from './probe.ts';
 

@@ -1,8 +1,8 @@
 import type { Task } from '@medplum/fhirtypes';
-import { BOOK_TASK } from '../../booking/job.ts';
-import { artefactUri } from '../../config/config.ts';
-import { CURSOR } from '../../notifications/cursor.ts';
-import { OUTBOX, type OutboxStatus, outboxOf } from '../../notifications/outbox.ts';
+import { BOOK_TASK } from '../../core/booking/async/task.ts';
+import { artefactUri } from '../../core/config/config.ts';
+import { CURSOR } from '../../core/notifications/delivery/checkpoint.ts';
+import { OUTBOX, type OutboxStatus, outboxOf } from '../../core/notifications/delivery/outbox.ts';
 import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
 
 /** How long something may wait for a Bot before it counts as standing still, in milliseconds. */

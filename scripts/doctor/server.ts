@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { artefactUri } from '../../config/config.ts';
+import { artefactUri } from '../../core/config/config.ts';
 import { defaultLimits } from '../../gateway/context.ts';
+import { parseJson, type RawAnswer } from '../medplum/http.ts';
 import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
 import { tryInVain } from './probe.ts';
-import { parseJson, type RawAnswer } from './raw.ts';
 
 /** What the service was tried with, by the beginning of Medplum's version. */
 const triedVersions = {

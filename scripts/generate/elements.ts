@@ -1,5 +1,5 @@
 import type { ElementDefinition } from '@medplum/fhirtypes';
-import { servedTypeNames } from '../../gateway/interactions.ts';
+import { servedTypeNames } from '../../gateway/served-types.ts';
 import { baseElements } from '../../profiles/definitions.ts';
 
 /** The resource types that are on the wire, or in what is on the wire: what appointments and patients may contain, too. */

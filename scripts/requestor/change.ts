@@ -1,7 +1,7 @@
 import { isNotFound, OperationOutcomeError, type WithId } from '@medplum/core';
 import type { ClientApplication, Parameters, ProjectMembership, Subscription } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import type { Connection } from '../deploy/connect.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { Connection } from '../medplum/connect.ts';
 import { type Member, memberNamed, policyOf, type Role, rightsOf } from './members.ts';
 
 /** What a portal logs in with. */

@@ -1,7 +1,7 @@
 import { resolveId, type WithId } from '@medplum/core';
 import type { ClientApplication, ProjectMembership } from '@medplum/fhirtypes';
 import { type PolicyName, policyTitle } from '../../profiles/access-policies.ts';
-import type { Connection } from '../deploy/connect.ts';
+import type { Connection } from '../medplum/connect.ts';
 
 /** What a client of the service may be: it books, or it follows the bookings of one that does. */
 export type Role = Extract<PolicyName, 'requestor' | 'consumer'>;

@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../../config/config.ts';
+import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
 import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
 
 /** What the first steps are taken with. */

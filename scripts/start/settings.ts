@@ -1,4 +1,4 @@
-import type { BookingConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
 import type { SandboxOptions } from '../../sandbox/sandbox.ts';
 
 /** The ports of the gateway and of the embedded Medplum. */

@@ -2,12 +2,12 @@ import { createRequire } from 'node:module';
 import type vm from 'node:vm';
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Appointment, Bundle, Resource, Subscription } from '@medplum/fhirtypes';
-import { requestorTag } from '../../fhir/tags.ts';
-import { backport } from '../../notifications/extensions.ts';
-import { outboxTask } from '../../notifications/outbox.ts';
-import { topicUrl } from '../../notifications/topics.ts';
+import { requestorTag } from '../../core/fhir/tags.ts';
+import { outboxTask } from '../../core/notifications/delivery/outbox.ts';
+import { backport } from '../../core/notifications/subscription/extensions.ts';
+import { topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { bundleBot } from '../../scripts/build.ts';
-import { config, history, outbox, portal, settings, staff } from '../notifications/support.ts';
+import { config, history, outbox, portal, settings, staff } from '../core/notifications/support.ts';
 import { compile } from './server.ts';
 
 const subscription: Subscription = {
@@ -30,7 +30,7 @@ const [current] = versions;
 let announce: vm.Script;
 
 beforeAll(async () => {
-  announce = compile(await bundleBot('bots', 'announce', config));
+  announce = compile(await bundleBot('bots', 'record-events', config));
 });
 
 /** Runs the Bot with a history that may lag behind; gives the resources that it writes. */

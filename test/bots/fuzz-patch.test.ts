@@ -2,12 +2,12 @@ import type vm from 'node:vm';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { immutableIssues } from '../../booking/immutable.ts';
-import { profileIssues } from '../../booking/profile.ts';
-import { appointmentShape, shapeIssues } from '../../booking/shape.ts';
-import { isResource } from '../../fhir/resource.ts';
+import { appointmentShape, shapeIssues } from '../../core/booking/appointment/elements.ts';
+import { immutableIssues } from '../../core/booking/appointment/immutable-elements.ts';
+import { profileIssues } from '../../core/booking/appointment/profile.ts';
+import { isResource } from '../../core/fhir/resource.ts';
 import { bundleBot } from '../../scripts/build.ts';
-import { config, patient, stored } from '../booking/change.cases.ts';
+import { config, patient, stored } from '../core/booking/change.cases.ts';
 import { compile, type FakeServer, run } from './server.ts';
 
 let patch: vm.Script;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { bots } from '../../config/bots.ts';
+import { bots } from '../../core/config/bots.ts';
 import { bundleBot } from '../../scripts/build.ts';
-import { config, patient, stored } from '../booking/change.cases.ts';
+import { config, patient, stored } from '../core/booking/change.cases.ts';
 import { compile, type FakeServer, issuesOf, run } from './server.ts';
 
 const theServer = (): FakeServer & { readonly written: Appointment[] } => ({
@@ -43,7 +43,7 @@ describe('in a VM context of Medplum 5.0', () => {
   });
 
   it('the Bot guard refuses by throwing, as what it returns is taken for consent', async () => {
-    const guard = await bot('guard');
+    const guard = await bot('validate-appointment');
     const moved = { ...stored, start: '2031-01-06T10:00:00Z' };
     expect(issuesOf(await run(guard, { input: moved, headers: {} }, theServer(), '5.0'))).toEqual([
       'immutable-element Appointment.start',

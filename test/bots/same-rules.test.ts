@@ -1,16 +1,16 @@
 import type vm from 'node:vm';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { bundleBot } from '../../scripts/build.ts';
-import { type ChangeCase, cases, config, patient, stored } from '../booking/change.cases.ts';
+import { type ChangeCase, cases, config, patient, stored } from '../core/booking/change.cases.ts';
 import { compile, type FakeServer, issuesOf, run } from './server.ts';
 
 let patch: vm.Script;
 let guard: vm.Script;
 
 beforeAll(async () => {
-  [patch, guard] = (await Promise.all(['patch', 'guard'].map((name) => bundleBot('bots', name, config)))).map(
-    compile,
-  ) as [vm.Script, vm.Script];
+  [patch, guard] = (
+    await Promise.all(['patch', 'validate-appointment'].map((name) => bundleBot('bots', name, config)))
+  ).map(compile) as [vm.Script, vm.Script];
 });
 
 const serverFor = (one: ChangeCase): FakeServer => ({

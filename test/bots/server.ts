@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import vm from 'node:vm';
 import type { Appointment, Bundle, BundleEntry, OperationOutcome, Patient, Resource } from '@medplum/fhirtypes';
-import { isObject, isResource } from '../../fhir/resource.ts';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
 
 /** What a Bot finds on the server, and what it writes there. */
 export interface FakeServer {

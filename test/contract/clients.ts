@@ -1,6 +1,6 @@
 /** Clients that a test makes for itself, by the administrator's API of Medplum. */
 import type { ClientApplication, ProjectMembershipAccessParameter } from '@medplum/fhirtypes';
-import { isObject } from '../../fhir/resource.ts';
+import { isObject } from '../../core/fhir/resource.ts';
 import { medplum, resourceIn } from './http.ts';
 import { medplumBase, type Role, takeRole, tokenOf } from './installation.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Appointment, Patient, Resource, ResourceType, Schedule, Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
-import { isResource } from '../../fhir/resource.ts';
+import { artefactUri } from '../../core/config/config.ts';
+import { isResource } from '../../core/fhir/resource.ts';
 import { type Answer, medplum, request, resourceIn } from './http.ts';
 import { config, type Role } from './installation.ts';
 

@@ -1,6 +1,6 @@
 import type { ExtractResource, OperationOutcomeIssue, ResourceType } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
-import { isResource } from '../../fhir/resource.ts';
+import { artefactUri } from '../../core/config/config.ts';
+import { isResource } from '../../core/fhir/resource.ts';
 import { config, medplumBase, nextGateway, type Role, tokenOf } from './installation.ts';
 
 /** An answer of the service. */

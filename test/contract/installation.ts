@@ -4,7 +4,7 @@
  * FRONT_DESK and ADMIN either a `…_TOKEN` or `…_CLIENT_ID` and `…_CLIENT_SECRET`. BOOKING_GATEWAYS may list the FHIR base
  * addresses of several gateways of the installation, separated by commas: requests are spread among them.
  */
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig } from '../../scripts/cli/load-config.ts';
 
 /** Who speaks: two requestors, the clinic's staff, the project's administrator, or nobody. */
 export type Role = 'portal-a' | 'portal-b' | 'front-desk' | 'admin' | 'nobody';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { type AppointmentStatus, type Changer, transitions } from '../../booking/transitions.ts';
+import { type AppointmentStatus, type Changer, transitions } from '../../core/booking/appointment/status.ts';
 
 const page = readFileSync('docs/changing-appointments.md', 'utf8');
 

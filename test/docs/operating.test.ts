@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { validateResource } from '@medplum/core';
-import { transitions } from '../../booking/transitions.ts';
-import { bots } from '../../config/bots.ts';
+import { transitions } from '../../core/booking/appointment/status.ts';
+import { bots } from '../../core/config/bots.ts';
 import { faults } from '../profiles/validator.ts';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
@@ -18,7 +18,7 @@ test.each(pages)('%s names only npm scripts that there are', (page) => {
 
 test('the page for operators names the metrics that there are', () => {
   const named = new Set([...read('docs/operators.md').matchAll(/booking_gateway_[a-z_]+/g)].map(([name]) => name));
-  const source = read('gateway/observe.ts');
+  const source = read('gateway/operations/metrics.ts');
   const unknown = [...named].filter((name) => !source.includes(`'${name.replace(/_(count|bucket|sum)$/, '')}'`));
   expect(unknown).toEqual([]);
   expect(named.size).toBeGreaterThan(1);

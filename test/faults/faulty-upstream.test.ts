@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
-import { loadConfig } from '../../config/load.ts';
-import { buildGateway } from '../../gateway/gateway.ts';
+import { buildGateway } from '../../gateway/server.ts';
+import { loadConfig } from '../../scripts/cli/load-config.ts';
 import { freePort, type Installation, prepareInstallation } from './installation.ts';
 import { type FaultyProxy, faults, once, type Passing, startProxy } from './proxy.ts';
 

@@ -19,7 +19,7 @@ beforeAll(async () => {
   port = await freePort();
   process.env.BOOKING_BASE_URL = `http://localhost:${port}/fhir/R4`;
   gateway = serviceOf(
-    'gateway/main.ts',
+    'scripts/gateway.ts',
     { PORT: String(port), HOST: 'localhost', MEDPLUM_BASE_URL: proxy.url, LOG_LEVEL: 'info' },
     'listening',
   );

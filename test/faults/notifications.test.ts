@@ -62,7 +62,7 @@ it('killed between the change and its announcement: the event arrives', async ()
   const listener = await listening.listen();
   const { id } = await fixtures.subscribed(listener);
   const appointment = await fixtures.aBooking();
-  await loseJobs('announce');
+  await loseJobs('record-events');
   await fixtures.confirm(appointment);
   expect(http.resourceIn('Bundle', await communications(id)).total).toBe(0);
   await restart();
@@ -75,7 +75,7 @@ it('killed between announcement and delivery: the event arrives', async () => {
   const listener = await listening.listen();
   const { id } = await fixtures.subscribed(listener);
   const appointment = await fixtures.aBooking();
-  await loseJobs('deliver');
+  await loseJobs('deliver-events');
   await fixtures.confirm(appointment);
   await contract.eventually(
     async () => http.resourceIn('Bundle', await communications(id)).total,

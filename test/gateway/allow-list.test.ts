@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { FastifyInstance, InjectOptions } from 'fastify';
-import { servedTypeNames } from '../../gateway/interactions.ts';
+import { servedTypeNames } from '../../gateway/served-types.ts';
 import { bearer, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from './fake-medplum.ts';
 
 let fake: FakeMedplum;

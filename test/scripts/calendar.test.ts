@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { resolveConfig } from '../../config/load.ts';
+import { resolveConfig } from '../../core/config/resolve.ts';
 import { offersOn, workingDays } from '../../scripts/demo/calendar.ts';
 import { demoSchedules } from '../../scripts/demo/clinic.ts';
 import { demoSlots } from '../../scripts/demo/slots.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { connect } from '../../scripts/deploy/connect.ts';
+import { connect } from '../../scripts/medplum/connect.ts';
 import { type FakeMedplum, type Reply, startFakeMedplum } from '../gateway/fake-medplum.ts';
 
 let fake: FakeMedplum;

@@ -1,8 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Project, Schedule } from '@medplum/fhirtypes';
-import { withWishes } from '../../scripts/bootstrap/project.ts';
 import { environmentLines } from '../../scripts/bootstrap.ts';
-import { bookingsWithin, quotaFor } from '../../scripts/capacity.ts';
 import { judgeDryRun, judgeSchedules } from '../../scripts/doctor/deployment.ts';
 import { judgeFeatures, judgePreCommit, judgeQuota, remainingPoints } from '../../scripts/doctor/project.ts';
 import { type Delivery, judgeClock, judgeDeliveries, judgeWaiting } from '../../scripts/doctor/queues.ts';
@@ -13,6 +11,8 @@ import {
   judgeTransaction,
   judgeVersion,
 } from '../../scripts/doctor/server.ts';
+import { withWishes } from '../../scripts/medplum/project-features.ts';
+import { bookingsWithin, quotaFor } from '../../scripts/medplum/quota.ts';
 
 const all = ['bots', 'transaction-bundles', 'cron', 'websocket-subscriptions'];
 const me = (features: string[]) => ({ project: { id: 'p', features }, membership: { admin: true } });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { artefactUri } from '../../config/config.ts';
-import { buildGateway } from '../../gateway/gateway.ts';
+import { artefactUri } from '../../core/config/config.ts';
+import { buildGateway } from '../../gateway/server.ts';
 import { bundleBot } from '../../scripts/build.ts';
 import type { Deployment } from '../../scripts/deploy.ts';
 import type { Row } from '../../scripts/doctor/check.ts';

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
-import { resolveConfig } from '../../config/load.ts';
+import { resolveConfig } from '../../core/config/resolve.ts';
 import { firstSteps } from '../../scripts/start/first-steps.ts';
 
 const config = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4' });

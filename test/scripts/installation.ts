@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
-import { type BotName, bots } from '../../config/bots.ts';
-import type { BookingConfig } from '../../config/config.ts';
-import { resolveConfig } from '../../config/load.ts';
+import { type BotName, bots } from '../../core/config/bots.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { resolveConfig } from '../../core/config/resolve.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { bundleBot } from '../../scripts/build.ts';
 import { type Deployment, deploy } from '../../scripts/deploy.ts';

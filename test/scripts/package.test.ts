@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
+import { artefactUri } from '../../core/config/config.ts';
 import { buildArtefacts } from '../../profiles/artefacts.ts';
 import { packageBundle } from '../../scripts/build/package.ts';
-import { type Connection, connect } from '../../scripts/deploy/connect.ts';
+import { type Connection, connect } from '../../scripts/medplum/connect.ts';
 import { config, countAll, type Installation, present, startInstallation } from './installation.ts';
 
 let installation: Installation;

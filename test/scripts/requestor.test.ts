@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
-import { requestorTag } from '../../fhir/tags.ts';
-import type { Connection } from '../../scripts/deploy/connect.ts';
+import { artefactUri } from '../../core/config/config.ts';
+import { requestorTag } from '../../core/fhir/tags.ts';
+import type { Connection } from '../../scripts/medplum/connect.ts';
 import {
   addClient,
   type ClientCredentials,

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { artefactUri } from '../../../config/config.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { aClinic, book, proposed, slotsOf } from '../fixtures.ts';
 import { resourceIn } from '../http.ts';
 import { config } from '../installation.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../config/config.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { aClinic, appointmentsOn, aSlot, book, minutes, proposed, slotsOf } from '../fixtures.ts';
 import { isActionable, issuesOf } from '../http.ts';
 import { config } from '../installation.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
-import { isResource } from '../../../fhir/resource.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
 import { aSchedule, aSlot, simultaneously } from '../fixtures.ts';
 import { issuesOf, request, resourceIn } from '../http.ts';
 import { base } from '../installation.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { artefactUri } from '../../../config/config.ts';
-import { isResource } from '../../../fhir/resource.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { artefactUri } from '../../../config/config.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { request, resourceIn } from '../http.ts';
 import { base, config } from '../installation.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
-import { isResource } from '../../../fhir/resource.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
 import { base, tokenOf } from '../installation.ts';
 
 /** Runs the shell commands of a page, in order and as they stand there but for the address and the token. */

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../config/config.ts';
-import { isObject } from '../../../fhir/resource.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { isObject } from '../../../core/fhir/resource.ts';
 import { aClient, removeClient } from '../clients.ts';
 import { aPatient, eventually } from '../fixtures.ts';
 import { request } from '../http.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { backport } from '../../../notifications/extensions.ts';
-import type { Content } from '../../../notifications/settings.ts';
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import type { Content } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { request, resourceIn } from '../http.ts';
 import { base } from '../installation.ts';
 import { type Asked, aBooking, confirm, subscribed } from './fixtures.ts';

@@ -1,8 +1,8 @@
 import type { Appointment, Patient, Subscription, Task } from '@medplum/fhirtypes';
-import { artefactUri, type Confirmation } from '../../../config/config.ts';
-import { backport } from '../../../notifications/extensions.ts';
-import type { Content } from '../../../notifications/settings.ts';
-import { type TopicName, topicUrl } from '../../../notifications/topics.ts';
+import { artefactUri, type Confirmation } from '../../../core/config/config.ts';
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import type { Content } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import { type TopicName, topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { aPatient, aSchedule, aSlot, book, eventually, proposed, succeeded } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import { config, type Role } from '../installation.ts';

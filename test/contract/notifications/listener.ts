@@ -1,9 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Bundle, BundleEntry, Parameters, ParametersParameter } from '@medplum/fhirtypes';
-import { isXml } from '../../../fhir/media-types.ts';
-import { isResource } from '../../../fhir/resource.ts';
-import { fromXml } from '../../../fhir/xml/read.ts';
+import { isXml } from '../../../core/fhir/media-types.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { fromXml } from '../../../core/fhir/xml/read.ts';
 import { eventually } from '../fixtures.ts';
 
 /** A notification as it arrived. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Bundle, Subscription } from '@medplum/fhirtypes';
-import { isResource } from '../../../fhir/resource.ts';
-import { backport } from '../../../notifications/extensions.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { eventually } from '../fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 import {

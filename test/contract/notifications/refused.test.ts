@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { backport } from '../../../notifications/extensions.ts';
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { isActionable, issuesOf } from '../http.ts';
 import { config } from '../installation.ts';
 import { type Asked, submit, subscription, toWebsocket } from './fixtures.ts';

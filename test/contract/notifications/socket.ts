@@ -1,6 +1,6 @@
 import type { Bundle, Parameters } from '@medplum/fhirtypes';
 import { WebSocket } from 'ws';
-import { isResource } from '../../../fhir/resource.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
 import { eventually } from '../fixtures.ts';
 import { request, resourceIn } from '../http.ts';
 import type { Role } from '../installation.ts';

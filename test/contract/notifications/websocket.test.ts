@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Content } from '../../../notifications/settings.ts';
+import type { Content } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { aPatient, eventually, succeeded } from '../fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { base, type Role } from '../installation.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../config/config.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { aPatient, book, eventually, proposed, succeeded } from '../fixtures.ts';
 import { medplum, request } from '../http.ts';
 import { config } from '../installation.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Element } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../config/config.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
 import { aBooking, fhirPathPatch, patch, replacing } from './fixtures.ts';

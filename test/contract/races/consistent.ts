@@ -1,6 +1,6 @@
 import type { Resource, Schedule } from '@medplum/fhirtypes';
-import { checkConsistency } from '../../../booking/consistency.ts';
-import { artefactUri } from '../../../config/config.ts';
+import { checkConsistency } from '../../../core/booking/consistency/check.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { readStored, type Source } from '../../../scripts/consistency/read.ts';
 import { medplum, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';

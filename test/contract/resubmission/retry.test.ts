@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { artefactUri } from '../../../config/config.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import {
   aClinic,
   aPatient,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { fromXml } from '../../../fhir/xml/read.ts';
-import { toXml } from '../../../fhir/xml/write.ts';
+import { fromXml } from '../../../core/fhir/xml/read.ts';
+import { toXml } from '../../../core/fhir/xml/write.ts';
 import { aClinic, proposed } from '../fixtures.ts';
 import { type Answer, isActionable, issuesOf, request, resourceIn } from '../http.ts';
 import { base } from '../installation.ts';

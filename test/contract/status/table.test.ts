@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { transitions } from '../../../booking/transitions.ts';
+import { transitions } from '../../../core/booking/appointment/status.ts';
 import { issuesOf } from '../http.ts';
 import { fhirPathPatch, patch, read, replacing } from '../patch/fixtures.ts';
 import { aPending, edit, inMedplum } from './fixtures.ts';

@@ -1,0 +1,46 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { OperationOutcome, Task } from '@medplum/fhirtypes';
+import { isRefusedAtOnce, taskOf } from '../core/booking/async/task.ts';
+import { parseBookRequest } from '../core/booking/book/request.ts';
+import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
+import { isResource } from '../core/fhir/resource.ts';
+import { decide } from './lib/booking/book.ts';
+import { callerOf } from './lib/caller.ts';
+import { config } from './lib/config.ts';
+import { exchange } from './lib/medplum.ts';
+
+const notStored: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics: 'The booking could not be accepted. Nothing was booked; try again in a moment.',
+};
+
+/**
+ * Accepts a booking that is carried out later. What is malformed, or names what the caller cannot see, is refused at
+ * once; the rest is stored as a Task before the caller is answered.
+ *
+ * @param event - input: the body of `$book`; headers: those of the request, for the caller's credentials
+ * @returns the Task, whose id names the job, or an OperationOutcome whose id stands for the HTTP status
+ * @see specification 4.4, asynchronous execution
+ */
+export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Task | OperationOutcome> {
+  const answer = (issues: readonly Issue[]): OperationOutcome => toOperationOutcome(issues, config);
+  const parsed = parseBookRequest(event.input, config);
+  const caller = callerOf(event);
+  if (!parsed.request) {
+    return answer(parsed.issues);
+  }
+  const { plan, state } = await decide(medplum, { ...parsed, request: parsed.request }, caller);
+  if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
+    return answer(plan.issues);
+  }
+  const resource = taskOf(event.input, caller.id, state, config);
+  const stored = await exchange(medplum, {
+    resourceType: 'Bundle',
+    type: 'transaction',
+    entry: [{ request: { method: 'POST', url: 'Task' }, resource }],
+  });
+  const task = stored.kind === 'done' ? stored.bundle.entry?.[0]?.resource : undefined;
+  return isResource(task, 'Task')
+    ? { ...task, input: undefined }
+    : answer([stored.kind === 'lost' ? stored.issue : notStored]);
+}

@@ -1,0 +1,54 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Patient } from '@medplum/fhirtypes';
+import { identifierQuery } from '../core/booking/book/reads.ts';
+import { isActivePatient } from '../core/booking/book/resolve-participants.ts';
+import { merging, submitterOf, twinsOf } from '../core/booking/patient/deduplicate.ts';
+import { requestorTag } from '../core/fhir/tags.ts';
+import { settleAllOf } from './lib/booking/slot-sync.ts';
+import { config } from './lib/config.ts';
+import { exchange } from './lib/medplum.ts';
+
+/** How often a merge is decided anew when a patient has changed meanwhile. */
+const ATTEMPTS = 5;
+
+/**
+ * Merges what two bookings have made of one patient; gives the ids of those who are merged into another one.
+ *
+ * @throws Error when the server does not answer or refuses it, or others were faster too often
+ */
+async function mergeTwins(medplum: MedplumClient, patient: Patient, attempt = 1): Promise<string[]> {
+  const { system, code } = requestorTag(submitterOf(patient, config) ?? '', config);
+  const [query] = identifierQuery(patient.identifier, `${system}|${code}`);
+  const found = query ? await medplum.searchResources('Patient', new URLSearchParams(query), { cache: 'reload' }) : [];
+  const { elder, younger } = twinsOf(patient, found, config);
+  for (const twin of younger) {
+    const merged = await exchange(medplum, merging(twin, elder));
+    if (merged.kind === 'overtaken' && attempt < ATTEMPTS) {
+      return mergeTwins(medplum, patient, attempt + 1);
+    }
+    if (merged.kind !== 'done') {
+      throw new Error(`Patient/${twin.id} could not be merged into Patient/${elder.id} (${merged.kind}).`);
+    }
+  }
+  return younger.map(({ id }) => id ?? '');
+}
+
+/**
+ * Looks after the appointments of a patient who has gone (inactive, deleted, merged): open ones are handed on to the
+ * survivor of a merge, else cancelled. A patient that two bookings have made at the same moment becomes one again.
+ *
+ * @param event - input: the Patient, or `deletedResource` with it, as the Subscription delivers it
+ * @throws Error when it could not be done
+ * @see specification 2.1
+ */
+export async function handler(
+  medplum: MedplumClient,
+  { input }: BotEvent<Patient | { deletedResource: Patient }>,
+): Promise<void> {
+  const { id = '' } = 'deletedResource' in input ? input.deletedResource : input;
+  const [patient] = await medplum.searchResources('Patient', `_id=${encodeURIComponent(id)}`, { cache: 'reload' });
+  const gone = patient && isActivePatient(patient) ? await mergeTwins(medplum, patient) : [id];
+  for (const one of gone) {
+    await settleAllOf(medplum, one);
+  }
+}

@@ -1,0 +1,175 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, Bundle } from '@medplum/fhirtypes';
+import { type BookingContext, type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
+import { bookingReads, readState } from '../../../core/booking/book/reads.ts';
+import type { BookRequest, ParsedRequest } from '../../../core/booking/book/request.ts';
+import { refusedByServer } from '../../../core/booking/book/server-rejection.ts';
+import type { BookingState } from '../../../core/booking/resource-set.ts';
+import { pieceReads, readPieces } from '../../../core/booking/slots/fragments.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { bookingErrors } from '../../../core/fhir/errors.ts';
+import type { Issue } from '../../../core/fhir/outcome.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { config } from '../config.ts';
+import { exchange, pause } from '../medplum.ts';
+import { newId } from '../new-id.ts';
+
+/** On whose behalf a booking is decided. */
+export interface Requestor {
+  /** Id of the requestor's profile. */
+  readonly id: string;
+  /** The credentials to read with; without them the Bot's own. */
+  readonly authorization?: string | undefined;
+  /** Narrows what was read down to what the requestor may see; needed where it is read with the Bot's credentials. */
+  readonly narrow?: (state: BookingState) => BookingState;
+}
+
+/** What came of a booking. */
+export type BookingResult =
+  | { readonly kind: 'booked' | 'existing'; readonly appointment: Appointment }
+  | { readonly kind: 'refused'; readonly issues: readonly Issue[] };
+
+/** A decision, and what it was based on. */
+export interface Decided {
+  readonly plan: BookingPlan;
+  readonly state: BookingState;
+}
+
+const unavailable: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics: 'The FHIR server could not be read. Nothing was booked; try again in a moment.',
+};
+
+/** The server has carried the transaction out, but its answer does not show the appointment. */
+const unseen: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics:
+    'The FHIR server did not show what it has booked: send the request again with the same Appointment.identifier.',
+};
+
+const contested: Issue = {
+  code: 'booking-conflict',
+  diagnostics: 'Others were booking the same slots at the same moment. Nothing was booked; try again.',
+};
+
+/** The decision when something could not be read, whatever the reason. */
+const undecided: Decided = { plan: { kind: 'refuse', issues: [unavailable] }, state: new Map() };
+
+/**
+ * Reads what a booking depends on, and asks the rules.
+ *
+ * @param parsed - the request, which must have been readable
+ */
+export async function decide(
+  medplum: MedplumClient,
+  parsed: ParsedRequest & { readonly request: BookRequest },
+  { id, authorization, narrow = (state) => state }: Requestor,
+): Promise<Decided> {
+  const context: BookingContext = { now: Date.now(), requestor: id, config, newId };
+  const reads = bookingReads(parsed.request, id, config);
+  const isAnything = (reads.entry ?? []).length > 0;
+  const read = isAnything ? await exchange(medplum, reads, authorization) : ({ kind: 'done', bundle: reads } as const);
+  const found = read.kind === 'done' ? readState(read.bundle) : undefined;
+  if (!found || 'status' in found) {
+    return undecided;
+  }
+  const state = narrow(found.state);
+  const plan = planBooking(parsed, state, context);
+  if (plan.kind !== 'read-pieces') {
+    return { plan, state };
+  }
+  const more = await exchange(medplum, pieceReads(plan.origins, artefactUri(config, 'LocalSlotOrigin')));
+  const pieces = more.kind === 'done' ? readPieces(more.bundle, plan.rewritten) : undefined;
+  return pieces && 'slots' in pieces ? { plan: planBooking(parsed, state, context, pieces), state } : undecided;
+}
+
+/** Adds to the transaction of a booking what must be written together with it. */
+export type Extend = (transaction: Bundle, newId: () => string) => Bundle;
+
+/** What became of one attempt: the end of the booking, or that it must be decided anew. */
+type Attempt = BookingResult | { readonly kind: 'again'; readonly issue: Issue };
+
+/** After a lost answer only a request that can be told from another one can be decided anew without booking twice. */
+function isRepeatable({ appointment }: BookRequest): boolean {
+  return appointment.value.identifier?.some(({ value }) => value) ?? false;
+}
+
+const refused = (...issues: readonly Issue[]): BookingResult => ({ kind: 'refused', issues });
+
+async function write(medplum: MedplumClient, request: BookRequest, transaction: Bundle): Promise<Attempt> {
+  const written = await exchange(medplum, transaction);
+  switch (written.kind) {
+    case 'done': {
+      const booked = written.bundle.entry?.[0]?.resource;
+      return isResource(booked, 'Appointment') ? { kind: 'booked', appointment: booked } : refused(unseen);
+    }
+    case 'overtaken':
+      return { kind: 'again', issue: contested };
+    case 'invalid':
+      return refused(...refusedByServer(written.outcome, request));
+    case 'failed':
+      return refused(written.issue);
+    case 'lost':
+      return isRepeatable(request) ? { kind: 'again', issue: written.issue } : refused(written.issue);
+  }
+}
+
+/** How long a booking is decided anew, in milliseconds: the gateway is still waiting then. */
+const PATIENCE = 8_000;
+
+async function attempt(
+  medplum: MedplumClient,
+  parsed: ParsedRequest & { readonly request: BookRequest },
+  requestor: Requestor,
+  extend: Extend,
+): Promise<Attempt> {
+  const { plan } = await decide(medplum, parsed, requestor);
+  switch (plan.kind) {
+    case 'existing':
+      return plan;
+    case 'write':
+      return write(medplum, parsed.request, extend(plan.transaction, newId));
+    case 'refuse':
+      return refused(...plan.issues);
+    case 'read-pieces':
+      return refused(unavailable);
+  }
+}
+
+/** Whether a refusal says something about the moment, not about the request. */
+export function isTransient(issues: readonly Issue[]): boolean {
+  return issues.some(({ code }) => code === 'booking-conflict' || bookingErrors[code].status >= 500);
+}
+
+/**
+ * Decides about a booking and writes it; overtaken by another one, decides anew, `config.maxAttempts` times at most.
+ * An answer that got lost is treated alike if the request has an identifier: what was booked is found by it. As long as
+ * it is not found, nobody is told that nothing was booked.
+ *
+ * @param extend - adds to the transaction what must be written together with the booking
+ */
+export async function carryOut(
+  medplum: MedplumClient,
+  parsed: ParsedRequest,
+  requestor: Requestor,
+  extend: Extend = (transaction) => transaction,
+): Promise<BookingResult> {
+  const { request } = parsed;
+  if (!request) {
+    return refused(...parsed.issues);
+  }
+  const end = Date.now() + PATIENCE;
+  let lost: Issue | undefined;
+  for (let count = 1; ; count++) {
+    const start = Date.now();
+    const result = await attempt(medplum, { ...parsed, request }, requestor, extend);
+    lost ??= result.kind === 'again' && result.issue !== contested ? result.issue : undefined;
+    const isOver = count >= config.maxAttempts || Date.now() > end;
+    if (result.kind === 'again' && !isOver) {
+      await pause(Date.now() - start);
+      continue;
+    }
+    const settled = result.kind === 'again' ? refused(result.issue) : result;
+    return lost && settled.kind === 'refused' && isTransient(settled.issues) ? refused(lost) : settled;
+  }
+}

@@ -1,0 +1,80 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
+import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
+import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
+import { readState } from '../../../core/booking/book/reads.ts';
+import { slotIdsOf } from '../../../core/booking/book/reschedule.ts';
+import { all, type BookingState } from '../../../core/booking/resource-set.ts';
+import { pieceReads, readPieces } from '../../../core/booking/slots/fragments.ts';
+import { byId, lostOffer, originsOf, readsById, type Surroundings } from '../../../core/booking/slots/synchronize.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { config } from '../config.ts';
+import { exchange } from '../medplum.ts';
+
+async function send(medplum: MedplumClient, entry: BundleEntry[]): Promise<Bundle> {
+  if (entry.length === 0) {
+    return { resourceType: 'Bundle', type: 'batch-response' };
+  }
+  const answer = await exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry });
+  if (answer.kind !== 'done') {
+    throw new Error(`The FHIR server could not be read (${answer.kind}).`);
+  }
+  return answer.bundle;
+}
+
+async function read(medplum: MedplumClient, entry: BundleEntry[]): Promise<BookingState> {
+  const found = readState(await send(medplum, entry));
+  if ('status' in found) {
+    throw new Error(`The FHIR server could not be searched (status ${found.status}).`);
+  }
+  return found.state;
+}
+
+/**
+ * The patients of an appointment who exist, and those into whom they were merged, with the Bot's own rights.
+ *
+ * @throws Error when the server could not be read
+ */
+export async function patientsOf(medplum: MedplumClient, appointment: Appointment): Promise<Patients> {
+  let wanted = patientIdsOf(appointment, config.baseUrl).map(({ id }) => id);
+  let patients: Patients = new Map();
+  while (wanted.length > 0) {
+    const state = await read(medplum, readsById('Patient', wanted));
+    const asked = new Set(wanted);
+    patients = new Map([...patients, ...byId(all(state, 'Patient'))]);
+    wanted = unknownSurvivors(patients).filter((id) => !asked.has(id));
+  }
+  return patients;
+}
+
+async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<Slot[]> {
+  const entry = ids.map((id): BundleEntry => ({ request: { method: 'GET', url: `Slot/${id}/_history` } }));
+  const histories = await send(medplum, entry);
+  return (histories.entry ?? []).flatMap(({ resource }) =>
+    resource?.resourceType === 'Bundle' ? (lostOffer(resource) ?? []) : [],
+  );
+}
+
+/**
+ * Everything that the slots of an appointment depend on, with the Bot's own rights.
+ *
+ * @throws Error when the server could not be read
+ */
+export async function surroundingsOf(medplum: MedplumClient, appointment: Appointment): Promise<Surroundings> {
+  const ids = slotIdsOf(appointment);
+  const own = all(await read(medplum, readsById('Slot', ids)), 'Slot');
+  const lost = await lostOf(
+    medplum,
+    ids.filter((id) => !own.some((slot) => slot.id === id)),
+  );
+  const origins = originsOf([...own, ...lost], config);
+  if (origins.length === 0) {
+    return { pieces: { slots: [], uses: new Map() }, lost };
+  }
+  const bundle = await send(medplum, pieceReads(origins, artefactUri(config, 'LocalSlotOrigin')).entry ?? []);
+  const pieces = readPieces(bundle, [appointment.id]);
+  if ('status' in pieces) {
+    throw new Error(`The FHIR server could not be searched (status ${pieces.status}).`);
+  }
+  return { pieces, lost };
+}

@@ -1,0 +1,87 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, BundleEntry, Communication } from '@medplum/fhirtypes';
+import { isResource } from '../../../core/fhir/resource.ts';
+import type { EventContent } from '../../../core/notifications/events/bundle.ts';
+import { type Event, eventOf, eventsQuery } from '../../../core/notifications/events/event.ts';
+import { config } from '../config.ts';
+import { exchange } from '../medplum.ts';
+import { ofType, readTogether } from '../read.ts';
+
+/** An event and the Communication in which it is kept. */
+export interface StoredEvent {
+  readonly event: Event;
+  readonly resource: Communication;
+}
+
+/** How many numbers one search asks for. */
+const CHUNK = 100;
+
+/**
+ * Reads the events of a Subscription by their numbers, in order.
+ *
+ * @param from - the first number, and `to` the last
+ */
+export async function readEvents(
+  medplum: MedplumClient,
+  subscriptionId: string,
+  from: number,
+  to: number,
+): Promise<StoredEvent[]> {
+  const count = Math.ceil(Math.max(0, to - from + 1) / CHUNK);
+  const queries = Array.from({ length: count }, (_, index) => {
+    const first = from + index * CHUNK;
+    return eventsQuery(subscriptionId, first, Math.min(to, first + CHUNK - 1), config);
+  });
+  const found = (await readTogether(medplum, queries)).flatMap((resources) => ofType('Communication', resources));
+  return found
+    .flatMap((resource) => {
+      const event = eventOf(resource, config);
+      return event ? [{ event, resource }] : [];
+    })
+    .sort((a, b) => a.event.number - b.event.number);
+}
+
+const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWith('2') ?? false;
+
+/** Whether a version was read, or is known not to be there any more: what is not known is not told. */
+const isKnown = (entry: BundleEntry): boolean =>
+  isGood(entry) || entry.response?.status === '404' || entry.response?.status === '410';
+
+/**
+ * Reads what of some events may be told: the versions that they are about, if they are still there, and if the
+ * appointment is one that may be read.
+ *
+ * @param searches - searches that find the appointments that may be read
+ * @param authorization - whose rights the searches have; by default the Bot's own
+ * @throws Error when the server does not answer
+ */
+export async function readContents(
+  medplum: MedplumClient,
+  events: readonly Event[],
+  searches: readonly string[],
+  authorization?: string,
+): Promise<EventContent[]> {
+  if (events.length === 0) {
+    return [];
+  }
+  const get = (url: string): BundleEntry => ({ request: { method: 'GET', url } });
+  const versions = events.map(({ appointment, version }) => get(`Appointment/${appointment}/_history/${version}`));
+  const [stored, found] = await Promise.all([
+    exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry: versions }),
+    exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry: searches.map(get) }, authorization),
+  ]);
+  const isRead = stored.kind === 'done' && (stored.bundle.entry ?? []).every(isKnown);
+  if (!isRead || found.kind !== 'done' || !(found.bundle.entry ?? []).every(isGood)) {
+    throw new Error('The appointments of the events could not be read.');
+  }
+  const readable = new Set(
+    (found.bundle.entry ?? []).flatMap(({ resource }) =>
+      isResource(resource, 'Bundle') ? (resource.entry ?? []).flatMap((entry) => entry.resource?.id ?? []) : [],
+    ),
+  );
+  return events.map((event, index): EventContent => {
+    const appointment: unknown = stored.bundle.entry?.[index]?.resource;
+    const isTold = readable.has(event.appointment) && isResource(appointment, 'Appointment');
+    return { event, ...(isTold && { appointment: appointment as Appointment }) };
+  });
+}

@@ -1,0 +1,138 @@
+import type { MedplumClient } from '@medplum/core';
+import type { BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { requestorTag } from '../../../core/fhir/tags.ts';
+import { OUTBOX, type Outbox, outboxOf, outboxTask } from '../../../core/notifications/delivery/outbox.ts';
+import { asShown } from '../../../core/notifications/subscription/channel.ts';
+import { readSettings, type Settings } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import { config } from '../config.ts';
+import { exchange } from '../medplum.ts';
+import { ofType, readTogether } from '../read.ts';
+
+/** A Subscription and its outbox, as they were read together. */
+export interface Mailbox {
+  readonly subscription: Subscription & { readonly id: string };
+  /** What the Subscription asks for; absent if that can no longer be read, for example since the configuration changed. */
+  readonly settings: Settings | undefined;
+  /** Id of the profile that owns the Subscription. */
+  readonly owner: string;
+  readonly task: Task;
+  readonly outbox: Outbox;
+}
+
+/** How many outboxes one search gives: the most that Medplum gives. */
+const PAGE = 1000;
+
+/** Which outboxes are wanted: those to which events are still written, or those of some Subscriptions, by their ids. */
+export type Wanted = 'open' | readonly string[];
+
+const OPEN = 'ready,in-progress,on-hold,accepted,failed';
+
+/** The searches that find outboxes and their Subscriptions, a page of both; `offset` is how many of each are left out. */
+export function mailboxQueries(wanted: Wanted, offset = 0): [tasks: string, subscriptions: string] {
+  const code = encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${OUTBOX}`);
+  const page = `_sort=_id&_count=${PAGE}&_offset=${offset}`;
+  return wanted === 'open'
+    ? [
+        `Task?code=${code}&status=${OPEN}&${page}`,
+        `Subscription?_has:Task:focus:code=${code}&_has:Task:focus:status=${OPEN}&${page}`,
+      ]
+    : [
+        `Task?code=${code}&focus=${wanted.map((id) => `Subscription/${id}`).join(',')}&${page}`,
+        `Subscription?_id=${wanted.join(',')}&${page}`,
+      ];
+}
+
+/**
+ * Reads all open mailboxes, page by page.
+ *
+ * @throws Error when the server does not answer
+ */
+export async function openMailboxes(medplum: MedplumClient): Promise<Mailbox[]> {
+  const found: Resource[][] = [];
+  let page: Resource[][];
+  do {
+    page = await readTogether(medplum, mailboxQueries('open', found.length * PAGE));
+    found.push(page.flat());
+  } while (page.some(({ length }) => length === PAGE));
+  return mailboxesIn(found.flat());
+}
+
+function ownerOf({ meta }: Subscription): string {
+  const { system } = requestorTag('', config);
+  return meta?.tag?.find((tag) => tag.system === system)?.code ?? '';
+}
+
+/** The mailboxes in what `mailboxQueries` has found. */
+export function mailboxesIn(resources: readonly Resource[]): Mailbox[] {
+  const subscriptions = new Map(ofType('Subscription', resources).map((one) => [`Subscription/${one.id}`, one]));
+  return ofType('Task', resources).flatMap((task) => {
+    const subscription = subscriptions.get(task.focus?.reference ?? '');
+    const outbox = outboxOf(task);
+    if (!subscription?.id || !outbox) {
+      return [];
+    }
+    const { settings } = readSettings(asShown(subscription), config);
+    return [
+      { subscription: { ...subscription, id: subscription.id }, settings, owner: ownerOf(subscription), task, outbox },
+    ];
+  });
+}
+
+/** Reads the mailbox of a Subscription. */
+export async function readMailbox(medplum: MedplumClient, subscriptionId: string): Promise<Mailbox | undefined> {
+  const found = await readTogether(medplum, mailboxQueries([subscriptionId]));
+  return mailboxesIn(found.flat())[0];
+}
+
+/** The entry that stores an outbox, if it still is as it was read. */
+export function outboxEntry({ task, subscription }: Mailbox, outbox: Outbox): BundleEntry {
+  return {
+    request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
+    resource: outboxTask(outbox, `Subscription/${subscription.id}`, config, task),
+  };
+}
+
+/** The entry that stores a Subscription, if it still is as it was read. */
+export function subscriptionEntry(stored: Subscription, changed: Subscription): BundleEntry {
+  return {
+    request: { method: 'PUT', url: `Subscription/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` },
+    resource: changed,
+  };
+}
+
+/** What is to be written: a new state of the outbox, of the Subscription if that changes too, and other entries. */
+export interface Update {
+  readonly outbox: Outbox;
+  readonly subscription?: Subscription | undefined;
+  readonly entries?: readonly BundleEntry[];
+}
+
+/**
+ * Writes a mailbox in one transaction.
+ *
+ * @returns the mailbox as it is then; `overtaken` if it had changed meanwhile, and nothing was written
+ * @throws Error when the server does not answer or refuses it
+ */
+export async function writeMailbox(
+  medplum: MedplumClient,
+  mailbox: Mailbox,
+  { outbox, subscription, entries = [] }: Update,
+): Promise<Mailbox | 'overtaken'> {
+  const entry = [
+    outboxEntry(mailbox, outbox),
+    ...(subscription ? [subscriptionEntry(mailbox.subscription, subscription)] : []),
+    ...entries,
+  ];
+  const written = await exchange(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
+  if (written.kind === 'overtaken') {
+    return 'overtaken';
+  }
+  const [task, stored] = written.kind === 'done' ? (written.bundle.entry ?? []).map(({ resource }) => resource) : [];
+  if (!isResource(task, 'Task')) {
+    throw new Error(`The outbox of Subscription/${mailbox.subscription.id} could not be written: ${written.kind}.`);
+  }
+  const changed = subscription && isResource(stored, 'Subscription') ? stored : mailbox.subscription;
+  return { ...mailbox, task, outbox, subscription: { ...changed, id: mailbox.subscription.id } };
+}

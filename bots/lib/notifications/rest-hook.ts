@@ -1,0 +1,79 @@
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { clearTimeout, setTimeout } from 'node:timers';
+import type { Bundle } from '@medplum/fhirtypes';
+import { isXml } from '../../../core/fhir/media-types.ts';
+import { toXml } from '../../../core/fhir/xml/write.ts';
+import { headersOf } from '../../../core/notifications/subscription/headers.ts';
+import type { Settings } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import { resolveEndpoint } from './resolve-endpoint.ts';
+
+/** Of an answer no more is read; what comes after it is of no interest. */
+const MOST_READ = 64 * 1024;
+
+/** Reads an answer to its end; gives what was wrong with it. */
+function readAnswer(response: IncomingMessage): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const status = response.statusCode ?? 0;
+  const isSuccess = status >= 200 && status < 300;
+  const verdict = isSuccess ? undefined : `The endpoint answered with status ${status}.`;
+  let size = 0;
+  response.on('data', (chunk: { length: number }) => {
+    size += chunk.length;
+    if (size > MOST_READ) {
+      resolve(verdict);
+      response.destroy();
+    }
+  });
+  response.on('end', () => resolve(verdict));
+  response.on('error', () => resolve(verdict ?? 'The endpoint broke its answer off.'));
+  response.on('close', () => resolve(verdict ?? 'The endpoint broke its answer off.'));
+  return promise;
+}
+
+function reasonOf(error: Error & { readonly code?: string }): string {
+  return `The endpoint cannot be reached (${error.code ?? 'connection failed'}).`;
+}
+
+/**
+ * Sends a notification. The connection goes to the very addresses that were checked, whatever the name leads to by
+ * then; certificates are checked against the name. A redirect is an answer like any other that is not 2xx.
+ *
+ * @param headers - `channel.header` of the Subscription
+ * @returns what went wrong, or `undefined` if the whole of a 2xx answer came in time
+ */
+export async function post(
+  endpoint: URL,
+  { mediaType, timeout }: Pick<Settings, 'mediaType' | 'timeout'>,
+  headers: readonly string[] | undefined,
+  bundle: Bundle,
+): Promise<string | undefined> {
+  const destination = await resolveEndpoint(endpoint);
+  if ('problem' in destination) {
+    return destination.problem;
+  }
+  const body = isXml(mediaType) ? toXml(bundle) : JSON.stringify(bundle);
+  const [first = { address: '', family: 4 }] = destination.addresses;
+  const options: RequestOptions = {
+    method: 'POST',
+    agent: false,
+    headers: {
+      ...headersOf(headers),
+      'content-type': mediaType,
+      'content-length': new TextEncoder().encode(body).length,
+    },
+    lookup: (_name, { all }, callback) =>
+      all ? callback(null, [...destination.addresses]) : callback(null, first.address, first.family),
+  };
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const send = endpoint.protocol === 'https:' ? httpsRequest : httpRequest;
+  const request = send(endpoint, options);
+  const timer = setTimeout(() => {
+    resolve(`The endpoint did not answer within ${timeout / 1000} s.`);
+    request.destroy();
+  }, timeout);
+  request.on('response', (response) => void readAnswer(response).then(resolve));
+  request.on('error', (error) => resolve(reasonOf(error)));
+  request.end(body);
+  return promise.finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,111 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { OperationOutcome, Subscription } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
+import { type Issue, toOperationOutcome } from '../../../core/fhir/outcome.ts';
+import { isId } from '../../../core/fhir/reference.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { requestorTag } from '../../../core/fhir/tags.ts';
+import { readableAppointments } from '../../../core/notifications/events/read-access.ts';
+import { topicOf } from '../../../core/notifications/subscription/topics.ts';
+import type { Requestor } from '../booking/book.ts';
+import { callerOf } from '../caller.ts';
+import { config } from '../config.ts';
+import { exchange } from '../medplum.ts';
+
+/** Who asks about Subscriptions: the caller of a Bot, with the credentials of the call. */
+export type Subscriber = Requestor & { readonly authorization: string };
+
+/** The caller of a Bot, as a subscriber. */
+export function subscriberOf(event: BotEvent<unknown>): Subscriber {
+  const caller = callerOf(event);
+  return { ...caller, authorization: caller.authorization ?? '' };
+}
+
+const outcome = (id: string, code: OperationOutcome['issue'][number]['code'], diagnostics: string) => ({
+  resourceType: 'OperationOutcome' as const,
+  id,
+  issue: [{ severity: 'error' as const, code, diagnostics }],
+});
+
+/** The outcomes of a subscriber's request that are no business errors; Medplum makes HTTP statuses of their ids. */
+export const refusals = {
+  'not-found': outcome('not-found', 'not-found', 'There is no such Subscription for the caller.'),
+  gone: outcome('gone', 'deleted', 'The Subscription was deleted.'),
+  forbidden: outcome('forbidden', 'forbidden', 'The caller may read no appointments.'),
+} as const satisfies Record<string, OperationOutcome>;
+
+/** The outcome that reports issues. */
+export const refuse = (issues: readonly Issue[]): OperationOutcome => toOperationOutcome(issues, config);
+
+/** What is said when Medplum did not answer. */
+export const unavailable: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics: 'The FHIR server could not be reached. Read the Subscription to see whether it was written.',
+};
+
+/** Whether a Subscription is one to a topic of the service. */
+const isToTopic = ({ criteria }: Subscription): boolean => topicOf(criteria, config) !== undefined;
+
+/**
+ * Reads a Subscription with the caller's own rights.
+ *
+ * @returns the Subscription as the caller sees it, or why there is none
+ */
+export async function readAsCaller(
+  medplum: MedplumClient,
+  id: string,
+  { authorization }: Subscriber,
+): Promise<Subscription | OperationOutcome> {
+  if (!isId(id)) {
+    return refusals['not-found'];
+  }
+  const entry = [{ request: { method: 'GET' as const, url: `Subscription/${id}` } }];
+  const answer = await exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry }, authorization);
+  if (answer.kind !== 'done') {
+    return refuse([unavailable]);
+  }
+  const [found] = answer.bundle.entry ?? [];
+  if (found?.response?.status === '410') {
+    return refusals.gone;
+  }
+  const resource: unknown = found?.resource;
+  return isResource(resource, 'Subscription') && isToTopic(resource) ? resource : refusals['not-found'];
+}
+
+/** The Subscriptions to topics that the caller may see. */
+export async function searchAsCaller(
+  medplum: MedplumClient,
+  { authorization }: Subscriber,
+): Promise<Subscription[] | OperationOutcome> {
+  const url = `Subscription?_profile=${encodeURIComponent(artefactUri(config, 'LocalSubscriptionTermin'))}&_count=1000`;
+  const entry = [{ request: { method: 'GET' as const, url } }];
+  const answer = await exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry }, authorization);
+  const found: unknown = answer.kind === 'done' ? answer.bundle.entry?.[0]?.resource : undefined;
+  if (!isResource(found, 'Bundle')) {
+    return refuse([unavailable]);
+  }
+  const resources = (found.entry ?? []).map(({ resource }): unknown => resource);
+  return resources.flatMap((one) => (isResource(one, 'Subscription') && isToTopic(one) ? [one] : []));
+}
+
+/** How many Subscriptions of the caller are not over; `undefined` if Medplum does not say. */
+export async function countOwn(medplum: MedplumClient, { id }: Subscriber): Promise<number | undefined> {
+  const { system, code } = requestorTag(id, config);
+  const query = new URLSearchParams([
+    ['_tag', `${system}|${code}`],
+    ['status', 'requested,active,error'],
+    ['_count', '0'],
+    ['_total', 'accurate'],
+  ]);
+  const entry = [{ request: { method: 'GET' as const, url: `Subscription?${query}` } }];
+  const answer = await exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry });
+  const found: unknown = answer.kind === 'done' ? answer.bundle.entry?.[0]?.resource : undefined;
+  return isResource(found, 'Bundle') ? found.total : undefined;
+}
+
+/** The appointments that the caller may read now, as criteria; empty if none, or if Medplum does not say. */
+export async function readableTo(medplum: MedplumClient, { authorization }: Subscriber): Promise<string[]> {
+  const response = await fetch(new URL('auth/me', medplum.getBaseUrl()).toString(), { headers: { authorization } });
+  const me: unknown = response.status === 200 ? await response.json() : undefined;
+  return readableAppointments(me);
+}

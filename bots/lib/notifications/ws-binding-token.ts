@@ -1,0 +1,70 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import type { Issue } from '../../../core/fhir/outcome.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { messageSubscription } from '../../../core/notifications/delivery/message.ts';
+import { config } from '../config.ts';
+import { exchange } from '../medplum.ts';
+import { refuse, type Subscriber, unavailable } from './subscriber.ts';
+
+/** Whatever Medplum says against a websocket, the subscriber can only take another channel. */
+function unsupported(outcome: OperationOutcome): Issue {
+  const [reason] = outcome.issue;
+  const diagnostics = `Medplum gives no websocket: ${reason?.details?.text ?? reason?.diagnostics ?? 'it does not say why'}.`;
+  return { code: 'channel-unsupported', diagnostics, expression: 'Subscription.channel.type' };
+}
+
+/** Asks Medplum for a token with the caller's own rights; without an answer that can be read, the status is 0. */
+async function askForToken(
+  medplum: MedplumClient,
+  id: string,
+  { authorization }: Subscriber,
+): Promise<{ readonly status: number; readonly body: unknown }> {
+  const url = medplum.fhirUrl('Subscription', id, '$get-ws-binding-token').toString();
+  try {
+    const response = await fetch(url, { headers: { authorization } });
+    const body: unknown = await response.json();
+    return { status: response.status, body };
+  } catch {
+    return { status: 0, body: undefined };
+  }
+}
+
+/**
+ * Lets the caller bind a websocket of Medplum to the messages of a Subscription. Medplum keeps the binding for an hour,
+ * and checks with each message whether the caller may still read it.
+ *
+ * @param handshake - what the websocket is to be told once it is bound
+ * @returns Parameters: `token` and `expiration` as Medplum gave them, `message-subscription` (the id of what Medplum
+ *   keeps), and `handshake`
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
+ */
+export async function bindingOf(
+  medplum: MedplumClient,
+  subscriptionId: string,
+  handshake: Bundle,
+  caller: Subscriber,
+): Promise<Parameters | OperationOutcome> {
+  const resource = messageSubscription(subscriptionId, caller.id, config);
+  const entry = [{ request: { method: 'POST' as const, url: 'Subscription' }, resource }];
+  const made = await exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry });
+  const created: unknown = made.kind === 'done' ? made.bundle.entry?.[0]?.resource : undefined;
+  if (!isResource(created, 'Subscription')) {
+    return refuse([unavailable]);
+  }
+  const { status, body } = await askForToken(medplum, created.id ?? '', caller);
+  if (status === 400 && isResource(body, 'OperationOutcome')) {
+    return refuse([unsupported(body)]);
+  }
+  if (!isResource(body, 'Parameters')) {
+    return refuse([unavailable]);
+  }
+  return {
+    resourceType: 'Parameters',
+    parameter: [
+      ...(body.parameter ?? []).filter(({ name }) => name === 'token' || name === 'expiration'),
+      { name: 'message-subscription', valueString: created.id },
+      { name: 'handshake', resource: handshake },
+    ],
+  };
+}

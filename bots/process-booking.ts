@@ -1,0 +1,85 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Bot, Bundle, BundleEntry, Task } from '@medplum/fhirtypes';
+import { completedBy, completing, failed, jobIn, overdueQuery, visibleTo } from '../core/booking/async/task.ts';
+import { parseBookRequest } from '../core/booking/book/request.ts';
+import { toOperationOutcome } from '../core/fhir/outcome.ts';
+import { carryOut, isTransient } from './lib/booking/book.ts';
+import { config } from './lib/config.ts';
+import { exchange } from './lib/medplum.ts';
+
+async function end(medplum: MedplumClient, entry: BundleEntry): Promise<void> {
+  const bundle: Bundle = { resourceType: 'Bundle', type: 'transaction', entry: [entry] };
+  const ended = await exchange(medplum, bundle);
+  if (ended.kind !== 'done' && ended.kind !== 'overtaken') {
+    throw new Error(`The Task could not be ended (${ended.kind}); it will be tried again.`);
+  }
+}
+
+async function run(medplum: MedplumClient, task: Task): Promise<void> {
+  const job = jobIn(task);
+  if (!job) {
+    return;
+  }
+  const result = await carryOut(
+    medplum,
+    parseBookRequest(job.body, config),
+    { id: job.requestor, narrow: (state) => visibleTo(job, state, config) },
+    (transaction, newId) => completing(transaction, task, newId),
+  );
+  if (result.kind === 'existing') {
+    await end(medplum, completedBy(task, result.appointment));
+  }
+  if (result.kind === 'refused') {
+    if (isTransient(result.issues) && Date.now() - Date.parse(task.meta?.lastUpdated ?? '') < LONGEST) {
+      throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
+    }
+    await end(medplum, failed(task, toOperationOutcome(result.issues, config)));
+  }
+}
+
+/** A job that could not be carried out for a day, in milliseconds, is refused: whoever waits for it is told why. */
+const LONGEST = 24 * 60 * 60_000;
+
+/** After so many milliseconds no further job is begun: the Bot has ten seconds, and the clock starts it again. */
+const PATIENCE = 6_000;
+
+/** In an order that is another one each time: a job that fails again and again does not keep those after it waiting. */
+function shuffled<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, place: Math.random() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ item }) => item);
+}
+
+/** The jobs that should have been carried out by now: whoever had them was killed, or could not reach the server. */
+async function overdue(medplum: MedplumClient): Promise<Task[]> {
+  return medplum.searchResources('Task', overdueQuery(Date.now(), config), { cache: 'reload' });
+}
+
+/**
+ * Carries out an asynchronous booking. The Task is completed in the transaction that books, so that the job may be run
+ * any number of times and books once; whoever ends the Task first wins. Medplum runs a Bot that has failed no second
+ * time, so every minute the clock starts this Bot for the jobs that were left over.
+ *
+ * @param event - input: the Task, as the Subscription delivers it, or the Bot itself, as the clock does
+ * @throws Error when the server could not be reached or others were faster too often: the job is left over
+ * @see specification 4.4, asynchronous execution
+ */
+export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot>): Promise<void> {
+  const { input } = event;
+  if (input.resourceType === 'Task') {
+    return run(medplum, await medplum.readResource('Task', input.id ?? '', { cache: 'reload' }));
+  }
+  const start = Date.now();
+  const left = shuffled(await overdue(medplum));
+  const failures: string[] = [];
+  for (const task of left) {
+    if (Date.now() - start > PATIENCE) {
+      break;
+    }
+    await run(medplum, task).catch((error: unknown) => failures.push(String(error)));
+  }
+  if (failures.length > 0) {
+    throw new Error(failures.join('\n'));
+  }
+}

@@ -1,0 +1,157 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Bundle, OperationOutcome, Parameters, Subscription } from '@medplum/fhirtypes';
+import type { Issue } from '../core/fhir/outcome.ts';
+import {
+  type BundleContext,
+  notification,
+  type StatusReport,
+  type StatusType,
+  statusBundle,
+} from '../core/notifications/events/bundle.ts';
+import { type Content, contents } from '../core/notifications/subscription/subscription-parameters.ts';
+import { config } from './lib/config.ts';
+import { newId } from './lib/new-id.ts';
+import { readContents, readEvents } from './lib/notifications/event-store.ts';
+import { type Mailbox, mailboxesIn, mailboxQueries, readMailbox } from './lib/notifications/outbox-store.ts';
+import {
+  readAsCaller,
+  refusals,
+  refuse,
+  type Subscriber,
+  searchAsCaller,
+  subscriberOf,
+} from './lib/notifications/subscriber.ts';
+import { bindingOf } from './lib/notifications/ws-binding-token.ts';
+import { readTogether } from './lib/read.ts';
+
+/** What the Bot is asked for. */
+export interface ReportInput {
+  readonly operation: 'status' | 'events' | 'binding';
+  /** The Subscription asked about; `$status` on the type has none. */
+  readonly id?: string;
+  /** `$status` on the type: the Subscriptions asked about; all if none is named. */
+  readonly ids?: readonly string[];
+  /** `$status` on the type: Subscriptions in these statuses only. */
+  readonly statuses?: readonly string[];
+  /** `$events`: the first number wanted. */
+  readonly since?: number;
+  /** `$events`: the last number wanted. */
+  readonly until?: number;
+  /** `$events`: how much of the appointments is wanted, if it is another content than the Subscription's. */
+  readonly content?: string;
+}
+
+/** The most events that are told at once. */
+const MOST_EVENTS = 1000;
+
+/** How many outboxes one search asks for. */
+const CHUNK = 100;
+
+const context = (): BundleContext => ({
+  baseUrl: config.baseUrl,
+  now: Date.now(),
+  newId,
+});
+
+function reportOf({ subscription, outbox }: Mailbox, type: StatusType): StatusReport {
+  const { id, criteria, status = 'requested', error } = subscription;
+  return { id, status, topic: criteria ?? '', type, events: outbox.events, error };
+}
+
+async function mailboxesOf(medplum: MedplumClient, subscriptions: readonly Subscription[]): Promise<Mailbox[]> {
+  const ids = subscriptions.flatMap(({ id }) => id ?? []);
+  const chunks = Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, index) =>
+    ids.slice(index * CHUNK, (index + 1) * CHUNK),
+  );
+  const found = await readTogether(
+    medplum,
+    chunks.flatMap((chunk) => mailboxQueries(chunk)),
+  );
+  return mailboxesIn(found.flat());
+}
+
+async function tellStatus(medplum: MedplumClient, input: ReportInput, caller: Subscriber) {
+  const { id, ids = [], statuses = [] } = input;
+  const seen = id === undefined ? await searchAsCaller(medplum, caller) : [await readAsCaller(medplum, id, caller)];
+  if ('resourceType' in seen) {
+    return seen;
+  }
+  const [first] = seen;
+  if (first?.resourceType === 'OperationOutcome') {
+    return first;
+  }
+  const subscriptions = seen.flatMap((one) => (one.resourceType === 'Subscription' ? [one] : []));
+  const wanted = subscriptions.filter(
+    (one) =>
+      (ids.length === 0 || ids.includes(one.id ?? '')) &&
+      (statuses.length === 0 || statuses.includes(one.status ?? '')),
+  );
+  const mailboxes = wanted.length > 0 ? await mailboxesOf(medplum, wanted) : [];
+  return statusBundle(
+    mailboxes.map((mailbox) => reportOf(mailbox, 'query-status')),
+    context(),
+  );
+}
+
+/** Events are told with the rights that the caller has now. */
+async function tellEvents(medplum: MedplumClient, input: ReportInput, caller: Subscriber) {
+  const { id = '', since = 1, until = Number.MAX_SAFE_INTEGER } = input;
+  const seen = await readAsCaller(medplum, id, caller);
+  const mailbox = seen.resourceType === 'Subscription' ? await readMailbox(medplum, id) : undefined;
+  if (!mailbox) {
+    return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
+  }
+  const from = Math.max(1, since);
+  const to = Math.min(mailbox.outbox.events, until, from + MOST_EVENTS - 1);
+  const events = (await readEvents(medplum, id, from, to)).map(({ event }) => event);
+  const own: Content = mailbox.settings?.content ?? 'empty';
+  const content = contents.find((one) => one === input.content) ?? own;
+  const appointments = [...new Set(events.map(({ appointment }) => appointment))];
+  const searches = appointments.length > 0 ? [`Appointment?_id=${appointments.join(',')}&_count=1000`] : [];
+  const told = await readContents(medplum, events, searches, caller.authorization);
+  return notification(reportOf(mailbox, 'query-event'), told, content, context());
+}
+
+const noWebsocket: Issue = {
+  code: 'channel-unsupported',
+  diagnostics:
+    'The channel of this Subscription is rest-hook; a websocket needs a Subscription with the channel websocket.',
+  expression: 'Subscription.channel.type',
+};
+
+const notActive: Issue = {
+  code: 'profile-violation',
+  diagnostics: 'The Subscription is over or in error; nothing would be sent.',
+  expression: 'Subscription.status',
+};
+
+async function tellBinding(medplum: MedplumClient, { id = '' }: ReportInput, caller: Subscriber) {
+  const seen = await readAsCaller(medplum, id, caller);
+  const mailbox = seen.resourceType === 'Subscription' ? await readMailbox(medplum, id) : undefined;
+  if (!mailbox) {
+    return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
+  }
+  const { settings, subscription } = mailbox;
+  if (!settings || settings.endpoint) {
+    return refuse([noWebsocket]);
+  }
+  const isLive = subscription.status === 'active' || subscription.status === 'requested';
+  const handshake = notification(reportOf(mailbox, 'handshake'), [], settings.content, context());
+  return isLive ? bindingOf(medplum, id, handshake, caller) : refuse([notActive]);
+}
+
+const operations = { status: tellStatus, events: tellEvents, binding: tellBinding } as const;
+
+/**
+ * Answers `$status`, `$events` and `$get-ws-binding-token` to whoever may see the Subscription.
+ *
+ * @param event - input: ReportInput; headers: those of the request, for the caller's credentials
+ * @returns a Bundle, Parameters (`bindingOf`), or an OperationOutcome whose id stands for the HTTP status
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-events.html
+ */
+export async function handler(
+  medplum: MedplumClient,
+  event: BotEvent<ReportInput>,
+): Promise<Bundle | Parameters | OperationOutcome> {
+  return operations[event.input.operation](medplum, event.input, subscriberOf(event));
+}

@@ -1,0 +1,47 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment } from '@medplum/fhirtypes';
+import { judgeChange, judgeCreation } from '../core/booking/appointment/change.ts';
+import { isOpen } from '../core/booking/book/reschedule.ts';
+import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
+import { patientsOf } from './lib/booking/related-reads.ts';
+import { config } from './lib/config.ts';
+
+/** The header by which Medplum tells a deletion from a change. */
+const DELETION = 'X-Medplum-Deleted-Resource';
+
+function deletionIssues(appointment: Appointment): Issue[] {
+  const diagnostics = `The appointment is ${appointment.status} and holds its slots: cancel it before it is deleted.`;
+  return isOpen(appointment) ? [{ code: 'transition-not-allowed', diagnostics, expression: 'Appointment.status' }] : [];
+}
+
+async function storedVersion(medplum: MedplumClient, id: string | undefined): Promise<Appointment | undefined> {
+  const found = await medplum.searchResources('Appointment', `_id=${encodeURIComponent(id ?? '')}`, {
+    cache: 'reload',
+  });
+  return found[0];
+}
+
+async function issuesOf(medplum: MedplumClient, { input, headers }: BotEvent<Appointment>): Promise<readonly Issue[]> {
+  if (headers?.[DELETION] !== undefined) {
+    return deletionIssues(input);
+  }
+  const [stored, patients] = [await storedVersion(medplum, input.id), await patientsOf(medplum, input)];
+  return stored ? judgeChange(stored, input, 'repository', patients, config) : judgeCreation(input, patients, config);
+}
+
+/**
+ * Looks at every write to an Appointment before Medplum makes it, whoever writes and however: staff in Medplum's app, its
+ * API, its own operations. What the Bots of the service write does not come here, for they ask the same rules themselves.
+ *
+ * @param event - input: the Appointment as it would be stored, or as it is if it is to be deleted
+ * @returns `true`: the write may be made
+ * @throws OperationOutcome with which Medplum refuses the write. Medplum 5.0 takes whatever is returned for consent.
+ * @see specification section 3 and 4.5; https://www.medplum.com/docs/bots/bot-pre-commit
+ */
+export async function handler(medplum: MedplumClient, event: BotEvent<Appointment>): Promise<true> {
+  const issues = await issuesOf(medplum, event);
+  if (issues.length > 0) {
+    throw toOperationOutcome(issues, config, 'patch');
+  }
+  return true;
+}

@@ -1,0 +1,145 @@
+import type { Appointment, Patient } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import { parseReference } from '../../fhir/reference.ts';
+import { requestorTag } from '../../fhir/tags.ts';
+import { isActivePatient } from '../book/resolve-participants.ts';
+import { appointmentShape, shapeIssues } from './elements.ts';
+import { immutableIssues } from './immutable-elements.ts';
+import { profileIssues } from './profile.ts';
+import { type Changer, transitionIssues } from './status.ts';
+
+/** The part of the configuration that changes depend on. */
+export type ChangeConfig = Pick<BookingConfig, 'baseUrl' | 'profileBase' | 'names' | 'metaTagSystem'>;
+
+/** The patients of an appointment that exist, by id; one that was deleted is not in it. */
+export type Patients = ReadonlyMap<string, Patient>;
+
+/** The status codes that FHIR R4 knows (https://hl7.org/fhir/R4/valueset-appointmentstatus.html). */
+const statuses: Readonly<Record<Appointment['status'], true>> = {
+  proposed: true,
+  pending: true,
+  booked: true,
+  arrived: true,
+  fulfilled: true,
+  cancelled: true,
+  noshow: true,
+  'entered-in-error': true,
+  'checked-in': true,
+  waitlist: true,
+};
+
+/** What keeps a result from being an Appointment at all, as far as the rules depend on it. */
+function formIssues(result: Appointment): Issue[] {
+  const issues = shapeIssues(result, appointmentShape, 'Appointment');
+  if (issues.length > 0 || Object.hasOwn(statuses, result.status ?? '')) {
+    return issues;
+  }
+  const diagnostics = `Appointment.status must be one of ${Object.keys(statuses).join(', ')}.`;
+  return [{ code: 'malformed-request', diagnostics, expression: 'Appointment.status' }];
+}
+
+const over: ReadonlySet<string> = new Set(['cancelled', 'fulfilled', 'noshow', 'entered-in-error']);
+
+/** Whether an appointment needs a patient who exists and is active: until it is over. */
+export function needsPatients({ status }: Appointment): boolean {
+  return !over.has(status);
+}
+
+/** The ids of the patients who take part in an appointment (of whatever shape), with the FHIRPath of each. */
+export function patientIdsOf(
+  { participant }: Appointment,
+  baseUrl: string,
+): { readonly id: string; readonly path: string }[] {
+  return (Array.isArray(participant) ? participant : []).flatMap((one, index) => {
+    const read = parseReference(one?.actor?.reference, baseUrl, ['Patient']);
+    return read ? [{ id: read.id, path: `Appointment.participant[${index}].actor` }] : [];
+  });
+}
+
+function patientIssues(result: Appointment, patients: Patients, baseUrl: string): Issue[] {
+  return (needsPatients(result) ? patientIdsOf(result, baseUrl) : []).flatMap(({ id, path }): Issue[] => {
+    const patient = patients.get(id);
+    if (!patient) {
+      const diagnostics = `There is no Patient/${id} any more; the appointment can only be cancelled.`;
+      return [{ code: 'patient-not-found', diagnostics, expression: path }];
+    }
+    const diagnostics = `Patient/${id} is inactive or was merged; the appointment can only be cancelled.`;
+    return isActivePatient(patient) ? [] : [{ code: 'patient-inactive', diagnostics, expression: path }];
+  });
+}
+
+function claimsProfile({ meta }: Appointment, config: ChangeConfig): boolean {
+  return meta?.profile?.includes(artefactUri(config, 'LocalTermin')) ?? false;
+}
+
+function ownersOf({ meta }: Appointment, config: ChangeConfig): string {
+  const { system } = requestorTag('', config);
+  const owners = (meta?.tag ?? []).filter((tag) => tag.system?.toLowerCase() === system?.toLowerCase());
+  return JSON.stringify(owners.map((tag) => [tag.system, tag.code]).sort());
+}
+
+/** Whom an appointment belongs to and what it claims to be are the service's: whoever changes it leaves them. */
+function claimIssues(stored: Appointment, result: Appointment, config: ChangeConfig): Issue[] {
+  const isDisowned = ownersOf(stored, config) !== ownersOf(result, config);
+  const isDisclaimed = claimsProfile(stored, config) && !claimsProfile(result, config);
+  return [
+    ...(isDisowned
+      ? [{ name: 'tag', diagnostics: 'The tag of the requestor to whom an appointment belongs must stay.' }]
+      : []),
+    ...(isDisclaimed ? [{ name: 'profile', diagnostics: 'The profile LocalTermin of an appointment must stay.' }] : []),
+  ].map(({ name, diagnostics }) => ({
+    code: 'immutable-element',
+    diagnostics,
+    expression: `Appointment.meta.${name}`,
+  }));
+}
+
+/**
+ * Decides whether an appointment may become another one. All rules for changes are here, whoever makes them and however.
+ *
+ * @param stored - the appointment as it is
+ * @param result - the appointment as it would be; of whatever shape
+ * @param changer - who makes the change
+ * @param patients - those of the result's patients who exist
+ * @returns everything that speaks against it: `malformed-request` where the result has not the shape of an Appointment,
+ *   `immutable-element`, `transition-not-allowed`, `patient-not-found`, `patient-inactive`, `profile-violation`
+ * @see specification section 3 and 4.5
+ */
+export function judgeChange(
+  stored: Appointment,
+  result: Appointment,
+  changer: Changer,
+  patients: Patients,
+  config: ChangeConfig,
+): Issue[] {
+  const malformed = formIssues(result);
+  if (malformed.length > 0) {
+    return malformed;
+  }
+  const located = { value: result, path: 'Appointment' };
+  const changes = immutableIssues(stored, result, config.baseUrl);
+  const changed = new Set(changes.map(({ expression }) => expression));
+  return [
+    ...changes,
+    ...claimIssues(stored, result, config),
+    ...transitionIssues(stored.status, result.status, changer),
+    ...(changes.length > 0 ? [] : patientIssues(result, patients, config.baseUrl)),
+    ...(claimsProfile(stored, config)
+      ? profileIssues(located, config).filter(({ expression }) => !changed.has(expression))
+      : []),
+  ];
+}
+
+/**
+ * Decides whether clinic staff may make an appointment directly in Medplum: its patients must exist and be active.
+ *
+ * @param created - of whatever shape
+ * @param patients - those of its patients who exist
+ * @returns `malformed-request`, `patient-not-found`, `patient-inactive`
+ * @see specification 2.1
+ */
+export function judgeCreation(created: Appointment, patients: Patients, config: ChangeConfig): Issue[] {
+  const malformed = formIssues(created);
+  return malformed.length > 0 ? malformed : patientIssues(created, patients, config.baseUrl);
+}

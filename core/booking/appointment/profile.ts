@@ -1,0 +1,92 @@
+import type { Appointment, AppointmentParticipant, CodeableConcept, Element } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import type { Located } from '../book/parameters.ts';
+
+/** The part of the configuration that the profile depends on. */
+export type ProfileConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+
+/** FHIR's JSON keeps the extensions of a primitive element in a property of its own. */
+type WithPriority = Appointment & { readonly _priority?: Element };
+
+const violation = (diagnostics: string, expression: string): Issue => ({
+  code: 'profile-violation',
+  diagnostics,
+  expression,
+});
+
+function codingIssues(concepts: readonly CodeableConcept[] | undefined, path: string): Issue[] {
+  return (concepts ?? []).flatMap(({ coding }, index) => {
+    const conceptPath = `${path}[${index}]`;
+    if (!coding) {
+      return [violation('A coding with system and code is required.', `${conceptPath}.coding`)];
+    }
+    return coding.flatMap(({ system, code }, position) =>
+      system && code ? [] : [violation('A coding must have system and code.', `${conceptPath}.coding[${position}]`)],
+    );
+  });
+}
+
+/** The codes that FHIR requires of a participant. Medplum does not look at required bindings. */
+const participantCodes = {
+  status: ['accepted', 'declined', 'tentative', 'needs-action'],
+  required: ['required', 'optional', 'information-only'],
+} as const;
+
+function codeIssues(participant: AppointmentParticipant, path: string): Issue[] {
+  return (['status', 'required'] as const).flatMap((name) => {
+    const value = participant[name];
+    const known: readonly string[] = participantCodes[name];
+    return value === undefined || known.includes(value)
+      ? []
+      : [violation(`The ${name} of a participant is one of ${known.join(', ')}, not '${value}'.`, `${path}.${name}`)];
+  });
+}
+
+function participantIssues({ value, path }: Located<Appointment>): Issue[] {
+  return (value.participant ?? []).flatMap((participant, index) => {
+    const own = `${path}.participant[${index}]`;
+    const actor = participant.actor ? [] : [violation('Every participant must name its actor.', `${own}.actor`)];
+    return [...actor, ...codeIssues(participant, own)];
+  });
+}
+
+function priorityIssues({ value, path }: Located<Appointment>, config: ProfileConfig): Issue[] {
+  const { _priority: priority }: WithPriority = value;
+  if (!priority) {
+    return [];
+  }
+  const url = artefactUri(config, 'LocalTerminPriorityExtension');
+  const extensions = (priority.extension ?? []).flatMap((extension, index) => (extension.url === url ? [index] : []));
+  const [position, second] = extensions;
+  const extensionPath = `${path}.priority.extension`;
+  if (position === undefined || second !== undefined) {
+    return [violation(`The priority must carry exactly one extension ${url}.`, extensionPath)];
+  }
+  const concept = priority.extension?.[position]?.valueCodeableConcept;
+  const conceptPath = `${extensionPath}[${position}].value`;
+  if (!concept) {
+    return [violation('The priority extension must hold a valueCodeableConcept.', conceptPath)];
+  }
+  return codingIssues([concept], conceptPath).map((issue) => ({
+    ...issue,
+    expression: issue.expression?.replace(`${conceptPath}[0]`, conceptPath) ?? conceptPath,
+  }));
+}
+
+/**
+ * Compares an appointment with the profile LocalTermin. The same rules stand in its StructureDefinition, by which
+ * Medplum checks every write; here they are found before anything is written, together with all other problems.
+ *
+ * @returns a `profile-violation` for each element at fault
+ * @see specification 2.1
+ */
+export function profileIssues(appointment: Located<Appointment>, config: ProfileConfig): Issue[] {
+  const { value, path } = appointment;
+  return [
+    ...codingIssues(value.serviceType, `${path}.serviceType`),
+    ...codingIssues(value.specialty, `${path}.specialty`),
+    ...participantIssues(appointment),
+    ...priorityIssues(appointment, config),
+  ];
+}

@@ -1,0 +1,137 @@
+import type { Appointment, Bundle, BundleEntry, OperationOutcome, Task } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { bookingErrors } from '../../fhir/errors.ts';
+import { formatInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import { isObject } from '../../fhir/resource.ts';
+import { requestorTag } from '../../fhir/tags.ts';
+import type { BookingState } from '../resource-set.ts';
+
+/** The part of the configuration that jobs depend on. */
+export type JobConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'>;
+
+/** An asynchronous booking, as it is kept in the input of its Task. */
+export interface BookingJob {
+  /** Body of `$book`, as sent. */
+  readonly body: unknown;
+  /** Id of the requestor's profile. */
+  readonly requestor: string;
+  /** The resources (`Type/id`) that the requestor could see when it sent the request. */
+  readonly visible: readonly string[];
+}
+
+/** Code of the Tasks that are asynchronous bookings, in the CodeSystem LocalTask. */
+export const BOOK_TASK = 'book';
+
+/** Resource types of which a requestor sees its own only: for these the job must remember what it saw. */
+const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'RelatedPerson']);
+
+/** Issues that tell a requestor that it has no right to what it asks for, or that it does not exist. */
+const unseen: ReadonlySet<string> = new Set([
+  'slot-not-found',
+  'schedule-not-found',
+  'patient-not-found',
+  'replaced-appointment-not-found',
+]);
+
+/** Whether a job with these issues is refused when it is handed in: malformed, or without rights to what it names. */
+export function isRefusedAtOnce(issues: readonly Issue[]): boolean {
+  return issues.some(({ code }) => bookingErrors[code].status === 400 || unseen.has(code));
+}
+
+/** The Task that keeps an asynchronous booking until it is carried out. */
+export function taskOf(body: unknown, requestor: string, seen: BookingState, config: JobConfig): Task {
+  const visible = [...seen].flatMap(([key, { resourceType }]) => (personal.has(resourceType) ? [key] : []));
+  const job: BookingJob = { body, requestor, visible };
+  return {
+    resourceType: 'Task',
+    meta: { tag: [requestorTag(requestor, config)] },
+    status: 'requested',
+    intent: 'order',
+    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: BOOK_TASK }] },
+    input: [{ type: { text: 'job' }, valueString: JSON.stringify(job) }],
+  };
+}
+
+/** The job in a Task, or `undefined` if the Task is none that is still to be carried out. */
+export function jobIn({ status, input }: Task): BookingJob | undefined {
+  const kept = input?.find(({ type }) => type.text === 'job')?.valueString;
+  const job: unknown = status === 'requested' && kept !== undefined ? JSON.parse(kept) : undefined;
+  return isObject(job) && typeof job.requestor === 'string' && Array.isArray(job.visible)
+    ? { body: job.body, requestor: job.requestor, visible: job.visible.map(String) }
+    : undefined;
+}
+
+/** After how many milliseconds a job that was not carried out counts as left over. */
+const OVERDUE = 5_000;
+
+/** How many jobs that were left over are carried out in one go. */
+const OVERDUE_COUNT = '50';
+
+/**
+ * The search for jobs that should have been carried out by now, the oldest first.
+ *
+ * @param now - milliseconds since 1970 UTC
+ */
+export function overdueQuery(now: number, config: JobConfig): Record<string, string> {
+  return {
+    code: `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}`,
+    status: 'requested',
+    _lastUpdated: `lt${formatInstant(now - OVERDUE)}`,
+    _sort: '_lastUpdated',
+    _count: OVERDUE_COUNT,
+  };
+}
+
+/** Of what the Bot can see, what the requestor could see when it sent the request, or has submitted since. */
+export function visibleTo(job: BookingJob, state: BookingState, config: JobConfig): BookingState {
+  const own = requestorTag(job.requestor, config);
+  return new Map(
+    [...state].filter(
+      ([key, { resourceType, meta }]) =>
+        !personal.has(resourceType) ||
+        job.visible.includes(key) ||
+        meta?.tag?.some(({ system, code }) => system === own.system && code === own.code),
+    ),
+  );
+}
+
+/** A transaction entry that ends a Task, unless somebody else has ended it since it was read. */
+export function endTask(task: Task, changes: Partial<Task>): BundleEntry {
+  return {
+    request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
+    resource: { ...task, ...changes },
+  };
+}
+
+/** The end of a Task whose booking came to be: its output leads to the Appointment. */
+export function completed(task: Task, appointment: string): BundleEntry {
+  const output = [{ type: { text: 'appointment' }, valueReference: { reference: appointment } }];
+  return endTask(task, { status: 'completed', output });
+}
+
+/** The end of a Task whose booking was refused: the reasons are contained in it. */
+export function failed(task: Task, outcome: OperationOutcome): BundleEntry {
+  const output = [{ type: { text: 'outcome' }, valueReference: { reference: '#outcome' } }];
+  return endTask(task, { status: 'failed', contained: [{ ...outcome, id: 'outcome' }], output });
+}
+
+/**
+ * The transaction that carries out a job and completes its Task in one: a second run of the job finds it done.
+ *
+ * @param transaction - of the booking, whose first entry is the Appointment
+ * @param newId - gives a fresh `urn:uuid:` by which the Task refers to a new Appointment
+ */
+export function completing(transaction: Bundle, task: Task, newId: () => string): Bundle {
+  const [first, ...rest] = transaction.entry ?? [];
+  const isNew = first?.request?.method === 'POST';
+  const fullUrl = isNew ? newId() : undefined;
+  const reference = fullUrl ?? first?.request?.url ?? '';
+  const appointment: BundleEntry = { ...first, ...(fullUrl && { fullUrl }) };
+  return { ...transaction, entry: [appointment, ...rest, completed(task, reference)] };
+}
+
+/** The entry that completes a Task with an appointment that was booked before. */
+export function completedBy(task: Task, { id }: Appointment): BundleEntry {
+  return completed(task, `Appointment/${id}`);
+}

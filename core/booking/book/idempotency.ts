@@ -1,0 +1,107 @@
+import type { Appointment, AppointmentParticipant, Patient } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { parseInstant } from '../../fhir/instant.ts';
+import { requestorTag } from '../../fhir/tags.ts';
+import { all, type BookingState, find, idIn } from '../resource-set.ts';
+import type { Calendar } from '../slots/calendar.ts';
+import type { BookRequest } from './request.ts';
+import { slotIdsOf } from './reschedule.ts';
+import { hasCommonIdentifier, type People } from './resolve-participants.ts';
+
+const patientIds = (participants: readonly AppointmentParticipant[]): string[] =>
+  participants.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []).sort();
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean =>
+  JSON.stringify([...one].sort()) === JSON.stringify([...other].sort());
+
+/** Whether everything that was submitted about a patient is what is stored about another. */
+function says(submitted: Patient, stored: Patient | undefined): boolean {
+  const { id: _, meta: __, text: ___, ...elements } = submitted;
+  const known: Readonly<Record<string, unknown>> = { ...stored };
+  return (
+    stored !== undefined &&
+    Object.entries(elements).every(([name, value]) => JSON.stringify(value) === JSON.stringify(known[name]))
+  );
+}
+
+/** The patients are the same; one that is handed over without a known identifier is compared by what is said of it. */
+function isForSamePatients(
+  { patient }: BookRequest,
+  people: People,
+  booked: Appointment,
+  state: BookingState,
+): boolean {
+  const stored = patientIds(booked.participant);
+  const isNew = people.entries.some(({ resource }) => resource?.resourceType === 'Patient');
+  return isNew && patient
+    ? stored.some((id) => says(patient.value, find(state, 'Patient', id)))
+    : isSame(stored, patientIds(people.participants));
+}
+
+/** The places are the same; a slot that was split meanwhile is known by its origin. */
+function isInSamePlaces({ slots, schedule }: BookRequest, booked: Appointment, calendar: Calendar): boolean {
+  const held = slotIdsOf(booked).map((id) => calendar.get(id));
+  if (slots.length === 0) {
+    return held.every((slot) => slot !== undefined && idIn(slot.resource.schedule, 'Schedule') === schedule?.value);
+  }
+  const originsOf = (ids: readonly string[]) => [...new Set(ids.map((id) => calendar.get(id)?.origin ?? id))];
+  return isSame(originsOf(slotIdsOf(booked)), originsOf(slots.map(({ value }) => value)));
+}
+
+/** What of an appointment is compared in other ways than word by word, or is the repository's. */
+const otherwise = new Set(['id', 'meta', 'text', 'status', 'start', 'end', 'slot', 'participant']);
+
+/** Whether a request is the repetition of the one that an appointment came from: by an identifier, or word by word. */
+function isRepeated(submitted: Appointment, booked: Appointment): boolean {
+  if (submitted.id !== booked.id) {
+    return hasCommonIdentifier(booked.identifier, submitted.identifier);
+  }
+  const known: Readonly<Record<string, unknown>> = { ...booked };
+  return Object.entries(submitted).every(
+    ([name, value]) => otherwise.has(name) || JSON.stringify(value) === JSON.stringify(known[name]),
+  );
+}
+
+/**
+ * Finds the appointment that an earlier, identical request has made: a requestor that lost the first answer gets it
+ * again instead of booking twice. Identical means the same requestor, one of the same identifiers (or, sent again
+ * under its id, the same in every word), and the same time, places and patients.
+ *
+ * @param people - the people of the request, as resolved
+ * @param calendar - the slots as they are stored
+ */
+export function findBooked(
+  request: BookRequest,
+  people: People,
+  state: BookingState,
+  calendar: Calendar,
+  { requestor, config }: { requestor: string; config: Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'> },
+): Appointment | undefined {
+  const { appointment, interval } = request;
+  const own = requestorTag(requestor, config);
+  return all(state, 'Appointment').find(
+    (booked) =>
+      (booked.status === 'booked' || booked.status === 'pending') &&
+      booked.meta?.tag?.some(({ system, code }) => system === own.system && code === own.code) &&
+      isRepeated(appointment.value, booked) &&
+      parseInstant(booked.start) === interval?.start &&
+      parseInstant(booked.end) === interval?.end &&
+      isForSamePatients(request, people, booked, state) &&
+      isInSamePlaces(request, booked, calendar),
+  );
+}
+
+/**
+ * Marks an appointment, in the answer only, as one that was booked before, so that the answer can be told from that to
+ * a new booking.
+ */
+export function asExisting(
+  appointment: Appointment,
+  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+): Appointment {
+  const tag = [
+    ...(appointment.meta?.tag ?? []),
+    { system: artefactUri(config, 'LocalBookingAnswer'), code: 'existing' },
+  ];
+  return { ...appointment, meta: { ...appointment.meta, tag } };
+}

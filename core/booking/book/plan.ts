@@ -1,0 +1,160 @@
+import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import { profileIssues } from '../appointment/profile.ts';
+import { all, type BookingState } from '../resource-set.ts';
+import { type Calendar, type CalendarSlot, calendarEntries, calendarOf, join, take } from '../slots/calendar.ts';
+import type { Pieces } from '../slots/fragments.ts';
+import { findBooked } from './idempotency.ts';
+import { answersIssues } from './questionnaire-response.ts';
+import type { BookRequest, ParsedRequest } from './request.ts';
+import { type Earlier, findEarlier, releaseEarlier, slotIdsOf } from './reschedule.ts';
+import { type People, resolvePeople } from './resolve-participants.ts';
+import { choosePlaces, schedulesOf } from './select-slots.ts';
+import { confirmationOf, serviceTypeIssues } from './service-type.ts';
+import { answersEntries, appointmentEntries } from './transaction.ts';
+
+/** What a booking depends on besides what was asked for and what is stored. */
+export interface BookingContext {
+  /** The moment of the decision, in milliseconds since 1970 UTC. */
+  readonly now: number;
+  /** Id of the requestor's profile in Medplum; everything the booking creates is tagged with it. */
+  readonly requestor: string;
+  readonly config: BookingConfig;
+  /** Gives a fresh `urn:uuid:` for each resource that the transaction creates. */
+  readonly newId: () => string;
+}
+
+/** What is to be done about a booking. */
+export type BookingPlan =
+  /** A transaction, whose first entry is the appointment. */
+  | { readonly kind: 'write'; readonly transaction: Bundle }
+  /** Nothing: the same request was carried out before, and this is what it booked. */
+  | { readonly kind: 'existing'; readonly appointment: Appointment }
+  /** To read the pieces of these slots (`pieceReads`), without the uses of what is rewritten, and to decide again. */
+  | { readonly kind: 'read-pieces'; readonly origins: readonly string[]; readonly rewritten: readonly string[] }
+  | { readonly kind: 'refuse'; readonly issues: readonly Issue[] };
+
+function timeIssues({ appointment, interval }: BookRequest, now: number): Issue[] {
+  const { value, path } = appointment;
+  const isReversed = !interval && parseInstant(value.start) !== undefined && parseInstant(value.end) !== undefined;
+  if (isReversed) {
+    const diagnostics = `The end ${value.end} must be later than the start ${value.start}.`;
+    return [{ code: 'period-invalid', diagnostics, expression: `${path}.end` }];
+  }
+  if (interval && interval.start <= now) {
+    const diagnostics = `The start ${value.start} must be in the future; it is ${formatInstant(now)} now.`;
+    return [{ code: 'start-in-past', diagnostics, expression: `${path}.start` }];
+  }
+  return [];
+}
+
+function statusIssues({ appointment: { value, path } }: BookRequest): Issue[] {
+  if (value.status === undefined || value.status === 'proposed') {
+    return [];
+  }
+  const diagnostics = `An appointment is booked with the status proposed, not ${value.status}.`;
+  return [{ code: 'status-not-proposed', diagnostics, expression: `${path}.status` }];
+}
+
+/** Whether more knowledge of the slots could turn this decision: pieces of split slots, or slots to be joined again. */
+function dependsOnPieces(issues: readonly Issue[], { previous, replaced }: Earlier): boolean {
+  const isAboutPlaces = issues.every(({ code }) => code === 'slot-not-free' || code === 'slot-mismatch');
+  return isAboutPlaces && (issues.length > 0 || previous !== undefined || replaced !== undefined);
+}
+
+function originsOf(request: BookRequest, { previous, replaced }: Earlier, calendar: Calendar): string[] {
+  const ids = [...request.slots.map(({ value }) => value), ...slotIdsOf(previous), ...slotIdsOf(replaced)];
+  return [...new Set(ids.flatMap((id) => calendar.get(id)?.origin ?? []))];
+}
+
+/** What was decided about a booking that nothing speaks against. */
+interface Decision {
+  readonly slots: readonly CalendarSlot[];
+  readonly calendar: Calendar;
+  readonly people: People;
+  readonly earlier: Earlier;
+}
+
+function transactionOf(
+  request: BookRequest,
+  { slots, calendar, people, earlier }: Decision,
+  state: BookingState,
+  context: BookingContext,
+): Bundle {
+  const { config, newId } = context;
+  const interval = request.interval ?? { start: 0, end: 0 };
+  const isConfirmed = confirmationOf(schedulesOf(slots, state), state, config) === 'automatic';
+  const slotStatus = isConfirmed ? 'busy' : 'busy-tentative';
+  const taken = slots.reduce<Calendar>((current, { id }) => take(current, id, interval, slotStatus, newId), calendar);
+  const answers = answersEntries(request, people, context);
+  const outcome = {
+    status: isConfirmed ? ('booked' as const) : ('pending' as const),
+    slotIds: slots.map(({ id }) => id),
+    participants: people.participants,
+    answers: answers.flatMap(({ fullUrl }) => fullUrl ?? []),
+  };
+  const entry: BundleEntry[] = [
+    ...appointmentEntries(request, outcome, earlier, context),
+    ...calendarEntries(taken, artefactUri(config, 'LocalSlotOrigin')),
+    ...people.entries,
+    ...answers,
+  ];
+  return { resourceType: 'Bundle', type: 'transaction', entry };
+}
+
+/**
+ * Decides about a booking: everything that speaks against it, or the one transaction that carries it out. Every slot
+ * and appointment that is changed is written with the version that was read, so that of two bookings of the same time
+ * one fails as a whole.
+ *
+ * @param parsed - the request as read by `parseBookRequest`
+ * @param state - what the caller may see of all that the request names (`bookingReads`)
+ * @param pieces - what the slots were split into, once that was asked for
+ * @see specification 3 and 4.4
+ */
+export function planBooking(
+  parsed: ParsedRequest,
+  state: BookingState,
+  context: BookingContext,
+  pieces?: Pieces,
+): BookingPlan {
+  const { request } = parsed;
+  if (!request) {
+    return { kind: 'refuse', issues: parsed.issues };
+  }
+  const { config, now } = context;
+  const slots = [...all(state, 'Slot'), ...(pieces?.slots ?? [])];
+  const stored = calendarOf(slots, artefactUri(config, 'LocalSlotOrigin'), pieces?.uses);
+  const people = resolvePeople(request, state, context);
+  const booked = findBooked(request, people, state, stored, context);
+  if (booked && parsed.issues.length === 0) {
+    return { kind: 'existing', appointment: booked };
+  }
+  const earlier = findEarlier(request, state);
+  const released = releaseEarlier(stored, earlier);
+  const calendar = pieces && released !== stored ? join(released) : released;
+  const places = choosePlaces(request, state, calendar);
+  const issues = [
+    ...parsed.issues,
+    ...statusIssues(request),
+    ...timeIssues(request, now),
+    ...profileIssues(request.appointment, config),
+    ...earlier.issues,
+    ...places.issues,
+    ...serviceTypeIssues(request, places.slots, state),
+    ...people.issues,
+    ...request.answers.flatMap(answersIssues),
+  ];
+  const origins = originsOf(request, earlier, stored);
+  if (!pieces && origins.length > 0 && dependsOnPieces(issues, earlier)) {
+    const rewritten = [earlier.previous?.id, earlier.replaced?.id].filter((id) => id !== undefined);
+    return { kind: 'read-pieces', origins, rewritten };
+  }
+  if (issues.length > 0) {
+    return { kind: 'refuse', issues };
+  }
+  const decision = { slots: places.slots, calendar, people, earlier };
+  return { kind: 'write', transaction: transactionOf(request, decision, state, context) };
+}

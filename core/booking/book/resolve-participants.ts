@@ -1,0 +1,193 @@
+import type {
+  AppointmentParticipant,
+  BundleEntry,
+  Identifier,
+  Patient,
+  Reference,
+  RelatedPerson,
+} from '@medplum/fhirtypes';
+import { artefactUri } from '../../config/config.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import { metaOfSubmitted, requestorTag, type TagConfig } from '../../fhir/tags.ts';
+import { all, type BookingState, find } from '../resource-set.ts';
+import type { Located } from './parameters.ts';
+import type { BookRequest } from './request.ts';
+
+/** Who takes part in a booking: references as they are stored, and what must be created for them. */
+export interface People {
+  readonly participants: readonly AppointmentParticipant[];
+  /** The patient that the booking is for; where several take part, the first. */
+  readonly patient?: Reference<Patient> | undefined;
+  readonly entries: readonly BundleEntry[];
+  readonly issues: readonly Issue[];
+}
+
+/** What people depend on besides the request and the state. */
+export interface PeopleContext {
+  readonly requestor: string;
+  readonly config: TagConfig;
+  readonly newId: () => string;
+}
+
+/**
+ * Whether appointments can be made for a patient: not marked inactive, and not merged into another one.
+ *
+ * @see specification 2.1; https://hl7.org/fhir/R4/patient.html#merge
+ */
+export function isActivePatient(patient: Patient): boolean {
+  return patient.active !== false && !patient.link?.some(({ type }) => type === 'replaced-by');
+}
+
+const inactive = (expression: string): Issue => ({
+  code: 'patient-inactive',
+  diagnostics: 'The patient is inactive or was merged into another one; book for an active patient.',
+  expression,
+});
+
+/** Whether two resources share an identifier: the same value in the same system. */
+export function hasCommonIdentifier(one: readonly Identifier[] | undefined, other: readonly Identifier[] | undefined) {
+  return (one ?? []).some(
+    ({ system, value }) => value && other?.some((known) => known.system === system && known.value === value),
+  );
+}
+
+/** Of the persons that were found, those that the requestor has submitted with one of these identifiers or this id. */
+function knownPersons<T extends Patient | RelatedPerson>(
+  found: readonly T[],
+  { value }: Located<Patient | RelatedPerson>,
+  { requestor, config }: PeopleContext,
+): T[] {
+  const own = requestorTag(requestor, config);
+  const byId = found.filter(({ id }) => id !== undefined && id === value.id);
+  const byIdentifier = found.filter(
+    ({ meta, identifier }) =>
+      meta?.tag?.some(({ system, code }) => system === own.system && code === own.code) &&
+      hasCommonIdentifier(identifier, value.identifier),
+  );
+  return byId.length > 0 ? byId : byIdentifier;
+}
+
+/** A person handed over with the request: known already, or to be created. */
+interface Submitted {
+  readonly reference: string;
+  readonly entries: readonly BundleEntry[];
+  readonly issues: readonly Issue[];
+}
+
+function submittedPatient(patient: Located<Patient>, state: BookingState, context: PeopleContext): Submitted {
+  const [known, second] = knownPersons(all(state, 'Patient'), patient, context);
+  const reference = known ? `Patient/${known.id}` : context.newId();
+  const { id: _, meta, ...submitted } = patient.value;
+  const ambiguous: Issue = {
+    code: 'patient-ambiguous',
+    diagnostics: 'Several patients with this identifier were submitted; name the one that is meant as participant.',
+    expression: `${patient.path}.identifier`,
+  };
+  const profile = artefactUri(context.config, 'LocalPatient');
+  const created: BundleEntry = {
+    fullUrl: reference,
+    request: { method: 'POST', url: 'Patient' },
+    resource: { ...submitted, meta: metaOfSubmitted(meta, context.requestor, context.config, [profile]) },
+  };
+  return {
+    reference,
+    entries: known ? [] : [created],
+    issues: [
+      ...(second ? [ambiguous] : []),
+      ...(isActivePatient(known ?? patient.value) ? [] : [inactive(patient.path)]),
+    ],
+  };
+}
+
+function submittedRelatedPerson(
+  person: Located<RelatedPerson>,
+  patient: Reference<Patient> | undefined,
+  state: BookingState,
+  context: PeopleContext,
+): Submitted {
+  const known = knownPersons(all(state, 'RelatedPerson'), person, context).find(
+    (candidate) => candidate.patient.reference === patient?.reference,
+  );
+  const reference = known ? `RelatedPerson/${known.id}` : context.newId();
+  const { id: _, meta, ...submitted } = person.value;
+  const created: BundleEntry = {
+    fullUrl: reference,
+    request: { method: 'POST', url: 'RelatedPerson' },
+    resource: {
+      ...submitted,
+      patient: patient ?? {},
+      meta: metaOfSubmitted(meta, context.requestor, context.config),
+    },
+  };
+  return { reference, entries: known ? [] : [created], issues: [] };
+}
+
+function existingPatientIssues(
+  { participants, patient }: BookRequest,
+  submitted: Submitted | undefined,
+  state: BookingState,
+): Issue[] {
+  return participants.flatMap(({ actor, path }) => {
+    const expression = `${path}.actor`;
+    if (actor.kind !== 'patient') {
+      return [];
+    }
+    if (submitted && submitted.reference !== `Patient/${actor.id}`) {
+      const diagnostics = `The participant is Patient/${actor.id}, but another patient is handed over in ${patient?.path}.`;
+      return [{ code: 'patient-mismatch', diagnostics, expression }];
+    }
+    const found = find(state, 'Patient', actor.id);
+    if (!found) {
+      const diagnostics = `There is no Patient/${actor.id}; create the patient, or hand it over in the parameter patient.`;
+      return [{ code: 'patient-not-found', diagnostics, expression }];
+    }
+    return submitted || isActivePatient(found) ? [] : [inactive(expression)];
+  });
+}
+
+function withMissing(
+  participants: readonly AppointmentParticipant[],
+  references: readonly (string | undefined)[],
+): AppointmentParticipant[] {
+  const missing = references.filter(
+    (reference) => reference !== undefined && !participants.some(({ actor }) => actor?.reference === reference),
+  );
+  return [...participants, ...missing.map((reference) => ({ actor: { reference }, status: 'accepted' as const }))];
+}
+
+/**
+ * Settles who takes part in a booking: existing patients must be visible to the caller and active; a patient and a
+ * related person handed over are created, or found by an identifier that the same requestor has submitted before.
+ *
+ * @param state - what the caller may see
+ * @returns the participants with stored references, the entries that create persons, and `patient-not-found`,
+ *   `patient-inactive`, `patient-mismatch`, `patient-ambiguous` for each at fault
+ * @see specification 2.1, 4.4 and 4.6
+ */
+export function resolvePeople(request: BookRequest, state: BookingState, context: PeopleContext): People {
+  const { appointment, participants } = request;
+  const patient = request.patient && submittedPatient(request.patient, state, context);
+  const firstNamed = participants.find(({ actor }) => actor.kind === 'patient')?.actor;
+  const patientReference =
+    patient?.reference ?? (firstNamed?.kind === 'patient' ? `Patient/${firstNamed.id}` : undefined);
+  const patientOf = patientReference === undefined ? undefined : { reference: patientReference };
+  const relatedPerson =
+    request.relatedPerson && submittedRelatedPerson(request.relatedPerson, patientOf, state, context);
+  const stored = (appointment.value.participant ?? []).map((participant, index): AppointmentParticipant => {
+    const actor = participants[index]?.actor ?? { kind: 'other' };
+    const references = {
+      'submitted-patient': patient?.reference,
+      'submitted-related-person': relatedPerson?.reference,
+      patient: actor.kind === 'patient' ? `Patient/${actor.id}` : undefined,
+      other: actor.kind === 'other' ? actor.reference : undefined,
+    };
+    const reference = references[actor.kind];
+    return reference === undefined ? participant : { ...participant, actor: { ...participant.actor, reference } };
+  });
+  return {
+    participants: withMissing(stored, [patient?.reference, relatedPerson?.reference]),
+    patient: patientOf,
+    entries: [...(patient?.entries ?? []), ...(relatedPerson?.entries ?? [])],
+    issues: [...(patient?.issues ?? []), ...existingPatientIssues(request, patient, state)],
+  };
+}

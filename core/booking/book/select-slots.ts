@@ -1,0 +1,180 @@
+import type { Issue } from '../../fhir/outcome.ts';
+import { type BookingState, find, idIn, scheduleOf } from '../resource-set.ts';
+import type { Calendar, CalendarSlot } from '../slots/calendar.ts';
+import { coverWith, type Mismatch, mismatches } from '../slots/chain.ts';
+import type { Interval } from '../slots/interval.ts';
+import type { Located } from './parameters.ts';
+import type { BookRequest } from './request.ts';
+
+/** The slots that a booking takes its time from, or why there are none. */
+export interface Places {
+  readonly slots: readonly CalendarSlot[];
+  readonly issues: readonly Issue[];
+}
+
+const mismatchSentences: Readonly<Record<Mismatch['kind'], string>> = {
+  outside: 'The slot has no time in common with the appointment.',
+  overlap: 'The slot overlaps another one that the appointment names.',
+  gap: 'The slots named do not cover the whole time from start to end.',
+};
+
+function scheduleIssues(state: BookingState, id: string, expression: string): Issue[] {
+  const schedule = find(state, 'Schedule', id);
+  if (!schedule) {
+    return [{ code: 'schedule-not-found', diagnostics: `There is no Schedule/${id}.`, expression }];
+  }
+  return schedule.active === false
+    ? [{ code: 'schedule-inactive', diagnostics: `Schedule/${id} is not open for booking.`, expression }]
+    : [];
+}
+
+function slotIssues(
+  { value: id, path }: Located<string>,
+  request: BookRequest,
+  state: BookingState,
+  calendar: Calendar,
+): Issue[] {
+  const slot = find(state, 'Slot', id);
+  if (!slot) {
+    return [{ code: 'slot-not-found', diagnostics: `There is no Slot/${id}.`, expression: path }];
+  }
+  if (!calendar.has(id)) {
+    return [
+      { code: 'slot-mismatch', diagnostics: `Slot/${id} has no start and end that can be read.`, expression: path },
+    ];
+  }
+  const scheduleId = idIn(slot.schedule, 'Schedule') ?? '';
+  const { schedule } = request;
+  const strays: Issue[] =
+    schedule && schedule.value !== scheduleId
+      ? [
+          {
+            code: 'slot-mismatch',
+            diagnostics: `Slot/${id} does not belong to Schedule/${schedule.value}.`,
+            expression: path,
+          },
+        ]
+      : [];
+  return [...scheduleIssues(state, scheduleId, path), ...strays];
+}
+
+/** The named slots of one schedule, each with the path where it was named. */
+type Group = readonly { readonly slot: CalendarSlot; readonly path: string }[];
+
+function groupBySchedule(request: BookRequest, calendar: Calendar): Group[] {
+  const groups = new Map<string, { slot: CalendarSlot; path: string }[]>();
+  for (const { value, path } of request.slots) {
+    const slot = calendar.get(value);
+    const key = slot?.resource.schedule.reference ?? '';
+    if (slot) {
+      groups.set(key, [...(groups.get(key) ?? []), { slot, path }]);
+    }
+  }
+  return [...groups.values()];
+}
+
+const taken = ({ slot, path }: Group[number]): Issue => ({
+  code: 'slot-not-free',
+  diagnostics: `Slot/${slot.id} is no longer free at this time; search for another one.`,
+  expression: path,
+});
+
+function refusals(group: Group, interval: Interval, slotPath: string): Issue[] {
+  const notFree = group.filter(({ slot }) => slot.status !== 'free');
+  if (notFree.length > 0) {
+    return notFree.map(taken);
+  }
+  return mismatches(
+    group.map(({ slot }) => slot),
+    interval,
+  ).map((mismatch) => ({
+    code: 'slot-mismatch',
+    diagnostics: mismatchSentences[mismatch.kind],
+    expression: group.find(({ slot }) => mismatch.kind !== 'gap' && slot.id === mismatch.id)?.path ?? slotPath,
+  }));
+}
+
+/** What was one slot when the caller saw it may be several by now: the free pieces of it count as what was named. */
+function piecesOf(group: Group, calendar: Calendar): CalendarSlot[] {
+  const origins = new Set(group.map(({ slot }) => slot.origin));
+  return [...calendar.values()].filter(({ origin, status }) => status === 'free' && origins.has(origin));
+}
+
+/** Whether a slot was free when the caller saw it, and is part of its neighbour by now, or for this booking. */
+const isAbsorbed = ({ status, resource }: CalendarSlot): boolean =>
+  status === 'entered-in-error' && resource.status !== status;
+
+/** Whether the time wanted lies in what was named as it once was, and others have taken of it since. */
+function isTakenByOthers(group: Group, calendar: Calendar, interval: Interval): boolean {
+  const origins = new Set(group.map(({ slot }) => slot.origin));
+  const parts = [...calendar.values()].filter(
+    ({ origin, status }) => origins.has(origin) && status !== 'entered-in-error',
+  );
+  const chain = coverWith(parts, interval) ?? [];
+  return chain.some((part) => part.status !== 'free' && !group.some(({ slot }) => slot.id === part.id));
+}
+
+function placesOfGroup(group: Group, calendar: Calendar, interval: Interval, slotPath: string): Places {
+  const issues = refusals(group, interval, slotPath);
+  if (issues.length === 0) {
+    return { slots: group.map(({ slot }) => slot), issues };
+  }
+  const chain = coverWith(piecesOf(group, calendar), interval) ?? [];
+  const isSplit = chain.some((piece) => !group.some(({ slot }) => slot.id === piece.id));
+  if (chain.length > 0 && (isSplit || group.some(({ slot }) => isAbsorbed(slot)))) {
+    return { slots: chain, issues: [] };
+  }
+  const isTaken = issues.every(({ code }) => code === 'slot-mismatch') && isTakenByOthers(group, calendar, interval);
+  return { slots: [], issues: isTaken ? group.map(taken) : issues };
+}
+
+function placesOfSchedule(
+  { value, path }: Located<string>,
+  request: BookRequest,
+  state: BookingState,
+  calendar: Calendar,
+) {
+  const found = scheduleIssues(state, value, path);
+  if (found.length > 0 || !request.interval) {
+    return { slots: [], issues: found };
+  }
+  const free = [...calendar.values()].filter(
+    ({ status, resource }) => status === 'free' && idIn(resource.schedule, 'Schedule') === value,
+  );
+  const chain = coverWith(free, request.interval);
+  const diagnostics = `Schedule/${value} has no free slots that cover the time from start to end.`;
+  const refused: Issue[] = [{ code: 'slot-not-free', diagnostics, expression: path }];
+  return chain ? { slots: chain, issues: [] } : { slots: [], issues: refused };
+}
+
+/**
+ * Decides which slots a booking takes its time from: per schedule those it names, if they are free and make up exactly
+ * the time asked for; or, where a schedule alone is named, free slots of it.
+ *
+ * @param state - what the caller may see of slots and schedules
+ * @param calendar - the slots as this booking may count them: its own earlier ones are free for it
+ * @returns the slots in order, or `slot-not-found`, `schedule-not-found`, `schedule-inactive`, `slot-mismatch`,
+ *   `slot-not-free` for each slot at fault
+ */
+export function choosePlaces(request: BookRequest, state: BookingState, calendar: Calendar): Places {
+  const { slots, schedule, interval, appointment } = request;
+  if (slots.length === 0) {
+    return schedule ? placesOfSchedule(schedule, request, state, calendar) : { slots: [], issues: [] };
+  }
+  const found = slots.flatMap((slot) => slotIssues(slot, request, state, calendar));
+  if (!interval) {
+    return { slots: [], issues: found };
+  }
+  const groups = groupBySchedule(request, calendar).map((group) =>
+    placesOfGroup(group, calendar, interval, `${appointment.path}.slot`),
+  );
+  return {
+    slots: groups.flatMap((group) => group.slots),
+    issues: [...found, ...groups.flatMap((group) => group.issues)],
+  };
+}
+
+/** The Schedules of these slots, each once. */
+export function schedulesOf(slots: readonly CalendarSlot[], state: BookingState) {
+  return [...new Set(slots.flatMap(({ resource }) => scheduleOf(state, resource) ?? []))];
+}

@@ -1,0 +1,113 @@
+import type { Appointment, AppointmentParticipant, BundleEntry, Extension } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { formatInstant } from '../../fhir/instant.ts';
+import { markChange, metaOfSubmitted, requestorTag } from '../../fhir/tags.ts';
+import type { BookRequest } from './request.ts';
+import type { Earlier } from './reschedule.ts';
+import type { People } from './resolve-participants.ts';
+
+/** The R5 extension by which an appointment names the one that it replaces. */
+const REPLACES = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';
+
+/** What writing depends on besides what was decided. */
+export interface WriteContext {
+  readonly requestor: string;
+  readonly config: BookingConfig;
+  readonly newId: () => string;
+}
+
+/** What the appointment gets from the booking instead of from the request. */
+export interface Outcome {
+  readonly status: 'booked' | 'pending';
+  readonly slotIds: readonly string[];
+  readonly participants: readonly AppointmentParticipant[];
+  /** References to the answers handed over. */
+  readonly answers: readonly string[];
+}
+
+/** The entries that store the answers handed over: they are about the patient of the booking. */
+export function answersEntries(request: BookRequest, people: People, context: WriteContext): BundleEntry[] {
+  const { requestor, config, newId } = context;
+  const profile = artefactUri(config, 'LocalQuestionnaireResponse');
+  return request.answers.map(({ value }) => {
+    const { id: _, meta, ...response } = value;
+    return {
+      fullUrl: newId(),
+      request: { method: 'POST', url: 'QuestionnaireResponse' },
+      resource: {
+        ...response,
+        meta: metaOfSubmitted(meta, requestor, config, [profile]),
+        ...(people.patient && { subject: people.patient }),
+      },
+    };
+  });
+}
+
+/** The requestor that an appointment belongs to stays its owner, also when the clinic's staff move it. */
+function ownerOf(previous: Appointment | undefined, { requestor, config }: WriteContext): string {
+  const { system } = requestorTag(requestor, config);
+  return previous?.meta?.tag?.find((tag) => tag.system === system)?.code ?? requestor;
+}
+
+function extensionsOf(sent: Appointment, { previous, replaced }: Earlier): Extension[] {
+  const replaces: Extension[] = replaced
+    ? [{ url: REPLACES, valueReference: { reference: `Appointment/${replaced.id}` } }]
+    : (previous?.extension ?? []).filter(({ url }) => url === REPLACES);
+  return [...(sent.extension ?? []).filter(({ url }) => url !== REPLACES), ...replaces];
+}
+
+function appointmentOf(request: BookRequest, outcome: Outcome, earlier: Earlier, context: WriteContext): Appointment {
+  const { id: _, meta, extension: __, ...sent } = request.appointment.value;
+  const { interval } = request;
+  const extension = extensionsOf(request.appointment.value, earlier);
+  const answers = outcome.answers.map((reference) => ({ reference }));
+  const supportingInformation = [...(sent.supportingInformation ?? []), ...answers];
+  const profile = artefactUri(context.config, 'LocalTermin');
+  return {
+    ...sent,
+    meta: metaOfSubmitted(meta, ownerOf(earlier.previous, context), context.config, [profile]),
+    ...(extension.length > 0 && { extension }),
+    status: outcome.status,
+    ...(interval && { start: formatInstant(interval.start), end: formatInstant(interval.end) }),
+    slot: outcome.slotIds.map((id) => ({ reference: `Slot/${id}` })),
+    participant: [...outcome.participants],
+    ...(supportingInformation.length > 0 && { supportingInformation }),
+  };
+}
+
+/**
+ * A transaction entry that changes a stored appointment, if it still has the version that was read, and says on whose
+ * behalf.
+ */
+function changeEntry(stored: Appointment, changed: Appointment, { requestor, config }: WriteContext): BundleEntry {
+  const version = stored.meta?.versionId;
+  return {
+    request: { method: 'PUT', url: `Appointment/${stored.id}`, ifMatch: `W/"${version}"` },
+    resource: { ...changed, id: stored.id, meta: markChange(changed.meta, requestor, version, config) },
+  };
+}
+
+/** A transaction entry that stores a new appointment, and says on whose behalf. */
+function createEntry(appointment: Appointment, { requestor, config }: WriteContext): BundleEntry {
+  const meta = markChange(appointment.meta, requestor, undefined, config);
+  return { request: { method: 'POST', url: 'Appointment' }, resource: { ...appointment, meta } };
+}
+
+/**
+ * The entries that store the appointment, first, and cancel the one that it replaces.
+ *
+ * @see specification 2.1 and section 3
+ */
+export function appointmentEntries(
+  request: BookRequest,
+  outcome: Outcome,
+  earlier: Earlier,
+  context: WriteContext,
+): BundleEntry[] {
+  const { previous, replaced } = earlier;
+  const appointment = appointmentOf(request, outcome, earlier, context);
+  return [
+    previous ? changeEntry(previous, appointment, context) : createEntry(appointment, context),
+    ...(replaced ? [changeEntry(replaced, { ...replaced, status: 'cancelled' }, context)] : []),
+  ];
+}

@@ -1,0 +1,86 @@
+import type { Appointment, Slot } from '@medplum/fhirtypes';
+import { parseInstant } from '../../fhir/instant.ts';
+import { slotIdsOf } from '../book/reschedule.ts';
+import { all, type BookingState, find } from '../resource-set.ts';
+import { type ConsistencyContext, type Finding, finding, isSubmitted, keyOf, neededStatus } from './finding.ts';
+
+type Rule = (
+  appointment: Appointment,
+  slots: readonly Slot[],
+  state: BookingState,
+  context: ConsistencyContext,
+) => Finding[];
+
+const missingSlots: Rule = (appointment, slots, _state, context) => {
+  const known = new Set(slots.map(({ id }) => id));
+  const gone = slotIdsOf(appointment).filter((id) => !known.has(id));
+  const isWithout = slotIdsOf(appointment).length === 0 && isSubmitted(appointment, context);
+  const key = keyOf(appointment);
+  return [
+    ...gone.map((id) => finding('slot-missing', key, `It is ${appointment.status}, but Slot/${id} does not exist.`)),
+    ...(isWithout ? [finding('slot-missing', key, `It is ${appointment.status}, but has no slot.`)] : []),
+  ];
+};
+
+const unfittingStatus: Rule = (appointment, slots) => {
+  const wanted = neededStatus(appointment);
+  return slots
+    .filter(({ status }) => status !== wanted)
+    .map((slot) =>
+      finding(
+        'slot-status',
+        keyOf(slot),
+        `It is ${slot.status}, but ${keyOf(appointment)} is ${appointment.status} and needs it ${wanted}.`,
+      ),
+    );
+};
+
+function covers(slots: readonly Slot[], { start, end }: Appointment): boolean {
+  const parts = slots
+    .map((slot) => ({ start: parseInstant(slot.start), end: parseInstant(slot.end) }))
+    .sort((one, other) => (one.start ?? 0) - (other.start ?? 0));
+  return (
+    parts[0]?.start === parseInstant(start) &&
+    parts.at(-1)?.end === parseInstant(end) &&
+    parts.every((part, index) => index === 0 || part.start === parts[index - 1]?.end)
+  );
+}
+
+const unfittingTime: Rule = (appointment, slots, _state, context) => {
+  const bySchedule = Map.groupBy(slots, ({ schedule }) => schedule.reference);
+  return [...bySchedule]
+    .filter(([, group]) => isSubmitted(appointment, context) && !covers(group, appointment))
+    .map(([schedule, group]) => {
+      const times = group.map(({ id, start, end }) => `Slot/${id} ${start} – ${end}`).join(', ');
+      const own = `${appointment.start} – ${appointment.end}`;
+      return finding('slot-time', keyOf(appointment), `Its time is ${own}, on ${schedule} it holds ${times}.`);
+    });
+};
+
+const resourceTypes = ['Patient', 'RelatedPerson', 'QuestionnaireResponse'] as const;
+
+const missingReferences: Rule = (appointment, _slots, state) => {
+  const { participant, supportingInformation = [], extension = [] } = appointment;
+  const references = [
+    ...participant.map(({ actor }) => actor?.reference),
+    ...supportingInformation.map(({ reference }) => reference),
+    ...extension.map(({ valueReference }) => valueReference?.reference),
+  ];
+  return references.flatMap((reference) => {
+    const type = [...resourceTypes, 'Appointment'].find((name) => reference?.startsWith(`${name}/`));
+    return type && reference && !state.has(reference)
+      ? [finding('reference-missing', keyOf(appointment), `It refers to ${reference}, which does not exist.`)]
+      : [];
+  });
+};
+
+const rules: readonly Rule[] = [missingSlots, unfittingStatus, unfittingTime, missingReferences];
+
+/** Checks every open appointment: its slots are there, are taken for it, make up its time; its references lead somewhere. */
+export function issuesOfAppointments(state: BookingState, context: ConsistencyContext): Finding[] {
+  const open = all(state, 'Appointment').filter(neededStatus);
+  return open.flatMap((appointment) => {
+    const slots = slotIdsOf(appointment).flatMap((id) => find(state, 'Slot', id) ?? []);
+    return rules.flatMap((rule) => rule(appointment, slots, state, context));
+  });
+}

@@ -1,0 +1,17 @@
+import type { BookingState } from '../resource-set.ts';
+import { issuesOfAppointments } from './appointments.ts';
+import type { ConsistencyContext, Finding, Rule } from './finding.ts';
+import { leftovers } from './orphans.ts';
+import { issuesOfSlots } from './slots.ts';
+
+export type { ConsistencyContext, Finding, Rule };
+
+/**
+ * Checks that appointments, slots and what belongs to them agree. Of the types Appointment, Slot and Task the state
+ * must hold all that is to be checked, and of the others whatever those refer to.
+ *
+ * @returns what does not agree; nothing if all is well
+ */
+export function checkConsistency(state: BookingState, context: ConsistencyContext): Finding[] {
+  return [issuesOfAppointments, issuesOfSlots, leftovers].flatMap((check) => check(state, context));
+}

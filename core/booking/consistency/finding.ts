@@ -1,0 +1,75 @@
+import type { Appointment, Resource } from '@medplum/fhirtypes';
+import type { TagConfig } from '../../fhir/tags.ts';
+import { requestorTag } from '../../fhir/tags.ts';
+import { slotUseOf } from '../book/reschedule.ts';
+import type { Interval } from '../slots/interval.ts';
+
+/** What can be wrong with the stored bookings, and how bad that is: a warning may have a harmless reason. */
+export const rules = {
+  'slot-missing': { severity: 'error', display: 'An open appointment has no slot, or refers to one that is gone' },
+  'slot-status': { severity: 'error', display: 'The status of a slot does not fit that of its appointment' },
+  'slot-time': { severity: 'error', display: 'The slots of an open appointment do not make up its time' },
+  'slot-held-twice': { severity: 'error', display: 'Two appointments hold the same slot' },
+  'slot-without-appointment': { severity: 'error', display: 'A slot that the service has taken is held by nobody' },
+  'pieces-overlap': { severity: 'error', display: 'Minutes of what was one slot are there twice' },
+  'pieces-missing': { severity: 'error', display: 'Minutes of what was one slot are gone' },
+  'reference-missing': { severity: 'error', display: 'A resource that is referred to does not exist' },
+  'job-left-over': { severity: 'error', display: 'An asynchronous booking was accepted and is still not carried out' },
+  'answers-left-over': { severity: 'warning', display: 'No appointment refers to answers that came with a booking' },
+  'patient-left-over': { severity: 'warning', display: 'No appointment refers to a patient that came with a booking' },
+} as const satisfies Record<string, { severity: 'error' | 'warning'; display: string }>;
+
+/** Name of something that can be wrong. */
+export type Rule = keyof typeof rules;
+
+/** Something that does not agree. */
+export interface Finding {
+  readonly rule: Rule;
+  readonly severity: 'error' | 'warning';
+  /** The resource at fault, as `Type/id`. */
+  readonly resource: string;
+  /** What was found, as a whole sentence. */
+  readonly diagnostics: string;
+}
+
+/** What the check depends on besides what is stored. */
+export interface ConsistencyContext {
+  /** The moment of the check, in milliseconds since 1970 UTC. */
+  readonly now: number;
+  readonly config: TagConfig;
+  /** Identifier system under which a slot names the one it was split off from. */
+  readonly originSystem: string;
+  /** References to the Bots of the service; where they are not known, every Bot counts as one of them. */
+  readonly bots?: ReadonlySet<string>;
+  /** The time of slots before anything was split off, by id, as far as it is known. */
+  readonly stretches?: ReadonlyMap<string, Interval>;
+}
+
+/** Makes a finding about a resource. */
+export function finding(rule: Rule, resource: string, diagnostics: string): Finding {
+  return { rule, severity: rules[rule].severity, resource, diagnostics };
+}
+
+/** `Type/id` of a resource. */
+export const keyOf = ({ resourceType, id }: Resource): string => `${resourceType}/${id}`;
+
+/** Whether a requestor has handed a resource in: it carries a requestor's tag. */
+export function isSubmitted({ meta }: Resource, { config }: ConsistencyContext): boolean {
+  const { system } = requestorTag('', config);
+  return meta?.tag?.some((tag) => tag.system === system) ?? false;
+}
+
+/**
+ * Whether a Bot of the service wrote this version; `undefined` where Medplum does not show who did (it does to
+ * administrators, with `X-Medplum: extended`).
+ */
+export function isByService({ meta }: Resource, { bots }: Pick<ConsistencyContext, 'bots'>): boolean | undefined {
+  const author = meta?.author?.reference;
+  return author === undefined ? undefined : bots ? bots.has(author) : author.startsWith('Bot/');
+}
+
+/** The status that the slots of an appointment must have as long as it is to come; `undefined`: they may have any. */
+export function neededStatus(appointment: Appointment): 'busy' | 'busy-tentative' | undefined {
+  const use = slotUseOf(appointment);
+  return appointment.status !== 'fulfilled' && (use === 'busy' || use === 'busy-tentative') ? use : undefined;
+}

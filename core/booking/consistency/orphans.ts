@@ -1,0 +1,56 @@
+import type { Task } from '@medplum/fhirtypes';
+import { artefactUri } from '../../config/config.ts';
+import { parseInstant } from '../../fhir/instant.ts';
+import { BOOK_TASK } from '../async/task.ts';
+import { all, type BookingState } from '../resource-set.ts';
+import { type ConsistencyContext, type Finding, finding, isByService, isSubmitted, keyOf } from './finding.ts';
+
+/** After how many milliseconds a job that was accepted should have been carried out, whatever came in between. */
+const OVERDUE = 10 * 60_000;
+
+function issuesOfTask(task: Task, state: BookingState, { now }: ConsistencyContext): Finding[] {
+  const since = task.meta?.lastUpdated;
+  const isOverdue = task.status === 'requested' && now - (parseInstant(since) ?? now) > OVERDUE;
+  const lost = (task.output ?? [])
+    .flatMap(({ valueReference }) => valueReference?.reference ?? [])
+    .filter((reference) => reference.startsWith('Appointment/') && !state.has(reference));
+  return [
+    ...(isOverdue ? [finding('job-left-over', keyOf(task), `It has been waiting since ${since}.`)] : []),
+    ...lost.map((reference) =>
+      finding('reference-missing', keyOf(task), `It has booked ${reference}, which does not exist.`),
+    ),
+  ];
+}
+
+function referencesOfAppointments(state: BookingState): ReadonlySet<string | undefined> {
+  return new Set(
+    all(state, 'Appointment').flatMap(({ participant, supportingInformation = [] }) => [
+      ...participant.map(({ actor }) => actor?.reference),
+      ...supportingInformation.map(({ reference }) => reference),
+    ]),
+  );
+}
+
+/**
+ * Looks for jobs that nobody carries out, and for answers and patients that a booking has written but no appointment
+ * refers to. A later booking may have replaced them, so these are warnings. A patient counts only if a Bot is known to
+ * have written it: requestors create patients themselves, too.
+ */
+export function leftovers(state: BookingState, context: ConsistencyContext): Finding[] {
+  const system = artefactUri(context.config, 'LocalTask');
+  const jobs = all(state, 'Task').filter(({ code }) =>
+    code?.coding?.some((coding) => coding.system === system && coding.code === BOOK_TASK),
+  );
+  const referred = referencesOfAppointments(state);
+  const answers = all(state, 'QuestionnaireResponse').filter(
+    (response) => isSubmitted(response, context) && !referred.has(keyOf(response)),
+  );
+  const patients = all(state, 'Patient').filter(
+    (patient) => isSubmitted(patient, context) && isByService(patient, context) && !referred.has(keyOf(patient)),
+  );
+  return [
+    ...jobs.flatMap((task) => issuesOfTask(task, state, context)),
+    ...answers.map((response) => finding('answers-left-over', keyOf(response), 'No appointment refers to them.')),
+    ...patients.map((patient) => finding('patient-left-over', keyOf(patient), 'No appointment refers to it.')),
+  ];
+}

@@ -1,0 +1,101 @@
+import type { Appointment, Slot } from '@medplum/fhirtypes';
+import { formatInstant } from '../../fhir/instant.ts';
+import { holdsSlots, slotIdsOf } from '../book/reschedule.ts';
+import { all, type BookingState, idIn } from '../resource-set.ts';
+import { type CalendarSlot, calendarOf } from '../slots/calendar.ts';
+import { type Interval, overlaps } from '../slots/interval.ts';
+import { type ConsistencyContext, type Finding, finding, isByService, keyOf } from './finding.ts';
+
+type Holders = ReadonlyMap<string, readonly Appointment[]>;
+
+function holdersOf(state: BookingState): Holders {
+  const holders = new Map<string, Appointment[]>();
+  for (const appointment of all(state, 'Appointment').filter(holdsSlots)) {
+    for (const id of slotIdsOf(appointment)) {
+      holders.set(id, [...(holders.get(id) ?? []), appointment]);
+    }
+  }
+  return holders;
+}
+
+/**
+ * Whether it was the service that took a slot, not the clinic: a Bot has written it. Where Medplum does not show who did,
+ * it counts as the service's if it was split off from another one.
+ */
+function isTakenByService(slot: Slot, context: ConsistencyContext): boolean {
+  const isPiece = slot.identifier?.some(({ system }) => system === context.originSystem) ?? false;
+  return isByService(slot, context) ?? isPiece;
+}
+
+/** So many are named in one finding. */
+const MOST_NAMED = 5;
+
+function listed(keys: readonly string[]): string {
+  const more = keys.length > MOST_NAMED ? [`${keys.length - MOST_NAMED} more`] : [];
+  return [...keys.slice(0, MOST_NAMED), ...more].join(' and ');
+}
+
+function issuesOfSlot(slot: Slot, holders: Holders, state: BookingState, context: ConsistencyContext): Finding[] {
+  const appointments = holders.get(slot.id ?? '') ?? [];
+  const isTaken = slot.status === 'busy' || slot.status === 'busy-tentative';
+  const schedule = idIn(slot.schedule, 'Schedule');
+  const key = keyOf(slot);
+  return [
+    ...(isTaken && appointments.length === 0 && isTakenByService(slot, context)
+      ? [finding('slot-without-appointment', key, `It is ${slot.status}, but no appointment holds it.`)]
+      : []),
+    ...(appointments.length > 1
+      ? [finding('slot-held-twice', key, `It is held by ${listed(appointments.map(keyOf))}.`)]
+      : []),
+    ...(schedule && !state.has(`Schedule/${schedule}`)
+      ? [finding('reference-missing', key, `It refers to Schedule/${schedule}, which does not exist.`)]
+      : []),
+  ];
+}
+
+const show = ({ start, end }: Interval): string => `${formatInstant(start)} – ${formatInstant(end)}`;
+
+/** The stretches between the pieces, and before and after them as far as the whole is known. */
+function gaps(pieces: readonly CalendarSlot[], whole: Interval | undefined): Interval[] {
+  const found: Interval[] = [];
+  let reached = Math.min(whole?.start ?? Number.POSITIVE_INFINITY, pieces[0]?.start ?? Number.POSITIVE_INFINITY);
+  for (const { start, end } of pieces) {
+    if (start > reached) {
+      found.push({ start: reached, end: start });
+    }
+    reached = Math.max(reached, end);
+  }
+  return whole && reached < whole.end ? [...found, { start: reached, end: whole.end }] : found;
+}
+
+function issuesOfPieces(origin: string, pieces: readonly CalendarSlot[], { stretches }: ConsistencyContext): Finding[] {
+  const sorted = [...pieces].sort((one, other) => one.start - other.start);
+  const doubled = sorted.filter((piece, index) => sorted.slice(0, index).some((earlier) => overlaps(earlier, piece)));
+  return [
+    ...doubled.map((piece) => {
+      const diagnostics = `${show(piece)} overlaps another piece of what was Slot/${origin}.`;
+      return finding('pieces-overlap', `Slot/${piece.id}`, diagnostics);
+    }),
+    ...gaps(sorted, stretches?.get(origin)).map((gap) =>
+      finding('pieces-missing', `Slot/${origin}`, `${show(gap)} belongs to no piece of it any more.`),
+    ),
+  ];
+}
+
+/**
+ * Checks every slot: one that the service has taken is held by one appointment, and the pieces of what was one slot
+ * follow one another without a gap or an overlap. Pieces that were joined to others, and are void, do not count.
+ */
+export function issuesOfSlots(state: BookingState, context: ConsistencyContext): Finding[] {
+  const holders = holdersOf(state);
+  const slots = all(state, 'Slot');
+  const valid = [...calendarOf(slots, context.originSystem).values()].filter(
+    ({ status }) => status !== 'entered-in-error',
+  );
+  return [
+    ...slots.flatMap((slot) => issuesOfSlot(slot, holders, state, context)),
+    ...[...Map.groupBy(valid, ({ origin }) => origin)].flatMap(([origin, pieces]) =>
+      issuesOfPieces(origin, pieces, context),
+    ),
+  ];
+}

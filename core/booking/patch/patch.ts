@@ -1,0 +1,117 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import type { Issue } from '../../fhir/outcome.ts';
+import { isObject, isResource } from '../../fhir/resource.ts';
+import { type FhirPathOperation, readFhirPathPatch } from './fhirpath-operations.ts';
+import { applyFhirPathOperation, type Evaluate } from './fhirpath-patch.ts';
+import { type Edited, isEqual } from './json-edit.ts';
+import { applyJsonOperation, type JsonOperation, readJsonPatch } from './json-patch.ts';
+
+/** A patch as read, in either form. */
+export type Patch =
+  | { readonly kind: 'fhirpath'; readonly operations: readonly FhirPathOperation[] }
+  | { readonly kind: 'json'; readonly operations: readonly JsonOperation[] };
+
+/** Most operations of one patch. */
+export const MOST_OPERATIONS = 100;
+
+/** Longest patch, and longest result after any of its operations, as JSON, in characters. */
+export const LONGEST_PATCH = 256 * 1024;
+
+const invalid = (diagnostics: string, expression?: string): { readonly issues: Issue[] } => ({
+  issues: [{ code: 'patch-invalid', diagnostics, ...(expression && { expression }) }],
+});
+
+function sizeProblem(operations: readonly unknown[], text: string): string | undefined {
+  if (operations.length === 0 || operations.length > MOST_OPERATIONS) {
+    return `A patch has 1 to ${MOST_OPERATIONS} operations; this one has ${operations.length}.`;
+  }
+  return text.length > LONGEST_PATCH ? `A patch has at most ${LONGEST_PATCH} characters.` : undefined;
+}
+
+/**
+ * Reads a patch: a Parameters resource with FHIRPath Patch, or the list of a JSON Patch.
+ *
+ * @param sent - of whatever content
+ * @returns the patch, or a `patch-invalid` for each problem
+ * @see specification 2.5; https://hl7.org/fhir/R4/http.html#patch
+ */
+export function readPatch(sent: unknown): Patch | { readonly issues: readonly Issue[] } {
+  const sentOperations = isResource(sent, 'Parameters') ? (sent.parameter ?? []) : sent;
+  if (!Array.isArray(sentOperations)) {
+    return invalid('The body must be a Parameters resource with a FHIRPath Patch, or a JSON Patch.');
+  }
+  const problem = sizeProblem(sentOperations, JSON.stringify(sent));
+  if (problem) {
+    return invalid(problem);
+  }
+  if (isResource(sent, 'Parameters')) {
+    const operations = readFhirPathPatch(sentOperations);
+    return 'issues' in operations ? operations : { kind: 'fhirpath', operations };
+  }
+  const operations = readJsonPatch(sentOperations);
+  return 'issues' in operations ? operations : { kind: 'json', operations };
+}
+
+/** What only the server writes, or what makes a resource the one that it is. */
+function serverIssues(stored: Appointment, result: Readonly<Record<string, unknown>>): Issue[] {
+  const meta = isObject(result.meta) ? result.meta : {};
+  const { tag: _, profile: __, security: ___, ...kept } = stored.meta ?? {};
+  const touched = Object.entries(kept).filter(([name, value]) => !isEqual(meta[name], value));
+  const added = Object.keys(meta).filter(
+    (name) => !(name in (stored.meta ?? {})) && !/^_?(tag|profile|security)$/.test(name),
+  );
+  return [
+    ...(result.resourceType === 'Appointment' ? [] : ['resourceType']),
+    ...(result.id === stored.id ? [] : ['id']),
+    ...[...touched.map(([name]) => name), ...added].map((name) => `meta.${name}`),
+  ].map((name) => ({
+    code: 'patch-invalid',
+    diagnostics: `${name} of an appointment is the server's and cannot be patched.`,
+    expression: `Appointment.${name}`,
+  }));
+}
+
+function steps(patch: Patch, evaluate: Evaluate): ((document: unknown) => Edited)[] {
+  return patch.kind === 'json'
+    ? patch.operations.map((operation) => (document) => applyJsonOperation(document, operation))
+    : patch.operations.map((operation) => (document) => applyFhirPathOperation(document, operation, evaluate));
+}
+
+/**
+ * Applies a patch in memory, all of its operations or none.
+ *
+ * @param stored - the appointment as it is; left so
+ * @param evaluate - the FHIRPath engine
+ * @returns the result, still to be judged by `judgeChange`, or `patch-invalid` with the operation that cannot be applied,
+ *   or the elements that no patch may touch
+ */
+export function applyPatch(
+  stored: Appointment,
+  patch: Patch,
+  evaluate: Evaluate,
+): { readonly result: Appointment } | { readonly issues: readonly Issue[] } {
+  let document: unknown = stored;
+  for (const [index, step] of steps(patch, evaluate).entries()) {
+    const edited = step(document);
+    const isFhirPath = patch.kind === 'fhirpath';
+    if ('problem' in edited) {
+      return invalid(
+        isFhirPath ? edited.problem : `Operation ${index}: ${edited.problem}`,
+        isFhirPath ? `Parameters.parameter[${index}]` : undefined,
+      );
+    }
+    document = edited.document;
+    if (JSON.stringify(document).length > LONGEST_PATCH) {
+      return invalid(`The appointment would have more than ${LONGEST_PATCH} characters.`);
+    }
+  }
+  const issues = isObject(document) ? serverIssues(stored, document) : [];
+  return issues.length === 0 && isResource(document, 'Appointment')
+    ? { result: document }
+    : { issues: issues.length > 0 ? issues : invalid('The result is not an Appointment.').issues };
+}
+
+/** Whether two appointments say the same. */
+export function hasNoEffect(stored: Appointment, result: Appointment): boolean {
+  return isEqual(stored, result);
+}

@@ -1,0 +1,68 @@
+import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
+import { isResource } from '../../fhir/resource.ts';
+
+/** What a caller may see of an appointment that it wants to change. */
+export type PatchTarget =
+  | { readonly kind: 'found'; readonly appointment: Appointment }
+  /** Read, but not found by a search: deleted, unless the database that is searched lags behind. */
+  | { readonly kind: 'doubtful'; readonly appointment: Appointment }
+  /** Never there, or not the caller's. */
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'failed'; readonly status: number };
+
+/**
+ * What must be read before an appointment is changed, as one batch. It is to be sent with the caller's own credentials:
+ * what the caller may not see it cannot change. The appointment itself is searched for, as only a search asks the
+ * database: what Medplum reads by id comes from its cache, which may be older. The read tells why nothing is found.
+ *
+ * @param id - of the appointment
+ */
+export function patchReads(id: string): Bundle {
+  const urls = [`Appointment?_id=${encodeURIComponent(id)}`, `Appointment/${encodeURIComponent(id)}`];
+  const entry = urls.map((url): BundleEntry => ({ request: { method: 'GET', url } }));
+  return { resourceType: 'Bundle', type: 'batch', entry };
+}
+
+const statusOf = (entry: BundleEntry | undefined): number => Number.parseInt(entry?.response?.status ?? '500', 10);
+
+/** Reads the answer to `patchReads`. */
+export function readPatchTarget(response: Bundle): PatchTarget {
+  const [searched, read] = response.entry ?? [];
+  const found = searched?.resource;
+  if (statusOf(searched) !== 200 || !isResource(found, 'Bundle')) {
+    return { kind: 'failed', status: statusOf(searched) };
+  }
+  const appointment = found.entry?.[0]?.resource;
+  if (isResource(appointment, 'Appointment')) {
+    return { kind: 'found', appointment };
+  }
+  const status = statusOf(read);
+  if (status === 404 || status === 403) {
+    return { kind: 'unknown' };
+  }
+  if (isResource(read?.resource, 'Appointment')) {
+    return { kind: 'doubtful', appointment: read.resource };
+  }
+  return status === 410 ? { kind: 'deleted' } : { kind: 'failed', status };
+}
+
+/** What tells a requestor that its appointment was deleted, to be sent with the Bot's own credentials. */
+export function historyReads(id: string): Bundle {
+  const entry: BundleEntry[] = [{ request: { method: 'GET', url: `Appointment/${id}/_history` } }];
+  return { resourceType: 'Bundle', type: 'batch', entry };
+}
+
+/**
+ * Reads the answer to `historyReads`. Medplum hides a deleted resource from whoever finds it by its tags; to its owner
+ * it is gone all the same, not unknown.
+ *
+ * @returns the last version of an appointment that was deleted, or `undefined`
+ */
+export function readDeleted(response: Bundle): Appointment | undefined {
+  const history = response.entry?.[0]?.resource;
+  const [newest, ...older] = isResource(history, 'Bundle') ? (history.entry ?? []) : [];
+  const isDeleted = newest !== undefined && newest.resource === undefined;
+  const last = older.find(({ resource }) => resource !== undefined)?.resource;
+  return isDeleted && isResource(last, 'Appointment') ? last : undefined;
+}

@@ -1,0 +1,149 @@
+import type { Appointment, Bundle, BundleEntry, Patient, Slot } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { parseInstant } from '../../fhir/instant.ts';
+import { isResource } from '../../fhir/resource.ts';
+import { search } from '../book/reads.ts';
+import { holdsSlots, slotIdsOf, slotUseOf } from '../book/reschedule.ts';
+import { type Calendar, calendarEntries, calendarOf, join, release, strongest, take } from './calendar.ts';
+import type { Pieces } from './fragments.ts';
+import { intersection } from './interval.ts';
+
+/** The part of the configuration that slots depend on. */
+export type FollowConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+
+/** What an appointment's slots depend on besides its status. */
+export interface Surroundings {
+  /** All that was split off from the slots, and how other appointments use it. */
+  readonly pieces: Pieces;
+  /** Slots of the appointment that were deleted although they had been offered, as they were last. */
+  readonly lost: readonly Slot[];
+}
+
+/**
+ * Whether the slots of an appointment are not (or may not be) what its status demands: a job that should have followed
+ * was lost.
+ *
+ * @param slots - those of its slots that exist, by id
+ */
+export function isUnsettled(appointment: Appointment, slots: ReadonlyMap<string, Slot>): boolean {
+  const use = slotUseOf(appointment);
+  const statuses = slotIdsOf(appointment).map((id) => slots.get(id)?.status);
+  if (use === 'remembered') {
+    return statuses.some((status) => status === 'busy' || status === 'busy-tentative');
+  }
+  return (
+    use !== 'held' && statuses.some((status) => status === 'free' || (status === 'busy-tentative' && status !== use))
+  );
+}
+
+/** Takes the slots that an appointment holds, as its status says and those of the others that hold them. */
+function occupied(calendar: Calendar, appointment: Appointment, newId: () => string): Calendar {
+  const own = slotUseOf(appointment);
+  const wanted = { start: parseInstant(appointment.start) ?? 0, end: parseInstant(appointment.end) ?? 0 };
+  return slotIdsOf(appointment).reduce((current, id) => {
+    const slot = current.get(id);
+    const isOpen = slot?.status === 'free' || slot?.status === 'busy-tentative';
+    const status = strongest(own, slot?.use);
+    if (!slot || !isOpen || own === 'held' || (status !== 'busy' && status !== 'busy-tentative')) {
+      return current;
+    }
+    const part = slot.status === 'free' ? intersection(slot, wanted) : slot;
+    return part && slot.status !== status ? take(current, id, part, status, newId) : current;
+  }, calendar);
+}
+
+/** Gives back what an appointment held, and what was deleted of it, as far as nobody else holds it. */
+function given(calendar: Calendar, appointment: Appointment): Calendar {
+  return join(slotIdsOf(appointment).reduce(release, calendar));
+}
+
+function withLost(calendar: Calendar, lost: readonly Slot[], originSystem: string, newId: () => string) {
+  const restored = [...calendarOf(lost, originSystem).values()].map((slot) => ({
+    ...slot,
+    id: newId(),
+    status: 'free' as const,
+    isNew: true,
+  }));
+  const calendarWithLost: Calendar = new Map([...calendar, ...restored.map((slot) => [slot.id, slot] as const)]);
+  return { calendar: calendarWithLost, restoredFrom: new Map(restored.map(({ id, resource }) => [id, resource.id])) };
+}
+
+/** A slot that is given back anew carries the id of the lost one as a tag, and is made once. */
+function onlyOnce(entry: BundleEntry, lostId: string | undefined, system: string): BundleEntry {
+  const { request, resource } = entry;
+  if (lostId === undefined || !request || !isResource(resource, 'Slot')) {
+    return entry;
+  }
+  const tag = [...(resource.meta?.tag ?? []), { system, code: lostId }];
+  const ifNoneExist = new URLSearchParams({ _tag: `${system}|${lostId}` }).toString();
+  return { ...entry, request: { ...request, ifNoneExist }, resource: { ...resource, meta: { ...resource.meta, tag } } };
+}
+
+/**
+ * The transaction entries that bring the slots of an appointment to what its status says: taken while it is open,
+ * confirmed with it, free and joined to whole offers again when it is cancelled. A slot that several appointments hold is
+ * what the most settled of them demands. Carried out once more, there is nothing left to do.
+ *
+ * @param appointment - as it is or is about to be
+ * @param newId - gives a fresh `urn:uuid:` for each new slot
+ * @see specification section 3
+ */
+export function slotEntries(
+  appointment: Appointment,
+  { pieces, lost }: Surroundings,
+  config: FollowConfig,
+  newId: () => string,
+): BundleEntry[] {
+  const originSystem = artefactUri(config, 'LocalSlotOrigin');
+  const stored = calendarOf(pieces.slots, originSystem, pieces.uses);
+  if (holdsSlots(appointment)) {
+    return calendarEntries(occupied(stored, appointment, newId), originSystem);
+  }
+  const isGivenBack = ({ id }: Slot): boolean =>
+    pieces.slots.some(({ meta }) => meta?.tag?.some(({ system, code }) => system === originSystem && code === id));
+  const missing = lost.filter((slot) => !isGivenBack(slot));
+  const { calendar, restoredFrom } = withLost(stored, missing, originSystem, newId);
+  return calendarEntries(given(calendar, appointment), originSystem).map((entry) =>
+    onlyOnce(entry, restoredFrom.get(entry.fullUrl ?? ''), originSystem),
+  );
+}
+
+/** A transaction entry that changes an appointment, if it still has the version that was read. */
+export function appointmentEntry(stored: Appointment, changed: Appointment): BundleEntry {
+  return {
+    request: { method: 'PUT', url: `Appointment/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` },
+    resource: changed,
+  };
+}
+
+/** The slots from which those of an appointment were split off, as far as the slots are known. */
+export function originsOf(slots: readonly Slot[], config: FollowConfig): string[] {
+  const originSystem = artefactUri(config, 'LocalSlotOrigin');
+  return [...new Set([...calendarOf(slots, originSystem).values()].map(({ origin }) => origin))];
+}
+
+/** The search for resources of a type by their ids, as a batch entry; none without ids. */
+export function readsById(type: 'Patient' | 'Slot', ids: readonly string[]): BundleEntry[] {
+  const count = String(Math.max(ids.length, 20));
+  const query: [string, string][] = [
+    ['_id', ids.join(',')],
+    ['_count', count],
+  ];
+  return ids.length > 0 ? [search(type, query)] : [];
+}
+
+/** Patients by id. */
+export function byId(patients: readonly Patient[]): Map<string, Patient> {
+  return new Map(patients.flatMap((patient) => (patient.id === undefined ? [] : [[patient.id, patient] as const])));
+}
+
+/**
+ * What a deleted slot was last, if it had ever been offered: what Medplum makes for an appointment alone is never free
+ * and is gone with it.
+ *
+ * @param history - of the slot, the newest version first
+ */
+export function lostOffer(history: Bundle): Slot | undefined {
+  const versions = (history.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
+  return versions.some(({ status }) => status === 'free') ? versions[0] : undefined;
+}

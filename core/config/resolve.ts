@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { type Artefact, artefacts, type BookingConfig } from './config.ts';
+import { presets } from './presets.ts';
+
+const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]*:\/\/\S*[^/\s]$/i, {
+  error: 'must be an absolute URI without a slash at its end',
+});
+
+const artefactNames = Object.keys(artefacts) as [Artefact, ...Artefact[]];
+
+const notificationsSchema = z.strictObject({
+  allowedNetworks: z.array(z.union([z.cidrv4(), z.cidrv6()])).default([]),
+  timeout: z.int().min(1).max(8).default(5),
+  maxAttempts: z.int().min(1).max(50).default(18),
+  retryAfter: z.int().min(1).max(3600).default(20),
+  maxSubscriptions: z.int().min(1).max(1000).default(100),
+});
+
+const fileSchema = z.strictObject({
+  $schema: z.string().optional(),
+  preset: z.enum(Object.keys(presets) as [keyof typeof presets]).default('default'),
+  baseUrl: uri,
+  profileBase: uri.optional(),
+  metaTagSystem: uri.optional(),
+  contextTypeSystem: uri.optional(),
+  resourceTypesSystem: uri.optional(),
+  terminologySystem: uri.optional(),
+  names: z.partialRecord(z.enum(artefactNames), z.string().regex(/^[A-Za-z][A-Za-z0-9-]*$/)).default({}),
+  confirmation: z.enum(['automatic', 'manual']).default('automatic'),
+  maxAttempts: z.int().min(1).max(50).default(20),
+  notifications: notificationsSchema.default(notificationsSchema.parse({})),
+});
+
+/**
+ * Completes and checks what `booking.config.json` says: what it leaves out comes from its preset and the defaults.
+ *
+ * @param input - the parsed file
+ * @throws Error that names every field at fault and what it must be
+ */
+export function resolveConfig(input: unknown): BookingConfig {
+  const parsed = fileSchema.safeParse(input);
+  if (!parsed.success) {
+    throw new Error(`The configuration is not usable:\n${z.prettifyError(parsed.error)}`);
+  }
+  const { preset, names, $schema: _, ...given } = parsed.data;
+  const {
+    names: presetNames,
+    ...presetUris
+  }: { names?: Partial<BookingConfig['names']> } & (typeof presets)['default'] = presets[preset];
+  const own = Object.fromEntries(artefactNames.map((name) => [name, name])) as Record<Artefact, string>;
+  return { ...presetUris, ...given, names: { ...own, ...presetNames, ...names } };
+}

@@ -1,0 +1,40 @@
+import type { Task } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { formatInstant } from '../../fhir/instant.ts';
+
+/** Code of the Task that says up to when all changes were announced, in the CodeSystem LocalTask. */
+export const CURSOR = 'announce';
+
+/**
+ * How far the sweep looks back behind the moment up to which it has announced, in milliseconds: a change that was under
+ * way then is in the history by now, and clocks may differ a little.
+ */
+export const OVERLAP = 2 * 60_000;
+
+/** How many changed appointments one sweep reads. */
+export const CHANGED_AT_ONCE = 1000;
+
+/** The Task that keeps the moment up to which all changes were announced. */
+export function cursorTask(until: number, config: Pick<BookingConfig, 'profileBase' | 'names'>, stored?: Task): Task {
+  return {
+    resourceType: 'Task',
+    ...(stored?.id && { id: stored.id }),
+    status: 'in-progress',
+    intent: 'order',
+    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: CURSOR }] },
+    description: 'All changes of appointments up to the end of this period were announced',
+    executionPeriod: { end: formatInstant(until) },
+  };
+}
+
+/**
+ * The search for the appointments whose changes the sweep has to look at.
+ *
+ * @param stored - the cursor; absent in the first sweep, which looks back no further than the overlap
+ * @param now - milliseconds since 1970 UTC
+ */
+export function changedQuery(stored: Task | undefined, now: number): string {
+  const end = Date.parse(stored?.executionPeriod?.end ?? '');
+  const from = (Number.isFinite(end) ? Math.min(end, now) : now) - OVERLAP;
+  return `Appointment?_lastUpdated=ge${formatInstant(from)}&_sort=_lastUpdated&_count=${CHANGED_AT_ONCE}`;
+}

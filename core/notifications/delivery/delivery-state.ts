@@ -1,0 +1,108 @@
+import type { NotificationSettings } from '../../config/config.ts';
+import type { Outbox } from './outbox.ts';
+
+/** Nobody's delivery takes longer than this, in milliseconds. */
+export const LEASE = 30_000;
+
+/** A delivery that was to be started and has not begun after so many milliseconds is started anew. */
+const OVERDUE = 10_000;
+
+const LONGEST_WAIT = 8 * 60 * 60_000;
+
+/** How long the next attempt is waited for, in milliseconds: doubling, up to 8 hours. */
+export function waitAfter(attempts: number, { retryAfter }: Pick<NotificationSettings, 'retryAfter'>): number {
+  return Math.min(retryAfter * 1000 * 2 ** (attempts - 1), LONGEST_WAIT);
+}
+
+const idle = { until: undefined, lease: undefined } as const;
+
+/** New events were written down: a delivery is started, unless one is under way or has to wait. */
+export function announced(outbox: Outbox, count: number): Outbox {
+  const status = outbox.status === 'accepted' ? 'ready' : outbox.status;
+  return { ...outbox, status, events: outbox.events + count };
+}
+
+/** Whether a delivery may take the outbox now. */
+export function isFree({ status, until = 0 }: Outbox, now: number): boolean {
+  return status === 'ready' || ((status === 'in-progress' || status === 'on-hold') && until <= now);
+}
+
+/** A delivery takes the outbox. */
+export function claimed(outbox: Outbox, lease: string, now: number): Outbox {
+  return { ...outbox, status: 'in-progress', lease, until: now + LEASE };
+}
+
+/** The next event was delivered; the delivery goes on. */
+export function delivered(outbox: Outbox, number: number, now: number): Outbox {
+  return { ...outbox, delivered: number, attempts: 0, error: undefined, sent: now, until: now + LEASE };
+}
+
+/** Something that is no event was delivered: a handshake or a heartbeat. */
+export function greeted(outbox: Outbox, now: number): Outbox {
+  return { ...outbox, attempts: 0, error: undefined, sent: now, until: now + LEASE };
+}
+
+/** The delivery lets the outbox go, done or not. */
+export function released(outbox: Outbox): Outbox {
+  return { ...outbox, ...idle, status: outbox.delivered < outbox.events ? 'ready' : 'accepted' };
+}
+
+/**
+ * An attempt has failed: there will be another, or, after the last one, the Subscription is in error.
+ *
+ * @param error - what went wrong, for administrators and subscriber
+ */
+export function failed(
+  outbox: Outbox,
+  error: string,
+  now: number,
+  settings: Pick<NotificationSettings, 'retryAfter' | 'maxAttempts'>,
+): Outbox {
+  const attempts = outbox.attempts + 1;
+  return attempts >= settings.maxAttempts
+    ? givenUp({ ...outbox, attempts }, error)
+    : { ...outbox, ...idle, status: 'on-hold', attempts, error, until: now + waitAfter(attempts, settings) };
+}
+
+/** The Subscription is in error. */
+export function givenUp(outbox: Outbox, error: string): Outbox {
+  return { ...outbox, ...idle, status: 'failed', error };
+}
+
+/** The Subscription is requested anew: its handshake is to be sent. What happened while it was over is no event. */
+export function restarted(outbox: Outbox, now: number): Outbox {
+  const since = outbox.status === 'cancelled' ? now : outbox.since;
+  return { ...outbox, ...idle, status: 'ready', attempts: 0, since };
+}
+
+/** Something is to be sent that the outbox knows nothing of: a delivery is started. */
+export function woken(outbox: Outbox, now: number): Outbox {
+  return { ...outbox, ...idle, status: 'ready', woken: now };
+}
+
+/** The Subscription is over. */
+export function ended(outbox: Outbox): Outbox {
+  return { ...outbox, ...idle, status: 'cancelled' };
+}
+
+/**
+ * Whether a heartbeat is due.
+ *
+ * @param period - seconds between notifications; `undefined`: none are wanted
+ */
+export function isHeartbeatDue({ sent }: Outbox, period: number | undefined, now: number): boolean {
+  return period !== undefined && sent !== undefined && now - sent >= period * 1000;
+}
+
+/**
+ * Whether an outbox must be woken: its waiting is over, its delivery has died, was never started, or a heartbeat is due.
+ *
+ * @param changed - when the outbox was last written
+ */
+export function isDue(outbox: Outbox, period: number | undefined, changed: number, now: number): boolean {
+  const { status } = outbox;
+  if (status === 'ready') {
+    return changed + OVERDUE <= now;
+  }
+  return status === 'accepted' ? isHeartbeatDue(outbox, period, now) : isFree(outbox, now);
+}

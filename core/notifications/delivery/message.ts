@@ -1,0 +1,74 @@
+import type { Bundle, Communication, Subscription } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { isObject, isResource } from '../../fhir/resource.ts';
+import { requestorTag, type TagConfig } from '../../fhir/tags.ts';
+
+/** The part of the configuration that messages depend on. */
+export type MessageConfig = TagConfig & Pick<BookingConfig, 'profileBase' | 'names'>;
+
+const tokenOf = (subscriptionId: string, config: MessageConfig) => ({
+  system: artefactUri(config, 'LocalEvent'),
+  value: `${subscriptionId}/last`,
+});
+
+/**
+ * The Communication that carries the last notification of a Subscription to its websockets: Medplum hands it to whoever
+ * is bound when it is written. There is one for each Subscription, and its owner may read it.
+ *
+ * @param stored - the Communication as it was read, if there is one
+ */
+export function messageResource(
+  bundle: Bundle,
+  subscriptionId: string,
+  owner: string,
+  config: MessageConfig,
+  stored?: Communication,
+): Communication {
+  return {
+    resourceType: 'Communication',
+    ...(stored?.id && { id: stored.id }),
+    meta: { tag: [requestorTag(owner, config)] },
+    identifier: [tokenOf(subscriptionId, config)],
+    status: 'completed',
+    partOf: [{ reference: `Subscription/${subscriptionId}` }],
+    payload: [{ contentString: JSON.stringify(bundle) }],
+  };
+}
+
+/** The notification that a Communication carries; `undefined` if it carries none. */
+export function notificationIn(communication: unknown): Bundle | undefined {
+  const payload = isResource(communication, 'Communication') ? communication.payload : undefined;
+  const [first]: unknown[] = Array.isArray(payload) ? payload : [];
+  const text = isObject(first) ? first.contentString : undefined;
+  if (typeof text !== 'string') {
+    return undefined;
+  }
+  try {
+    const bundle: unknown = JSON.parse(text);
+    return isResource(bundle, 'Bundle') ? bundle : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The search that finds the message of a Subscription. */
+export function messageQuery(subscriptionId: string, config: MessageConfig): string {
+  const { system, value } = tokenOf(subscriptionId, config);
+  return `Communication?identifier=${encodeURIComponent(`${system}|${value}`)}`;
+}
+
+/**
+ * What Medplum itself is asked to tell over a websocket: each message of a Subscription. It keeps this in memory.
+ *
+ * @param binder - id of the profile that binds a websocket to it
+ */
+export function messageSubscription(subscriptionId: string, binder: string, config: MessageConfig): Subscription {
+  return {
+    resourceType: 'Subscription',
+    meta: { tag: [requestorTag(binder, config)] },
+    status: 'active',
+    reason: `Messages of Subscription/${subscriptionId}`,
+    criteria: messageQuery(subscriptionId, config),
+    channel: { type: 'websocket' },
+  };
+}

@@ -1,0 +1,125 @@
+import type { Task, TaskOutput } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { formatInstant } from '../../fhir/instant.ts';
+
+/** Code of the Tasks that are outboxes, in the CodeSystem LocalTask. */
+export const OUTBOX = 'notify';
+
+/**
+ * Where the delivery of a Subscription's events stands:
+ * - `ready`: something is to be sent: events, a heartbeat, a handshake; the delivery is being started;
+ * - `in-progress`: a delivery has it, until its lease is over;
+ * - `on-hold`: the last attempt failed, and the time for the next has not come;
+ * - `accepted`: everything is delivered;
+ * - `failed`: the Subscription is in error; events are still written down, and wait;
+ * - `cancelled`: the Subscription is over.
+ */
+export type OutboxStatus = 'ready' | 'in-progress' | 'on-hold' | 'accepted' | 'failed' | 'cancelled';
+
+/**
+ * The outbox of a Subscription: the one row that is changed, with `ifMatch`, in every transaction that writes an event
+ * or records a delivery. It is a Task whose `focus` is the Subscription.
+ */
+export interface Outbox {
+  readonly status: OutboxStatus;
+  /** Number of the last event. */
+  readonly events: number;
+  /** Number of the last event that was delivered. */
+  readonly delivered: number;
+  /** How often the delivery of the next event has failed. */
+  readonly attempts: number;
+  /** Changes after this moment are events; milliseconds since 1970 UTC, like all moments here. */
+  readonly since: number;
+  /** When the subscriber was last sent anything. */
+  readonly sent?: number | undefined;
+  /** `on-hold`: not to be tried before. `in-progress`: whose delivery has not ended by then has died. */
+  readonly until?: number | undefined;
+  /** `in-progress`: which delivery has it. */
+  readonly lease?: string | undefined;
+  /** When a sweep has woken it last: Medplum starts nothing for a row that is written as it is. */
+  readonly woken?: number | undefined;
+  /** What went wrong last. */
+  readonly error?: string | undefined;
+  /** Criteria of the appointments that the subscriber may read, one of which must be met. */
+  readonly readable: readonly string[];
+}
+
+const statuses: readonly OutboxStatus[] = ['ready', 'in-progress', 'on-hold', 'accepted', 'failed', 'cancelled'];
+
+function entriesOf(outbox: Outbox): TaskOutput[] {
+  const moment = (text: string, value: number | undefined): TaskOutput[] =>
+    value === undefined ? [] : [{ type: { text }, valueInstant: formatInstant(value) }];
+  return [
+    { type: { text: 'events' }, valueInteger: outbox.events },
+    { type: { text: 'delivered' }, valueInteger: outbox.delivered },
+    { type: { text: 'failed attempts' }, valueInteger: outbox.attempts },
+    ...moment('last sent', outbox.sent),
+    ...moment(outbox.status === 'on-hold' ? 'next attempt' : 'lease', outbox.until),
+    ...(outbox.lease ? [{ type: { text: 'delivery' }, valueString: outbox.lease }] : []),
+  ];
+}
+
+/**
+ * The Task in which an outbox is kept.
+ *
+ * @param subscription - reference to the Subscription
+ * @param stored - the Task as it was read, if there is one
+ */
+export function outboxTask(
+  outbox: Outbox,
+  subscription: string,
+  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+  stored?: Task,
+): Task {
+  return {
+    resourceType: 'Task',
+    ...(stored?.id && { id: stored.id }),
+    status: outbox.status,
+    intent: 'order',
+    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: OUTBOX }] },
+    description: `${outbox.delivered} of ${outbox.events} events delivered`,
+    focus: { reference: subscription },
+    executionPeriod: { start: formatInstant(outbox.since) },
+    ...(outbox.woken !== undefined && { lastModified: formatInstant(outbox.woken) }),
+    ...(outbox.error && { statusReason: { text: outbox.error } }),
+    input: outbox.readable.map((criteria) => ({ type: { text: 'readable' }, valueString: criteria })),
+    output: entriesOf(outbox),
+  };
+}
+
+/** Reads an outbox from its Task; `undefined` if it is none. */
+export function outboxOf(task: Task): Outbox | undefined {
+  const entry = (text: string) => task.output?.find(({ type }) => type.text === text);
+  const moment = (text: string): number | undefined => {
+    const instant = entry(text)?.valueInstant;
+    return instant === undefined ? undefined : Date.parse(instant);
+  };
+  const status = statuses.find((candidate) => candidate === task.status);
+  const [events, delivered] = [entry('events')?.valueInteger, entry('delivered')?.valueInteger];
+  if (!status || events === undefined || delivered === undefined) {
+    return undefined;
+  }
+  return {
+    status,
+    events,
+    delivered,
+    attempts: entry('failed attempts')?.valueInteger ?? 0,
+    since: Date.parse(task.executionPeriod?.start ?? ''),
+    sent: moment('last sent'),
+    until: moment('next attempt') ?? moment('lease'),
+    lease: entry('delivery')?.valueString,
+    woken: task.lastModified === undefined ? undefined : Date.parse(task.lastModified),
+    error: task.statusReason?.text,
+    readable: (task.input ?? []).flatMap(({ valueString }) => valueString ?? []),
+  };
+}
+
+/** Whether the statuses of a Subscription and its outbox say that a new handshake must be started. */
+export function awaitsHandshake({ status }: Outbox): boolean {
+  return status !== 'ready' && status !== 'in-progress';
+}
+
+/** The outbox of a new Subscription: the handshake is to be sent. */
+export function newOutbox(readable: readonly string[], now: number): Outbox {
+  return { status: 'ready', events: 0, delivered: 0, attempts: 0, since: now, readable };
+}

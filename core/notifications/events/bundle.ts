@@ -1,0 +1,144 @@
+import type {
+  Appointment,
+  Bundle,
+  BundleEntry,
+  Parameters,
+  ParametersParameter,
+  Subscription,
+} from '@medplum/fhirtypes';
+import { formatInstant } from '../../fhir/instant.ts';
+import { backport } from '../subscription/extensions.ts';
+import type { Content } from '../subscription/subscription-parameters.ts';
+import type { Event } from './event.ts';
+
+/** Why a status is told: a notification of one of three kinds, or an answer to a question. */
+export type StatusType = 'handshake' | 'heartbeat' | 'event-notification' | 'query-status' | 'query-event';
+
+/** What a status tells. */
+export interface StatusReport {
+  readonly id: string;
+  readonly status: NonNullable<Subscription['status']>;
+  /** Address of the topic. */
+  readonly topic: string;
+  readonly type: StatusType;
+  /** Number of the last event of the Subscription. */
+  readonly events: number;
+  readonly error?: string | undefined;
+}
+
+/** An event and what of it may be told. */
+export interface EventContent {
+  readonly event: Event;
+  /** The version that the event is about; absent if the subscriber may not read it or it is gone. */
+  readonly appointment?: Appointment | undefined;
+}
+
+/** How a notification is made. */
+export interface BundleContext {
+  /** Public base address of the service. */
+  readonly baseUrl: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: number;
+  /** Gives a fresh `urn:uuid:`. */
+  readonly newId: () => string;
+}
+
+const focusOf = ({ event, appointment }: EventContent, baseUrl: string): string | undefined =>
+  appointment && `${baseUrl}/Appointment/${event.appointment}`;
+
+function eventParameter(content: EventContent, focus: string | undefined): ParametersParameter {
+  const { number, timestamp } = content.event;
+  return {
+    name: 'notification-event',
+    part: [
+      { name: 'event-number', valueString: String(number) },
+      { name: 'timestamp', valueInstant: timestamp },
+      ...(focus ? [{ name: 'focus', valueReference: { reference: focus } }] : []),
+    ],
+  };
+}
+
+/** The state of a Subscription as Parameters, with the events that it tells. */
+function statusParameters(report: StatusReport, { baseUrl }: BundleContext, events: ParametersParameter[]): Parameters {
+  const { id, status, topic, type, events: count, error } = report;
+  return {
+    resourceType: 'Parameters',
+    meta: { profile: [backport.statusR4] },
+    parameter: [
+      { name: 'subscription', valueReference: { reference: `${baseUrl}/Subscription/${id}` } },
+      { name: 'topic', valueCanonical: topic },
+      { name: 'status', valueCode: status },
+      { name: 'type', valueCode: type },
+      { name: 'events-since-subscription-start', valueString: String(count) },
+      ...events,
+      ...(error ? [{ name: 'error', valueCodeableConcept: { text: error } }] : []),
+    ],
+  };
+}
+
+function appointmentEntry({ event, appointment }: EventContent, content: Content, baseUrl: string): BundleEntry[] {
+  if (!appointment) {
+    return [];
+  }
+  const { appointment: id, isCreation, timestamp, version } = event;
+  return [
+    {
+      fullUrl: `${baseUrl}/Appointment/${id}`,
+      ...(content === 'full-resource' && { resource: appointment }),
+      request: isCreation ? { method: 'POST', url: 'Appointment' } : { method: 'PUT', url: `Appointment/${id}` },
+      response: { status: isCreation ? '201' : '200', etag: `W/"${version}"`, lastModified: timestamp },
+    },
+  ];
+}
+
+/**
+ * A notification: a Bundle of type history whose first entry is the state of the Subscription. Its events come after
+ * it, except for `empty`, which tells their numbers and times only.
+ *
+ * @param contents - the events, in order; none for a handshake or a heartbeat
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription-notification-r4.html
+ */
+export function notification(
+  report: StatusReport,
+  contents: readonly EventContent[],
+  content: Content,
+  context: BundleContext,
+): Bundle {
+  const { baseUrl, now, newId } = context;
+  const isEmpty = content === 'empty';
+  const parameters = contents.map((one) => eventParameter(one, isEmpty ? undefined : focusOf(one, baseUrl)));
+  return {
+    resourceType: 'Bundle',
+    meta: { profile: [backport.notificationR4] },
+    type: 'history',
+    timestamp: formatInstant(now),
+    entry: [
+      {
+        fullUrl: newId(),
+        resource: statusParameters(report, context, parameters),
+        request: { method: 'GET', url: `Subscription/${report.id}/$status` },
+        response: { status: '200' },
+      },
+      ...(isEmpty ? [] : contents.flatMap((one) => appointmentEntry(one, content, baseUrl))),
+    ],
+  };
+}
+
+/**
+ * The answer to `$status`: a searchset of Parameters, one for each Subscription.
+ *
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-status.html
+ */
+export function statusBundle(reports: readonly StatusReport[], context: BundleContext): Bundle {
+  return {
+    resourceType: 'Bundle',
+    type: 'searchset',
+    timestamp: formatInstant(context.now),
+    total: reports.length,
+    entry: reports.map((report) => ({
+      fullUrl: context.newId(),
+      resource: statusParameters(report, context, []),
+      search: { mode: 'match' },
+    })),
+  };
+}

@@ -1,0 +1,45 @@
+import { isObject } from '../../fhir/resource.ts';
+
+/** Marks that everything of a type may be read. */
+const EVERYTHING = 'Appointment';
+
+/**
+ * The appointments that somebody may read, as search criteria, one of which an appointment must meet: taken from the
+ * rules of the AccessPolicy that Medplum has worked out for them (`GET /auth/me`). The rules ask Medplum itself later;
+ * nothing of how it compares is repeated here.
+ *
+ * @param me - Medplum's answer
+ * @returns criteria as in an AccessPolicy (`Appointment`, `Appointment?_tag=…`); empty if no appointment may be read
+ * @see https://www.medplum.com/docs/access/access-policies
+ */
+export function readableAppointments(me: unknown): string[] {
+  if (!isObject(me) || !isObject(me.profile)) {
+    return [];
+  }
+  const policy = me.accessPolicy;
+  if (policy === undefined) {
+    return [EVERYTHING];
+  }
+  const rules = isObject(policy) && Array.isArray(policy.resource) ? policy.resource.filter(isObject) : [];
+  const criteria = rules.flatMap(({ resourceType, criteria: rule, interaction }) => {
+    const isAbout = resourceType === 'Appointment' || resourceType === '*';
+    const mayRead = !Array.isArray(interaction) || interaction.includes('read');
+    if (!isAbout || !mayRead) {
+      return [];
+    }
+    return typeof rule === 'string' && rule.startsWith('Appointment?') ? [rule] : [EVERYTHING];
+  });
+  return criteria.includes(EVERYTHING) ? [EVERYTHING] : [...new Set(criteria)];
+}
+
+/**
+ * The search that finds, of some appointments, those that meet criteria.
+ *
+ * @param criteria - one of `readableAppointments`
+ * @param ids - of the appointments
+ */
+export function readableQuery(criteria: string, ids: readonly string[]): string {
+  const [, query = ''] = criteria.split(/\?(.*)/s);
+  const among = `_id=${ids.join(',')}&_count=1000&_fields=id`;
+  return `Appointment?${query ? `${query}&` : ''}${among}`;
+}

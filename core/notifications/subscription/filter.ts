@@ -1,0 +1,77 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import type { Issue } from '../../fhir/outcome.ts';
+import { parseReference } from '../../fhir/reference.ts';
+
+/** One condition of a filter: any of the values suffices. */
+export interface Condition {
+  readonly name: FilterName;
+  readonly values: readonly string[];
+}
+
+interface FilterParameter {
+  /** The resource types that a value can refer to; absent for codes. */
+  readonly targets?: readonly ('Patient' | 'Practitioner' | 'PractitionerRole' | 'HealthcareService' | 'Location')[];
+  readonly of: (appointment: Appointment) => readonly (string | undefined)[];
+}
+
+const actors = ({ participant }: Appointment) => (participant ?? []).map(({ actor }) => actor?.reference);
+
+/** What notifications can be filtered by: search parameters of Appointment. */
+const filterParameters = {
+  status: { of: ({ status }) => [status] },
+  actor: { targets: ['Patient', 'Practitioner', 'PractitionerRole', 'HealthcareService', 'Location'], of: actors },
+  patient: { targets: ['Patient'], of: actors },
+} as const satisfies Record<string, FilterParameter>;
+
+/** Name of a filter parameter. */
+export type FilterName = keyof typeof filterParameters;
+
+const names = Object.keys(filterParameters) as readonly FilterName[];
+
+function readValue(name: FilterName, text: string, baseUrl: string): string | undefined {
+  const { targets }: FilterParameter = filterParameters[name];
+  if (!targets) {
+    return /^[a-z-]+$/.test(text) ? text : undefined;
+  }
+  const [only, ...others] = targets;
+  const complete = only && others.length === 0 && !text.includes('/') ? `${only}/${text}` : text;
+  const reference = parseReference(complete, baseUrl, targets);
+  return reference && `${reference.type}/${reference.id}`;
+}
+
+function readCondition([sent, text]: [string, string], baseUrl: string): Condition | string {
+  const name = names.find((candidate) => candidate === sent);
+  if (!name) {
+    return `'${sent}' is none of the filters ${names.join(', ')}.`;
+  }
+  const read = text.split(',').map((value) => readValue(name, value, baseUrl));
+  const values = read.flatMap((value) => value ?? []);
+  return values.length === read.length ? { name, values } : `'${text}' is no value of the filter '${name}'.`;
+}
+
+/**
+ * Reads the text of a `backport-filter-criteria`: a search on Appointment by status, actor and patient.
+ *
+ * @param text - for example `Appointment?status=booked,cancelled&patient=Patient/1`
+ * @param expression - FHIRPath of the element, for the issue
+ * @returns the conditions, all of which must be met, or what is wrong
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-filter-criteria.html
+ */
+export function parseFilter(text: unknown, expression: string, baseUrl: string): readonly Condition[] | Issue {
+  const issue = (diagnostics: string): Issue => ({ code: 'filter-unsupported', diagnostics, expression });
+  const query = typeof text === 'string' ? /^Appointment\?(.+)$/.exec(text.trim())?.[1] : undefined;
+  if (!query) {
+    return issue(`A filter has the form Appointment?name=value, with the names ${names.join(', ')}.`);
+  }
+  const read = [...new URLSearchParams(query)].map((parameter) => readCondition(parameter, baseUrl));
+  const conditions = read.flatMap((condition) => (typeof condition === 'string' ? [] : condition));
+  const wrong = read.find((condition) => typeof condition === 'string');
+  return wrong === undefined ? conditions : issue(wrong);
+}
+
+/** Whether an appointment meets all conditions. */
+export function meets(appointment: Appointment, conditions: readonly Condition[]): boolean {
+  return conditions.every(({ name, values }) =>
+    filterParameters[name].of(appointment).some((value) => value !== undefined && values.includes(value)),
+  );
+}

@@ -1,0 +1,112 @@
+import type { Subscription } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import { isObject, isResource } from '../../fhir/resource.ts';
+import { metaOfSubmitted } from '../../fhir/tags.ts';
+import { asStored } from './channel.ts';
+import { member } from './extension-values.ts';
+import { readSettings, type Settings } from './subscription-parameters.ts';
+
+/** A Subscription as a subscriber sends it, checked. */
+export interface Submission {
+  readonly sent: Subscription;
+  readonly settings: Settings;
+}
+
+function isSubscription(value: unknown): value is Subscription {
+  return isResource(value, 'Subscription') && (value.meta === undefined || isObject(value.meta));
+}
+
+function missingReason(sent: unknown): Issue[] {
+  const isThere = typeof member(sent, 'reason') === 'string';
+  const diagnostics = 'Subscription.reason is required: why the subscriber wants to know, as text.';
+  return isThere ? [] : [{ code: 'element-missing', diagnostics, expression: 'Subscription.reason' }];
+}
+
+/** The statuses that a subscriber may send: a new Subscription is requested, a stored one may also stay or end. */
+const statuses = {
+  create: ['requested'],
+  update: ['requested', 'active', 'error', 'off'],
+} as const;
+
+function statusIssues(sent: unknown, kind: keyof typeof statuses): Issue[] {
+  const status = member(sent, 'status');
+  const allowed: readonly unknown[] = statuses[kind];
+  if (allowed.includes(status)) {
+    return [];
+  }
+  const diagnostics = `The status is ${allowed.join(', ')}, not '${status}'.`;
+  const code = status === undefined ? 'element-missing' : 'profile-violation';
+  return [{ code, diagnostics, expression: 'Subscription.status' }];
+}
+
+function endIssues(settings: Settings | undefined, now: number): Issue[] {
+  const isOver = settings?.end !== undefined && settings.end <= now;
+  const diagnostics = 'The end of a new Subscription must be in the future.';
+  return isOver ? [{ code: 'profile-violation', diagnostics, expression: 'Subscription.end' }] : [];
+}
+
+/**
+ * Checks a Subscription that a subscriber sends. An update may say that it is over, by its status or its end.
+ *
+ * @param sent - the body of the request
+ * @param now - milliseconds since 1970 UTC
+ */
+export function parseSubmission(
+  sent: unknown,
+  kind: 'create' | 'update',
+  now: number,
+  config: BookingConfig,
+): { readonly submission?: Submission; readonly issues: readonly Issue[] } {
+  if (!isSubscription(sent)) {
+    return { issues: [{ code: 'malformed-request', diagnostics: 'The body must be a Subscription resource.' }] };
+  }
+  const { settings, issues: found } = readSettings(sent, config);
+  const issues = [
+    ...statusIssues(sent, kind),
+    ...missingReason(sent),
+    ...found,
+    ...(kind === 'create' ? endIssues(settings, now) : []),
+  ];
+  return settings && issues.length === 0 ? { submission: { sent, settings }, issues } : { issues };
+}
+
+/** What is stored of a new Subscription: with its profile and the tag of its owner. */
+export function newSubscription({ sent }: Submission, owner: string, config: BookingConfig): Subscription {
+  const { id: _, meta, error: __, ...rest } = sent;
+  const profile = artefactUri(config, 'LocalSubscriptionTermin');
+  return asStored({ ...rest, meta: metaOfSubmitted(meta, owner, config, [profile]) });
+}
+
+/** Whether an update changes where or how notifications arrive, so that it must be found out anew whether they do. */
+function isRedirected(stored: Subscription, changed: Subscription): boolean {
+  const channel = ({ channel: { type, endpoint, header } }: Subscription) => JSON.stringify([type, endpoint, header]);
+  return channel(stored) !== channel(changed);
+}
+
+/**
+ * What is stored of an update: what was sent, with what the subscriber cannot read (the headers) kept unless it sends
+ * them anew, and with the status that follows: over, active as before, or requested, which means a new handshake.
+ *
+ * @param now - milliseconds since 1970 UTC
+ */
+export function updatedSubscription(
+  { sent, settings }: Submission,
+  stored: Subscription,
+  owner: string,
+  now: number,
+  config: BookingConfig,
+): Subscription {
+  const { error, ...rest } = newSubscription({ sent, settings }, owner, config);
+  const header = sent.channel.header ?? stored.channel.header;
+  const changed: Subscription = {
+    ...rest,
+    ...(stored.id && { id: stored.id }),
+    channel: { ...rest.channel, ...(header && header.length > 0 ? { header } : { header: undefined }) },
+  };
+  if (sent.status === 'off' || (settings.end !== undefined && settings.end <= now)) {
+    return { ...changed, status: 'off' };
+  }
+  const stays = stored.status === 'active' && sent.status === 'active' && !isRedirected(stored, changed);
+  return { ...changed, status: stays ? 'active' : 'requested' };
+}

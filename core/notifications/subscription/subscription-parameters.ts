@@ -1,0 +1,207 @@
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { parseInstant } from '../../fhir/instant.ts';
+import { mediaTypes, withoutParameters } from '../../fhir/media-types.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import { type ChannelType, channelTypes, isChannelType } from './channel.ts';
+import { parseEndpoint } from './endpoint-policy.ts';
+import { extensionValues, member } from './extension-values.ts';
+import { backport } from './extensions.ts';
+import { type Condition, parseFilter } from './filter.ts';
+import { parseHeader } from './headers.ts';
+import { type TopicName, topicNames, topicOf, topicUrl } from './topics.ts';
+
+/** How much of the appointment a notification carries. */
+export const contents = ['empty', 'id-only', 'full-resource'] as const;
+
+/** How much of the appointment a notification carries. */
+export type Content = (typeof contents)[number];
+
+/** What a Subscription asks for. */
+export interface Settings {
+  readonly topic: TopicName;
+  /** Conditions that an appointment must meet, all of them. */
+  readonly conditions: readonly Condition[];
+  /** Where notifications are posted to; `undefined`: they go to the websockets that are bound. */
+  readonly endpoint: URL | undefined;
+  /** Content-Type of the notifications. */
+  readonly mediaType: string;
+  readonly content: Content;
+  /** Seconds between notifications after which a heartbeat is due. */
+  readonly heartbeat: number | undefined;
+  /** Milliseconds that the subscriber may take to answer. */
+  readonly timeout: number;
+  /** Whether the subscriber is told of the changes that it makes itself. */
+  readonly wantsOwnChanges: boolean;
+  /** When the Subscription ends, in milliseconds since 1970 UTC. */
+  readonly end: number | undefined;
+}
+
+/** The part of the configuration that Subscriptions depend on. */
+export type SubscriptionConfig = Pick<BookingConfig, 'baseUrl' | 'profileBase' | 'names' | 'notifications'>;
+
+/** No subscriber may take longer, so that a delivery ends within the time that Medplum gives a Bot. */
+const LONGEST_TIMEOUT = 8;
+
+/** As what notifications are sent; over a websocket they are JSON. */
+const payloads: Readonly<Record<ChannelType, readonly string[]>> = {
+  'rest-hook': [...mediaTypes.json, ...mediaTypes.xml],
+  websocket: mediaTypes.json,
+};
+
+const missing = (path: string, what: string): Issue => ({
+  code: 'element-missing',
+  diagnostics: `${path} is required: ${what}.`,
+  expression: path,
+});
+
+/** Collects what is read and what is wrong, element by element. */
+type Read<T> = readonly [value: T | undefined, ...issues: Issue[]];
+
+function readTopic(sent: unknown, config: SubscriptionConfig): Read<TopicName> {
+  const expression = 'Subscription.criteria';
+  const known = topicNames.map((name) => topicUrl(name, config)).join(', ');
+  if (sent === undefined) {
+    return [undefined, missing(expression, `the address of a topic, one of ${known}`)];
+  }
+  const topic = topicOf(sent, config);
+  const diagnostics = `'${sent}' is none of the topics ${known}.`;
+  return topic ? [topic] : [undefined, { code: 'topic-unknown', diagnostics, expression }];
+}
+
+function readConditions(element: unknown, { baseUrl }: SubscriptionConfig): Read<Condition[]> {
+  const read = extensionValues(element, backport.filterCriteria).map((text) =>
+    parseFilter(text, 'Subscription.criteria', baseUrl),
+  );
+  const issues = read.flatMap((filter) => ('code' in filter ? [filter] : []));
+  return [read.flatMap((filter) => ('code' in filter ? [] : filter)), ...issues];
+}
+
+const unsupported = (expression: string, diagnostics: string): Issue => ({
+  code: 'channel-unsupported',
+  diagnostics,
+  expression,
+});
+
+function readChannelType(type: unknown): Read<ChannelType> {
+  const expression = 'Subscription.channel.type';
+  const known = channelTypes.join(' or ');
+  if (type === undefined) {
+    return [undefined, missing(expression, known)];
+  }
+  return isChannelType(type) ? [type] : [undefined, unsupported(expression, `The channel is ${known}, not '${type}'.`)];
+}
+
+function readEndpoint(sent: unknown, type: ChannelType | undefined): Read<URL> {
+  const expression = 'Subscription.channel.endpoint';
+  if (type === 'websocket') {
+    const diagnostics =
+      'A websocket has no endpoint: ask for $get-ws-binding-token and connect to the address it names.';
+    return sent === undefined ? [undefined] : [undefined, unsupported(expression, diagnostics)];
+  }
+  if (typeof sent !== 'string' || sent === '') {
+    return [undefined, missing(expression, 'the https URL that notifications are sent to')];
+  }
+  const read = parseEndpoint(sent);
+  return typeof read === 'string'
+    ? [undefined, { code: 'endpoint-not-allowed', diagnostics: read, expression }]
+    : [read];
+}
+
+function readMediaType(sent: unknown, type: ChannelType = 'rest-hook'): Read<string> {
+  const expression = 'Subscription.channel.payload';
+  const known = payloads[type];
+  if (typeof sent !== 'string') {
+    return [undefined, missing(expression, known.join(' or '))];
+  }
+  const isKnown = known.includes(withoutParameters(sent));
+  const isPlain = /^[\w/+.;= "-]+$/.test(sent);
+  return isKnown && isPlain
+    ? [sent]
+    : [undefined, unsupported(expression, `Notifications are sent as ${known.join(' or ')}, not '${sent}'.`)];
+}
+
+function readContent(element: unknown): Read<Content> {
+  const expression = 'Subscription.channel.payload';
+  const [sent] = extensionValues(element, backport.payloadContent);
+  if (sent === undefined) {
+    return [undefined, missing(expression, `the extension ${backport.payloadContent} with ${contents.join(', ')}`)];
+  }
+  const content = contents.find((one) => one === sent);
+  const diagnostics = `The content is one of ${contents.join(', ')}, not '${sent}'.`;
+  return content ? [content] : [undefined, unsupported(expression, diagnostics)];
+}
+
+function readSeconds(channel: unknown, url: string): Read<number> {
+  const [sent] = extensionValues(channel, url);
+  if (sent === undefined) {
+    return [undefined];
+  }
+  const isSeconds = typeof sent === 'number' && Number.isInteger(sent) && sent >= 0;
+  const diagnostics = `The extension ${url} has a valueUnsignedInt: seconds.`;
+  return isSeconds
+    ? [sent]
+    : [undefined, { code: 'malformed-request', diagnostics, expression: 'Subscription.channel' }];
+}
+
+function headerIssues(sent: unknown): Issue[] {
+  if (sent === undefined) {
+    return [];
+  }
+  return (Array.isArray(sent) ? sent : [sent]).flatMap((line, index): Issue[] => {
+    const expression = `Subscription.channel.header[${index}]`;
+    const diagnostics =
+      'A header has the form Name: value, and is none that belongs to the connection or to the notification.';
+    return parseHeader(line) ? [] : [{ code: 'malformed-request', diagnostics, expression }];
+  });
+}
+
+function readEnd(sent: unknown): Read<number> {
+  const end = parseInstant(sent);
+  const diagnostics = `'${sent}' is no instant.`;
+  return sent === undefined || end !== undefined
+    ? [end]
+    : [undefined, { code: 'malformed-request', diagnostics, expression: 'Subscription.end' }];
+}
+
+/**
+ * Reads what a Subscription asks for, from one that is sent or one as it is shown. Whether its endpoint's name leads
+ * where it may is not known here (`endpointProblem`).
+ *
+ * @param sent - a Subscription, of whatever shape
+ * @returns the settings if nothing speaks against them, and every issue found
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription.html
+ */
+export function readSettings(
+  sent: unknown,
+  config: SubscriptionConfig,
+): { readonly settings?: Settings; readonly issues: readonly Issue[] } {
+  const channel = member(sent, 'channel');
+  const [topic, ...topicIssues] = readTopic(member(sent, 'criteria'), config);
+  const [conditions, ...filterIssues] = readConditions(member(sent, '_criteria'), config);
+  const [type, ...typeIssues] = readChannelType(member(channel, 'type'));
+  const [endpoint, ...endpointIssues] = readEndpoint(member(channel, 'endpoint'), type);
+  const [mediaType, ...payloadIssues] = readMediaType(member(channel, 'payload'), type);
+  const [content, ...contentIssues] = readContent(member(channel, '_payload'));
+  const [heartbeat, ...heartbeatIssues] = readSeconds(channel, backport.heartbeatPeriod);
+  const [seconds, ...timeoutIssues] = readSeconds(channel, backport.timeout);
+  const [end, ...endIssues] = readEnd(member(sent, 'end'));
+  const issues = [
+    ...topicIssues,
+    ...filterIssues,
+    ...typeIssues,
+    ...endpointIssues,
+    ...payloadIssues,
+    ...contentIssues,
+    ...headerIssues(member(channel, 'header')),
+    ...heartbeatIssues,
+    ...timeoutIssues,
+    ...endIssues,
+  ];
+  if (issues.length > 0 || !topic || !conditions || !mediaType || !content) {
+    return { issues };
+  }
+  const timeout = Math.min(seconds || config.notifications.timeout, LONGEST_TIMEOUT) * 1000;
+  const wantsOwnChanges = extensionValues(sent, artefactUri(config, 'LocalOwnChanges')).includes(true);
+  const settings = { topic, conditions, endpoint, mediaType, content, timeout, wantsOwnChanges, end };
+  return { settings: { ...settings, heartbeat: heartbeat || undefined }, issues };
+}

@@ -1,0 +1,42 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../../config/config.ts';
+
+/** What happened to an appointment: how it was and how it is. `previous` is absent when it was made. */
+export interface Transition {
+  readonly previous: Appointment | undefined;
+  readonly current: Appointment;
+}
+
+/** A topic: what it is about, and which transitions belong to it. */
+export interface Topic {
+  readonly title: string;
+  readonly covers: (transition: Transition) => boolean;
+}
+
+/** The topics that can be subscribed to, by the last part of their addresses. */
+export const topics = {
+  'appointment-update': { title: 'An appointment changed: its time, its status, anything', covers: () => true },
+  'appointment-cancel': {
+    title: 'An appointment was cancelled',
+    covers: ({ previous, current }) => current.status === 'cancelled' && previous?.status !== 'cancelled',
+  },
+} as const satisfies Record<string, Topic>;
+
+/** Name of a topic. */
+export type TopicName = keyof typeof topics;
+
+/** The names of the topics. */
+export const topicNames = Object.keys(topics) as readonly TopicName[];
+
+/**
+ * The canonical address of a topic. It does not end in the name of a resource type: Medplum would take it for a search
+ * and send notifications of its own.
+ */
+export function topicUrl(name: TopicName, { profileBase }: Pick<BookingConfig, 'profileBase'>): string {
+  return `${profileBase}/SubscriptionTopic/${name}`;
+}
+
+/** The topic that a Subscription's `criteria` names, if the service has it. */
+export function topicOf(criteria: unknown, config: Pick<BookingConfig, 'profileBase'>): TopicName | undefined {
+  return topicNames.find((name) => topicUrl(name, config) === criteria);
+}

@@ -1,0 +1,72 @@
+import { isObject } from '../core/fhir/resource.ts';
+
+/** Lets those who want the same take turns. */
+export interface Turns {
+  /**
+   * Runs an action when those who came earlier for one of the same keys are done, or have taken too long.
+   *
+   * @param keys - what the action is about; without any it runs at once
+   */
+  readonly take: <T>(keys: readonly string[], action: () => Promise<T>) => Promise<T>;
+}
+
+async function atMost(milliseconds: number, earlier: readonly Promise<void>[]): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  await Promise.race([Promise.all(earlier), late]);
+  clearTimeout(timer);
+}
+
+/**
+ * Makes a queue for each key, first come first served. It keeps nobody from anything: that a slot is booked once is
+ * the transaction's doing. But bookings of one slot that run at the same time overtake each other, and decide anew,
+ * again and again; in turns each needs one attempt.
+ *
+ * @param patience - how long somebody waits for a turn, in milliseconds
+ */
+export function createTurns(patience: number): Turns {
+  const last = new Map<string, Promise<void>>();
+  return {
+    take: async (keys, action) => {
+      const earlier = keys.flatMap((key) => last.get(key) ?? []);
+      const { promise: done, resolve } = Promise.withResolvers<void>();
+      for (const key of keys) {
+        last.set(key, done);
+      }
+      try {
+        if (earlier.length > 0) {
+          await atMost(patience, earlier);
+        }
+        return await action();
+      } finally {
+        resolve();
+        for (const key of keys.filter((one) => last.get(one) === done)) {
+          last.delete(key);
+        }
+      }
+    },
+  };
+}
+
+const reference = /\b(?:Slot|Schedule|Appointment)\/[A-Za-z0-9.-]{1,64}/g;
+const mostKeys = 50;
+
+/** An appointment that is sent again is named by its own id. */
+function appointmentsSent(body: unknown): string[] {
+  const parameters = isObject(body) && Array.isArray(body.parameter) ? body.parameter.filter(isObject) : [];
+  return [body, ...parameters.map(({ resource }) => resource)].flatMap((resource) =>
+    isObject(resource) && resource.resourceType === 'Appointment' && typeof resource.id === 'string'
+      ? [`Appointment/${resource.id}`]
+      : [],
+  );
+}
+
+/**
+ * What a booking could get into the way of another one with: the slots, schedules and appointments that it names.
+ *
+ * @param body - of `$book`, of whatever shape
+ */
+export function turnKeys(body: unknown): string[] {
+  const named = JSON.stringify(body ?? null).match(reference) ?? [];
+  return [...new Set([...appointmentsSent(body), ...named.slice(0, mostKeys)])];
+}

@@ -1,0 +1,71 @@
+import type { BotName } from '../../core/config/bots.ts';
+import { artefactUri } from '../../core/config/config.ts';
+import type { Issue } from '../../core/fhir/outcome.ts';
+import type { GatewayContext } from '../context.ts';
+import type { Exchange } from '../handler.ts';
+import { problem, refusal } from '../http/errors.ts';
+import type { Answer } from '../http/response.ts';
+import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
+
+/** Statuses of Medplum that say: this caller may not execute the Bot. */
+const notAllowed: readonly number[] = [403, 404];
+
+/**
+ * Calls a Bot of the service with the caller's own token.
+ *
+ * @param input - what the Bot gets as its input
+ */
+export function callBot(
+  name: BotName,
+  input: unknown,
+  { upstreamHeaders }: Exchange,
+  { upstream, config }: GatewayContext,
+): Promise<UpstreamAnswer | UpstreamFailure> {
+  return upstream.call({
+    method: 'POST',
+    path: 'fhir/R4/Bot/$execute',
+    query: new URLSearchParams({ identifier: `${artefactUri(config, 'LocalBot')}|${name}` }).toString(),
+    headers: { ...upstreamHeaders, 'content-type': 'application/fhir+json' },
+    body: JSON.stringify(input),
+  });
+}
+
+const unsettled =
+  'Whether it was carried out is not known: send it again with the same Appointment.identifier, or read first.';
+
+/** What is said of a call that may have been carried out although its answer is missing. */
+const sentences: Readonly<Record<UpstreamFailure['failure'], Issue>> = {
+  unavailable: {
+    code: 'upstream-unavailable',
+    diagnostics: `The FHIR server behind the service did not answer. ${unsettled}`,
+  },
+  timeout: {
+    code: 'upstream-timeout',
+    diagnostics: `The FHIR server behind the service did not answer in time. ${unsettled}`,
+  },
+  broken: {
+    code: 'upstream-unavailable',
+    diagnostics: `The FHIR server behind the service gave no usable answer. ${unsettled}`,
+  },
+};
+
+function kindOfFailure(answer: UpstreamAnswer | UpstreamFailure): UpstreamFailure['failure'] | undefined {
+  if ('failure' in answer) {
+    return answer.failure;
+  }
+  const { status } = answer;
+  if (status === 504) {
+    return 'timeout';
+  }
+  return isSuccess(answer) || status === 400 || status >= 500 ? 'broken' : undefined;
+}
+
+/** The answer when a Bot gave none that the service knows: it may not be called, it has failed, or nobody answered. */
+export function botProblem(answer: UpstreamAnswer | UpstreamFailure, { config }: GatewayContext): Answer {
+  if ('status' in answer && notAllowed.includes(answer.status)) {
+    return problem('forbidden');
+  }
+  const failure = kindOfFailure(answer);
+  return failure ? refusal([sentences[failure]], config) : upstreamProblem(answer, config);
+}

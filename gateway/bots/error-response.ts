@@ -1,0 +1,75 @@
+import type { OperationOutcome } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { type BookingErrorCode, bookingErrors } from '../../core/fhir/errors.ts';
+import { type Interaction, type Issue, statusOf } from '../../core/fhir/outcome.ts';
+import type { GatewayContext } from '../context.ts';
+import { problem } from '../http/errors.ts';
+import type { Answer } from '../http/response.ts';
+import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import { isOutcome } from '../medplum/errors.ts';
+import { botProblem } from './call.ts';
+
+/** The code of the service in an issue, if it has one. */
+function codeOf(issue: OperationOutcome['issue'][number], system: string): BookingErrorCode | undefined {
+  const coding = issue?.details?.coding?.find((candidate) => candidate.system === system);
+  const code = coding?.code ?? '';
+  return Object.hasOwn(bookingErrors, code)
+    ? (Object.keys(bookingErrors) as BookingErrorCode[]).find((one) => one === code)
+    : undefined;
+}
+
+/** The issues of an outcome that the service itself has written; nothing if any of them is not. */
+function ownIssues(outcome: OperationOutcome, config: BookingConfig): readonly Issue[] {
+  const system = artefactUri(config, 'LocalBookingError');
+  const issues = outcome.issue.flatMap((issue): Issue[] => {
+    const code = codeOf(issue, system);
+    return code ? [{ code, diagnostics: issue.diagnostics ?? '' }] : [];
+  });
+  return issues.length === outcome.issue.length ? issues : [];
+}
+
+/**
+ * The answer to a request that a Bot has refused: the status is that of the gravest issue.
+ *
+ * @param body - the Bot's answer
+ * @param interaction - what was asked for, where the status depends on it
+ * @returns `undefined` if it is not an OperationOutcome of the service
+ */
+export function ownRefusal(
+  body: unknown,
+  config: BookingConfig,
+  interaction: Interaction = 'book',
+): Answer | undefined {
+  if (!isOutcome(body)) {
+    return undefined;
+  }
+  const { resourceType, id, issue } = body;
+  const issues = ownIssues(body, config);
+  return issues.length > 0
+    ? { status: statusOf(issues, interaction), resource: { resourceType, id, issue } }
+    : undefined;
+}
+
+/** A Bot's word that something is not there, or not for this caller. Medplum's own 404 has no diagnostics. */
+function absence(body: unknown): Answer | undefined {
+  const issue = isOutcome(body) ? body.issue[0] : undefined;
+  if (issue?.diagnostics && issue.code === 'not-found') {
+    return problem('not-found', issue.diagnostics);
+  }
+  return issue?.diagnostics && issue.code === 'deleted' ? problem('gone', issue.diagnostics) : undefined;
+}
+
+/**
+ * The answer to a request to which a Bot did not give what was asked for: it has refused it, found nothing for the
+ * caller, or failed. What the Bot says counts, not the status that Medplum makes of it: before 5.1 that is always 200.
+ *
+ * @param interaction - what was asked for, where the status depends on it
+ */
+export function refusedByBot(
+  answer: UpstreamAnswer | UpstreamFailure,
+  context: GatewayContext,
+  interaction?: Interaction,
+): Answer {
+  const body = 'failure' in answer ? undefined : answer.body;
+  return ownRefusal(body, context.config, interaction) ?? absence(body) ?? botProblem(answer, context);
+}

@@ -1,0 +1,91 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { GatewayContext } from './context.ts';
+import { negotiate } from './http/content-negotiation.ts';
+import { parsePrefer, preferredReturn, prefersAsync, type ReturnPreference } from './http/prefer.ts';
+import { type Answer, defaultRepresentation, type Representation, send } from './http/response.ts';
+
+/** A request that was let in: everything a handler needs of it. */
+export interface Exchange {
+  /** The `Authorization` header. */
+  readonly authorization: string;
+  /** Headers for every call to Medplum that this request leads to; nothing else of the client's goes there. */
+  readonly upstreamHeaders: Readonly<Record<string, string>>;
+  readonly representation: Representation;
+  readonly returnPreference: ReturnPreference | undefined;
+  /** Whether the client asks for asynchronous execution. */
+  readonly prefersAsync: boolean;
+  /** The query, without its question mark. */
+  readonly query: string;
+  readonly params: Readonly<Record<string, string | undefined>>;
+  /** The parsed body; `undefined` without one. */
+  readonly body: unknown;
+  readonly header: (name: string) => string | undefined;
+}
+
+/** What carries out an interaction. */
+export type Handler = (exchange: Exchange, context: GatewayContext) => Promise<Answer>;
+
+const passedOn = ['authorization', 'traceparent', 'tracestate'] as const;
+
+/** One value of a header, or nothing. */
+export function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** The query of a request, without its question mark. */
+export function queryOf(request: FastifyRequest): string {
+  const start = request.url.indexOf('?');
+  return start < 0 ? '' : request.url.slice(start + 1);
+}
+
+/** The parameters of a request, those of a form that was sent among them. */
+const parametersOf = (request: FastifyRequest): URLSearchParams =>
+  new URLSearchParams(`${queryOf(request)}&${typeof request.body === 'string' ? request.body : ''}`);
+
+/**
+ * How a client wants its answer: as far as its headers and its query say, and its form once that was read.
+ *
+ * @returns `undefined` if it accepts none of the formats (406)
+ */
+export function representationOf(request: FastifyRequest): Representation | undefined {
+  const query = parametersOf(request);
+  const format = negotiate(headerOf(request, 'accept'), query.get('_format')?.trim());
+  return format && { format, pretty: query.get('_pretty') === 'true' };
+}
+
+/** How an answer is written to a client that may accept none of the formats. */
+export const representationOrDefault = (request: FastifyRequest): Representation =>
+  representationOf(request) ?? defaultRepresentation;
+
+function exchangeOf(request: FastifyRequest): Exchange {
+  const header = (name: string): string | undefined => headerOf(request, name);
+  const preferences = parsePrefer(request.headers.prefer);
+  const kept = passedOn.flatMap((name) => {
+    const value = header(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    authorization: header('authorization') ?? '',
+    upstreamHeaders: { ...Object.fromEntries(kept), accept: 'application/fhir+json', 'x-request-id': request.id },
+    representation: representationOrDefault(request),
+    returnPreference: preferredReturn(preferences),
+    prefersAsync: prefersAsync(preferences),
+    query: queryOf(request),
+    params: isStringRecord(request.params) ? request.params : {},
+    body: request.body,
+    header,
+  };
+}
+
+function isStringRecord(value: unknown): value is Record<string, string> {
+  return typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'string');
+}
+
+/** Makes a Fastify handler that carries out an interaction and writes its answer. */
+export function fastifyHandler(handler: Handler, context: GatewayContext) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const exchange = exchangeOf(request);
+    return send(reply, await handler(exchange, context), exchange.representation, context.addresses.scrub);
+  };
+}

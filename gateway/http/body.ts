@@ -1,0 +1,146 @@
+import { setImmediate as others } from 'node:timers/promises';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Issue } from '../../core/fhir/outcome.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { xmlReader } from '../../core/fhir/xml/read.ts';
+import { formatOfBody, isForm, isJsonPatch } from './content-negotiation.ts';
+import { JSON_PATCH, json, xml } from './formats.ts';
+
+/** A request body as it was read: the value, or everything that is wrong with it. */
+export type ReadBody = { readonly value: unknown } | { readonly issues: readonly Issue[] };
+
+const malformed = (diagnostics: string): ReadBody => ({ issues: [{ code: 'malformed-request', diagnostics }] });
+
+/**
+ * The deepest nesting of objects and arrays in a JSON text, without parsing it; brackets in strings do not count.
+ *
+ * @param text - JSON, or anything else
+ */
+export function nestingDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let isString = false;
+  for (let i = 0; i < text.length; i++) {
+    const character = text.charCodeAt(i);
+    if (isString) {
+      if (character === 0x5c) {
+        i++;
+      } else if (character === 0x22) {
+        isString = false;
+      }
+    } else if (character === 0x22) {
+      isString = true;
+    } else if (character === 0x7b || character === 0x5b) {
+      deepest = Math.max(deepest, ++depth);
+    } else if (character === 0x7d || character === 0x5d) {
+      depth--;
+    }
+  }
+  return deepest;
+}
+
+function decode(body: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+type JsonParser = (request: FastifyRequest, text: string, done: (error: Error | null, value?: unknown) => void) => void;
+
+/** Reads JSON: not deeper than the limit, no key that would reach a prototype; of a repeated key the last counts. */
+function readJson(text: string, request: FastifyRequest, depth: number, parser: JsonParser): ReadBody {
+  if (/\0|\\u0000/.test(text)) {
+    return malformed('The body contains the character U+0000, which no FHIR string has.');
+  }
+  if (nestingDepth(text) > depth) {
+    return malformed(`The body is nested deeper than ${depth} levels.`);
+  }
+  let result: ReadBody = malformed('The body is not JSON.');
+  parser(request, text, (error, value) => {
+    result = error ? result : { value };
+  });
+  return result;
+}
+
+/** How many characters of XML are read before others have their turn: XML takes its time. */
+const XML_PIECE = 65_536;
+
+async function readXml(text: string, depth: number): Promise<ReadBody> {
+  const reader = xmlReader(depth);
+  for (let start = 0; start < text.length && reader.write(text.slice(start, start + XML_PIECE)); start += XML_PIECE) {
+    await others();
+  }
+  return reader.end();
+}
+
+/** What a route takes as its body. */
+export type BodyKind = 'fhir' | 'form' | 'patch';
+
+/**
+ * Whether a request's `Content-Type` and `Content-Encoding` suit a route; if not, the answer is 415.
+ *
+ * @param request - with a body
+ * @param kind - what the route takes
+ */
+export function isSupportedBody(request: FastifyRequest, kind: BodyKind): boolean {
+  const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
+  const isFhir = formatOfBody(type) !== undefined;
+  const suits: Readonly<Record<BodyKind, boolean>> = {
+    form: isForm(type),
+    fhir: isFhir,
+    patch: isFhir || isJsonPatch(type),
+  };
+  return encoding === 'identity' && suits[kind];
+}
+
+/** Whether the body that was read is a patch, as far as its outer shape and its `Content-Type` tell. */
+export function isPatchBody({ body, headers }: FastifyRequest): boolean {
+  return isJsonPatch(headers['content-type']) ? Array.isArray(body) : isResource(body, 'Parameters');
+}
+
+/** Whether a request announces a body. */
+export function announcesBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/**
+ * Makes Fastify read FHIR bodies and forms; a body that cannot be read becomes an issue, not an exception.
+ *
+ * @param app - the scope of the FHIR routes
+ * @param depth - deepest nesting allowed
+ */
+export function addBodyParsers(app: FastifyInstance, depth: number): void {
+  const jsonParser: JsonParser = (request, text, done) =>
+    void app.getDefaultJsonParser('error', 'error')(request, text, done);
+  app.removeAllContentTypeParsers();
+  const add = (
+    mediaTypes: readonly string[],
+    read: (text: string, request: FastifyRequest) => ReadBody | Promise<ReadBody>,
+  ): void =>
+    void app.addContentTypeParser(
+      [...mediaTypes],
+      { parseAs: 'buffer' },
+      async (request: FastifyRequest, body: Buffer) => {
+        const text = decode(body);
+        if (text === undefined) {
+          return malformed('The body is not UTF-8.');
+        }
+        // A client may name a type and send nothing, as with DELETE; a route that needs a body refuses it itself.
+        return text === '' ? { value: undefined } : read(text, request);
+      },
+    );
+  add([...json.mediaTypes, JSON_PATCH], (text, request) => readJson(text, request, depth, jsonParser));
+  add(xml.mediaTypes, (text) => readXml(text, depth));
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer' },
+    async (_request: FastifyRequest, body: Buffer): Promise<ReadBody> => ({ value: body.toString() }),
+  );
+}
+
+/** Whether a body was read by the parsers of `addBodyParsers`. */
+export function isReadBody(body: unknown): body is ReadBody {
+  return typeof body === 'object' && body !== null && ('value' in body || 'issues' in body);
+}

@@ -1,0 +1,25 @@
+import type { Issue } from '../../core/fhir/outcome.ts';
+
+const etag = /^\s*(?:W\/)?"(?<version>[^"]+)"\s*$/;
+
+/**
+ * The version that `If-Match` asks for.
+ *
+ * @param sent - the header
+ * @returns the version; nothing if the header is absent or `*`; a `malformed-request` if it is no entity tag (Medplum
+ *   would pass over an unquoted one in silence)
+ * @see https://hl7.org/fhir/R4/http.html#concurrency
+ */
+export function ifMatchVersion(sent: string | undefined): { readonly version?: string } | Issue {
+  if (sent === undefined || sent.trim() === '*') {
+    return {};
+  }
+  const version = etag.exec(sent)?.groups?.version;
+  return version === undefined
+    ? {
+        code: 'malformed-request',
+        diagnostics: 'If-Match has the form W/"version" or "version".',
+        expression: 'http.If-Match',
+      }
+    : { version };
+}

@@ -1,0 +1,88 @@
+import type { Resource } from '@medplum/fhirtypes';
+import type { FastifyReply } from 'fastify';
+import { isObject } from '../../core/fhir/resource.ts';
+import { type Format, json } from './formats.ts';
+import type { ReturnPreference } from './prefer.ts';
+
+/** An answer before it is written: status, headers in lower case, and the resource, if there is one. */
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly resource?: Resource;
+}
+
+/** Whether a value is a FHIR resource, as far as its outer shape tells. */
+export function isAnyResource(value: unknown): value is Resource {
+  return isObject(value) && typeof value.resourceType === 'string';
+}
+
+/**
+ * `ETag` and `Last-Modified` of a resource.
+ *
+ * @see https://hl7.org/fhir/R4/http.html#versioning
+ */
+export function versionHeaders({ meta }: Resource): Record<string, string> {
+  const time = Date.parse(meta?.lastUpdated ?? '');
+  return {
+    ...(meta?.versionId && { etag: `W/"${meta.versionId}"` }),
+    ...(Number.isFinite(time) && { 'last-modified': new Date(time).toUTCString() }),
+  };
+}
+
+/**
+ * The successful answer to a write, with as much of the resource as the client prefers.
+ *
+ * @param answer - with the resource written
+ * @param preference - from `Prefer: return=…`; default: the resource
+ * @see https://hl7.org/fhir/R4/http.html#ops
+ */
+export function preferred(answer: Answer, preference: ReturnPreference | undefined): Answer {
+  if (preference === undefined || answer.status >= 300) {
+    return answer;
+  }
+  const { status } = answer;
+  const headers = { ...answer.headers, 'preference-applied': `return=${preference}` };
+  if (preference === 'minimal') {
+    return { status, headers };
+  }
+  return preference === 'representation'
+    ? { ...answer, headers }
+    : { status, headers, resource: informational(status, answer.resource) };
+}
+
+function informational(status: number, resource: Resource | undefined): Resource {
+  const done = status === 201 ? 'created' : status === 202 ? 'accepted' : 'stored';
+  const diagnostics = `${resource?.resourceType}/${resource?.id} was ${done}.`;
+  return {
+    resourceType: 'OperationOutcome',
+    issue: [{ severity: 'information', code: 'informational', diagnostics }],
+  };
+}
+
+/** How a client wants its answer written. */
+export interface Representation {
+  readonly format: Format;
+  readonly pretty: boolean;
+}
+
+/** The representation when nothing else was agreed upon. */
+export const defaultRepresentation: Representation = { format: json, pretty: false };
+
+/**
+ * Writes an answer. Everything the service says in FHIR goes through here.
+ *
+ * @param scrub - takes Medplum's addresses out of the written text
+ */
+export function send(
+  reply: FastifyReply,
+  answer: Answer,
+  { format, pretty }: Representation,
+  scrub: (text: string) => string,
+): FastifyReply {
+  reply.code(answer.status).headers({ 'cache-control': 'no-store', ...answer.headers });
+  if (!answer.resource) {
+    return reply.send();
+  }
+  reply.header('content-type', `${format.mediaTypes[0]}; charset=utf-8`);
+  return reply.send(scrub(format.serialize(answer.resource, pretty)));
+}

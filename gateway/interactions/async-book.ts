@@ -1,0 +1,102 @@
+import type { OperationOutcome, Task } from '@medplum/fhirtypes';
+import { isId, parseReference } from '../../core/fhir/reference.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { bookingAnswer } from '../bots/booking-response.ts';
+import { botProblem, callBot } from '../bots/call.ts';
+import { refusedByBot } from '../bots/error-response.ts';
+import type { GatewayContext } from '../context.ts';
+import type { Exchange, Handler } from '../handler.ts';
+import { problem } from '../http/errors.ts';
+import type { Answer } from '../http/response.ts';
+import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
+import { read } from './read.ts';
+
+/** After how many seconds it is worth asking again. */
+const RETRY_AFTER = '1';
+
+function informational(diagnostics: string): OperationOutcome {
+  return { resourceType: 'OperationOutcome', issue: [{ severity: 'information', code: 'informational', diagnostics }] };
+}
+
+/**
+ * `POST /Appointment/$book` with `Prefer: respond-async`: the booking is stored as a job before this answers.
+ *
+ * @see specification 4.4; https://www.rfc-editor.org/rfc/rfc7240#section-4.1
+ */
+export const submit: Handler = async (exchange, context) => {
+  const { config } = context;
+  const answer = await callBot('enqueue-booking', exchange.body, exchange, context);
+  const body = 'failure' in answer ? undefined : answer.body;
+  if (isResource(body, 'Task') && body.id) {
+    const location = `${config.baseUrl}/async/${body.id}`;
+    return {
+      status: 202,
+      headers: { 'content-location': location, 'preference-applied': 'respond-async', 'retry-after': RETRY_AFTER },
+      resource: informational(`The booking was accepted; what comes of it is at ${location}.`),
+    };
+  }
+  return bookingAnswer(body, config) ?? botProblem(answer, context);
+};
+
+/** What has come of a job. */
+type Outcome = (task: Task, exchange: Exchange, context: GatewayContext) => Promise<Answer>;
+
+const running: Outcome = async () => ({
+  status: 202,
+  headers: { 'retry-after': RETRY_AFTER, 'x-progress': 'The booking is waiting to be carried out.' },
+});
+
+const booked: Outcome = ({ output }, exchange, context) => {
+  const reference = parseReference(output?.[0]?.valueReference?.reference, '', ['Appointment']);
+  const params = { id: reference?.id };
+  return read('Appointment')({ ...exchange, params, header: () => undefined }, context);
+};
+
+const refused: Outcome = async ({ contained }, _exchange, { config }) => {
+  const answer = contained?.[0] && bookingAnswer({ ...contained[0], id: undefined }, config);
+  return answer ?? problem('bad-gateway', 'What has come of the booking cannot be read.');
+};
+
+const gone: Outcome = async () => problem('not-found', 'The job was dropped.');
+
+const outcomes: Readonly<Partial<Record<NonNullable<Task['status']>, Outcome>>> = {
+  requested: running,
+  completed: booked,
+  failed: refused,
+  cancelled: gone,
+};
+
+/** `GET /async/{id}`: what has come of a job, to the requestor that handed it in. */
+export const readJob: Handler = async (exchange, context) => {
+  const { params, upstreamHeaders } = exchange;
+  if (!isId(params.id)) {
+    return problem('not-found');
+  }
+  const path = `fhir/R4/Task/${params.id}`;
+  const found = await context.upstream.call({ method: 'GET', path, headers: upstreamHeaders });
+  if ('status' in found && found.status === 403) {
+    return problem('not-found');
+  }
+  if (!isSuccess(found)) {
+    return upstreamProblem(found, context.config);
+  }
+  const task = isResource(found.body, 'Task') ? found.body : undefined;
+  const outcome = task?.status && outcomes[task.status];
+  return task && outcome ? outcome(task, exchange, context) : problem('not-found');
+};
+
+/** `DELETE /async/{id}`: drops a job that has not booked yet. */
+export const dropJob: Handler = async (exchange, context) => {
+  const { id } = exchange.params;
+  if (!isId(id)) {
+    return problem('not-found');
+  }
+  const input = { resourceType: 'Parameters', parameter: [{ name: 'id', valueId: id }] };
+  const answer = await callBot('cancel-booking-job', input, exchange, context);
+  if (isSuccess(answer) && isResource(answer.body, 'Task')) {
+    const isDropped = answer.body.status === 'cancelled';
+    const text = isDropped ? 'The job was dropped.' : 'The job has ended already; what it has booked stays booked.';
+    return { status: 202, resource: informational(text) };
+  }
+  return refusedByBot(answer, context);
+};

@@ -1,0 +1,23 @@
+import { turnKeys } from '../booking-queue.ts';
+import { bookingAnswer } from '../bots/booking-response.ts';
+import { botProblem, callBot } from '../bots/call.ts';
+import type { Handler } from '../handler.ts';
+import { preferred } from '../http/response.ts';
+import { submit } from './async-book.ts';
+
+/**
+ * `POST /Appointment/$book`: hands the body to the Bot `book` with the caller's own token and answers with what came of
+ * it; with `Prefer: respond-async` the booking is only accepted. Every rule is the Bots'. Bookings of the same slot take
+ * turns.
+ *
+ * @see specification 4.4
+ */
+export const book: Handler = async (exchange, context) => {
+  if (exchange.prefersAsync) {
+    return submit(exchange, context);
+  }
+  const keys = turnKeys(exchange.body);
+  const answer = await context.turns.take(keys, () => callBot('book', exchange.body, exchange, context));
+  const booking = 'failure' in answer ? undefined : bookingAnswer(answer.body, context.config);
+  return booking ? preferred(booking, exchange.returnPreference) : botProblem(answer, context);
+};

@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import type { CapabilityStatement, CapabilityStatementRestResource, Extension } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { backport } from '../../core/notifications/subscription/extensions.ts';
+import { topicNames, topicUrl } from '../../core/notifications/subscription/topics.ts';
+import { formats, JSON_PATCH } from '../http/formats.ts';
+import { oauthEndpoints } from '../oauth/discovery.ts';
+import { commonSearchParameters, searchParameters } from '../search/parameters.ts';
+import {
+  type OperationName,
+  type ServedOperation,
+  type ServedType,
+  type ServedTypeName,
+  servedOperations,
+  servedTypeNames,
+  servedTypes,
+} from '../served-types.ts';
+
+const packageFile: { version: string } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+);
+
+/** The version of the service, as in `package.json`. */
+export const serviceVersion = packageFile.version;
+
+function references(type: ServedTypeName, prefix: (type: string) => string): string[] {
+  return Object.entries(searchParameters[type])
+    .filter(([, { targets }]) => targets)
+    .map(([name]) => `${prefix(type)}:${name}`);
+}
+
+/** `_include` and `_revinclude` values, from the search parameters that are references. */
+function inclusions(type: ServedTypeName): Pick<CapabilityStatementRestResource, 'searchInclude' | 'searchRevInclude'> {
+  const include = references(type, (name) => name);
+  const reverse = servedTypeNames.flatMap((source) =>
+    Object.entries(searchParameters[source])
+      .filter(([, { targets }]) => targets?.includes(type))
+      .map(([name]) => `${source}:${name}`),
+  );
+  return {
+    ...(include.length > 0 && { searchInclude: include }),
+    ...(reverse.length > 0 && { searchRevInclude: reverse }),
+  };
+}
+
+function definitionOf(name: OperationName, { profileBase }: BookingConfig): string {
+  const { definition }: ServedOperation = servedOperations[name];
+  return definition ?? `${profileBase}/OperationDefinition/${name}`;
+}
+
+/** The topics that can be subscribed to, as the backport IG lets a server name them. */
+function topicExtensions(type: ServedTypeName, config: BookingConfig): Extension[] {
+  return type === 'Subscription'
+    ? topicNames.map((name) => ({ url: backport.topicCanonical, valueCanonical: topicUrl(name, config) }))
+    : [];
+}
+
+function describe(type: ServedTypeName, config: BookingConfig): CapabilityStatementRestResource {
+  const { interactions, operations, profile, conditionalCreate }: ServedType = servedTypes[type];
+  const parameters = Object.entries({ ...commonSearchParameters, ...searchParameters[type] });
+  const extension = topicExtensions(type, config);
+  return {
+    type,
+    ...(extension.length > 0 && { extension }),
+    ...(profile && { supportedProfile: [artefactUri(config, profile)] }),
+    interaction: interactions.map((code) => ({ code })),
+    versioning: 'versioned',
+    readHistory: false,
+    ...(interactions.includes('update') && { updateCreate: false }),
+    ...(conditionalCreate && { conditionalCreate }),
+    conditionalRead: 'not-match',
+    referencePolicy: ['literal'],
+    ...inclusions(type),
+    searchParam: parameters.map(([name, parameter]) => ({ name, type: parameter.type })),
+    ...(operations && {
+      operation: operations.map((name) => ({ name, definition: definitionOf(name, config) })),
+    }),
+  };
+}
+
+/**
+ * What the service can do, made from the tables that its routes and searches are made from.
+ *
+ * @param config - the installation
+ * @param date - since when this is so, as a FHIR dateTime
+ * @see https://hl7.org/fhir/R4/capabilitystatement.html
+ */
+export function capabilityStatement(config: BookingConfig, date: string): CapabilityStatement {
+  const { token_endpoint } = oauthEndpoints(new URL(config.baseUrl));
+  return {
+    resourceType: 'CapabilityStatement',
+    status: 'active',
+    date,
+    kind: 'instance',
+    software: { name: 'Appointment booking for Medplum', version: serviceVersion },
+    implementation: { description: 'Appointment repository with the operation $book', url: config.baseUrl },
+    fhirVersion: '4.0.1',
+    format: formats.flatMap(({ name, mediaTypes }) => [mediaTypes[0], name]),
+    patchFormat: [...formats.map(({ mediaTypes }) => mediaTypes[0]), JSON_PATCH],
+    rest: [
+      {
+        mode: 'server',
+        security: {
+          cors: false,
+          extension: [
+            {
+              url: 'http://fhir-registry.smarthealthit.org/StructureDefinition/oauth-uris',
+              extension: [{ url: 'token', valueUri: token_endpoint }],
+            },
+          ],
+          service: ['SMART-on-FHIR', 'OAuth'].map((code) => ({
+            coding: [{ system: 'http://terminology.hl7.org/CodeSystem/restful-security-service', code }],
+          })),
+        },
+        resource: servedTypeNames.map((type) => describe(type, config)),
+      },
+    ],
+  };
+}

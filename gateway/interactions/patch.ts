@@ -1,0 +1,45 @@
+import type { Parameters } from '@medplum/fhirtypes';
+import { isId } from '../../core/fhir/reference.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { callBot } from '../bots/call.ts';
+import { refusedByBot } from '../bots/error-response.ts';
+import type { Handler } from '../handler.ts';
+import { problem, refusal } from '../http/errors.ts';
+import { ifMatchVersion } from '../http/if-match.ts';
+import { preferred, versionHeaders } from '../http/response.ts';
+
+/** A request to patch an appointment, as it is handed to the Bot. */
+function patchInput(id: string, patch: unknown, ifMatch: string | undefined): Parameters {
+  return {
+    resourceType: 'Parameters',
+    parameter: [
+      { name: 'id', valueId: id },
+      ...(ifMatch === undefined ? [] : [{ name: 'ifMatch', valueString: ifMatch }]),
+      isResource(patch, 'Parameters')
+        ? { name: 'patch', resource: patch }
+        : { name: 'patch', valueString: JSON.stringify(patch) },
+    ],
+  };
+}
+
+/**
+ * `PATCH /Appointment/{id}`: hands the patch to the Bot `patch` with the caller's own token and answers with what came
+ * of it. Every rule is the Bot's.
+ *
+ * @see specification 4.5; https://hl7.org/fhir/R4/http.html#patch
+ */
+export const patchAppointment: Handler = async (exchange, context) => {
+  const { id } = exchange.params;
+  const ifMatch = ifMatchVersion(exchange.header('if-match'));
+  if (!isId(id)) {
+    return problem('not-found');
+  }
+  if ('code' in ifMatch) {
+    return refusal([ifMatch], context.config);
+  }
+  const answer = await callBot('patch', patchInput(id, exchange.body, ifMatch.version), exchange, context);
+  const resource: unknown = 'failure' in answer ? undefined : answer.body;
+  return isResource(resource, 'Appointment')
+    ? preferred({ status: 200, headers: versionHeaders(resource), resource }, exchange.returnPreference)
+    : refusedByBot(answer, context, 'patch');
+};

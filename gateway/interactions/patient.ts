@@ -1,0 +1,158 @@
+import type { Patient } from '@medplum/fhirtypes';
+import type { Issue } from '../../core/fhir/outcome.ts';
+import { isId } from '../../core/fhir/reference.ts';
+import { isObject } from '../../core/fhir/resource.ts';
+import { metaOfSubmitted, requestorTag, type TagConfig } from '../../core/fhir/tags.ts';
+import type { GatewayContext } from '../context.ts';
+import type { Exchange, Handler } from '../handler.ts';
+import { problem, refusal } from '../http/errors.ts';
+import { ifMatchVersion } from '../http/if-match.ts';
+import { type Answer, preferred, versionHeaders } from '../http/response.ts';
+import type { UpstreamAnswer } from '../medplum/client.ts';
+import { isCaller } from '../medplum/current-profile.ts';
+import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
+import { publicResource } from '../medplum/public-resources.ts';
+import { formatQuery, parseQuery, rewriteSearch } from '../search/rewrite.ts';
+import { metaOfUpdated } from './patient-tags.ts';
+
+function isPatient(body: unknown): body is Patient {
+  return isObject(body) && body.resourceType === 'Patient' && (body.meta === undefined || isObject(body.meta));
+}
+
+const notAPatient: Issue = {
+  code: 'malformed-request',
+  diagnostics: 'The body must be a Patient resource.',
+  expression: 'Patient',
+};
+
+/** Merging is the clinic's: the appointments of a patient who is replaced go to the one that stays. */
+const merged: Issue = {
+  code: 'profile-violation',
+  diagnostics: 'Only the clinic merges patients: leave links of the type replaced-by as they are.',
+  expression: 'Patient.link',
+};
+
+/** Whom a patient was merged into, as one text that can be compared. */
+const survivors = (patient: Patient | undefined): string =>
+  JSON.stringify((Array.isArray(patient?.link) ? patient.link : []).filter((one) => one?.type === 'replaced-by'));
+
+/** Whether a patient was submitted by this requestor. */
+function isTaggedBy(patient: Patient | undefined, requestor: string, config: TagConfig): boolean {
+  const { system, code } = requestorTag(requestor, config);
+  return patient?.meta?.tag?.some((tag) => tag.system === system && tag.code === code) ?? false;
+}
+
+/** Turns Medplum's answer to a write into the service's. */
+function written(answer: UpstreamAnswer, { returnPreference }: Exchange, { config }: GatewayContext): Answer {
+  const resource = publicResource(answer.body, 'Patient');
+  if (!resource) {
+    return problem('bad-gateway');
+  }
+  const location: Record<string, string> =
+    answer.status === 201 ? { location: `${config.baseUrl}/Patient/${resource.id}` } : {};
+  const headers = { ...location, ...versionHeaders(resource) };
+  return preferred({ status: answer.status, headers, resource }, returnPreference);
+}
+
+/** Stores a patient and answers with what came of it. */
+async function store(
+  method: 'POST' | 'PUT',
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  patient: Patient,
+  exchange: Exchange,
+  context: GatewayContext,
+): Promise<Answer> {
+  const answer = await context.upstream.call({
+    method,
+    path,
+    headers: { ...exchange.upstreamHeaders, ...headers, 'content-type': 'application/fhir+json' },
+    body: JSON.stringify(patient),
+  });
+  return isSuccess(answer) ? written(answer, exchange, context) : upstreamProblem(answer, context.config);
+}
+
+/** `If-None-Exist`, checked and rewritten like any search. */
+function condition(sent: string | undefined, { config }: GatewayContext): Record<string, string> | readonly Issue[] {
+  if (sent === undefined) {
+    return {};
+  }
+  const search = rewriteSearch('Patient', parseQuery(sent.replace(/^\?/, '')), config);
+  return 'params' in search ? { 'if-none-exist': formatQuery(search.params) } : search;
+}
+
+function isIssues(value: Record<string, string> | readonly Issue[]): value is readonly Issue[] {
+  return Array.isArray(value);
+}
+
+/**
+ * `POST /Patient`: submits a patient; what a requestor submits carries its tags. Conditional creation
+ * (`If-None-Exist`) is honoured.
+ *
+ * @see specification 4.6; https://hl7.org/fhir/R4/http.html#create
+ */
+export const createPatient: Handler = async (exchange, context) => {
+  const { body } = exchange;
+  const { config } = context;
+  const headers = condition(exchange.header('if-none-exist'), context);
+  if (!isPatient(body)) {
+    return refusal([notAPatient], config);
+  }
+  if (isIssues(headers)) {
+    return refusal(headers, config);
+  }
+  const caller = await context.callers.find(exchange.authorization);
+  if (!isCaller(caller)) {
+    return upstreamProblem(caller, config);
+  }
+  const isRequestor = caller.profileType === 'ClientApplication';
+  if (isRequestor && survivors(body) !== survivors(undefined)) {
+    return refusal([merged], config);
+  }
+  const patient = isRequestor ? { ...body, meta: metaOfSubmitted(body.meta, caller.profileId, config) } : body;
+  return store('POST', 'fhir/R4/Patient', headers, patient, exchange, context);
+};
+
+function bodyIssues(body: unknown, id: string): readonly Issue[] {
+  if (!isPatient(body)) {
+    return [notAPatient];
+  }
+  const diagnostics = `The id in the body must be that of the address, '${id}'.`;
+  return body.id === id ? [] : [{ code: 'malformed-request', diagnostics, expression: 'Patient.id' }];
+}
+
+/**
+ * `PUT /Patient/{id}`: replaces a patient; an unknown one is not created (404). `If-Match` is honoured.
+ *
+ * @see specification 4.6; https://hl7.org/fhir/R4/http.html#update
+ */
+export const updatePatient: Handler = async (exchange, context) => {
+  const { body, params } = exchange;
+  const { id } = params;
+  if (!isId(id)) {
+    return problem('not-found');
+  }
+  const ifMatch = ifMatchVersion(exchange.header('if-match'));
+  const issues = [...bodyIssues(body, id), ...('code' in ifMatch ? [ifMatch] : [])];
+  if (!isPatient(body) || 'code' in ifMatch || issues.length > 0) {
+    return refusal(issues, context.config);
+  }
+  const path = `fhir/R4/Patient/${id}`;
+  const stored = await context.upstream.call({ method: 'GET', path, headers: exchange.upstreamHeaders });
+  if (!isSuccess(stored)) {
+    return upstreamProblem(stored, context.config);
+  }
+  const before = isPatient(stored.body) ? stored.body : undefined;
+  if (survivors(body) !== survivors(before)) {
+    const caller = await context.callers.find(exchange.authorization);
+    if (!isCaller(caller)) {
+      return upstreamProblem(caller, context.config);
+    }
+    if (isTaggedBy(before, caller.profileId, context.config)) {
+      return refusal([merged], context.config);
+    }
+  }
+  const meta = metaOfUpdated(body.meta, before?.meta, context.config);
+  const headers: Record<string, string> = ifMatch.version ? { 'if-match': `W/"${ifMatch.version}"` } : {};
+  return store('PUT', path, headers, { ...body, meta }, exchange, context);
+};

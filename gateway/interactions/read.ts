@@ -1,0 +1,42 @@
+import { isId } from '../../core/fhir/reference.ts';
+import type { Handler } from '../handler.ts';
+import { problem } from '../http/errors.ts';
+import { versionHeaders } from '../http/response.ts';
+import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
+import { publicResource } from '../medplum/public-resources.ts';
+import type { ServedTypeName } from '../served-types.ts';
+
+/** Whether an `If-None-Match` names the version at hand. */
+function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boolean {
+  const known = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim());
+  return etag !== undefined && (known.includes(etag) || known.includes('*'));
+}
+
+/**
+ * `GET /{type}/{id}`: the current version of a resource, as far as the caller may see it; 304 if the client has it.
+ *
+ * @see https://hl7.org/fhir/R4/http.html#read
+ */
+export function read(type: ServedTypeName): Handler {
+  return async ({ params, upstreamHeaders, header }, { upstream, config }) => {
+    if (!isId(params.id)) {
+      return problem('not-found');
+    }
+    const found = await upstream.call({
+      method: 'GET',
+      path: `fhir/R4/${type}/${params.id}`,
+      headers: upstreamHeaders,
+    });
+    if (!isSuccess(found)) {
+      return upstreamProblem(found, config);
+    }
+    const resource = publicResource(found.body, type);
+    if (!resource) {
+      return problem('bad-gateway');
+    }
+    const headers = versionHeaders(resource);
+    return isKnown(header('if-none-match'), headers.etag)
+      ? { status: 304, headers }
+      : { status: 200, headers, resource };
+  };
+}

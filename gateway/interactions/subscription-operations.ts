@@ -1,0 +1,108 @@
+import type { Parameters } from '@medplum/fhirtypes';
+import type { Issue } from '../../core/fhir/outcome.ts';
+import { isId } from '../../core/fhir/reference.ts';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { callBot } from '../bots/call.ts';
+import { refusedByBot } from '../bots/error-response.ts';
+import type { GatewayContext } from '../context.ts';
+import type { Exchange, Handler } from '../handler.ts';
+import { problem, refusal } from '../http/errors.ts';
+import type { Answer } from '../http/response.ts';
+import { isBundle } from '../medplum/public-resources.ts';
+import { parseQuery } from '../search/rewrite.ts';
+import { bindingIn, bindingToken } from '../websocket/messages.ts';
+import { websocketUrl } from '../websocket/server.ts';
+
+/** The values of an operation's parameter, from the query and from a Parameters resource in the body. */
+function valuesOf({ query, body }: Exchange, name: string): string[] {
+  const asked = parseQuery(query).filter((parameter) => parameter.name === name);
+  const sent: Parameters['parameter'] = isResource(body, 'Parameters') ? body.parameter : undefined;
+  const given = (Array.isArray(sent) ? sent : []).filter((parameter) => isObject(parameter) && parameter.name === name);
+  return [
+    ...asked.flatMap(({ value }) => value.split(',')),
+    ...given.map((parameter) => String(Object.entries(parameter).find(([key]) => key.startsWith('value'))?.[1] ?? '')),
+  ].filter((value) => value !== '');
+}
+
+async function callReport(input: object, exchange: Exchange, context: GatewayContext): Promise<Answer> {
+  const answer = await callBot('subscription-operations', input, exchange, context);
+  const bundle: unknown = 'body' in answer ? answer.body : undefined;
+  return isBundle(bundle) ? { status: 200, resource: bundle } : refusedByBot(answer, context);
+}
+
+/**
+ * `$status`: the state of one Subscription, or of several of one's own (`id`, `status`).
+ *
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-status.html
+ */
+export const subscriptionStatus: Handler = async (exchange, context) => {
+  const { id } = exchange.params;
+  if (id !== undefined) {
+    return isId(id) ? callReport({ operation: 'status', id }, exchange, context) : problem('not-found');
+  }
+  const ids = valuesOf(exchange, 'id').map((value) => value.replace(/^.*\//, ''));
+  return callReport({ operation: 'status', ids, statuses: valuesOf(exchange, 'status') }, exchange, context);
+};
+
+/** A number of an event, or what is wrong with it. */
+function eventNumber(exchange: Exchange, name: string): { readonly number?: number } | Issue {
+  const [value] = valuesOf(exchange, name);
+  if (value === undefined) {
+    return {};
+  }
+  return /^\d{1,9}$/.test(value)
+    ? { number: Number(value) }
+    : {
+        code: 'malformed-request',
+        diagnostics: `${name} is the number of an event, not '${value}'.`,
+        expression: `http.${name}`,
+      };
+}
+
+/**
+ * `$events`: what happened, by the numbers of the events; to be asked when a notification was missed.
+ *
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-events.html
+ */
+export const subscriptionEvents: Handler = async (exchange, context) => {
+  const { id } = exchange.params;
+  const since = eventNumber(exchange, 'eventsSinceNumber');
+  const until = eventNumber(exchange, 'eventsUntilNumber');
+  if (!isId(id)) {
+    return problem('not-found');
+  }
+  const issues = [since, until].flatMap((read) => ('code' in read ? [read] : []));
+  if ('code' in since || 'code' in until) {
+    return refusal(issues, context.config);
+  }
+  const [content] = valuesOf(exchange, 'content');
+  const input = { operation: 'events', id, since: since.number, until: until.number, content };
+  return callReport(input, exchange, context);
+};
+
+/**
+ * `$get-ws-binding-token`: what a client binds a websocket with, and where it connects.
+ *
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
+ */
+export const websocketToken: Handler = async (exchange, context) => {
+  const { id } = exchange.params;
+  if (!isId(id)) {
+    return problem('not-found');
+  }
+  const answer = await callBot('subscription-operations', { operation: 'binding', id }, exchange, context);
+  const binding = 'body' in answer ? bindingIn(answer.body) : undefined;
+  if (!binding) {
+    return refusedByBot(answer, context);
+  }
+  const resource: Parameters = {
+    resourceType: 'Parameters',
+    parameter: [
+      { name: 'token', valueString: bindingToken(binding) },
+      { name: 'expiration', valueDateTime: binding.expiration },
+      { name: 'subscription', valueString: id },
+      { name: 'websocket-url', valueUrl: websocketUrl(context.config) },
+    ],
+  };
+  return { status: 200, headers: { 'cache-control': 'no-store' }, resource };
+};

@@ -1,0 +1,91 @@
+import type { OperationOutcome } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../../core/config/config.ts';
+import type { Issue } from '../../core/fhir/outcome.ts';
+import { isObject } from '../../core/fhir/resource.ts';
+import { problem, problemOfStatus, refusal } from '../http/errors.ts';
+import type { Answer } from '../http/response.ts';
+import type { UpstreamAnswer, UpstreamFailure } from './client.ts';
+
+/** Whether a value is an OperationOutcome with issues, as far as its outer shape tells. */
+export function isOutcome(value: unknown): value is OperationOutcome {
+  return isObject(value) && value.resourceType === 'OperationOutcome' && Array.isArray(value.issue);
+}
+
+/** The answer when Medplum gave none. */
+export function failureAnswer({ failure }: UpstreamFailure, config: BookingConfig): Answer {
+  const unavailable = 'The FHIR server behind the service cannot be reached: try again.';
+  const timeout = 'The FHIR server behind the service did not answer in time. A write may have happened: read first.';
+  const broken = 'The FHIR server behind the service gave no usable answer. A write may have happened: read first.';
+  const answers: Readonly<Record<UpstreamFailure['failure'], () => Answer>> = {
+    unavailable: () => refusal([{ code: 'upstream-unavailable', diagnostics: unavailable }], config),
+    timeout: () => refusal([{ code: 'upstream-timeout', diagnostics: timeout }], config),
+    broken: () => refusal([{ code: 'upstream-unavailable', diagnostics: broken }], config),
+  };
+  return answers[failure]();
+}
+
+/** What Medplum finds wrong with a request, as issues of the service. */
+function nativeIssues(body: unknown): readonly Issue[] {
+  const found = isOutcome(body) ? body.issue.filter(isObject) : [];
+  const issues = found.map((issue): Issue => {
+    const { details, diagnostics, expression } = issue;
+    const text = isObject(details) && typeof details.text === 'string' ? details.text : diagnostics;
+    const [element] = Array.isArray(expression) ? expression : [];
+    return {
+      code: 'malformed-request',
+      diagnostics: typeof text === 'string' ? text : 'The FHIR server refuses the request.',
+      ...(typeof element === 'string' && { expression: element }),
+    };
+  });
+  return issues.length > 0
+    ? issues
+    : [{ code: 'malformed-request', diagnostics: 'The FHIR server refuses the request.' }];
+}
+
+/** What an error status of Medplum becomes. */
+type Translation = (answer: UpstreamAnswer, config: BookingConfig) => Answer;
+
+const invalidToken = { 'www-authenticate': 'Bearer error="invalid_token"' };
+const malformed: Translation = ({ body }, config) => refusal(nativeIssues(body), config);
+
+const translations: Readonly<Record<number, Translation>> = {
+  400: malformed,
+  401: () => problem('unauthorized', undefined, invalidToken),
+  409: (_answer, config) =>
+    refusal([{ code: 'booking-conflict', diagnostics: 'Others were writing the same: try again.' }], config),
+  412: ({ body }, config) =>
+    isOutcome(body) && body.id === 'multiple-matches'
+      ? problem('multiple-matches')
+      : refusal(
+          [{ code: 'version-conflict', diagnostics: 'The resource has another version by now: read it again.' }],
+          config,
+        ),
+  422: malformed,
+  429: ({ headers }) => problem('too-many-requests', undefined, { 'retry-after': headers['retry-after'] ?? '60' }),
+  504: (_answer, config) => failureAnswer({ failure: 'timeout' }, config),
+};
+
+/**
+ * The one place where an error of Medplum becomes an answer of the service: its own outcome; of Medplum's words only
+ * what it says about a malformed request.
+ *
+ * @param answer - with a status of 300 or above, or the failure to get one
+ */
+export function upstreamProblem(answer: UpstreamAnswer | UpstreamFailure, config: BookingConfig): Answer {
+  if ('failure' in answer) {
+    return failureAnswer(answer, config);
+  }
+  const translation = translations[answer.status];
+  if (translation) {
+    return translation(answer, config);
+  }
+  if (answer.status >= 500) {
+    return failureAnswer({ failure: 'unavailable' }, config);
+  }
+  return answer.status >= 400 ? problem(problemOfStatus(answer.status)) : problem('bad-gateway');
+}
+
+/** Whether Medplum answered and did what it was asked for. */
+export function isSuccess(answer: UpstreamAnswer | UpstreamFailure): answer is UpstreamAnswer {
+  return 'status' in answer && answer.status >= 200 && answer.status < 300;
+}

@@ -1,0 +1,70 @@
+import type { Bundle, BundleEntry, BundleLink, Resource } from '@medplum/fhirtypes';
+import { isObject } from '../../core/fhir/resource.ts';
+import { asShown } from '../../core/notifications/subscription/channel.ts';
+import { isAnyResource } from '../http/response.ts';
+import { isServedType, type ServedTypeName } from '../served-types.ts';
+import type { Addresses } from './address-rewriting.ts';
+
+/** A resource as the service shows it, whatever Medplum gives. */
+function shown<T extends Resource>(resource: T): T {
+  return resource.resourceType === 'Subscription' && resource.channel
+    ? { ...resource, ...asShown(resource) }
+    : resource;
+}
+
+/**
+ * A resource as the world may see it.
+ *
+ * @param body - what Medplum answered
+ * @param type - the resource type that was asked for
+ * @returns `undefined` if the answer is not such a resource
+ */
+export function publicResource(body: unknown, type: ServedTypeName): Resource | undefined {
+  return isAnyResource(body) && body.resourceType === type ? shown(body) : undefined;
+}
+
+/** An entry with its public address; nothing if its type is not one of the service. */
+function publicEntry(entry: BundleEntry, base: string): BundleEntry[] {
+  const resource = isObject(entry) && isAnyResource(entry.resource) ? entry.resource : undefined;
+  if (!resource || !isServedType(resource.resourceType)) {
+    return [];
+  }
+  return [{ ...entry, fullUrl: `${base}/${resource.resourceType}/${resource.id}`, resource: shown(resource) }];
+}
+
+/** A link of a search of this type, as it leads back through the gateway. */
+function publicLink(link: BundleLink, type: ServedTypeName, addresses: Addresses, format: string): BundleLink[] {
+  const url = typeof link?.url === 'string' ? addresses.publicUrl(link.url) : undefined;
+  const [path = '', query = ''] = url?.split('?', 2) ?? [];
+  if (path !== `${addresses.base}/${type}` || typeof link.relation !== 'string') {
+    return [];
+  }
+  const whole = [query, format].filter((part) => part !== '').join('&');
+  return [{ relation: link.relation, url: whole === '' ? path : `${path}?${whole}` }];
+}
+
+/** Whether a value is a Bundle, as far as its outer shape tells. */
+export function isBundle(value: unknown): value is Bundle {
+  return (
+    isObject(value) && value.resourceType === 'Bundle' && (value.entry === undefined || Array.isArray(value.entry))
+  );
+}
+
+/**
+ * A search result as the world may see it: addresses of the service only, resources of its types only.
+ *
+ * @param bundle - Medplum's answer
+ * @param type - resource type that was searched
+ * @param format - `_format=…` to be repeated in links, or `''`
+ * @see https://hl7.org/fhir/R4/bundle.html#searchset
+ */
+export function publicBundle(bundle: Bundle, type: ServedTypeName, addresses: Addresses, format: string): Bundle {
+  const links = Array.isArray(bundle.link) ? bundle.link : [];
+  const entries = bundle.entry?.flatMap((entry) => publicEntry(entry, addresses.base)) ?? [];
+  const { link: _link, entry: _entry, ...rest } = bundle;
+  return {
+    ...rest,
+    link: links.flatMap((link) => publicLink(link, type, addresses, format)),
+    ...(entries.length > 0 && { entry: entries }),
+  };
+}

@@ -1,0 +1,65 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isObject } from '../../core/fhir/resource.ts';
+import { representationOrDefault } from '../handler.ts';
+import { type HttpProblemName, httpProblems, outcomeOf, problem, problemOfStatus } from '../http/errors.ts';
+import { type Answer, send } from '../http/response.ts';
+import type { Addresses } from '../medplum/address-rewriting.ts';
+
+/** Refusals of Node's HTTP parser, before there is a request. */
+const parserProblems: Readonly<Record<string, HttpProblemName>> = {
+  HPE_HEADER_OVERFLOW: 'headers-too-large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
+};
+
+/**
+ * Answers a connection on which no HTTP request could be read.
+ *
+ * @param error - of Node's parser
+ */
+export function answerBrokenConnection(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const name = parserProblems[error.code ?? ''] ?? 'bad-request';
+  const { status } = httpProblems[name];
+  const body = JSON.stringify(outcomeOf(name));
+  const headers = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/fhir+json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/** What may be logged of an error: its kind and where it arose. Its message can quote what a client has sent. */
+function describe(error: unknown): Record<string, unknown> {
+  const isError = error instanceof Error;
+  const frames = isError ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
+  return { type: isError ? error.name : typeof error, code: isObject(error) ? error.code : undefined, frames };
+}
+
+/** The answer to something thrown: by Fastify with a status of the client's making, else a failure of our own. */
+export function answerOfError(error: unknown): Answer {
+  const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
+  return problem(problemOfStatus(status >= 400 ? status : 500));
+}
+
+/** Makes every failure and every unknown route an OperationOutcome. */
+export function addFailures(app: FastifyInstance, addresses: Addresses): void {
+  const answer = (request: FastifyRequest, reply: FastifyReply, what: Answer) =>
+    send(reply, what, representationOrDefault(request), addresses.scrub);
+  app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+    const what = answerOfError(error);
+    if (what.status >= 500) {
+      request.log.error(describe(error), 'failed');
+    }
+    // A connection that is closed while the client still sends loses the answer: the rest of a large body is read first.
+    reply.removeHeader('connection');
+    return answer(request, reply, what);
+  });
+  app.setNotFoundHandler((request, reply) => answer(request, reply, problem('not-found')));
+}

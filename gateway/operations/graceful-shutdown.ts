@@ -1,0 +1,39 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import type { GatewayContext } from '../context.ts';
+
+/** Whether the service is shutting down, and how many requests are being answered. */
+export interface Drain {
+  readonly isDraining: () => boolean;
+  readonly inFlight: () => number;
+}
+
+const pollMs = 10;
+
+/**
+ * Lets the service end gracefully: once `app.close()` is called new requests are refused (the caller of `isDraining`
+ * does that), and the server closes when every request and every call to Medplum is finished, or the time is over.
+ */
+export function addDrain(app: FastifyInstance, { limits, upstream }: GatewayContext): Drain {
+  let isDraining = false;
+  const open = new WeakSet<object>();
+  let inFlight = 0;
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isDraining) {
+      inFlight++;
+      open.add(request);
+      reply.raw.once('close', () => {
+        inFlight -= open.delete(request) ? 1 : 0;
+      });
+    }
+  });
+  app.addHook('preClose', async () => {
+    isDraining = true;
+    const deadline = performance.now() + limits.drainTimeoutMs;
+    while ((inFlight > 0 || upstream.pending() > 0) && performance.now() < deadline) {
+      await wait(pollMs);
+    }
+  });
+  app.addHook('onClose', async () => upstream.close());
+  return { isDraining: () => isDraining, inFlight: () => inFlight };
+}

@@ -1,0 +1,19 @@
+import type { FastifyInstance } from 'fastify';
+import type { GatewayContext } from '../context.ts';
+import { defaultRepresentation, send } from '../http/response.ts';
+import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
+
+/**
+ * Adds `/healthz` (the process lives) and `/readyz` (Medplum answers, within a short time). While the service shuts
+ * down neither is reached: every new request is answered 503.
+ */
+export function addHealth(app: FastifyInstance, { upstream, limits, config, addresses }: GatewayContext): void {
+  const options = { config: { rateLimit: false } };
+  app.get('/healthz', options, async () => ({ status: 'ok' }));
+  app.get('/readyz', options, async (_request, reply) => {
+    const found = await upstream.call({ method: 'GET', path: 'healthcheck', timeoutMs: limits.readyTimeoutMs });
+    return isSuccess(found)
+      ? { status: 'ready' }
+      : send(reply, upstreamProblem(found, config), defaultRepresentation, addresses.scrub);
+  });
+}

@@ -1,0 +1,77 @@
+import type { Coding, Resource, UsageContext } from '@medplum/fhirtypes';
+import type { Issue } from '../../core/fhir/outcome.ts';
+import { type SearchParam, searchIssue } from './filter.ts';
+
+/** A token of a search: an absent `system` means any, an empty one none; an absent `code` means any. */
+interface Token {
+  readonly system?: string;
+  readonly code?: string;
+}
+
+/** Whether a resource has a `useContext` that a `context-type-value` asks for. */
+export type UseContextFilter = (resource: Resource) => boolean;
+
+/** A `context-type-value`, taken apart. */
+export interface UseContextSearch {
+  readonly matches: UseContextFilter;
+  /** What Medplum can search by: wider than `matches`, never narrower. */
+  readonly narrowing: readonly SearchParam[];
+}
+
+function splitUnescaped(text: string, separator: ',' | '$' | '|'): string[] {
+  const parts = [''];
+  for (let i = 0; i < text.length; i++) {
+    if (text.charAt(i) === separator) {
+      parts.push('');
+    } else {
+      parts[parts.length - 1] += text.charAt(i) === '\\' ? text.charAt(i) + text.charAt(++i) : text.charAt(i);
+    }
+  }
+  return parts;
+}
+
+const unescaped = (text: string): string => text.replace(/\\(.)/gs, '$1');
+
+function parseToken(text: string): Token {
+  const [first = '', second] = splitUnescaped(text, '|').map(unescaped);
+  return second === undefined ? { code: first } : { system: first, ...(second !== '' && { code: second }) };
+}
+
+function matchesToken(coding: Coding | undefined, { system, code }: Token): boolean {
+  const isSystem = system === undefined || (coding?.system ?? '') === system;
+  return coding !== undefined && isSystem && (code === undefined || coding.code === code);
+}
+
+function useContexts(resource: Resource): readonly UsageContext[] {
+  return 'useContext' in resource && Array.isArray(resource.useContext) ? resource.useContext : [];
+}
+
+/**
+ * Reads a `context-type-value`: `system|code$system|code`, several separated by commas. Both halves must hold in one and
+ * the same `useContext`, which Medplum cannot search for: it has the halves as parameters of their own.
+ *
+ * @param value - of the parameter, decoded
+ * @returns the exact condition and what narrows the search to be filtered by it, or the issue
+ * @see specification 4.1; https://hl7.org/fhir/R4/search.html#combining
+ */
+export function readContextTypeValue(value: string): UseContextSearch | Issue {
+  const pairs = splitUnescaped(value, ',').map((pair) => splitUnescaped(pair, '$'));
+  if (pairs.some((pair) => pair.length !== 2 || pair.includes(''))) {
+    return searchIssue('context-type-value', "'context-type-value' has the form 'system|code$system|code'.");
+  }
+  const wanted = pairs.map(([type = '', context = '']) => ({ type: parseToken(type), context: parseToken(context) }));
+  return {
+    matches: (resource) =>
+      useContexts(resource).some((use) =>
+        wanted.some(
+          ({ type, context }) =>
+            matchesToken(use.code, type) &&
+            (use.valueCodeableConcept?.coding ?? []).some((coding) => matchesToken(coding, context)),
+        ),
+      ),
+    narrowing: [
+      { name: 'context-type', value: [...new Set(pairs.map(([type]) => type))].join(',') },
+      { name: 'context', value: [...new Set(pairs.map(([, context]) => context))].join(',') },
+    ],
+  };
+}

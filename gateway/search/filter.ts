@@ -1,0 +1,121 @@
+import type { Issue } from '../../core/fhir/outcome.ts';
+import { formatReference, isId, parseReference } from '../../core/fhir/reference.ts';
+import { isServedType, type ServedTypeName, servedTypeNames } from '../served-types.ts';
+import { type SearchParameterEntry, searchModifiers, searchParameter, searchParameters } from './parameters.ts';
+
+/** A search parameter on its way: `name` with its modifier or chain, as in a query. */
+export interface SearchParam {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** A filter as Medplum understands it. */
+export interface Filter extends SearchParam {
+  readonly entry: SearchParameterEntry;
+}
+
+const maxChainLength = 4;
+
+/** Makes an issue about a search parameter; there is no element to point at but its name. */
+export function searchIssue(name: string, diagnostics: string): Issue {
+  return { code: 'malformed-request', diagnostics, expression: `http.${name}` };
+}
+
+function unknownParameter(type: ServedTypeName, sent: string, name: string): Issue {
+  const known = Object.keys(searchParameters[type]).join(', ');
+  return searchIssue(sent, `${type} cannot be searched by '${name}'. Supported: ${known}.`);
+}
+
+/** One link of a chain, `schedule` or `actor:HealthcareService`: the type it leads to. */
+function followLink(type: ServedTypeName, link: string, sent: string): ServedTypeName | Issue {
+  const [name = '', modifier] = link.split(':', 2);
+  const targets = searchParameter(type, name)?.targets;
+  if (!targets) {
+    return unknownParameter(type, sent, link);
+  }
+  const target = modifier === undefined && targets.length === 1 ? targets[0] : targets.find((one) => one === modifier);
+  return target ?? searchIssue(sent, `'${name}' leads to several types: write ${targets[0]} or another after a colon.`);
+}
+
+/** Splits at commas that no backslash protects. */
+function splitAlternatives(value: string): string[] {
+  return value.match(/(?:\\.|[^,\\])+/gs) ?? [];
+}
+
+/** One reference as Medplum stores it: `Type/id`; what is not a reference to this service is left as it is. */
+function rewriteReference(value: string, targets: readonly ServedTypeName[], baseUrl: string): string {
+  const reference = parseReference(value, baseUrl, servedTypeNames);
+  if (reference) {
+    return formatReference(reference);
+  }
+  return isId(value) ? targets.map((type) => `${type}/${value}`).join(',') : value;
+}
+
+function rewriteValue(value: string, entry: SearchParameterEntry, targets: readonly ServedTypeName[], baseUrl: string) {
+  return entry.type === 'reference'
+    ? splitAlternatives(value)
+        .map((one) => rewriteReference(one, targets, baseUrl))
+        .join(',')
+    : value;
+}
+
+/** The last part of a filter's name, `status` or `active:not`, for the type that it stands at. */
+function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl: string): Filter | Issue {
+  const [name = '', modifier] = last.split(':', 2);
+  const entry = searchParameter(type, name);
+  if (!entry) {
+    return unknownParameter(type, sent.name, name);
+  }
+  const upstreamName = entry.upstreamName ?? name;
+  if (modifier === undefined) {
+    const value = rewriteValue(sent.value, entry, entry.targets ?? [], baseUrl);
+    return { name: upstreamName, value, entry };
+  }
+  if (isServedType(modifier) && entry.targets?.includes(modifier)) {
+    return { name: upstreamName, value: rewriteValue(sent.value, entry, [modifier], baseUrl), entry };
+  }
+  if (searchModifiers[entry.type].includes(modifier)) {
+    return { name: `${upstreamName}:${modifier}`, value: sent.value, entry };
+  }
+  const known = searchModifiers[entry.type].join(', ') || 'none';
+  return searchIssue(sent.name, `'${name}' cannot carry the modifier '${modifier}'. Supported: ${known}.`);
+}
+
+/** Whether a reading ended in an issue. */
+export function isIssue<T extends object>(result: T | Issue): result is Issue {
+  return 'code' in result && 'diagnostics' in result;
+}
+
+/**
+ * Reads one filter of a search and writes it the way Medplum understands it: parameters by Medplum's names (also at the
+ * end of a chain, `schedule.actor:HealthcareService.type`), references relative. A chain is followed through the table
+ * of search parameters, so that it never leaves the types of the service.
+ *
+ * @param type - resource type that is searched
+ * @param sent - one parameter of the query, decoded, not empty
+ * @param baseUrl - public base address of the service
+ * @returns the filter, or the issue that names the parameter and what is supported
+ * @see specification 4.3; https://hl7.org/fhir/R4/search.html#chaining
+ */
+export function readFilter(type: ServedTypeName, sent: SearchParam, baseUrl: string): Filter | Issue {
+  const links = sent.name.split('.');
+  const last = links.pop() ?? '';
+  if (links.length >= maxChainLength) {
+    return searchIssue(sent.name, `A chain has at most ${maxChainLength} links.`);
+  }
+  let current = type;
+  for (const link of links) {
+    const next = followLink(current, link, sent.name);
+    if (typeof next !== 'string') {
+      return next;
+    }
+    current = next;
+  }
+  const filter = readLast(current, last, sent, baseUrl);
+  if (isIssue(filter) || links.length === 0) {
+    return filter;
+  }
+  return filter.entry.type === 'composite'
+    ? searchIssue(sent.name, `'${last}' cannot stand at the end of a chain.`)
+    : { ...filter, name: [...links, filter.name].join('.') };
+}

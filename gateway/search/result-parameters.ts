@@ -1,0 +1,72 @@
+import type { Issue } from '../../core/fhir/outcome.ts';
+import { isServedType, type ServedTypeName } from '../served-types.ts';
+import { type SearchParam, searchIssue } from './filter.ts';
+import { searchParameter } from './parameters.ts';
+
+/** The most resources that one page holds; Medplum's own limit. */
+export const MAX_COUNT = 1000;
+
+type Check = (value: string, type: ServedTypeName) => string | undefined;
+
+const oneOf =
+  (...allowed: string[]): Check =>
+  (value) =>
+    allowed.includes(value) ? undefined : `is one of ${allowed.join(', ')}`;
+
+const count: Check = (value) =>
+  /^\d{1,4}$/.test(value) && Number(value) <= MAX_COUNT ? undefined : `is a number from 0 to ${MAX_COUNT}`;
+
+const offset: Check = (value) => (/^\d{1,6}$/.test(value) ? undefined : 'is a number from 0 to 999999');
+
+const sort: Check = (value, type) => {
+  const unknown = value.split(',').find((key) => {
+    const entry = searchParameter(type, key.replace(/^-/, ''));
+    return !entry || entry.type === 'composite' || entry.upstreamName;
+  });
+  return unknown === undefined ? undefined : `cannot be '${unknown}': it names search parameters of ${type}`;
+};
+
+const elements: Check = (value) =>
+  /^[A-Za-z]+(,[A-Za-z]+)*$/.test(value) ? undefined : 'is a list of names of elements, separated by commas';
+
+/** `Source:parameter[:Target]`, all of it within the service. */
+const inclusion: Check = (value) => {
+  const [source, name = '', target, ...rest] = value.split(':');
+  const targets = isServedType(source) ? searchParameter(source, name)?.targets : undefined;
+  const isKnownTarget = target === undefined || targets?.some((type) => type === target);
+  return targets && isKnownTarget && rest.length === 0
+    ? undefined
+    : "has the form 'Type:parameter' or 'Type:parameter:Target', with a reference parameter and types of this service";
+};
+
+/**
+ * The parameters that shape a result rather than filter it: what each accepts (a check gives the end of the sentence
+ * that tells the client). `_fields` is what Medplum writes for `_elements` into its links; `_cursor` is Medplum's.
+ *
+ * @see https://hl7.org/fhir/R4/search.html#return
+ */
+export const searchControls: Readonly<Record<string, Check>> = {
+  _count: count,
+  _offset: offset,
+  _cursor: (value) => (/^[\w.,-]{1,4000}$/.test(value) ? undefined : 'is taken from a link of an earlier answer'),
+  _sort: sort,
+  _total: oneOf('none', 'estimate', 'accurate'),
+  _summary: oneOf('true', 'false', 'text', 'data', 'count'),
+  _elements: elements,
+  _fields: elements,
+  _include: inclusion,
+  '_include:iterate': inclusion,
+  _revinclude: inclusion,
+  '_revinclude:iterate': inclusion,
+};
+
+/**
+ * Checks a parameter of `searchControls`.
+ *
+ * @param type - resource type that is searched
+ * @param sent - name and value; the name is in `searchControls`
+ */
+export function checkControl(type: ServedTypeName, sent: SearchParam): Issue | undefined {
+  const problem = searchControls[sent.name]?.(sent.value, type);
+  return problem === undefined ? undefined : searchIssue(sent.name, `'${sent.name}' ${problem}.`);
+}

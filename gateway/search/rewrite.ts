@@ -1,0 +1,109 @@
+import type { BookingConfig } from '../../core/config/config.ts';
+import type { Issue } from '../../core/fhir/outcome.ts';
+import { storedType } from '../../core/notifications/subscription/channel.ts';
+import type { ServedTypeName } from '../served-types.ts';
+import { readContextTypeValue, type UseContextFilter } from './context-type-value.ts';
+import { isIssue, readFilter, type SearchParam, searchIssue } from './filter.ts';
+import { checkControl, searchControls } from './result-parameters.ts';
+
+/** A search as Medplum understands it. */
+export interface RewrittenSearch {
+  readonly params: readonly SearchParam[];
+  /** Conditions that Medplum cannot check; every one must hold. */
+  readonly filters: readonly UseContextFilter[];
+}
+
+/** Parameters that content negotiation has read already. */
+const representation: readonly string[] = ['_format', '_pretty'];
+
+/** What a search of a type always asks for. An absent `active` counts as active. */
+const defaults: Partial<Record<ServedTypeName, readonly SearchParam[]>> = {
+  Schedule: [{ name: 'active:not', value: 'false' }],
+};
+
+const maxParameters = 100;
+
+/**
+ * Takes a query or an HTML form apart.
+ *
+ * @param query - without the question mark
+ * @returns its parameters in their order, decoded; those without a value are left out (`?_count` is as good as nothing)
+ */
+export function parseQuery(query: string): readonly SearchParam[] {
+  return [...new URLSearchParams(query)]
+    .map(([name, value]) => ({ name: name.trim(), value: value.trim() }))
+    .filter(({ name, value }) => name !== '' && value !== '');
+}
+
+/** Writes parameters as a query. */
+export function formatQuery(params: readonly SearchParam[]): string {
+  return new URLSearchParams(params.map(({ name, value }): [string, string] => [name, value])).toString();
+}
+
+/** Values that are others in Medplum than on the wire, by type and parameter. */
+const valuesInMedplum: Partial<Record<ServedTypeName, Readonly<Record<string, (value: string) => string>>>> = {
+  Subscription: { type: (value) => value.split(',').map(storedType).join(',') },
+};
+
+interface Step {
+  readonly params: readonly SearchParam[];
+  readonly filter?: UseContextFilter;
+}
+
+function rewriteParameter(type: ServedTypeName, sent: SearchParam, baseUrl: string): Step | Issue {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no database takes them
+  if (/[\u0000-\u001f\u007f]/.test(sent.name + sent.value)) {
+    return searchIssue('parameter', 'A search parameter contains control characters.');
+  }
+  if (representation.includes(sent.name)) {
+    return { params: [] };
+  }
+  if (Object.hasOwn(searchControls, sent.name)) {
+    return checkControl(type, sent) ?? { params: [sent] };
+  }
+  const filter = readFilter(type, sent, baseUrl);
+  if (isIssue(filter)) {
+    return filter;
+  }
+  if (filter.entry.type !== 'composite') {
+    const inMedplum = valuesInMedplum[type]?.[filter.name] ?? ((value: string) => value);
+    return { params: [{ name: filter.name, value: inMedplum(filter.value) }] };
+  }
+  const context = readContextTypeValue(filter.value);
+  return isIssue(context) ? context : { params: context.narrowing, filter: context.matches };
+}
+
+/**
+ * Rewrites a search for Medplum, so that no part of it is ignored and none leads out of the service.
+ *
+ * @param type - resource type that is searched
+ * @param sent - the query's parameters, as `parseQuery` gives them
+ * @param config - the installation, for the address of the service
+ * @returns the search, or every problem found (400)
+ * @see specification 4.1 to 4.3
+ */
+export function rewriteSearch(
+  type: ServedTypeName,
+  sent: readonly SearchParam[],
+  config: Pick<BookingConfig, 'baseUrl'>,
+): RewrittenSearch | readonly Issue[] {
+  if (sent.length > maxParameters) {
+    return [searchIssue('parameter', `A search has at most ${maxParameters} parameters.`)];
+  }
+  const steps = sent.map((param) => rewriteParameter(type, param, config.baseUrl));
+  const issues = steps.flatMap((step) => (isIssue(step) ? step : []));
+  if (issues.length > 0) {
+    return issues;
+  }
+  const done = steps.flatMap((step) => (isIssue(step) ? [] : step));
+  const params = done.flatMap((step) => step.params);
+  const filters = done.flatMap((step) => step.filter ?? []);
+  const inclusion = params.find(({ name }) => /^_(rev)?include/.test(name));
+  if (filters.length > 0 && inclusion) {
+    return [searchIssue(inclusion.name, `'${inclusion.name}' cannot be combined with 'context-type-value'.`)];
+  }
+  const added = (defaults[type] ?? []).filter(
+    ({ name, value }) => !params.some((param) => param.name === name && param.value === value),
+  );
+  return { params: [...params, ...added], filters };
+}

@@ -1,0 +1,75 @@
+import type { Issue } from '../../core/fhir/outcome.ts';
+import type { Exchange, Handler } from '../handler.ts';
+import { problem, refusal } from '../http/errors.ts';
+import type { UpstreamCall } from '../medplum/client.ts';
+import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
+import { isBundle, publicBundle } from '../medplum/public-resources.ts';
+import type { ServedTypeName } from '../served-types.ts';
+import { searchFiltered } from './post-filter.ts';
+import { formatQuery, parseQuery, type RewrittenSearch, rewriteSearch } from './rewrite.ts';
+
+function isRefused(search: RewrittenSearch | readonly Issue[]): search is readonly Issue[] {
+  return Array.isArray(search);
+}
+
+/** `_format` and `_pretty` as links repeat them. */
+function representationQuery(query: string): string {
+  return formatQuery(parseQuery(query).filter(({ name }) => name === '_format' || name === '_pretty'));
+}
+
+/** The call that searches, by the client's own method: what it keeps out of addresses stays out of them. */
+function searchCall(
+  type: ServedTypeName,
+  query: string,
+  method: 'GET' | 'POST',
+  headers: Exchange['upstreamHeaders'],
+): UpstreamCall {
+  const form = { ...headers, 'content-type': 'application/x-www-form-urlencoded' };
+  return method === 'POST'
+    ? { method, path: `fhir/R4/${type}/_search`, body: query, headers: form }
+    : { method, path: `fhir/R4/${type}`, query, headers };
+}
+
+/** The searches of a type: by GET the query counts, by POST the query and the form. */
+function search(type: ServedTypeName, formOf: (exchange: Exchange) => string, method: 'GET' | 'POST'): Handler {
+  return async (exchange, context) => {
+    const { config, upstream, addresses } = context;
+    const sent = [...parseQuery(exchange.query), ...parseQuery(formOf(exchange))];
+    const rewritten = rewriteSearch(type, sent, config);
+    if (isRefused(rewritten)) {
+      return refusal(rewritten, config);
+    }
+    if (rewritten.filters.length > 0) {
+      return searchFiltered(type, sent, rewritten, exchange, context);
+    }
+    const query = formatQuery(rewritten.params);
+    const found = await upstream.call(searchCall(type, query, method, exchange.upstreamHeaders));
+    if (!isSuccess(found)) {
+      return upstreamProblem(found, config);
+    }
+    return isBundle(found.body)
+      ? {
+          status: 200,
+          resource: publicBundle(found.body, type, addresses, representationQuery(exchange.query)),
+        }
+      : problem('bad-gateway');
+  };
+}
+
+/**
+ * `GET /{type}?…`.
+ *
+ * @see https://hl7.org/fhir/R4/http.html#search
+ */
+export function searchByGet(type: ServedTypeName): Handler {
+  return search(type, () => '', 'GET');
+}
+
+/**
+ * `POST /{type}/_search`: the same with the parameters in a form, which keeps them out of logs on the way.
+ *
+ * @see https://hl7.org/fhir/R4/http.html#search
+ */
+export function searchByPost(type: ServedTypeName): Handler {
+  return search(type, ({ body }) => (typeof body === 'string' ? body : ''), 'POST');
+}

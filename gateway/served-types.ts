@@ -1,0 +1,82 @@
+import type { Artefact } from '../core/config/config.ts';
+
+/** What a client can do with resources of a type; `operation` stands for the operations named beside it. */
+export type Interaction = 'read' | 'search-type' | 'create' | 'update' | 'patch' | 'delete';
+
+/** Where an operation is called, and how. */
+export interface ServedOperation {
+  readonly levels: readonly ('type' | 'instance')[];
+  readonly methods: readonly ('GET' | 'POST')[];
+  /** Canonical URL of its definition, if it is not one of the service's own. */
+  readonly definition?: string;
+}
+
+const backportOperation = (name: string): string =>
+  `http://hl7.org/fhir/uv/subscriptions-backport/OperationDefinition/backport-subscription-${name}`;
+
+/** Every operation of the service. */
+export const servedOperations = {
+  book: { levels: ['type'], methods: ['POST'] },
+  status: { levels: ['type', 'instance'], methods: ['GET', 'POST'], definition: backportOperation('status') },
+  events: { levels: ['instance'], methods: ['GET', 'POST'], definition: backportOperation('events') },
+  'get-ws-binding-token': {
+    levels: ['instance'],
+    methods: ['GET', 'POST'],
+    definition: backportOperation('get-ws-binding-token'),
+  },
+} as const satisfies Record<string, ServedOperation>;
+
+/** Name of an operation of the service. */
+export type OperationName = keyof typeof servedOperations;
+
+/** A resource type of the service: its interactions, operations, and the profile its resources conform to. */
+export interface ServedType {
+  readonly interactions: readonly Interaction[];
+  readonly operations?: readonly OperationName[];
+  /** Whether `If-None-Exist` is honoured on creation. */
+  readonly conditionalCreate?: true;
+  readonly profile?: Artefact;
+}
+
+const readOnly: ServedType = { interactions: ['read', 'search-type'] };
+
+/**
+ * The allow-list: every resource type of the service and what can be done with it. Routes, CapabilityStatement, search
+ * and the filter of answers read this table; what is not in it does not exist (404), and a method that it does not give
+ * is refused (405).
+ */
+export const servedTypes = {
+  Appointment: { interactions: ['read', 'search-type', 'patch'], operations: ['book'], profile: 'LocalTermin' },
+  Patient: {
+    interactions: ['read', 'search-type', 'create', 'update'],
+    conditionalCreate: true,
+    profile: 'LocalPatient',
+  },
+  Slot: { ...readOnly, profile: 'LocalSlot' },
+  Schedule: { ...readOnly, profile: 'LocalSchedule' },
+  HealthcareService: readOnly,
+  CodeSystem: readOnly,
+  ValueSet: readOnly,
+  Practitioner: readOnly,
+  PractitionerRole: readOnly,
+  Location: readOnly,
+  Organization: readOnly,
+  Questionnaire: readOnly,
+  QuestionnaireResponse: { ...readOnly, profile: 'LocalQuestionnaireResponse' },
+  Subscription: {
+    interactions: ['read', 'search-type', 'create', 'update', 'delete'],
+    operations: ['status', 'events', 'get-ws-binding-token'],
+    profile: 'LocalSubscriptionTermin',
+  },
+} as const satisfies Record<string, ServedType>;
+
+/** A resource type of the service. */
+export type ServedTypeName = keyof typeof servedTypes;
+
+/** The names of the service's resource types. */
+export const servedTypeNames = Object.keys(servedTypes) as readonly ServedTypeName[];
+
+/** Whether a value names a resource type of the service. */
+export function isServedType(value: unknown): value is ServedTypeName {
+  return typeof value === 'string' && Object.hasOwn(servedTypes, value);
+}

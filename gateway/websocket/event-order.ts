@@ -1,0 +1,66 @@
+import type { Bundle } from '@medplum/fhirtypes';
+import { isObject } from '../../core/fhir/resource.ts';
+
+/** What of a Subscription's notifications was told, and what waits for those before it. */
+export interface Order {
+  /** Number of the last event that was told. */
+  readonly last: number;
+  readonly waiting: ReadonlyMap<number, Bundle>;
+}
+
+/** The numbers that a notification names: of all events so far, and of its own event, if it is one. */
+function numbersIn(bundle: Bundle): { readonly events: number | undefined; readonly event: number | undefined } {
+  const [status] = listOf(bundle.entry);
+  const told = isObject(status?.resource) ? listOf(status.resource.parameter) : [];
+  const [event] = named('notification-event', told).flatMap(({ part }) => named('event-number', listOf(part)));
+  return { events: numberOf(named('events-since-subscription-start', told)[0]), event: numberOf(event) };
+}
+
+type Element = Readonly<Record<string, unknown>>;
+
+/** The elements of a list; whatever else it may be has none. */
+const listOf = (value: unknown): Element[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+const named = (name: string, parameters: readonly Element[]): Element[] =>
+  parameters.filter((parameter) => parameter.name === name);
+
+function numberOf(parameter: Element | undefined): number | undefined {
+  const text = parameter?.valueString;
+  return typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+/** The order after a handshake: what happened before is known of. */
+export function orderAfter(handshake: Bundle): Order {
+  return { last: numbersIn(handshake).events ?? 0, waiting: new Map() };
+}
+
+/** Takes out what can be told: the events that follow the last one without a gap. */
+function tellable({ last, waiting }: Order): { readonly order: Order; readonly told: readonly Bundle[] } {
+  const told: Bundle[] = [];
+  for (let next = waiting.get(last + 1); next; next = waiting.get(last + told.length + 1)) {
+    told.push(next);
+  }
+  const reached = last + told.length;
+  return { order: { last: reached, waiting: new Map([...waiting].filter(([number]) => number > reached)) }, told };
+}
+
+/**
+ * Puts a notification into the order of the numbers: Medplum does not promise to tell messages in the order in which they
+ * were written. What is no event, or comes again, is told at once.
+ *
+ * @returns what is to be told now; what is still `waiting` is to be told by `released` when it has waited long enough
+ */
+export function arrived(order: Order, bundle: Bundle): { readonly order: Order; readonly told: readonly Bundle[] } {
+  const { event } = numbersIn(bundle);
+  if (event === undefined || event <= order.last) {
+    return { order, told: [bundle] };
+  }
+  return tellable({ ...order, waiting: new Map([...order.waiting, [event, bundle]]) });
+}
+
+/** Tells what waits although something before it has not come: the client sees the gap and asks `$events`. */
+export function released({ last, waiting }: Order): { readonly order: Order; readonly told: readonly Bundle[] } {
+  const numbers = [...waiting.keys()].sort((one, other) => one - other);
+  const told = numbers.flatMap((number) => waiting.get(number) ?? []);
+  return { order: { last: Math.max(last, ...numbers), waiting: new Map() }, told };
+}

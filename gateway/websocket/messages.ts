@@ -1,0 +1,130 @@
+import type { Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import { isId } from '../../core/fhir/reference.ts';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { notificationIn } from '../../core/notifications/delivery/message.ts';
+
+/** What a websocket is bound with: what Medplum keeps for it, Medplum's token, and what the client is told once bound. */
+export interface Binding {
+  /** Id of the Subscription that Medplum keeps in memory for this binding. */
+  readonly id: string;
+  readonly token: string;
+  /** When it ends, as a dateTime. */
+  readonly expiration: string;
+  readonly handshake: Bundle;
+}
+
+const parameterOf = ({ parameter = [] }: Parameters, name: string) => parameter.find((one) => one.name === name);
+
+/** The binding in what the Bot answers. */
+export function bindingIn(body: unknown): Binding | undefined {
+  if (!isResource(body, 'Parameters')) {
+    return undefined;
+  }
+  const id = parameterOf(body, 'message-subscription')?.valueString;
+  const token = parameterOf(body, 'token')?.valueString;
+  const expiration = parameterOf(body, 'expiration')?.valueDateTime;
+  const handshake: unknown = parameterOf(body, 'handshake')?.resource;
+  return id && token && expiration && isResource(handshake, 'Bundle')
+    ? { id, token, expiration, handshake }
+    : undefined;
+}
+
+/** A binding as the one token that clients know. What of it is to be trusted is Medplum's token, which Medplum signs. */
+export function bindingToken(binding: Binding): string {
+  return Buffer.from(JSON.stringify(binding)).toString('base64url');
+}
+
+/** Reads a token that `bindingToken` has made; `undefined` if it is none. */
+export function readBindingToken(text: string): Binding | undefined {
+  try {
+    const read: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    if (!isObject(read) || !isResource(read.handshake, 'Bundle')) {
+      return undefined;
+    }
+    const { id, token, expiration, handshake } = read;
+    const isWhole = isId(id) && typeof token === 'string' && typeof expiration === 'string';
+    return isWhole && !Number.isNaN(Date.parse(expiration)) ? { id, token, expiration, handshake } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a client says on its websocket. */
+export type ClientMessage =
+  | { readonly kind: 'bind' | 'unbind'; readonly binding: Binding }
+  | { readonly kind: 'ping' }
+  | { readonly kind: 'malformed'; readonly diagnostics: string };
+
+const verbs = { 'bind-with-token': 'bind', 'unbind-from-token': 'unbind' } as const;
+
+/** The words of a message, which is either JSON as Medplum has it or plain text as R5 has it (`bind-with-token …`). */
+function wordsOf(text: string): readonly [verb?: string, token?: string] {
+  if (!text.startsWith('{')) {
+    const [verb, token] = text.trim().split(/:?\s+/);
+    return [verb, token];
+  }
+  try {
+    const message: unknown = JSON.parse(text);
+    const payload = isObject(message) ? message.payload : undefined;
+    const token = isObject(payload) ? payload.token : undefined;
+    return [isObject(message) ? String(message.type) : undefined, typeof token === 'string' ? token : undefined];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Reads a message of a client: `bind-with-token`, `unbind-from-token`, `ping`.
+ *
+ * @see https://hl7.org/fhir/R5/subscriptions.html#channels
+ */
+export function readClientMessage(text: string): ClientMessage {
+  const [verb, token] = wordsOf(text);
+  if (verb === 'ping') {
+    return { kind: 'ping' };
+  }
+  if (verb !== 'bind-with-token' && verb !== 'unbind-from-token') {
+    return { kind: 'malformed', diagnostics: 'Send bind-with-token and the token of $get-ws-binding-token.' };
+  }
+  const binding = token === undefined ? undefined : readBindingToken(token);
+  return binding
+    ? { kind: verbs[verb], binding }
+    : { kind: 'malformed', diagnostics: `${verb} takes a token of $get-ws-binding-token.` };
+}
+
+/** What Medplum says on its websocket, as far as it concerns a client. */
+export type MedplumMessage =
+  | { readonly kind: 'bound'; readonly id: string }
+  | { readonly kind: 'notification'; readonly id: string; readonly bundle: Bundle }
+  | { readonly kind: 'refusal'; readonly diagnostics: string };
+
+function refusalIn({ issue }: OperationOutcome): MedplumMessage {
+  const [first] = Array.isArray(issue) ? issue : [];
+  return { kind: 'refusal', diagnostics: first?.details?.text ?? first?.diagnostics ?? 'The token is not accepted.' };
+}
+
+/** Reads a message of Medplum; `undefined` if it concerns nobody. */
+export function readMedplumMessage(text: string): MedplumMessage | undefined {
+  let message: unknown;
+  try {
+    message = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (isResource(message, 'OperationOutcome')) {
+    return refusalIn(message);
+  }
+  const entries: unknown = isResource(message, 'Bundle') ? message.entry : undefined;
+  const [status, told]: unknown[] = Array.isArray(entries) ? entries : [];
+  const said = isObject(status) ? status.resource : undefined;
+  if (!isObject(said)) {
+    return undefined;
+  }
+  const bundle = notificationIn(isObject(told) ? told.resource : undefined);
+  const id = (isObject(said.subscription) ? String(said.subscription.reference) : '').replace('Subscription/', '');
+  const kinds: Readonly<Record<string, MedplumMessage | undefined>> = {
+    handshake: { kind: 'bound', id },
+    'event-notification': bundle && { kind: 'notification', id, bundle },
+  };
+  return kinds[String(said.type)];
+}

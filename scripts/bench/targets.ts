@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  Appointment,
+  Bundle,
+  CodeableConcept,
+  HealthcareService,
+  Parameters,
+  Patient,
+  Practitioner,
+  Resource,
+  Schedule,
+  Slot,
+} from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import type { Installation } from './installation.ts';
+
+/** A booking to be measured: a slot of its own, and who it is for. */
+export interface Place {
+  readonly slot: Slot;
+  readonly patient: Patient;
+  /** The same time in a calendar as Medplum's own `$book` wants it: open by rule, with Slots only for what is taken. */
+  readonly byRule: { readonly schedule: string; readonly serviceType: readonly CodeableConcept[] };
+}
+
+/** What came of one request. */
+export type Result = 'booked' | 'conflict' | 'failed';
+
+async function post(url: string, token: string, body: unknown): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/fhir+json' },
+    body: JSON.stringify(body),
+  });
+  const answer: unknown = await response.json();
+  return { status: response.status, body: answer };
+}
+
+function appointmentFor({ slot, patient }: Place, config: BookingConfig): Appointment {
+  return {
+    resourceType: 'Appointment',
+    meta: { profile: [artefactUri(config, 'LocalTermin')] },
+    status: 'proposed',
+    start: slot.start,
+    end: slot.end,
+    slot: [{ reference: `Slot/${slot.id}` }],
+    participant: [{ actor: { reference: `Patient/${patient.id}`, display: 'Benchmark' }, status: 'accepted' }],
+  };
+}
+
+/** The least that a booking can be: the slot is taken if it is as it was read, and the appointment is written. */
+function bareTransaction(place: Place, config: BookingConfig): Bundle {
+  const { slot } = place;
+  const ifMatch = `W/"${slot.meta?.versionId}"`;
+  return {
+    resourceType: 'Bundle',
+    type: 'transaction',
+    entry: [
+      { request: { method: 'PUT', url: `Slot/${slot.id}`, ifMatch }, resource: { ...slot, status: 'busy' } },
+      {
+        request: { method: 'POST', url: 'Appointment' },
+        resource: { ...appointmentFor(place, config), status: 'booked' },
+      },
+    ],
+  };
+}
+
+/** What Medplum's own `$book` (5.1 and later) takes: the slot to be made is contained, the service is an extension. */
+function forMedplum(place: Place, config: BookingConfig): Parameters {
+  const { slot, byRule } = place;
+  const contained: Slot = {
+    resourceType: 'Slot',
+    id: 'slot',
+    schedule: { reference: byRule.schedule },
+    status: 'busy',
+    start: slot.start,
+    end: slot.end,
+  };
+  const { slot: _, ...appointment } = appointmentFor(place, config);
+  const resource: Appointment = { ...appointment, contained: [contained], serviceType: [...byRule.serviceType] };
+  return { resourceType: 'Parameters', parameter: [{ name: 'appointment', resource }] };
+}
+
+type Way = (place: Place, installation: Installation, config: BookingConfig) => ReturnType<typeof post>;
+
+/** The ways to book that are compared; the first is what the others are measured by. */
+export const ways = {
+  bare: (place, { medplum, tokens }, config) => post(medplum, tokens.staff, bareTransaction(place, config)),
+  medplum: (place, { medplum, tokens }, config) =>
+    post(`${medplum}/Appointment/$book`, tokens.staff, forMedplum(place, config)),
+  bot: (place, { medplum, tokens }, config) => {
+    const query = new URLSearchParams({ identifier: `${artefactUri(config, 'LocalBot')}|book` });
+    return post(`${medplum}/Bot/$execute?${query}`, tokens.portal, appointmentFor(place, config));
+  },
+  gateway: (place, { base, tokens }, config) =>
+    post(`${base}/Appointment/$book`, tokens.portal, appointmentFor(place, config)),
+} as const satisfies Record<string, Way>;
+
+/** Name of a way to book. */
+export type WayName = keyof typeof ways;
+
+/** All ways to book, the one that the others are measured by first. */
+export const wayNames = Object.keys(ways) as WayName[];
+
+type Answer = Awaited<ReturnType<typeof post>>;
+
+function send(way: WayName, place: Place, installation: Installation, config: BookingConfig): Promise<Answer> {
+  return ways[way](place, installation, config).catch((error: unknown) => ({ status: 0, body: String(error) }));
+}
+
+function resultOf({ status, body }: Answer): Result {
+  const isBooked = status > 0 && status < 300 && (isResource(body, 'Appointment') || isResource(body, 'Bundle'));
+  return isBooked ? 'booked' : status === 409 || status === 412 ? 'conflict' : 'failed';
+}
+
+/** Books one place and tells what came of it. */
+export async function bookBy(
+  way: WayName,
+  place: Place,
+  installation: Installation,
+  config: BookingConfig,
+): Promise<Result> {
+  return resultOf(await send(way, place, installation, config));
+}
+
+function created<T extends Resource>(answer: { status: number; body: unknown }, what: string): T {
+  if (answer.status >= 300) {
+    throw new Error(`${what} could not be made (${answer.status}): ${JSON.stringify(answer.body).slice(0, 300)}`);
+  }
+  return answer.body as T;
+}
+
+const MINUTES_10 = 600_000;
+
+/** How many slots go into one batch. */
+const BATCH = 200;
+
+const SCHEDULING_PARAMETERS = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';
+const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
+
+/** Makes a calendar that is open all day, in steps of ten minutes, as Medplum's own `$book` wants it. */
+async function makeCalendarByRule({ medplum, tokens }: Installation): Promise<Place['byRule']> {
+  const create = async <T extends Resource>(resource: T): Promise<T> =>
+    created<T>(await post(`${medplum}/${resource.resourceType}`, tokens.staff, resource), `A ${resource.resourceType}`);
+  const [practitioner, service] = await Promise.all([
+    create<Practitioner>({ resourceType: 'Practitioner', name: [{ family: 'Benchmark', given: [randomUUID()] }] }),
+    create<HealthcareService>({
+      resourceType: 'HealthcareService',
+      name: 'Benchmark',
+      extension: [
+        {
+          url: SCHEDULING_PARAMETERS,
+          extension: [
+            { url: 'duration', valueDuration: { value: 10, unit: 'min' } },
+            { url: 'alignmentInterval', valueDuration: { value: 10, unit: 'min' } },
+            { url: 'timezone', valueCode: 'Etc/UTC' },
+          ],
+        },
+      ],
+    }),
+  ]);
+  const valueReference = { reference: `HealthcareService/${service.id}` };
+  const coding = [{ system: 'urn:example:benchmark', code: 'visit' }];
+  const serviceType = [{ coding, extension: [{ url: SERVICE_TYPE_REFERENCE, valueReference }] }];
+  const actor = [{ reference: `Practitioner/${practitioner.id}` }];
+  const schedule = await create<Schedule>({ resourceType: 'Schedule', active: true, actor, serviceType });
+  return { schedule: `Schedule/${schedule.id}`, serviceType };
+}
+
+/** Makes a schedule with fresh free slots, a year from now, one that is open by rule, and a patient. */
+export async function makePlaces(installation: Installation, count: number, now: number): Promise<Place[]> {
+  const { base, medplum, tokens } = installation;
+  const name = [{ family: 'Benchmark', given: [randomUUID()] }];
+  const patient = created<Patient>(
+    await post(`${base}/Patient`, tokens.portal, { resourceType: 'Patient', name }),
+    'A patient',
+  );
+  const actor = [{ display: `Benchmark ${randomUUID()}` }];
+  const schedule = created<Schedule>(
+    await post(`${medplum}/Schedule`, tokens.staff, { resourceType: 'Schedule', active: true, actor }),
+    'A schedule',
+  );
+  const byRule = await makeCalendarByRule(installation);
+  const first = Math.ceil((now + 365 * 24 * 3_600_000) / MINUTES_10) * MINUTES_10;
+  const places: Place[] = [];
+  while (places.length < count) {
+    const entry = Array.from({ length: Math.min(BATCH, count - places.length) }, (_, index) => {
+      const start = first + (places.length + index) * MINUTES_10;
+      const resource: Slot = {
+        resourceType: 'Slot',
+        schedule: { reference: `Schedule/${schedule.id}` },
+        status: 'free',
+        start: formatInstant(start),
+        end: formatInstant(start + MINUTES_10),
+      };
+      return { request: { method: 'POST' as const, url: 'Slot' }, resource };
+    });
+    const batch: Bundle = { resourceType: 'Bundle', type: 'batch', entry };
+    const answer = created<Bundle>(await post(medplum, tokens.staff, batch), 'Slots');
+    const slots = (answer.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
+    if (slots.length !== entry.length) {
+      throw new Error('Not all slots could be made.');
+    }
+    places.push(...slots.map((slot) => ({ slot, patient, byRule })));
+  }
+  return places;
+}
+
+/**
+ * The ways that an installation offers: Medplum's own `$book` came with 5.1; before, the name belongs to the Bot, which
+ * does not take what Medplum's takes.
+ */
+export async function waysOf(installation: Installation, config: BookingConfig, now: number): Promise<WayName[]> {
+  const [place] = await makePlaces(installation, 1, now);
+  const tried = place && (await send('medplum', place, installation, config));
+  if (tried && resultOf(tried) === 'booked') {
+    return wayNames;
+  }
+  console.error(`Left out: the $book of Medplum itself, which answered ${JSON.stringify(tried).slice(0, 400)}`);
+  return wayNames.filter((name) => name !== 'medplum');
+}

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import type { Credentials } from '../medplum/connect.ts';
+
+/** The options of a command that works on a Medplum project. */
+export interface CredentialArguments {
+  readonly baseUrl?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  /** Path of the installation's configuration. */
+  readonly config?: string;
+}
+
+/** Adds the options that say which server, who, and for which installation. */
+export function withCredentials(command: Command): Command {
+  return command
+    .option('--base-url <url>', 'address of the Medplum server (or MEDPLUM_BASE_URL)')
+    .option('--client-id <id>', 'ClientApplication of a project administrator (or MEDPLUM_CLIENT_ID)')
+    .option('--client-secret <secret>', 'its secret (or MEDPLUM_CLIENT_SECRET, which is safer)')
+    .option('--config <file>', 'configuration of the installation (default: booking.config.json)');
+}
+
+/**
+ * Reads the credentials from the options, or else from the environment.
+ *
+ * @param environment - by default that of the process
+ * @throws Error that says how to give them
+ */
+export function credentialsFrom(
+  given: CredentialArguments,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Credentials {
+  const baseUrl = given.baseUrl ?? environment.MEDPLUM_BASE_URL;
+  const clientId = given.clientId ?? environment.MEDPLUM_CLIENT_ID;
+  const clientSecret = given.clientSecret ?? environment.MEDPLUM_CLIENT_SECRET;
+  if (!baseUrl || !clientId || !clientSecret) {
+    throw new Error(
+      'Say which server and who you are: --base-url, --client-id and --client-secret, or MEDPLUM_BASE_URL, ' +
+        'MEDPLUM_CLIENT_ID and MEDPLUM_CLIENT_SECRET in the environment.',
+    );
+  }
+  return { baseUrl, clientId, clientSecret };
+}

@@ -1,0 +1,73 @@
+import type { CodeSystem, OperationDefinition, Resource, StructureDefinition, ValueSet } from '@medplum/fhirtypes';
+import type { BotName } from '../../core/config/bots.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { Artefacts } from '../../profiles/artefacts.ts';
+import { OPERATION_IMPLEMENTATION } from '../../profiles/operations.ts';
+import type { Wanted } from '../medplum/upsert.ts';
+
+type Canonical = CodeSystem | OperationDefinition | StructureDefinition | ValueSet;
+
+const byUrl = <T extends Canonical>(resource: T): Wanted<T> => ({
+  resource,
+  query: `url=${encodeURIComponent(resource.url ?? '')}`,
+  label: `${resource.resourceType} ${resource.url}`,
+});
+
+const byName = <T extends Resource & { name?: string }>(resource: T): Wanted<T> => ({
+  resource,
+  query: `name:exact=${encodeURIComponent(resource.name ?? '')}`,
+  label: `${resource.resourceType} ${resource.name}`,
+});
+
+/** The codes of a clinic's services are the clinic's: once the CodeSystem is there, its concepts stay. */
+function keepConcepts(wanted: CodeSystem, stored: Resource): CodeSystem {
+  const isClinics = wanted.useContext !== undefined && stored.resourceType === 'CodeSystem' && stored.concept;
+  return isClinics ? { ...wanted, concept: stored.concept } : wanted;
+}
+
+/** What is deployed before the Bots: terminology, profiles, and at the end the AccessPolicies, in their order. */
+export function artefactsBeforeBots(artefacts: Artefacts): Wanted[] {
+  return [
+    ...artefacts.codeSystems.map((codeSystem) => generalise({ ...byUrl(codeSystem), merge: keepConcepts })),
+    ...artefacts.valueSets.map((valueSet) => generalise(byUrl(valueSet))),
+    ...artefacts.namingSystems.map((namingSystem) => generalise(byName(namingSystem))),
+    ...artefacts.structureDefinitions.map((definition) => generalise(byUrl(definition))),
+    ...Object.values(artefacts.accessPolicies).map((policy) => generalise(byName(policy))),
+  ];
+}
+
+/** The operations, each with the Bot that carries it out. */
+export function operations(artefacts: Artefacts, botIds: Readonly<Record<string, string>>): Wanted[] {
+  return artefacts.operationDefinitions.map((operation) => {
+    const id = botIds[operation.code];
+    const extension = id && [{ url: OPERATION_IMPLEMENTATION, valueReference: { reference: `Bot/${id}` } }];
+    return generalise(byUrl({ ...operation, ...(extension && { extension }) }));
+  });
+}
+
+/** The Subscriptions that start Bots, each with the id of its Bot; found again by their tag. */
+export function subscriptions(
+  artefacts: Artefacts,
+  botIds: Readonly<Partial<Record<BotName, string>>>,
+  config: BookingConfig,
+): Wanted[] {
+  return artefacts.subscriptions.map(({ name, bot, resource, extension }) => ({
+    resource: {
+      ...resource,
+      channel: { ...resource.channel, endpoint: `Bot/${botIds[bot]}` },
+      extension: extension(Object.values(botIds)),
+    },
+    query: `_tag=${encodeURIComponent(`${artefactUri(config, 'LocalBot')}|${name}`)}`,
+    label: `Subscription ${name}`,
+  }));
+}
+
+/** A wanted resource of one type among those of all types. */
+function generalise<T extends Resource>({ resource, query, label, merge }: Wanted<T>): Wanted {
+  return {
+    resource,
+    query,
+    label,
+    ...(merge && { merge: (_: Resource, stored: Resource) => merge(resource, stored) }),
+  };
+}

@@ -1,0 +1,124 @@
+import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
+import { z } from 'zod';
+import { projectFeatures } from './project-features.ts';
+import { patientFetch } from './rate-limit-retry.ts';
+
+/** Address of a Medplum server and the client credentials of one of its project's administrators. */
+export interface Credentials {
+  /** Base address of the server, for example `http://localhost:8103/`. */
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** A connection to one project of a Medplum server. */
+export interface Connection {
+  readonly medplum: MedplumClient;
+  readonly projectId: string;
+}
+
+/** What the service cannot do without. */
+const neededFeatures = ['bots', 'transaction-bundles'] as const;
+
+const meSchema = z.object({
+  project: z.object({
+    id: z.string(),
+    name: z.string().optional(),
+    features: z.array(z.string()).optional(),
+    superAdmin: z.boolean().optional(),
+  }),
+  membership: z.object({ admin: z.boolean().optional() }),
+});
+
+/** What Medplum tells the holder of a token about itself (`auth/me`). */
+export type Me = z.infer<typeof meSchema>;
+
+function problemsOf({ project, membership }: Me): string[] {
+  const label = `${project.name ?? ''} (Project/${project.id})`.trim();
+  // Others than administrators are not always told the features: nothing is said about them then.
+  const { features = membership.admin ? [] : neededFeatures } = project;
+  const missing = neededFeatures.filter((feature) => !features.includes(feature));
+  return [
+    ...(membership.admin
+      ? []
+      : [
+          `These credentials do not belong to an administrator of the project ${label}. Set admin to true on the ` +
+            'ProjectMembership of this ClientApplication, or use another one.',
+        ]),
+    ...missing.map(
+      (feature) =>
+        `The project ${label} lacks the feature ${feature}: ${projectFeatures[feature]}. A super administrator of the ` +
+        'server adds it to Project.features.',
+    ),
+  ];
+}
+
+/**
+ * Checks that a project can carry the service and that the caller may set it up.
+ *
+ * @throws Error with a sentence for each thing that is missing, and what to do about it
+ */
+export function requireSuitable(me: Me): void {
+  const problems = problemsOf(me);
+  if (problems.length > 0) {
+    throw new Error(problems.join('\n'));
+  }
+}
+
+function explain(error: unknown, { baseUrl }: Credentials): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  const isUnreachable = /fetch failed|ECONNREFUSED|ENOTFOUND|EAI_AGAIN/i.test(reason);
+  return new Error(
+    isUnreachable
+      ? `No Medplum server answers at ${baseUrl}. Check --base-url (MEDPLUM_BASE_URL) and that the server runs.`
+      : `Logging in at ${baseUrl} failed: ${reason}. Check --client-id and --client-secret ` +
+          '(MEDPLUM_CLIENT_ID, MEDPLUM_CLIENT_SECRET).',
+    { cause: error },
+  );
+}
+
+/** Medplum 5.0 leaves the features out of `auth/me`; an administrator finds them in the Project. */
+async function readMe(medplum: MedplumClient): Promise<Me> {
+  const me = meSchema.parse(await medplum.get('auth/me'));
+  const { project, membership } = me;
+  if (project.features || !membership.admin) {
+    return me;
+  }
+  const { features = [] } = await medplum.readResource('Project', project.id);
+  return { ...me, project: { ...project, features } };
+}
+
+/**
+ * Logs in by client credentials.
+ *
+ * @returns the client, and what Medplum says about its holder
+ * @throws Error that says what to do when the server cannot be reached or the credentials are refused
+ */
+export async function logIn(credentials: Credentials): Promise<{ medplum: MedplumClient; me: Me }> {
+  const { baseUrl, clientId, clientSecret } = credentials;
+  const medplum = new MedplumClient({
+    baseUrl: baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`,
+    cacheTime: 0,
+    maxRetries: 0,
+    fetch: patientFetch,
+    storage: new ClientStorage(new MemoryStorage()),
+  });
+  try {
+    await medplum.startClientLogin(clientId, clientSecret);
+  } catch (error) {
+    throw explain(error, credentials);
+  }
+  return { medplum, me: await readMe(medplum) };
+}
+
+/**
+ * Logs in by client credentials and checks that the project can carry the service.
+ *
+ * @throws Error that says what to do when the server cannot be reached, the credentials are refused or belong to no
+ *   administrator, or the project lacks a feature
+ */
+export async function connect(credentials: Credentials): Promise<Connection> {
+  const { medplum, me } = await logIn(credentials);
+  requireSuitable(me);
+  return { medplum, projectId: me.project.id };
+}

@@ -1,0 +1,52 @@
+import { deepEquals } from '@medplum/core';
+import type { Project } from '@medplum/fhirtypes';
+import { quotaFor, USER_QUOTA } from './quota.ts';
+
+/** Features of a project that the service uses, and what for. */
+export const projectFeatures = {
+  bots: 'the Bots carry out the bookings',
+  'transaction-bundles': 'without it a transaction is silently run as a batch, and a slot could be booked twice',
+  cron: 'heartbeats of notifications are sent by a Bot that runs every minute',
+  'websocket-subscriptions': 'notifications over websockets',
+} as const satisfies Partial<Record<NonNullable<Project['features']>[number], string>>;
+
+/** Setting of a project, and of the server, without which pre-commit Bots are not asked. */
+export const PRE_COMMIT = 'preCommitSubscriptionsEnabled';
+
+/** What an installation wants of its project besides the features. */
+export interface ProjectWishes {
+  /** Bookings that the project's quota shall allow in a minute; without it the quota stays as it is. */
+  readonly bookingsPerMinute?: number | undefined;
+}
+
+type Setting = NonNullable<Project['setting']>[number];
+
+function put(settings: readonly Setting[] | undefined, setting: Setting): Setting[] {
+  return [...(settings ?? []).filter(({ name }) => name !== setting.name), setting];
+}
+
+/** Only ever raises the quota. */
+function quota(project: Project, bookingsPerMinute: number): Setting[] | undefined {
+  const wanted = quotaFor(bookingsPerMinute);
+  const current = project.systemSetting?.find(({ name }) => name === USER_QUOTA)?.valueInteger ?? 0;
+  return current >= wanted
+    ? project.systemSetting
+    : put(project.systemSetting, { name: USER_QUOTA, valueInteger: wanted });
+}
+
+/**
+ * A project with all that the service needs; other features and settings stay.
+ *
+ * @returns the project itself if it lacks nothing
+ */
+export function withWishes<T extends Project>(project: T, { bookingsPerMinute }: ProjectWishes): T {
+  const features = [...new Set([...(project.features ?? []), ...Object.keys(projectFeatures)])];
+  const isPreCommitOn = project.setting?.some(({ name, valueBoolean }) => name === PRE_COMMIT && valueBoolean);
+  const wanted = {
+    ...project,
+    features,
+    setting: isPreCommitOn ? project.setting : put(project.setting, { name: PRE_COMMIT, valueBoolean: true }),
+    ...(bookingsPerMinute && { systemSetting: quota(project, bookingsPerMinute) }),
+  };
+  return deepEquals(wanted, project) ? project : wanted;
+}

@@ -1,0 +1,125 @@
+import { isOk, isOperationOutcome, type WithId } from '@medplum/core';
+import type { BundleEntry, OperationOutcome, Resource } from '@medplum/fhirtypes';
+import { hasContent } from './compare.ts';
+import type { Connection } from './connect.ts';
+import { runPatiently } from './rate-limit-retry.ts';
+import type { Change, Report } from './report.ts';
+
+/** A resource that the installation shall have. */
+export interface Wanted<T extends Resource = Resource> {
+  readonly resource: T;
+  /** Search that finds it again, without the type: `url=…`. */
+  readonly query: string;
+  /** How it is called in the report. */
+  readonly label: string;
+  /** Keeps what others may have changed in the stored one; by default nothing. */
+  readonly merge?: (wanted: T, stored: Resource) => T;
+}
+
+/** What is to be done with a wanted resource, and the stored one, if there is one. */
+interface Step {
+  readonly wanted: Wanted;
+  readonly change: Change;
+  readonly stored?: WithId<Resource>;
+  readonly resource: Resource;
+}
+
+function hasId(resource: Resource | undefined): resource is WithId<Resource> {
+  return typeof resource?.id === 'string';
+}
+
+function outcomeText(outcome: OperationOutcome | undefined): string {
+  return outcome?.issue.map(({ details, diagnostics }) => details?.text ?? diagnostics).join('; ') ?? 'no reason given';
+}
+
+/**
+ * Runs a batch.
+ *
+ * @param labels - how each entry is called in an error message
+ * @returns the answers to the entries, in their order
+ * @throws Error naming the entry that the server refuses
+ */
+export async function runBatch(
+  { medplum }: Connection,
+  entry: BundleEntry[],
+  labels: string[],
+): Promise<BundleEntry[]> {
+  if (entry.length === 0) {
+    return [];
+  }
+  const answers = await runPatiently(entry, async (entries) => {
+    const answer = await medplum.executeBatch({ resourceType: 'Bundle', type: 'batch', entry: entries });
+    return answer.entry ?? [];
+  });
+  answers.forEach(({ response }, index) => {
+    const outcome = isOperationOutcome(response?.outcome) ? response.outcome : undefined;
+    if (!response?.status.startsWith('2') || (outcome && !isOk(outcome))) {
+      throw new Error(`${labels[index]} was refused by the server (${response?.status}): ${outcomeText(outcome)}`);
+    }
+  });
+  return answers;
+}
+
+function plan(wanted: Wanted, found: BundleEntry | undefined): Step {
+  const bundle = found?.resource;
+  const hits = bundle?.resourceType === 'Bundle' ? (bundle.entry ?? []).map(({ resource }) => resource) : [];
+  const [stored, ...others] = hits.filter(hasId);
+  if (others.length > 0) {
+    throw new Error(`${wanted.label} is there ${hits.length} times. Delete all but one, then deploy again.`);
+  }
+  if (!stored) {
+    return { wanted, change: 'created', resource: wanted.resource };
+  }
+  const resource = wanted.merge?.(wanted.resource, stored) ?? wanted.resource;
+  return { wanted, stored, resource, change: hasContent(stored, resource) ? 'unchanged' : 'updated' };
+}
+
+function toEntry({ stored, resource }: Step): BundleEntry {
+  const type = resource.resourceType;
+  return stored
+    ? {
+        resource: { ...resource, id: stored.id, meta: stored.meta },
+        request: { method: 'PUT', url: `${type}/${stored.id}` },
+      }
+    : { resource, request: { method: 'POST', url: type } };
+}
+
+/** The stored ones of the wanted resources, found in one batch, and what would have to be done. */
+async function planAll(connection: Connection, all: readonly Wanted[]): Promise<Step[]> {
+  const searches = all.map(
+    ({ resource, query }): BundleEntry => ({ request: { method: 'GET', url: `${resource.resourceType}?${query}` } }),
+  );
+  const found = await runBatch(
+    connection,
+    searches,
+    all.map(({ label }) => label),
+  );
+  return all.map((wanted, index) => plan(wanted, found[index]));
+}
+
+/**
+ * Creates what is missing and updates what differs: one batch to look, one to write.
+ *
+ * @param all - the wanted resources
+ * @param dryRun - whether to write nothing
+ * @returns the ids, in the order of `all`; in a dry run `undefined` for what is not there
+ * @throws Error naming the resource that the server refuses, or that is there more than once
+ */
+export async function upsert(
+  connection: Connection,
+  all: readonly Wanted[],
+  report: Report,
+  dryRun = false,
+): Promise<(string | undefined)[]> {
+  const steps = await planAll(connection, all);
+  const writes = dryRun ? [] : steps.filter(({ change }) => change !== 'unchanged');
+  const written = await runBatch(
+    connection,
+    writes.map(toEntry),
+    writes.map(({ wanted }) => wanted.label),
+  );
+  return steps.map((step) => {
+    report.note(step.change, step.wanted.label);
+    return step.stored?.id ?? written[writes.indexOf(step)]?.resource?.id;
+  });
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment } from '@medplum/fhirtypes';
+import { judgeChange, judgeCreation } from '../../../core/booking/appointment/change.ts';
+import { type Changer, transitionIssues, transitions } from '../../../core/booking/appointment/status.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { cases, config, patient, stored } from './change.cases.ts';
+
+const appointment = (value: unknown): Appointment => {
+  if (!isResource(value, 'Appointment')) {
+    throw new Error('The case is no Appointment.');
+  }
+  return value;
+};
+
+describe('judgeChange', () => {
+  it.each(cases.map((one) => [one.name, one] as const))('%s', (_, one) => {
+    const patients = 'patient' in one ? (one.patient ? [one.patient] : []) : [patient];
+    const known = new Map(patients.map((found) => [found.id ?? '', found] as const));
+    const issues = judgeChange(stored, appointment(one.result), 'repository', known, config);
+    expect(issues.map(({ code, expression }) => `${code} ${expression}`)).toEqual(one.issues);
+  });
+});
+
+describe('judgeCreation', () => {
+  it('asks for patients who exist and are active', () => {
+    expect(judgeCreation(stored, new Map([[patient.id ?? '', patient]]), config)).toEqual([]);
+    expect(judgeCreation(stored, new Map(), config).map(({ code }) => code)).toEqual(['patient-not-found']);
+  });
+});
+
+describe('transitions', () => {
+  const all = Object.keys(transitions) as Appointment['status'][];
+  const changers: readonly Changer[] = ['requestor', 'repository'];
+
+  it('nothing leads out of cancelled, fulfilled and noshow', () => {
+    for (const from of ['cancelled', 'fulfilled', 'noshow'] as const) {
+      for (const to of all) {
+        expect(changers.flatMap((changer) => transitionIssues(from, to, changer))).toHaveLength(2);
+      }
+    }
+  });
+
+  it('a requestor can do nothing but cancel', () => {
+    const allowed = all.flatMap((from) => Object.entries(transitions[from] ?? {}));
+    expect(new Set(allowed.flatMap(([to, who]) => (who.includes('requestor') ? [to] : [])))).toEqual(
+      new Set(['cancelled']),
+    );
+  });
+
+  it('the staying of a status is no change', () => {
+    expect(all.flatMap((status) => transitionIssues(status, status, 'requestor'))).toEqual([]);
+  });
+});

@@ -1,0 +1,148 @@
+/**
+ * A model of the service for tests: the rules, a store with versions, and clients that read and write in steps which
+ * anything may come between. Stores are never changed, every write gives a new one.
+ */
+import type { Appointment, Bundle, BundleEntry, Resource, Slot } from '@medplum/fhirtypes';
+import { planBooking } from '../../../core/booking/book/plan.ts';
+import { parseBookRequest } from '../../../core/booking/book/request.ts';
+import { slotIdsOf } from '../../../core/booking/book/reschedule.ts';
+import { all, type BookingState, find } from '../../../core/booking/resource-set.ts';
+import { calendarOf } from '../../../core/booking/slots/calendar.ts';
+import { readPieces } from '../../../core/booking/slots/fragments.ts';
+import { appointmentEntry, slotEntries } from '../../../core/booking/slots/synchronize.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { config, now, requestor } from './support.ts';
+
+export const originSystem = artefactUri(config, 'LocalSlotOrigin');
+
+/** What a client wants: to book, move or replace (a body of `$book`), or to cancel an appointment. */
+export type Wish = { readonly book: unknown } | { readonly cancel: string };
+
+/** What a client has decided after reading: to write something, or that there is nothing to do. */
+export type Decision = { readonly write: Bundle } | { readonly end: 'existing' | 'refused' };
+
+let ids = 0;
+const newId = (): string => `urn:uuid:new-${++ids}`;
+
+/** The answer to a batch of searches that found all of these. */
+function answerWith(resources: readonly Resource[]): Bundle {
+  const resource: Bundle = {
+    resourceType: 'Bundle',
+    type: 'searchset',
+    entry: resources.map((one) => ({ resource: one })),
+  };
+  return { resourceType: 'Bundle', type: 'batch-response', entry: [{ response: { status: '200' }, resource }] };
+}
+
+/** What `pieceReads` finds: the pieces of some slots, and the appointments on them. */
+function piecesIn(store: BookingState, origins: readonly string[], rewritten: readonly string[]) {
+  const slots = [...calendarOf(all(store, 'Slot'), originSystem).values()].filter(({ origin }) =>
+    origins.includes(origin),
+  );
+  const on = new Set(slots.map(({ id }) => id));
+  const appointments = all(store, 'Appointment').filter((one) => slotIdsOf(one).some((id) => on.has(id)));
+  const pieces = readPieces(answerWith([...slots.map(({ resource }) => resource), ...appointments]), rewritten);
+  if ('status' in pieces) {
+    throw new Error('The model could not read its own answer.');
+  }
+  return pieces;
+}
+
+/** What `bookingReads` finds for a request: what it names, and what that refers to. */
+function readFor(
+  store: BookingState,
+  { id, identifier, slot = [] }: Appointment,
+  more: readonly string[],
+): BookingState {
+  const appointments = all(store, 'Appointment').filter(
+    (one) =>
+      one.id === id ||
+      more.includes(one.id ?? '') ||
+      one.identifier?.some(({ value }) => value === identifier?.[0]?.value),
+  );
+  const named = new Set([
+    ...slot.map(({ reference }) => reference),
+    ...appointments.flatMap((one) => (one.slot ?? []).map(({ reference }) => reference)),
+  ]);
+  const kept = [...store].filter(([key, { resourceType }]) =>
+    resourceType === 'Slot' ? named.has(key) : resourceType !== 'Appointment',
+  );
+  return new Map([...kept, ...appointments.map((one) => [`Appointment/${one.id}`, one] as const)]);
+}
+
+function decideBooking(store: BookingState, body: unknown): Decision {
+  const parsed = parseBookRequest(body, config);
+  if (!parsed.request) {
+    return { end: 'refused' };
+  }
+  const { appointment, replaced } = parsed.request;
+  const state = readFor(store, appointment.value, replaced ? [replaced.value] : []);
+  const context = { now, requestor, config, newId };
+  const first = planBooking(parsed, state, context);
+  const plan =
+    first.kind === 'read-pieces'
+      ? planBooking(parsed, state, context, piecesIn(store, first.origins, first.rewritten))
+      : first;
+  return plan.kind === 'write'
+    ? { write: plan.transaction }
+    : { end: plan.kind === 'existing' ? 'existing' : 'refused' };
+}
+
+function decideCancellation(store: BookingState, id: string): Decision {
+  const stored = find(store, 'Appointment', id);
+  if (!stored || stored.status === 'cancelled') {
+    return { end: 'refused' };
+  }
+  const origins = [...calendarOf(all(store, 'Slot'), originSystem).values()].flatMap((slot) =>
+    slotIdsOf(stored).includes(slot.id) ? slot.origin : [],
+  );
+  const changed: Appointment = { ...stored, status: 'cancelled' };
+  const slots = slotEntries(changed, { pieces: piecesIn(store, origins, [id]), lost: [] }, config, newId);
+  return {
+    write: { resourceType: 'Bundle', type: 'transaction', entry: [appointmentEntry(stored, changed), ...slots] },
+  };
+}
+
+/** Reads what a wish depends on, and asks the rules. */
+export function decide(store: BookingState, wish: Wish): Decision {
+  return 'book' in wish ? decideBooking(store, wish.book) : decideCancellation(store, wish.cancel);
+}
+
+function isCurrent(store: BookingState, { request }: BundleEntry): boolean {
+  const version = request?.ifMatch && /^W\/"(.*)"$/.exec(request.ifMatch)?.[1];
+  return !version || store.get(request?.url ?? '')?.meta?.versionId === version;
+}
+
+/**
+ * Carries out a transaction as a whole.
+ *
+ * @returns the new store, or `undefined` (412) if one of the versions that the transaction relies on is outdated
+ */
+export function commit(store: BookingState, { entry = [] }: Bundle): BookingState | undefined {
+  if (!entry.every((one) => isCurrent(store, one))) {
+    return undefined;
+  }
+  const placed = entry.map(({ request, fullUrl, resource }) => {
+    const key = request?.method === 'POST' ? `${request.url}/new-${++ids}` : (request?.url ?? '');
+    return { key, fullUrl, resource };
+  });
+  const references = new Map(placed.map(({ fullUrl, key }) => [fullUrl, key]));
+  const written = placed.map(({ key, resource }) => {
+    const text = JSON.stringify(resource).replace(/"(urn:uuid:[^"]+)"/g, (whole, urn) =>
+      references.has(urn) ? `"${references.get(urn)}"` : whole,
+    );
+    const stored: Resource = JSON.parse(
+      text.replace(/Slot\/(urn:uuid:[^"]+)/g, (_, urn) => references.get(urn) ?? urn),
+    );
+    const id = key.slice(key.indexOf('/') + 1);
+    return [key, { ...stored, id, meta: { ...stored.meta, versionId: `v${++ids}` } }] as const;
+  });
+  return new Map([...store, ...written]);
+}
+
+/** Free and taken minutes of all slots that are valid. */
+export function minutesOf(store: BookingState): number {
+  return all(store, 'Slot')
+    .filter(({ status }) => status !== 'entered-in-error')
+    .reduce((sum, { start, end }: Slot) => sum + (Date.parse(end) - Date.parse(start)) / 60_000, 0);
+}

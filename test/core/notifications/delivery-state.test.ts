@@ -1,0 +1,141 @@
+import { describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import {
+  announced,
+  claimed,
+  delivered,
+  ended,
+  failed,
+  givenUp,
+  isDue,
+  isFree,
+  isHeartbeatDue,
+  LEASE,
+  released,
+  restarted,
+  waitAfter,
+  woken,
+} from '../../../core/notifications/delivery/delivery-state.ts';
+import { newOutbox, type Outbox, outboxOf, outboxTask } from '../../../core/notifications/delivery/outbox.ts';
+import { begin, config, outbox } from './support.ts';
+
+const settings = config.notifications;
+
+describe('an outbox', () => {
+  test('begins with its handshake', () => {
+    expect(newOutbox(['Appointment'], begin)).toMatchObject({ status: 'ready', events: 0, delivered: 0, since: begin });
+  });
+
+  test.each<[Outbox['status'], Outbox['status']]>([
+    ['accepted', 'ready'],
+    ['ready', 'ready'],
+    ['in-progress', 'in-progress'],
+    ['on-hold', 'on-hold'],
+    ['failed', 'failed'],
+  ])('that is %s is %s after an event was announced', (status, expected) => {
+    expect(announced({ ...outbox, status }, 2)).toMatchObject({ status: expected, events: 2 });
+  });
+
+  test('is taken by one delivery at a time, until its lease is over', () => {
+    const taken = claimed({ ...outbox, status: 'ready' }, 'one', begin);
+    expect(isFree({ ...outbox, status: 'ready' }, begin)).toBe(true);
+    expect([isFree(taken, begin + LEASE - 1), isFree(taken, begin + LEASE)]).toEqual([false, true]);
+  });
+
+  test('that was given up keeps what waits, and goes on where it was after a new handshake', () => {
+    const broken = givenUp({ ...outbox, events: 5, delivered: 2, attempts: 18 }, 'dead');
+    expect(isFree(broken, begin + 1e9)).toBe(false);
+    expect(restarted(broken, begin + 1)).toMatchObject({
+      status: 'ready',
+      events: 5,
+      delivered: 2,
+      attempts: 0,
+      since: begin,
+    });
+  });
+
+  test('that was over tells nothing of the time in between', () => {
+    expect(restarted(ended(outbox), begin + 7).since).toBe(begin + 7);
+  });
+
+  test('is released as ready while something waits', () => {
+    expect(released({ ...outbox, events: 3, delivered: 2 }).status).toBe('ready');
+    expect(released({ ...outbox, events: 3, delivered: 3 }).status).toBe('accepted');
+  });
+
+  test('is the same after it was stored and read', () => {
+    const moment = fc.integer({ min: begin, max: begin + 1e9 });
+    const arbitrary = fc.record({
+      status: fc.constantFrom<Outbox['status']>('ready', 'in-progress', 'on-hold', 'accepted', 'failed', 'cancelled'),
+      events: fc.nat(),
+      delivered: fc.nat(),
+      attempts: fc.nat(30),
+      since: moment,
+      sent: fc.option(moment, { nil: undefined }),
+      until: fc.option(moment, { nil: undefined }),
+      lease: fc.option(fc.uuid(), { nil: undefined }),
+      woken: fc.option(moment, { nil: undefined }),
+      error: fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
+      readable: fc.array(fc.webUrl()),
+    });
+    void fc.assert(
+      fc.property(arbitrary, (one) => {
+        expect(outboxOf(outboxTask(one, 'Subscription/s1', config))).toEqual(one);
+      }),
+    );
+  });
+});
+
+describe('a failed attempt', () => {
+  test('is followed by another after 20 s, 40 s, 80 s … 8 h', () => {
+    expect([1, 2, 3, 12, 18].map((attempts) => waitAfter(attempts, settings) / 1000)).toEqual([
+      20, 40, 80, 28_800, 28_800,
+    ]);
+  });
+
+  test('adds up to more than a day before the Subscription is given up', () => {
+    const waits = Array.from({ length: settings.maxAttempts - 1 }, (_, index) => waitAfter(index + 1, settings));
+    expect(waits.reduce((sum, wait) => sum + wait, 0)).toBeGreaterThan(24 * 3_600_000);
+  });
+
+  test('keeps the reason; the last one gives up; a success forgets them', () => {
+    const first = failed(outbox, 'status 500', begin, settings);
+    expect(first).toMatchObject({ status: 'on-hold', attempts: 1, error: 'status 500', until: begin + 20_000 });
+    expect([isDue(first, undefined, begin, begin + 19_999), isDue(first, undefined, begin, begin + 20_000)]).toEqual([
+      false,
+      true,
+    ]);
+    expect(failed({ ...outbox, attempts: 17 }, 'dead', begin, settings)).toMatchObject({
+      status: 'failed',
+      attempts: 18,
+    });
+    expect(delivered(first, 1, begin)).toMatchObject({ attempts: 0, error: undefined, delivered: 1 });
+  });
+});
+
+describe('what the sweep starts', () => {
+  const minute = begin + 60_000;
+  test.each<[string, Partial<Outbox>, number | undefined, boolean]>([
+    ['a delivery that has not begun', { status: 'ready' }, undefined, true],
+    ['a delivery whose lease is over', { status: 'in-progress', until: begin + LEASE }, undefined, true],
+    ['a delivery that runs: not', { status: 'in-progress', until: minute + 1 }, undefined, false],
+    ['nothing for an outbox that is empty', { status: 'accepted', sent: begin }, undefined, false],
+    ['a heartbeat that is due', { status: 'accepted', sent: begin }, 60, true],
+    ['a heartbeat that is not due: not', { status: 'accepted', sent: begin }, 61, false],
+    ['nothing for a Subscription in error', { status: 'failed' }, 1, false],
+    ['nothing for one that is over', { status: 'cancelled' }, 1, false],
+  ])('%s', (_, changes, period, expected) => {
+    expect(isDue({ ...outbox, ...changes }, period, begin, minute)).toBe(expected);
+  });
+
+  test('a woken outbox is another one than before, so that Medplum starts the delivery', () => {
+    const ready: Outbox = { ...outbox, status: 'ready' };
+    expect(outboxTask(woken(ready, minute), 'Subscription/s1', config)).not.toEqual(
+      outboxTask(ready, 'Subscription/s1', config),
+    );
+  });
+
+  test('no heartbeat before anything was sent', () => {
+    expect(isHeartbeatDue(outbox, 1, minute)).toBe(false);
+  });
+});

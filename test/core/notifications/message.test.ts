@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Bundle } from '@medplum/fhirtypes';
+import { requestorTag } from '../../../core/fhir/tags.ts';
+import {
+  messageQuery,
+  messageResource,
+  messageSubscription,
+  notificationIn,
+} from '../../../core/notifications/delivery/message.ts';
+import { config } from './support.ts';
+
+const bundle: Bundle = { resourceType: 'Bundle', type: 'history', id: 'b' };
+
+describe('the message of a Subscription', () => {
+  it('carries a notification, for the owner of the Subscription', () => {
+    const message = messageResource(bundle, 'sub', 'portal', config);
+    expect(notificationIn(message)).toEqual(bundle);
+    expect(message.partOf).toEqual([{ reference: 'Subscription/sub' }]);
+    expect(message.meta?.tag).toEqual([requestorTag('portal', config)]);
+  });
+
+  it('is overwritten by the next one', () => {
+    const stored = { ...messageResource(bundle, 'sub', 'portal', config), id: 'm' };
+    const next = messageResource({ ...bundle, id: 'c' }, 'sub', 'portal', config, stored);
+    expect([next.id, notificationIn(next)?.id]).toEqual(['m', 'c']);
+    expect(next.identifier).toEqual(stored.identifier);
+  });
+
+  it('is found by the criteria that Medplum is given for the one who binds', () => {
+    const given = messageSubscription('sub', 'binder', config);
+    const [identifier] = messageResource(bundle, 'sub', 'portal', config).identifier ?? [];
+    const query = new URLSearchParams(messageQuery('sub', config).split('?')[1]);
+    expect(given.criteria).toBe(messageQuery('sub', config));
+    expect(query.get('identifier')).toBe(`${identifier?.system}|${identifier?.value}`);
+    expect([given.channel.type, given.meta?.tag]).toEqual(['websocket', [requestorTag('binder', config)]]);
+  });
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['another resource', { resourceType: 'Patient' }],
+    ['an event', { resourceType: 'Communication', status: 'completed' }],
+    ['no JSON', { resourceType: 'Communication', payload: [{ contentString: '{' }] }],
+    ['no Bundle', { resourceType: 'Communication', payload: [{ contentString: '{"resourceType":"Patient"}' }] }],
+    ['a payload of another shape', { resourceType: 'Communication', payload: 'x' }],
+  ])('%s carries none', (_, resource) => {
+    expect(notificationIn(resource)).toBeUndefined();
+  });
+});

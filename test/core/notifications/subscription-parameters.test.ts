@@ -1,0 +1,146 @@
+import { describe, expect, test } from '@jest/globals';
+import { readableAppointments, readableQuery } from '../../../core/notifications/events/read-access.ts';
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { meets, parseFilter } from '../../../core/notifications/subscription/filter.ts';
+import { headersOf, parseHeader } from '../../../core/notifications/subscription/headers.ts';
+import { parseSubmission, updatedSubscription } from '../../../core/notifications/subscription/submission.ts';
+import { readSettings } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import { topicNames, topicUrl } from '../../../core/notifications/subscription/topics.ts';
+import { begin, config, history, portal, subscription } from './support.ts';
+
+describe('settings', () => {
+  test('are read from a Subscription', () => {
+    const { settings, issues } = readSettings(subscription(), config);
+    expect(issues).toEqual([]);
+    expect(settings).toMatchObject({
+      topic: 'appointment-update',
+      content: 'id-only',
+      timeout: 5000,
+      wantsOwnChanges: false,
+    });
+  });
+
+  test.each([
+    [0, 5000],
+    [1, 1000],
+    [8, 8000],
+    [60, 8000],
+  ])('a timeout of %i s is %i ms', (seconds, expected) => {
+    const sent = subscription();
+    const extension = [{ url: backport.timeout, valueUnsignedInt: seconds }];
+    expect(readSettings({ ...sent, channel: { ...sent.channel, extension } }, config).settings?.timeout).toBe(expected);
+  });
+
+  test.each([
+    undefined,
+    null,
+    'x',
+    1,
+    [],
+    {},
+    { channel: 'x' },
+    { channel: { header: 1, _payload: [] }, _criteria: 'x' },
+  ])('nothing that is sent makes them fail: %j', (sent) => {
+    expect(readSettings(sent, config).settings).toBeUndefined();
+  });
+});
+
+test('no topic ends in the name of a resource type, which Medplum would take for a search', () => {
+  for (const name of topicNames) {
+    expect(topicUrl(name, config).split('/').at(-1)).toMatch(/^[a-z-]+$/);
+  }
+});
+
+describe('a filter', () => {
+  const [appointment] = history({ by: portal, seconds: 1, status: 'booked' });
+  test.each([
+    ['Appointment?status=booked', true],
+    ['Appointment?status=cancelled,booked', true],
+    ['Appointment?status=cancelled', false],
+    ['Appointment?patient=Patient/p1', true],
+    ['Appointment?patient=p1', true],
+    [`Appointment?patient=${config.baseUrl}/Patient/p1`, true],
+    ['Appointment?actor=Patient/p1&status=booked', true],
+    ['Appointment?actor=Patient/p2&status=booked', false],
+  ])('%s: %p', (text, expected) => {
+    const conditions = parseFilter(text, 'x', config.baseUrl);
+    expect('code' in conditions).toBe(false);
+    expect(appointment && !('code' in conditions) && meets(appointment, conditions)).toBe(expected);
+  });
+});
+
+describe('a header', () => {
+  test('keeps every colon of its value', () => {
+    expect(parseHeader('X-Url: https://a:1/b?c=d:e')).toEqual(['X-Url', 'https://a:1/b?c=d:e']);
+    expect(headersOf(['A: 1', 'B:2', 'A: 3'])).toEqual({ A: ['1', '3'], B: ['2'] });
+  });
+
+  test.each(['', 'x', ':x', 'a b: c', 'Content-Length: 1', 'transfer-encoding: chunked', 'A: \n', 'A: ☺', 7])(
+    '%j is none',
+    (line) => {
+      expect(parseHeader(line)).toBeUndefined();
+    },
+  );
+});
+
+describe('what the caller may read', () => {
+  const profile = { resourceType: 'ClientApplication' };
+  test.each<[string, unknown, string[]]>([
+    ['without a policy: everything', { profile }, ['Appointment']],
+    ['nobody: nothing', { accessPolicy: {} }, []],
+    [
+      'a criteria',
+      { profile, accessPolicy: { resource: [{ resourceType: 'Appointment', criteria: 'Appointment?_tag=a|b' }] } },
+      ['Appointment?_tag=a|b'],
+    ],
+    [
+      'no criteria beats one',
+      {
+        profile,
+        accessPolicy: {
+          resource: [{ resourceType: 'Appointment', criteria: 'Appointment?_tag=a|b' }, { resourceType: '*' }],
+        },
+      },
+      ['Appointment'],
+    ],
+    ['other types only: nothing', { profile, accessPolicy: { resource: [{ resourceType: 'Slot' }] } }, []],
+    [
+      'what may be found but not read: nothing',
+      { profile, accessPolicy: { resource: [{ resourceType: 'Appointment', interaction: ['search'] }] } },
+      [],
+    ],
+  ])('%s', (_, me, expected) => {
+    expect(readableAppointments(me)).toEqual(expected);
+  });
+
+  test('is asked of Medplum in its own words', () => {
+    expect(readableQuery('Appointment', ['1', '2'])).toBe('Appointment?_id=1,2&_count=1000&_fields=id');
+    expect(readableQuery('Appointment?_tag=a|b', ['1'])).toBe('Appointment?_tag=a|b&_id=1&_count=1000&_fields=id');
+  });
+});
+
+describe('an update', () => {
+  const stored = { ...subscription({ id: 's1' }), status: 'active' as const };
+  const withHeader = { ...stored, channel: { ...stored.channel, header: ['A: secret'] } };
+
+  function updated(changes: object) {
+    const { submission } = parseSubmission(subscription({ status: 'active', ...changes }), 'update', begin, config);
+    return submission && updatedSubscription(submission, withHeader, portal, begin, config);
+  }
+
+  test('keeps headers that were not sent', () => {
+    expect(updated({})).toMatchObject({ status: 'active', channel: { header: ['A: secret'] } });
+  });
+
+  test.each<[string, object, string]>([
+    ['a reason', { reason: 'x' }, 'active'],
+    ['another endpoint', { channel: { ...stored.channel, endpoint: 'https://other.example/' } }, 'requested'],
+    ['other headers', { channel: { ...stored.channel, header: ['A: other'] } }, 'requested'],
+    ['no headers', { channel: { ...stored.channel, header: [] } }, 'requested'],
+    ['status requested', { status: 'requested' }, 'requested'],
+    ['status off', { status: 'off' }, 'off'],
+    ['an end in the past', { end: '2020-01-01T00:00:00Z' }, 'off'],
+  ])('of %s: %s', (_, changes, expected) => {
+    expect(updated(changes)?.status).toBe(expected);
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, test } from '@jest/globals';
+import { bookingErrors } from '../../../core/fhir/errors.ts';
+import { toOperationOutcome } from '../../../core/fhir/outcome.ts';
+import { bookingAnswer } from '../../../gateway/bots/booking-response.ts';
+import { base, config } from '../fake-medplum.ts';
+
+const appointment = (status: string) => ({
+  resourceType: 'Appointment',
+  id: 'a1',
+  status,
+  meta: { versionId: '7', lastUpdated: '2027-01-01T09:00:00.000Z' },
+});
+
+describe('the answer to $book', () => {
+  test.each([
+    ['booked', 201],
+    ['pending', 202],
+  ])('%s: %i with Location, ETag and Last-Modified', (status, expected) => {
+    expect(bookingAnswer(appointment(status), config)).toMatchObject({
+      status: expected,
+      headers: {
+        location: `${base}/Appointment/a1`,
+        etag: 'W/"7"',
+        'last-modified': 'Fri, 01 Jan 2027 09:00:00 GMT',
+      },
+    });
+  });
+
+  test.each(Object.entries(bookingErrors))('the error %s keeps its status', (code, { status }) => {
+    const outcome = toOperationOutcome([{ code: code as keyof typeof bookingErrors, diagnostics: 'x' }], config);
+    expect(bookingAnswer(outcome, config)).toEqual({ status, resource: outcome });
+  });
+
+  test.each([
+    ['nothing', undefined],
+    ['another resource', { resourceType: 'Patient', id: 'p' }],
+    ['an appointment without id', { resourceType: 'Appointment', status: 'booked' }],
+    ["an outcome without the service's codes", { resourceType: 'OperationOutcome', issue: [{ code: 'exception' }] }],
+    ['an outcome without issues', { resourceType: 'OperationOutcome', issue: [] }],
+  ])('%s is no answer', (_name, body) => {
+    expect(bookingAnswer(body, config)).toBeUndefined();
+  });
+});

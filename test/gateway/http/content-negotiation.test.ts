@@ -1,0 +1,53 @@
+import { describe, expect, test } from '@jest/globals';
+import { formatOfBody, negotiate } from '../../../gateway/http/content-negotiation.ts';
+
+describe('content negotiation', () => {
+  test.each([
+    [undefined, undefined, 'json'],
+    ['', undefined, 'json'],
+    ['*/*', undefined, 'json'],
+    ['application/*', undefined, 'json'],
+    ['application/fhir+json', undefined, 'json'],
+    ['application/json;charset=utf-8', undefined, 'json'],
+    ['APPLICATION/FHIR+JSON', undefined, 'json'],
+    ['text/html, application/xhtml+xml, */*;q=0.8', undefined, 'json'],
+    ['application/fhir+xml;q=0.1, application/fhir+json;q=0.9', undefined, 'json'],
+    ['application/fhir+json; fhirVersion=4.0', undefined, 'json'],
+    ['text/html', 'json', 'json'],
+    ['text/html', 'application/fhir+json', 'json'],
+    [undefined, 'application/fhir json', 'json'],
+    ['application/json', '', 'json'],
+    ['text/html', undefined, undefined],
+    ['application/fhir+xml', undefined, 'xml'],
+    ['application/fhir+xml, application/fhir+json', undefined, 'json'],
+    ['application/fhir+xml, */*;q=0.5', undefined, 'xml'],
+    ['application/fhir+json;q=0.1, application/json;q=0, application/fhir+xml;q=0.9', undefined, 'xml'],
+    ['application/fhir+json', 'xml', 'xml'],
+    ['text/html', 'application/fhir xml', 'xml'],
+    ['application/json', 'text/xml', 'xml'],
+    ['application/json', 'application/xml', 'xml'],
+    ['application/xml', undefined, undefined],
+    ['*/*;q=0', undefined, undefined],
+    ['application/fhir+json;q=0, application/json;q=0, */*', undefined, 'xml'],
+    ['application/fhir+json; fhirVersion=5.0', undefined, undefined],
+    ['application/json', 'text/turtle', undefined],
+  ])('Accept %s, _format %s: %s', (accept, format, expected) => {
+    expect(negotiate(accept, format)?.name).toBe(expected);
+  });
+
+  test.each([
+    ['application/fhir+json', 'json'],
+    ['application/json; charset=UTF-8', 'json'],
+    ['application/fhir+json; charset="utf-8"; fhirVersion=4.0', 'json'],
+    ['application/fhir+xml; charset=utf-8', 'xml'],
+    ['application/json; charset=iso-8859-1', undefined],
+    ['application/fhir+xml; charset=iso-8859-1', undefined],
+    ['text/xml', undefined],
+    ['application/fhir+json; fhirVersion=3.0', undefined],
+    ['application/json-patch+json', undefined],
+    ['text/plain', undefined],
+    [undefined, undefined],
+  ])('Content-Type %s: %s', (contentType, expected) => {
+    expect(formatOfBody(contentType)?.name).toBe(expected);
+  });
+});

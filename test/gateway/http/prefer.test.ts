@@ -1,0 +1,53 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parsePrefer, preferredReturn, prefersAsync } from '../../../gateway/http/prefer.ts';
+
+describe('Prefer (RFC 7240)', () => {
+  test.each([
+    ['return=minimal', 'minimal'],
+    ['Return=MINIMAL', 'minimal'],
+    ['respond-async, return=representation', 'representation'],
+    ['return="OperationOutcome"; foo=bar', 'OperationOutcome'],
+    ['foo="a, return=minimal", return = representation', 'representation'],
+    ['return=minimal, return=representation', 'minimal'],
+    ['foo; return=minimal', undefined],
+    ['return', undefined],
+    ['return=everything', undefined],
+  ])('%s asks for %s', (header, expected) => {
+    expect(preferredReturn(parsePrefer(header))).toBe(expected);
+  });
+
+  test.each([
+    ['respond-async', true],
+    ['RESPOND-ASYNC; wait=10', true],
+    ['return=minimal,respond-async', true],
+    ['foo="respond-async"', false],
+    ['respond-asynchronously', false],
+  ])('%s: asynchronous %s', (header, expected) => {
+    expect(prefersAsync(parsePrefer(header))).toBe(expected);
+  });
+
+  test('parameters and escapes are read', () => {
+    const preference = parsePrefer('foo="a\\"b"; Bar=1; baz').get('foo');
+    expect(preference?.value).toBe('a"b');
+    expect([...(preference?.parameters ?? [])]).toEqual([
+      ['bar', '1'],
+      ['baz', ''],
+    ]);
+  });
+
+  test('what was written is read again, whatever the values', () => {
+    const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/);
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.tuple(name, fc.string()), { selector: ([key]) => key }), (pairs) => {
+        const header = pairs.map(([key, value]) => `${key}="${value.replace(/["\\]/g, '\\$&')}"`).join(' , ');
+        const read = [...parsePrefer(header)].map(([key, { value }]) => [key, value]);
+        expect(read).toEqual(pairs);
+      }),
+    );
+  });
+
+  test('no header is too strange', () => {
+    fc.assert(fc.property(fc.string(), (header) => parsePrefer(header) instanceof Map));
+  });
+});

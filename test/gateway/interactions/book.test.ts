@@ -1,0 +1,146 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import { artefactUri } from '../../../core/config/config.ts';
+import { toOperationOutcome } from '../../../core/fhir/outcome.ts';
+import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from '../fake-medplum.ts';
+import { until } from '../until.ts';
+
+let fake: FakeMedplum;
+let gateway: FastifyInstance;
+
+beforeAll(async () => {
+  fake = await startFakeMedplum();
+  gateway = gatewayTo(fake);
+});
+afterAll(() => Promise.all([gateway.close(), fake.close()]));
+beforeEach(() => {
+  fake.received.length = 0;
+  respond({ body: booked });
+});
+
+const request = { resourceType: 'Appointment', status: 'proposed', comment: 'Grüße' };
+const booked = { resourceType: 'Appointment', id: 'a1', status: 'booked', meta: { versionId: 'v1' } };
+const respond = (reply: Reply) => {
+  fake.answer = () => reply;
+};
+const book = (headers = {}, payload: object | string = request, asked = gateway) =>
+  asked.inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers: { ...fhirJson, ...headers }, payload });
+
+describe('POST /Appointment/$book', () => {
+  test('calls the Bot with the token and the body of the caller, and nothing of Prefer', async () => {
+    await book({ prefer: 'return=representation' });
+    const [call] = fake.received;
+    expect([call?.method, call?.path]).toEqual(['POST', '/fhir/R4/Bot/$execute']);
+    expect(call?.query.get('identifier')).toBe(`${artefactUri(config, 'LocalBot')}|book`);
+    expect(JSON.parse(call?.body ?? '')).toEqual(request);
+    expect(call?.headers.authorization).toBe('Bearer portal-a');
+    expect(call?.headers.prefer).toBeUndefined();
+  });
+
+  test('confirmed: 201, Location, ETag, the Appointment', async () => {
+    const answer = await book();
+    expect(answer.statusCode).toBe(201);
+    expect(answer.headers).toMatchObject({ location: `${base}/Appointment/a1`, etag: 'W/"v1"' });
+    expect(answer.headers['content-type']).toBe('application/fhir+json; charset=utf-8');
+    expect(answer.json()).toEqual(booked);
+  });
+
+  test('not confirmed yet: 202', async () => {
+    respond({ body: { ...booked, status: 'pending' } });
+    const answer = await book({ prefer: 'return=minimal' });
+    expect([answer.statusCode, answer.body, answer.headers.location]).toEqual([202, '', `${base}/Appointment/a1`]);
+  });
+
+  test.each([
+    ['slot-not-free', 409],
+    ['start-in-past', 422],
+    ['element-missing', 400],
+    ['upstream-timeout', 504],
+  ] as const)('%s: %i with the outcome of the Bot, whatever Medplum makes of its id', async (code, status) => {
+    const outcome = toOperationOutcome([{ code, diagnostics: 'why', expression: 'Appointment.slot[0]' }], config);
+    respond({ status: status === 504 ? 504 : 400, body: outcome });
+    const answer = await book({ prefer: 'return=minimal' });
+    expect(answer.statusCode).toBe(status);
+    expect(answer.json()).toEqual(outcome);
+  });
+
+  test.each([
+    [401, 401, 'login'],
+    [403, 403, 'forbidden'],
+    [404, 403, 'forbidden'],
+    [429, 429, 'throttled'],
+    [500, 503, 'transient'],
+    [400, 503, 'transient'],
+  ])('Medplum itself says %i: %i', async (said, expected, code) => {
+    const text = `Error: ECONNREFUSED 10.0.0.1 at /usr/src/medplum/bot.js:1:1 ${fake.url}`;
+    respond({
+      status: said,
+      body: { resourceType: 'OperationOutcome', issue: [{ code: 'invalid', details: { text } }] },
+    });
+    const answer = await book();
+    expect(answer.statusCode).toBe(expected);
+    expect(answer.json().issue[0].code).toBe(code);
+    expect(answer.body).not.toMatch(/10\.0\.0\.1|bot\.js/);
+  });
+
+  test.each([
+    ['not JSON', { body: '<html>', headers: { 'content-type': 'text/html' } }, 503],
+    ['half a JSON', { body: '{"resourceType":"Appoint', headers: { 'content-type': 'application/json' } }, 503],
+    ['nothing', { body: '' }, 503],
+    ['another resource', { body: { resourceType: 'Basic', id: 'x' } }, 503],
+  ])('%s: %s', async (_name, reply, expected) => {
+    respond(reply);
+    expect((await book()).statusCode).toBe(expected);
+  });
+
+  test('no answer in time: 504 upstream-timeout', async () => {
+    const answered = Promise.withResolvers<Reply>();
+    fake.answer = () => answered.promise;
+    const impatient = gatewayTo(fake, { upstreamTimeoutMs: 200 });
+    const answer = await book({}, request, impatient);
+    answered.resolve({ body: booked });
+    await impatient.close();
+    expect(answer.statusCode).toBe(504);
+    expect(answer.json().issue[0].details.coding[0].code).toBe('upstream-timeout');
+  });
+
+  test('nobody there: 503 upstream-unavailable, at once', async () => {
+    const lonely = gatewayTo({ url: 'http://127.0.0.1:1' });
+    const answer = await lonely.inject({
+      method: 'POST',
+      url: '/fhir/R4/Appointment/$book',
+      headers: fhirJson,
+      payload: request,
+    });
+    expect(answer.statusCode).toBe(503);
+    expect(answer.headers['retry-after']).toBeDefined();
+    expect(answer.json().issue[0].details.coding[0].code).toBe('upstream-unavailable');
+    expect(answer.body).not.toContain('127.0.0.1');
+    await lonely.close();
+  });
+
+  test('a client that goes away does not end the booking', async () => {
+    const gate = Promise.withResolvers<void>();
+    fake.answer = async () => {
+      await gate.promise;
+      return { body: booked };
+    };
+    const { port } = new URL(await gateway.listen({ port: 0, host: '127.0.0.1' }));
+    const body = JSON.stringify(request);
+    const isGone = new Promise<void>((resolve) => {
+      gateway.server.once('connection', (socket) => socket.once('close', () => resolve()));
+    });
+    const client = connect(Number(port), '127.0.0.1');
+    client.write(
+      `POST /fhir/R4/Appointment/$book HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer portal-a\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+    await until(() => fake.received.length === 1);
+    const { answered, abandoned } = fake.finished;
+    client.destroy();
+    await isGone;
+    gate.resolve();
+    await until(() => fake.finished.answered + fake.finished.abandoned > answered + abandoned);
+    expect(fake.finished).toEqual({ answered: answered + 1, abandoned });
+  });
+});

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import { bearer, type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+
+let fake: FakeMedplum;
+let gateway: FastifyInstance;
+
+beforeAll(async () => {
+  fake = await startFakeMedplum();
+  gateway = gatewayTo(fake);
+});
+afterAll(() => Promise.all([gateway.close(), fake.close()]));
+
+const appointment = {
+  resourceType: 'Appointment',
+  id: 'a1',
+  meta: { versionId: 'v3', lastUpdated: '2027-01-01T09:00:00.000Z' },
+};
+const read = (headers = {}) => gateway.inject({ url: '/fhir/R4/Appointment/a1', headers: { ...bearer, ...headers } });
+
+describe('read', () => {
+  beforeEach(() => {
+    fake.answer = () => ({ body: appointment });
+  });
+
+  test('200 with ETag and Last-Modified', async () => {
+    const answer = await read();
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers).toMatchObject({
+      etag: 'W/"v3"',
+      'last-modified': 'Fri, 01 Jan 2027 09:00:00 GMT',
+      'cache-control': 'no-store',
+    });
+    expect(answer.json()).toEqual(appointment);
+  });
+
+  test('If-None-Match with the current version: 304 without a body', async () => {
+    const answer = await read({ 'if-none-match': 'W/"v2", W/"v3"' });
+    expect([answer.statusCode, answer.body]).toEqual([304, '']);
+  });
+
+  test('_pretty', async () => {
+    const answer = await gateway.inject({ url: '/fhir/R4/Appointment/a1?_pretty=true', headers: bearer });
+    expect(answer.body).toContain('\n  "id": "a1"');
+  });
+
+  test.each([
+    [403, 403, 'forbidden'],
+    [404, 404, 'not-found'],
+    [410, 410, 'deleted'],
+    [429, 429, 'throttled'],
+    [500, 503, 'transient'],
+    [502, 503, 'transient'],
+    [504, 504, 'timeout'],
+    [302, 502, 'transient'],
+  ])('Medplum says %i: %i', async (said, expected, code) => {
+    const text = `secret at ${fake.url}`;
+    fake.answer = () => ({ status: said, body: { resourceType: 'OperationOutcome', issue: [{ details: { text } }] } });
+    const answer = await read();
+    expect(answer.statusCode).toBe(expected);
+    expect(answer.json().issue[0].code).toBe(code);
+    expect(answer.body).not.toContain('secret');
+  });
+
+  test('another resource than was asked for never passes', async () => {
+    fake.answer = () => ({ body: { resourceType: 'Bot', id: 'a1' } });
+    expect((await read()).statusCode).toBe(502);
+  });
+
+  test('no address of Medplum leaves in a resource', async () => {
+    fake.answer = () => ({ body: { ...appointment, comment: `${fake.url}/storage/x` } });
+    expect((await read()).json().comment).toBe('https://booking.example.org/storage/x');
+  });
+});

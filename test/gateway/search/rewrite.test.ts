@@ -1,0 +1,125 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { searchParameters } from '../../../gateway/search/parameters.ts';
+import { formatQuery, parseQuery, rewriteSearch } from '../../../gateway/search/rewrite.ts';
+import { type ServedTypeName, servedTypeNames } from '../../../gateway/served-types.ts';
+import { base, config } from '../fake-medplum.ts';
+
+function rewrite(type: ServedTypeName, query: string): string[] {
+  const result = rewriteSearch(type, parseQuery(query), config);
+  return 'params' in result
+    ? result.params.map(({ name, value }) => `${name}=${value}`)
+    : result.map(({ code }) => code);
+}
+
+describe('search rewrites', () => {
+  test.each<[string, ServedTypeName, string, string[]]>([
+    ['empty parameters are dropped', 'Slot', '_count&status=&start=ge2027-01-01', ['start=ge2027-01-01']],
+    [
+      'a chain that ends in HealthcareService.type',
+      'Slot',
+      'schedule.actor:HealthcareService.type=http://x|ct',
+      ['schedule.actor:HealthcareService.service-type=http://x|ct'],
+    ],
+    ['type of HealthcareService', 'HealthcareService', 'type:not=a', ['service-type:not=a']],
+    [
+      'only schedules that are not inactive',
+      'Schedule',
+      'actor=Practitioner/1',
+      ['actor=Practitioner/1', 'active:not=false'],
+    ],
+    ['… also on the next page', 'Schedule', 'active:not=false&_offset=20', ['active:not=false', '_offset=20']],
+    ['… also when inactive ones are asked for', 'Schedule', 'active=false', ['active=false', 'active:not=false']],
+    [
+      'absolute references become relative',
+      'Slot',
+      `schedule=${base}/Schedule/1,Schedule/2/_history/3`,
+      ['schedule=Schedule/1,Schedule/2'],
+    ],
+    [
+      "other servers' references stay",
+      'Slot',
+      'schedule=https://other/Schedule/1',
+      ['schedule=https://other/Schedule/1'],
+    ],
+    ['a bare id gets its type', 'Slot', 'schedule=1', ['schedule=Schedule/1']],
+    ['a type after the parameter', 'Appointment', 'actor:Practitioner=1', ['actor=Practitioner/1']],
+    [
+      'dates as they are',
+      'Slot',
+      'start=ge2027-01-01&start=lt2027-01-02',
+      ['start=ge2027-01-01', 'start=lt2027-01-02'],
+    ],
+    ['_format is not passed on', 'Slot', '_format=json&_pretty=true', []],
+    [
+      '_include',
+      'Slot',
+      '_include=Slot:schedule&_include:iterate=Schedule:actor:Practitioner',
+      ['_include=Slot:schedule', '_include:iterate=Schedule:actor:Practitioner'],
+    ],
+    ['_revinclude', 'Schedule', '_revinclude=Slot:schedule', ['_revinclude=Slot:schedule', 'active:not=false']],
+  ])('%s', (_name, type, query, expected) => {
+    expect(rewrite(type, query)).toEqual(expected);
+  });
+
+  test.each<[ServedTypeName, string]>([
+    ['Slot', 'foo=1'],
+    ['Slot', '_has:Appointment:slot:status=booked'],
+    ['Slot', '_filter=status eq free'],
+    ['Slot', '_type=Bot'],
+    ['Slot', '_include=*'],
+    ['Slot', '_include=Slot:*'],
+    ['Slot', '_include=Bot:owner'],
+    ['Slot', '_include=Slot:schedule:Bot'],
+    ['Patient', '_revinclude=Observation:subject'],
+    ['Patient', '_revinclude=AuditEvent:patient'],
+    ['Slot', 'schedule.actor.name=x'],
+    ['Slot', 'schedule.actor:Device.type=x'],
+    ['Slot', 'schedule._has:Slot:schedule:status=free'],
+    ['Slot', 'status:below=free'],
+    ['Slot', 'schedule.foo=1'],
+    ['Slot', 'schedule.constructor=1'],
+    ['Slot', '__proto__=1'],
+    ['Slot', 'toString=1'],
+    ['Slot', '_count=-1'],
+    ['Slot', '_count=100000'],
+    ['Slot', '_sort=schedule.actor'],
+    ['Slot', '_total=maybe'],
+    ['Slot', 'status=fr%00ee'],
+    ['CodeSystem', 'context-type-value=a'],
+    ['CodeSystem', 'context-type-value=a$b$c'],
+    ['CodeSystem', 'context-type-value=a$b&_include=CodeSystem:supplements'],
+  ])('%s?%s is refused', (type, query) => {
+    expect(rewrite(type, query)).toEqual(['malformed-request']);
+  });
+
+  test('every problem is reported', () => {
+    expect(rewrite('Slot', 'foo=1&status=free&bar=2')).toEqual(['malformed-request', 'malformed-request']);
+  });
+
+  test('what is rewritten is accepted again and stays as it is: links lead back', () => {
+    const parameter = fc
+      .constantFrom(...servedTypeNames)
+      .chain((type) => fc.tuple(fc.constant(type), fc.constantFrom(...Object.keys(searchParameters[type]))));
+    fc.assert(
+      fc.property(parameter, fc.stringMatching(/^[\w|:/.-]{1,20}$/), ([type, name], value) => {
+        fc.pre(searchParameters[type][name]?.type !== 'composite');
+        const once = rewriteSearch(type, [{ name, value }], config);
+        expect('params' in once).toBe(true);
+        if ('params' in once) {
+          const again = rewriteSearch(type, parseQuery(formatQuery(once.params)), config);
+          expect('params' in again && again.params).toEqual(once.params);
+        }
+      }),
+    );
+  });
+
+  test('no query is too strange', () => {
+    fc.assert(
+      fc.property(fc.string(), (query) => {
+        const result = rewriteSearch('Slot', parseQuery(query), config);
+        return 'params' in result || result.length > 0;
+      }),
+    );
+  });
+});

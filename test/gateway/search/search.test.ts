@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Bundle } from '@medplum/fhirtypes';
+import type { FastifyInstance } from 'fastify';
+import { base, bearer, config, type FakeMedplum, gatewayTo, searchset, startFakeMedplum } from '../fake-medplum.ts';
+
+let fake: FakeMedplum;
+let gateway: FastifyInstance;
+
+beforeAll(async () => {
+  fake = await startFakeMedplum();
+  gateway = gatewayTo(fake);
+});
+afterAll(() => Promise.all([gateway.close(), fake.close()]));
+beforeEach(() => {
+  fake.received.length = 0;
+});
+
+async function get(url: string, status = 200): Promise<Bundle> {
+  const answer = await gateway.inject({ url: url.replace(base, '/fhir/R4'), headers: bearer });
+  expect(answer.statusCode).toBe(status);
+  expect(answer.body).not.toContain(new URL(fake.url).host);
+  return answer.json();
+}
+
+const slot = { resourceType: 'Slot', id: 's1' };
+
+describe('searches', () => {
+  test.each(['/fhir/R4/Slot?status=free', '/fhir/R4/Slot/?status=free', '/fhir/R4/Slot?status=free&_count'])(
+    '%s',
+    async (url) => {
+      fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot]) });
+      const bundle = await get(url);
+      expect(bundle.entry).toEqual([{ fullUrl: `${base}/Slot/s1`, search: { mode: 'match' }, resource: slot }]);
+      expect(fake.received.map(({ path, query }) => [path, query.toString()])).toEqual([
+        ['/fhir/R4/Slot', 'status=free'],
+      ]);
+    },
+  );
+
+  test('links lead back through the gateway and keep _format', async () => {
+    fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot], '_offset=1&_count=1&status=free') });
+    const bundle = await get('/fhir/R4/Slot?status=free&_count=1&_format=json');
+    const next = bundle.link?.find(({ relation }) => relation === 'next')?.url ?? '';
+    expect(next).toBe(`${base}/Slot?_offset=1&_count=1&status=free&_format=json`);
+    await get(next);
+    expect(fake.received[1]?.query.toString()).toBe('_offset=1&_count=1&status=free');
+  });
+
+  test('links and addresses do not depend on the Host header', async () => {
+    fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot]) });
+    const headers = { ...bearer, host: 'evil.example', 'x-forwarded-host': 'evil.example' };
+    const answer = await gateway.inject({ url: '/fhir/R4/Slot', headers });
+    expect(answer.body).not.toContain('evil.example');
+  });
+
+  test('entries of types that are not served do not pass, nor secrets of a Subscription', async () => {
+    const subscription = {
+      resourceType: 'Subscription',
+      id: 'x',
+      channel: { type: 'rest-hook', header: ['Authorization: s'] },
+    };
+    fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot, { resourceType: 'Bot', id: 'b' }, subscription]) });
+    const bundle = await get('/fhir/R4/Slot');
+    expect(bundle.entry?.map(({ resource }) => resource)).toEqual([
+      slot,
+      { resourceType: 'Subscription', id: 'x', channel: { type: 'rest-hook' } },
+    ]);
+  });
+
+  test('POST _search keeps its parameters out of the address', async () => {
+    fake.answer = () => ({ body: searchset(fake.url, 'Patient', []) });
+    const headers = { ...bearer, 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await gateway.inject({
+      method: 'POST',
+      url: '/fhir/R4/Patient/_search?_count=5',
+      headers,
+      payload: 'family=M%C3%BCller&given=',
+    });
+    expect(answer.statusCode).toBe(200);
+    const [received] = fake.received;
+    expect([received?.method, received?.path, received?.query.size]).toEqual(['POST', '/fhir/R4/Patient/_search', 0]);
+    expect([...new URLSearchParams(received?.body)]).toEqual([
+      ['_count', '5'],
+      ['family', 'Müller'],
+    ]);
+  });
+
+  test('an unknown parameter is 400, names itself and what is supported, and Medplum is not asked', async () => {
+    const answer = await gateway.inject({ url: '/fhir/R4/Slot?colour=red', headers: bearer });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json().issue[0]).toMatchObject({
+      expression: ['http.colour'],
+      diagnostics: expect.stringContaining('schedule'),
+    });
+    expect(fake.received).toEqual([]);
+  });
+
+  test('what Medplum finds malformed is 400 with its words, but not its address', async () => {
+    const text = `Invalid value, see ${fake.url}/fhir/R4/SearchParameter/1`;
+    fake.answer = () => ({
+      status: 400,
+      body: { resourceType: 'OperationOutcome', issue: [{ severity: 'error', code: 'invalid', details: { text } }] },
+    });
+    const outcome = await get('/fhir/R4/Slot?start=x', 400);
+    expect(JSON.stringify(outcome)).toContain(`Invalid value, see ${base}/SearchParameter/1`);
+  });
+
+  test('HEAD answers like GET without the body', async () => {
+    fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot]) });
+    const answer = await gateway.inject({ method: 'HEAD', url: '/fhir/R4/Slot', headers: bearer });
+    expect([answer.statusCode, answer.body]).toEqual([200, '']);
+    expect(answer.headers['content-type']).toBe('application/fhir+json; charset=utf-8');
+  });
+});
+
+describe('context-type-value', () => {
+  const usage = (code: string, value: string) => ({
+    code: { system: config.contextTypeSystem, code },
+    valueCodeableConcept: { coding: [{ system: config.resourceTypesSystem, code: value }] },
+  });
+  const system = (id: string, ...useContext: object[]) => ({ resourceType: 'CodeSystem', id, useContext });
+  const both = 'ResourceUsage';
+  const found = [
+    system('a', usage(both, 'Schedule')),
+    system('b', usage(both, 'HealthcareService')),
+    system('c', usage('Other', 'HealthcareService'), usage(both, 'Schedule')),
+    system('d', usage('Other', 'x'), usage(both, 'HealthcareService')),
+    { resourceType: 'CodeSystem', id: 'e' },
+  ];
+  const query = (type: string) =>
+    new URLSearchParams({
+      'context-type-value': `${config.contextTypeSystem}|ResourceUsage$${config.resourceTypesSystem}|${type}`,
+    }).toString();
+
+  beforeEach(() => {
+    fake.answer = ({ query: asked }) =>
+      asked.has('_offset')
+        ? { body: searchset(fake.url, 'CodeSystem', found.slice(3)) }
+        : { body: searchset(fake.url, 'CodeSystem', found.slice(0, 3), '_offset=3') };
+  });
+
+  test.each([
+    ['HealthcareService', ['b', 'd']],
+    ['Schedule', ['a', 'c']],
+    ['Patient', undefined],
+  ])('both halves in one useContext: %s', async (type, ids) => {
+    const bundle = await get(`/fhir/R4/CodeSystem?${query(type)}`);
+    expect(bundle.entry?.map(({ resource }) => resource?.id)).toEqual(ids);
+    expect(bundle.total).toBe(ids?.length ?? 0);
+  });
+
+  test('Medplum is asked for what narrows, page by page', async () => {
+    await get(`/fhir/R4/CodeSystem?${query('Schedule')}&status=active`);
+    expect(Object.fromEntries(fake.received[0]?.query ?? [])).toEqual({
+      'context-type': `${config.contextTypeSystem}|ResourceUsage`,
+      context: `${config.resourceTypesSystem}|Schedule`,
+      status: 'active',
+      _count: '1000',
+    });
+    expect(fake.received).toHaveLength(2);
+  });
+
+  test('pages are cut from what matches', async () => {
+    const first = await get(`/fhir/R4/CodeSystem?${query('Schedule')}&_count=1`);
+    expect([first.total, first.entry?.map(({ resource }) => resource?.id)]).toEqual([2, ['a']]);
+    const next = await get(first.link?.find(({ relation }) => relation === 'next')?.url ?? '');
+    expect([next.total, next.entry?.map(({ resource }) => resource?.id)]).toEqual([2, ['c']]);
+    expect(next.link?.map(({ relation }) => relation)).toEqual(['self', 'first', 'previous']);
+  });
+
+  test('_summary=count counts what matches', async () => {
+    const bundle = await get(`/fhir/R4/CodeSystem?${query('Schedule')}&_summary=count`);
+    expect([bundle.total, bundle.entry]).toEqual([2, undefined]);
+  });
+});

