@@ -3,7 +3,7 @@ import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
 import { asExisting } from '../core/booking/book/idempotency.ts';
 import { parseBookRequest } from '../core/booking/book/request.ts';
 import { toOperationOutcome } from '../core/fhir/outcome.ts';
-import { carryOut } from './lib/booking/book.ts';
+import { bookAppointment } from './lib/booking/book.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
 
@@ -18,7 +18,7 @@ export async function handler(
   medplum: MedplumClient,
   event: BotEvent<unknown>,
 ): Promise<Appointment | OperationOutcome> {
-  const result = await carryOut(medplum, parseBookRequest(event.input, config), callerOf(event));
+  const result = await bookAppointment(medplum, parseBookRequest(event.input, config), callerOf(event));
   if (result.kind === 'refused') {
     return toOperationOutcome(result.issues, config);
   }

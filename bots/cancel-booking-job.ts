@@ -4,7 +4,7 @@ import { endTask } from '../core/booking/async/task.ts';
 import { requestorTag } from '../core/fhir/tags.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
-import { exchange } from './lib/medplum.ts';
+import { sendBundle } from './lib/medplum.ts';
 
 const notFound: OperationOutcome = {
   resourceType: 'OperationOutcome',
@@ -31,7 +31,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Parameters
   }
   if (task.status === 'requested') {
     const entry = [endTask(task, { status: 'cancelled' })];
-    await exchange(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
+    await sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
   }
   return { ...(await medplum.readResource('Task', task.id, { cache: 'reload' })), input: undefined };
 }

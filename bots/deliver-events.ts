@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
-import { tend } from './lib/notifications/delivery.ts';
+import { deliverPending } from './lib/notifications/delivery.ts';
 
 /**
  * Delivers what waits in an outbox.
@@ -11,6 +11,6 @@ import { tend } from './lib/notifications/delivery.ts';
 export async function handler(medplum: MedplumClient, { input }: BotEvent<Task>): Promise<void> {
   const [type, id] = input.focus?.reference?.split('/') ?? [];
   if (type === 'Subscription' && id) {
-    await tend(medplum, id);
+    await deliverPending(medplum, id);
   }
 }

@@ -4,10 +4,10 @@ import { isRefusedAtOnce, taskOf } from '../core/booking/async/task.ts';
 import { parseBookRequest } from '../core/booking/book/request.ts';
 import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
 import { isResource } from '../core/fhir/resource.ts';
-import { decide } from './lib/booking/book.ts';
+import { decideBooking } from './lib/booking/book.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
-import { exchange } from './lib/medplum.ts';
+import { sendBundle } from './lib/medplum.ts';
 
 const notStored: Issue = {
   code: 'upstream-unavailable',
@@ -29,12 +29,12 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   if (!parsed.request) {
     return answer(parsed.issues);
   }
-  const { plan, state } = await decide(medplum, { ...parsed, request: parsed.request }, caller);
+  const { plan, state } = await decideBooking(medplum, { ...parsed, request: parsed.request }, caller);
   if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
     return answer(plan.issues);
   }
   const resource = taskOf(event.input, caller.id, state, config);
-  const stored = await exchange(medplum, {
+  const stored = await sendBundle(medplum, {
     resourceType: 'Bundle',
     type: 'transaction',
     entry: [{ request: { method: 'POST', url: 'Task' }, resource }],

@@ -2,11 +2,11 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Patient } from '@medplum/fhirtypes';
 import { identifierQuery } from '../core/booking/book/reads.ts';
 import { isActivePatient } from '../core/booking/book/resolve-participants.ts';
-import { merging, submitterOf, twinsOf } from '../core/booking/patient/deduplicate.ts';
+import { duplicatesOf, mergeTransaction, submitterOf } from '../core/booking/patient/deduplicate.ts';
 import { requestorTag } from '../core/fhir/tags.ts';
-import { settleAllOf } from './lib/booking/slot-sync.ts';
+import { syncAppointmentsOfPatient } from './lib/booking/slot-sync.ts';
 import { config } from './lib/config.ts';
-import { exchange } from './lib/medplum.ts';
+import { sendBundle } from './lib/medplum.ts';
 
 /** How often a merge is decided anew when a patient has changed meanwhile. */
 const ATTEMPTS = 5;
@@ -20,9 +20,9 @@ async function mergeTwins(medplum: MedplumClient, patient: Patient, attempt = 1)
   const { system, code } = requestorTag(submitterOf(patient, config) ?? '', config);
   const [query] = identifierQuery(patient.identifier, `${system}|${code}`);
   const found = query ? await medplum.searchResources('Patient', new URLSearchParams(query), { cache: 'reload' }) : [];
-  const { elder, younger } = twinsOf(patient, found, config);
+  const { elder, younger } = duplicatesOf(patient, found, config);
   for (const twin of younger) {
-    const merged = await exchange(medplum, merging(twin, elder));
+    const merged = await sendBundle(medplum, mergeTransaction(twin, elder));
     if (merged.kind === 'overtaken' && attempt < ATTEMPTS) {
       return mergeTwins(medplum, patient, attempt + 1);
     }
@@ -49,6 +49,6 @@ export async function handler(
   const [patient] = await medplum.searchResources('Patient', `_id=${encodeURIComponent(id)}`, { cache: 'reload' });
   const gone = patient && isActivePatient(patient) ? await mergeTwins(medplum, patient) : [id];
   for (const one of gone) {
-    await settleAllOf(medplum, one);
+    await syncAppointmentsOfPatient(medplum, one);
   }
 }

@@ -1,6 +1,6 @@
 import { type BotEvent, evalFhirPathTyped, type MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome } from '@medplum/fhirtypes';
-import { judgeChange } from '../core/booking/appointment/change.ts';
+import { validateChange } from '../core/booking/appointment/change.ts';
 import { inStoredSpelling } from '../core/booking/appointment/immutable-elements.ts';
 import type { Evaluate } from '../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, hasNoEffect } from '../core/booking/patch/patch.ts';
@@ -13,10 +13,10 @@ import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
 import { isResource } from '../core/fhir/resource.ts';
 import { markChange } from '../core/fhir/tags.ts';
 import type { Requestor } from './lib/booking/book.ts';
-import { patientsOf, surroundingsOf } from './lib/booking/related-reads.ts';
+import { readPatients, readRelatedSlots } from './lib/booking/related-reads.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
-import { exchange, pause } from './lib/medplum.ts';
+import { backOff, sendBundle } from './lib/medplum.ts';
 import { newId } from './lib/new-id.ts';
 
 type Answer = Appointment | OperationOutcome;
@@ -63,7 +63,7 @@ async function transactionOf(
 ): Promise<Bundle> {
   const meta = markChange(result.meta, caller.id, stored.meta?.versionId, config);
   const isFollowed = result.status !== stored.status;
-  const slots = isFollowed ? slotEntries(result, await surroundingsOf(medplum, result), config, newId) : [];
+  const slots = isFollowed ? slotEntries(result, await readRelatedSlots(medplum, result), config, newId) : [];
   return {
     resourceType: 'Bundle',
     type: 'transaction',
@@ -73,7 +73,7 @@ async function transactionOf(
 
 /** The last version of an appointment, if it was deleted. */
 async function deletedOne(medplum: MedplumClient, id: string): Promise<Appointment | undefined> {
-  const answer = await exchange(medplum, historyReads(id));
+  const answer = await sendBundle(medplum, historyReads(id));
   return answer.kind === 'done' ? readDeleted(answer.bundle) : undefined;
 }
 
@@ -84,7 +84,7 @@ async function isDeletedOf(medplum: MedplumClient, id: string, caller: Requestor
 }
 
 async function read(medplum: MedplumClient, { id, ifMatch }: PatchRequest, caller: Requestor) {
-  const answer = await exchange(medplum, patchReads(id), caller.authorization);
+  const answer = await sendBundle(medplum, patchReads(id), caller.authorization);
   const target = answer.kind === 'done' ? readPatchTarget(answer.bundle) : { kind: 'failed' as const };
   if (target.kind === 'unknown' || target.kind === 'deleted') {
     const isDeleted = target.kind === 'deleted' || (await isDeletedOf(medplum, id, caller));
@@ -116,7 +116,7 @@ async function attempt(
     return refuse(patched.issues);
   }
   const changer = submitterOf(stored, config) === caller.id ? 'requestor' : 'repository';
-  const issues = judgeChange(stored, patched.result, changer, await patientsOf(medplum, stored), config);
+  const issues = validateChange(stored, patched.result, changer, await readPatients(medplum, stored), config);
   if (issues.length > 0) {
     return refuse(issues);
   }
@@ -124,7 +124,7 @@ async function attempt(
   if (hasNoEffect(stored, result)) {
     return stored;
   }
-  const written = await exchange(medplum, await transactionOf(medplum, stored, result, caller));
+  const written = await sendBundle(medplum, await transactionOf(medplum, stored, result, caller));
   if (written.kind === 'done') {
     const resource = written.bundle.entry?.[0]?.resource;
     return isResource(resource, 'Appointment') ? resource : refuse([unavailable]);
@@ -155,7 +155,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
     if (answer !== 'overtaken') {
       return answer;
     }
-    await pause(Date.now() - start);
+    await backOff(Date.now() - start);
   }
   return refuse([contested]);
 }

@@ -3,13 +3,13 @@ import type { Bot, Bundle, BundleEntry, Task } from '@medplum/fhirtypes';
 import { completedBy, completing, failed, jobIn, overdueQuery, visibleTo } from '../core/booking/async/task.ts';
 import { parseBookRequest } from '../core/booking/book/request.ts';
 import { toOperationOutcome } from '../core/fhir/outcome.ts';
-import { carryOut, isTransient } from './lib/booking/book.ts';
+import { bookAppointment, isTransient } from './lib/booking/book.ts';
 import { config } from './lib/config.ts';
-import { exchange } from './lib/medplum.ts';
+import { sendBundle } from './lib/medplum.ts';
 
 async function end(medplum: MedplumClient, entry: BundleEntry): Promise<void> {
   const bundle: Bundle = { resourceType: 'Bundle', type: 'transaction', entry: [entry] };
-  const ended = await exchange(medplum, bundle);
+  const ended = await sendBundle(medplum, bundle);
   if (ended.kind !== 'done' && ended.kind !== 'overtaken') {
     throw new Error(`The Task could not be ended (${ended.kind}); it will be tried again.`);
   }
@@ -20,7 +20,7 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
   if (!job) {
     return;
   }
-  const result = await carryOut(
+  const result = await bookAppointment(
     medplum,
     parseBookRequest(job.body, config),
     { id: job.requestor, narrow: (state) => visibleTo(job, state, config) },

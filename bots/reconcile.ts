@@ -1,9 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import { isActivePatient } from '../core/booking/book/resolve-participants.ts';
-import { isUnsettled } from '../core/booking/slots/synchronize.ts';
+import { isOutOfSync } from '../core/booking/slots/synchronize.ts';
 import { formatInstant } from '../core/fhir/instant.ts';
-import { settle, settleAllOf } from './lib/booking/slot-sync.ts';
-import { ofType, readEach } from './lib/read.ts';
+import { syncAppointment, syncAppointmentsOfPatient } from './lib/booking/slot-sync.ts';
+import { ofType, readInBatch } from './lib/read.ts';
 
 /** How far it looks back, in milliseconds. What is older, `npm run check:consistency` finds. */
 const HORIZON = 60 * 60_000;
@@ -17,22 +17,22 @@ const PAGE = 100;
 /** What is to be done about one page of what was changed lately, the latest first. */
 async function leftOn(medplum: MedplumClient, page: number, start: number) {
   const lately = `_lastUpdated=ge${formatInstant(start - HORIZON)}&_sort=-_lastUpdated&_count=${PAGE}&_offset=${page * PAGE}`;
-  const [changed, persons] = await readEach(medplum, [
+  const [changed, persons] = await readInBatch(medplum, [
     `Appointment?${lately}&_include=Appointment:slot`,
     `Patient?${lately}`,
   ]);
   const [appointments, patients] = [ofType('Appointment', changed), ofType('Patient', persons)];
   const slots = new Map(ofType('Slot', changed).map((slot) => [slot.id ?? '', slot]));
-  const unsettled = appointments.filter((appointment) => isUnsettled(appointment, slots));
+  const unsettled = appointments.filter((appointment) => isOutOfSync(appointment, slots));
   const gone = patients.filter((patient) => !isActivePatient(patient));
   return {
     isLast: appointments.length < PAGE && patients.length < PAGE,
     left: [
-      ...unsettled.map((appointment) => () => settle(medplum, appointment)),
+      ...unsettled.map((appointment) => () => syncAppointment(medplum, appointment)),
       ...gone.map(
         ({ id }) =>
           () =>
-            settleAllOf(medplum, id ?? ''),
+            syncAppointmentsOfPatient(medplum, id ?? ''),
       ),
     ],
   };

@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { announceAll } from './lib/notifications/event-writer.ts';
+import { recordEvents } from './lib/notifications/event-writer.ts';
 
 /**
  * Writes the events of a changed appointment, for all who must know of it.
@@ -11,6 +11,6 @@ import { announceAll } from './lib/notifications/event-writer.ts';
  */
 export async function handler(medplum: MedplumClient, { input }: BotEvent<Appointment>): Promise<void> {
   if (input.id) {
-    await announceAll(medplum, [input.id]);
+    await recordEvents(medplum, [input.id]);
   }
 }

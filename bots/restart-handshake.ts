@@ -2,7 +2,7 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
 import { restarted } from '../core/notifications/delivery/delivery-state.ts';
 import { awaitsHandshake } from '../core/notifications/delivery/outbox.ts';
-import { readMailbox, writeMailbox } from './lib/notifications/outbox-store.ts';
+import { readOutbox, writeOutbox } from './lib/notifications/outbox-store.ts';
 
 /**
  * Starts the handshake of a Subscription that was requested anew, for example by an administrator after it was in
@@ -13,11 +13,11 @@ import { readMailbox, writeMailbox } from './lib/notifications/outbox-store.ts';
  */
 export async function handler(medplum: MedplumClient, { input }: BotEvent<Subscription>): Promise<void> {
   for (;;) {
-    const mailbox = await readMailbox(medplum, input.id ?? '');
+    const mailbox = await readOutbox(medplum, input.id ?? '');
     if (mailbox?.subscription.status !== 'requested' || !awaitsHandshake(mailbox.outbox)) {
       return;
     }
-    if ((await writeMailbox(medplum, mailbox, { outbox: restarted(mailbox.outbox, Date.now()) })) !== 'overtaken') {
+    if ((await writeOutbox(medplum, mailbox, { outbox: restarted(mailbox.outbox, Date.now()) })) !== 'overtaken') {
       return;
     }
   }

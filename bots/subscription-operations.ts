@@ -12,7 +12,7 @@ import { type Content, contents } from '../core/notifications/subscription/subsc
 import { config } from './lib/config.ts';
 import { newId } from './lib/new-id.ts';
 import { readContents, readEvents } from './lib/notifications/event-store.ts';
-import { type Mailbox, mailboxesIn, mailboxQueries, readMailbox } from './lib/notifications/outbox-store.ts';
+import { outboxesIn, outboxQueries, readOutbox, type SubscriptionOutbox } from './lib/notifications/outbox-store.ts';
 import {
   readAsCaller,
   refusals,
@@ -21,11 +21,11 @@ import {
   searchAsCaller,
   subscriberOf,
 } from './lib/notifications/subscriber.ts';
-import { bindingOf } from './lib/notifications/ws-binding-token.ts';
-import { readTogether } from './lib/read.ts';
+import { createBindingToken } from './lib/notifications/ws-binding-token.ts';
+import { readInTransaction } from './lib/read.ts';
 
 /** What the Bot is asked for. */
-export interface ReportInput {
+export interface SubscriptionOperationInput {
   readonly operation: 'status' | 'events' | 'binding';
   /** The Subscription asked about; `$status` on the type has none. */
   readonly id?: string;
@@ -53,24 +53,27 @@ const context = (): BundleContext => ({
   newId,
 });
 
-function reportOf({ subscription, outbox }: Mailbox, type: StatusType): StatusReport {
+function reportOf({ subscription, outbox }: SubscriptionOutbox, type: StatusType): StatusReport {
   const { id, criteria, status = 'requested', error } = subscription;
   return { id, status, topic: criteria ?? '', type, events: outbox.events, error };
 }
 
-async function mailboxesOf(medplum: MedplumClient, subscriptions: readonly Subscription[]): Promise<Mailbox[]> {
+async function mailboxesOf(
+  medplum: MedplumClient,
+  subscriptions: readonly Subscription[],
+): Promise<SubscriptionOutbox[]> {
   const ids = subscriptions.flatMap(({ id }) => id ?? []);
   const chunks = Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, index) =>
     ids.slice(index * CHUNK, (index + 1) * CHUNK),
   );
-  const found = await readTogether(
+  const found = await readInTransaction(
     medplum,
-    chunks.flatMap((chunk) => mailboxQueries(chunk)),
+    chunks.flatMap((chunk) => outboxQueries(chunk)),
   );
-  return mailboxesIn(found.flat());
+  return outboxesIn(found.flat());
 }
 
-async function tellStatus(medplum: MedplumClient, input: ReportInput, caller: Subscriber) {
+async function tellStatus(medplum: MedplumClient, input: SubscriptionOperationInput, caller: Subscriber) {
   const { id, ids = [], statuses = [] } = input;
   const seen = id === undefined ? await searchAsCaller(medplum, caller) : [await readAsCaller(medplum, id, caller)];
   if ('resourceType' in seen) {
@@ -94,10 +97,10 @@ async function tellStatus(medplum: MedplumClient, input: ReportInput, caller: Su
 }
 
 /** Events are told with the rights that the caller has now. */
-async function tellEvents(medplum: MedplumClient, input: ReportInput, caller: Subscriber) {
+async function tellEvents(medplum: MedplumClient, input: SubscriptionOperationInput, caller: Subscriber) {
   const { id = '', since = 1, until = Number.MAX_SAFE_INTEGER } = input;
   const seen = await readAsCaller(medplum, id, caller);
-  const mailbox = seen.resourceType === 'Subscription' ? await readMailbox(medplum, id) : undefined;
+  const mailbox = seen.resourceType === 'Subscription' ? await readOutbox(medplum, id) : undefined;
   if (!mailbox) {
     return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
   }
@@ -125,9 +128,9 @@ const notActive: Issue = {
   expression: 'Subscription.status',
 };
 
-async function tellBinding(medplum: MedplumClient, { id = '' }: ReportInput, caller: Subscriber) {
+async function tellBinding(medplum: MedplumClient, { id = '' }: SubscriptionOperationInput, caller: Subscriber) {
   const seen = await readAsCaller(medplum, id, caller);
-  const mailbox = seen.resourceType === 'Subscription' ? await readMailbox(medplum, id) : undefined;
+  const mailbox = seen.resourceType === 'Subscription' ? await readOutbox(medplum, id) : undefined;
   if (!mailbox) {
     return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
   }
@@ -137,7 +140,7 @@ async function tellBinding(medplum: MedplumClient, { id = '' }: ReportInput, cal
   }
   const isLive = subscription.status === 'active' || subscription.status === 'requested';
   const handshake = notification(reportOf(mailbox, 'handshake'), [], settings.content, context());
-  return isLive ? bindingOf(medplum, id, handshake, caller) : refuse([notActive]);
+  return isLive ? createBindingToken(medplum, id, handshake, caller) : refuse([notActive]);
 }
 
 const operations = { status: tellStatus, events: tellEvents, binding: tellBinding } as const;
@@ -151,7 +154,7 @@ const operations = { status: tellStatus, events: tellEvents, binding: tellBindin
  */
 export async function handler(
   medplum: MedplumClient,
-  event: BotEvent<ReportInput>,
+  event: BotEvent<SubscriptionOperationInput>,
 ): Promise<Bundle | Parameters | OperationOutcome> {
   return operations[event.input.operation](medplum, event.input, subscriberOf(event));
 }

@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { settle } from './lib/booking/slot-sync.ts';
+import { syncAppointment } from './lib/booking/slot-sync.ts';
 
 /**
  * Follows what clinic staff do with an appointment in Medplum: a confirmation makes its slots busy, a cancellation or
@@ -14,5 +14,5 @@ export async function handler(
   medplum: MedplumClient,
   { input }: BotEvent<Appointment | { deletedResource: Appointment }>,
 ): Promise<void> {
-  await settle(medplum, 'deletedResource' in input ? input.deletedResource : input);
+  await syncAppointment(medplum, 'deletedResource' in input ? input.deletedResource : input);
 }

@@ -1,9 +1,9 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { judgeChange, judgeCreation } from '../core/booking/appointment/change.ts';
+import { validateChange, validateCreation } from '../core/booking/appointment/change.ts';
 import { isOpen } from '../core/booking/book/reschedule.ts';
 import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
-import { patientsOf } from './lib/booking/related-reads.ts';
+import { readPatients } from './lib/booking/related-reads.ts';
 import { config } from './lib/config.ts';
 
 /** The header by which Medplum tells a deletion from a change. */
@@ -25,8 +25,10 @@ async function issuesOf(medplum: MedplumClient, { input, headers }: BotEvent<App
   if (headers?.[DELETION] !== undefined) {
     return deletionIssues(input);
   }
-  const [stored, patients] = [await storedVersion(medplum, input.id), await patientsOf(medplum, input)];
-  return stored ? judgeChange(stored, input, 'repository', patients, config) : judgeCreation(input, patients, config);
+  const [stored, patients] = [await storedVersion(medplum, input.id), await readPatients(medplum, input)];
+  return stored
+    ? validateChange(stored, input, 'repository', patients, config)
+    : validateCreation(input, patients, config);
 }
 
 /**

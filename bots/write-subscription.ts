@@ -13,14 +13,19 @@ import {
   updatedSubscription,
 } from '../core/notifications/subscription/submission.ts';
 import { config } from './lib/config.ts';
-import { type BundleAnswer, exchange } from './lib/medplum.ts';
+import { type BundleAnswer, sendBundle } from './lib/medplum.ts';
 import { newId } from './lib/new-id.ts';
-import { type Mailbox, outboxEntry, readMailbox, subscriptionEntry } from './lib/notifications/outbox-store.ts';
+import {
+  outboxEntry,
+  readOutbox,
+  type SubscriptionOutbox,
+  subscriptionEntry,
+} from './lib/notifications/outbox-store.ts';
 import { resolveEndpoint } from './lib/notifications/resolve-endpoint.ts';
 import {
-  countOwn,
+  countOwnSubscriptions,
   readAsCaller,
-  readableTo,
+  readableAppointmentsOf,
   refusals,
   refuse,
   type Subscriber,
@@ -46,7 +51,7 @@ function refusedByServer(answer: BundleAnswer): OperationOutcome {
 }
 
 function transaction(medplum: MedplumClient, entry: BundleEntry[]): Promise<BundleAnswer> {
-  return exchange(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
+  return sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
 }
 
 /** An endpoint whose name is not known yet may be subscribed with: the handshake will tell. */
@@ -73,7 +78,10 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
   if ('resourceType' in submission) {
     return submission;
   }
-  const [readable, existing] = await Promise.all([readableTo(medplum, caller), countOwn(medplum, caller)]);
+  const [readable, existing] = await Promise.all([
+    readableAppointmentsOf(medplum, caller),
+    countOwnSubscriptions(medplum, caller),
+  ]);
   if (readable.length === 0) {
     return refusals.forbidden;
   }
@@ -97,7 +105,7 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
 }
 
 /** What a change makes of a mailbox: entries of a transaction, the Subscription first, or a refusal. */
-type Change = (mailbox: Mailbox) => BundleEntry[] | OperationOutcome;
+type Change = (mailbox: SubscriptionOutbox) => BundleEntry[] | OperationOutcome;
 
 const outdated: Issue = {
   code: 'version-conflict',
@@ -119,7 +127,7 @@ async function change(medplum: MedplumClient, input: unknown, caller: Subscriber
     return refuse([outdated]);
   }
   for (let attempt = 1; attempt <= config.maxAttempts; attempt++) {
-    const mailbox = await readMailbox(medplum, id);
+    const mailbox = await readOutbox(medplum, id);
     const entries = mailbox ? decide(mailbox) : refusals['not-found'];
     if ('resourceType' in entries) {
       return entries;
@@ -134,7 +142,11 @@ async function change(medplum: MedplumClient, input: unknown, caller: Subscriber
   return refuse([{ ...outdated, diagnostics: 'Others were writing the Subscription at the same moment: try again.' }]);
 }
 
-function outboxAfter(changed: Subscription, { subscription, outbox }: Mailbox, readable: readonly string[]): Outbox {
+function outboxAfter(
+  changed: Subscription,
+  { subscription, outbox }: SubscriptionOutbox,
+  readable: readonly string[],
+): Outbox {
   const current = { ...outbox, readable };
   if (changed.status === 'off') {
     return ended(current);
@@ -149,8 +161,8 @@ async function update(medplum: MedplumClient, input: unknown, caller: Subscriber
     return submission;
   }
   const [readable, existing = config.notifications.maxSubscriptions] = await Promise.all([
-    readableTo(medplum, caller),
-    countOwn(medplum, caller),
+    readableAppointmentsOf(medplum, caller),
+    countOwnSubscriptions(medplum, caller),
   ]);
   return change(medplum, input, caller, (mailbox) => {
     const { subscription, owner, outbox } = mailbox;
@@ -173,7 +185,7 @@ function remove(medplum: MedplumClient, input: unknown, caller: Subscriber): Pro
 const interactions = { create, update, delete: remove } as const;
 
 /** What the Bot is asked to do. */
-export interface SubscribeInput {
+export interface WriteSubscriptionInput {
   readonly interaction: keyof typeof interactions;
   /** Of the stored Subscription. */
   readonly id?: string;
@@ -191,6 +203,6 @@ export interface SubscribeInput {
  * @returns the Subscription without its headers, or an OperationOutcome whose id stands for the HTTP status
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/index.html
  */
-export async function handler(medplum: MedplumClient, event: BotEvent<SubscribeInput>): Promise<Answer> {
+export async function handler(medplum: MedplumClient, event: BotEvent<WriteSubscriptionInput>): Promise<Answer> {
   return interactions[event.input.interaction](medplum, event.input, subscriberOf(event));
 }

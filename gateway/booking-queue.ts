@@ -1,7 +1,7 @@
 import { isObject } from '../core/fhir/resource.ts';
 
 /** Lets those who want the same take turns. */
-export interface Turns {
+export interface BookingQueue {
   /**
    * Runs an action when those who came earlier for one of the same keys are done, or have taken too long.
    *
@@ -24,7 +24,7 @@ async function atMost(milliseconds: number, earlier: readonly Promise<void>[]): 
  *
  * @param patience - how long somebody waits for a turn, in milliseconds
  */
-export function createTurns(patience: number): Turns {
+export function createBookingQueue(patience: number): BookingQueue {
   const last = new Map<string, Promise<void>>();
   return {
     take: async (keys, action) => {
@@ -66,7 +66,7 @@ function appointmentsSent(body: unknown): string[] {
  *
  * @param body - of `$book`, of whatever shape
  */
-export function turnKeys(body: unknown): string[] {
+export function queueKeys(body: unknown): string[] {
   const named = JSON.stringify(body ?? null).match(reference) ?? [];
   return [...new Set([...appointmentsSent(body), ...named.slice(0, mostKeys)])];
 }

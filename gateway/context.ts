@@ -1,5 +1,5 @@
 import type { BookingConfig } from '../core/config/config.ts';
-import type { Turns } from './booking-queue.ts';
+import type { BookingQueue } from './booking-queue.ts';
 import type { Addresses } from './medplum/address-rewriting.ts';
 import type { Upstream, UpstreamLimits } from './medplum/client.ts';
 import type { Callers } from './medplum/current-profile.ts';
@@ -53,5 +53,5 @@ export interface GatewayContext {
   readonly addresses: Addresses;
   readonly upstream: Upstream;
   readonly callers: Callers;
-  readonly turns: Turns;
+  readonly turns: BookingQueue;
 }

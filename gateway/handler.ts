@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayContext } from './context.ts';
 import { negotiate } from './http/content-negotiation.ts';
 import { parsePrefer, preferredReturn, prefersAsync, type ReturnPreference } from './http/prefer.ts';
-import { type Answer, defaultRepresentation, type Representation, send } from './http/response.ts';
+import { defaultRepresentation, type FhirResponse, type Representation, send } from './http/response.ts';
 
 /** A request that was let in: everything a handler needs of it. */
-export interface Exchange {
+export interface FhirRequest {
   /** The `Authorization` header. */
   readonly authorization: string;
   /** Headers for every call to Medplum that this request leads to; nothing else of the client's goes there. */
@@ -23,7 +23,7 @@ export interface Exchange {
 }
 
 /** What carries out an interaction. */
-export type Handler = (exchange: Exchange, context: GatewayContext) => Promise<Answer>;
+export type Handler = (exchange: FhirRequest, context: GatewayContext) => Promise<FhirResponse>;
 
 const passedOn = ['authorization', 'traceparent', 'tracestate'] as const;
 
@@ -58,7 +58,7 @@ export function representationOf(request: FastifyRequest): Representation | unde
 export const representationOrDefault = (request: FastifyRequest): Representation =>
   representationOf(request) ?? defaultRepresentation;
 
-function exchangeOf(request: FastifyRequest): Exchange {
+function exchangeOf(request: FastifyRequest): FhirRequest {
   const header = (name: string): string | undefined => headerOf(request, name);
   const preferences = parsePrefer(request.headers.prefer);
   const kept = passedOn.flatMap((name) => {

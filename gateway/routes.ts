@@ -6,8 +6,8 @@ import { fastifyHandler, type Handler, headerOf, representationOf, representatio
 import { addBodyParsers, announcesBody, type BodyKind, isPatchBody, isReadBody, isSupportedBody } from './http/body.ts';
 import { problem, refusal } from './http/errors.ts';
 import { formats, JSON_PATCH } from './http/formats.ts';
-import { type Answer, send } from './http/response.ts';
-import { dropJob, readJob } from './interactions/async-book.ts';
+import { type FhirResponse, send } from './http/response.ts';
+import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
 import { book } from './interactions/book.ts';
 import { capabilityStatement } from './interactions/capability-statement.ts';
 import { patchAppointment } from './interactions/patch.ts';
@@ -53,7 +53,7 @@ const operations: Readonly<Record<OperationName, Handler>> = {
   'get-ws-binding-token': websocketToken,
 };
 
-function refuseAll(): Promise<Answer> {
+function refuseAll(): Promise<FhirResponse> {
   return Promise.resolve(problem('method-not-allowed'));
 }
 
@@ -95,8 +95,8 @@ export function fhirRoutes(metadata: Handler): readonly Route[] {
   });
   return [
     { method: 'GET', path: '/metadata', handler: metadata, isPublic: true },
-    { method: 'GET', path: '/async/:id', handler: readJob },
-    { method: 'DELETE', path: '/async/:id', handler: dropJob },
+    { method: 'GET', path: '/async/:id', handler: readBookingJob },
+    { method: 'DELETE', path: '/async/:id', handler: cancelBookingJob },
     ...typed,
   ];
 }
@@ -108,7 +108,7 @@ const known = formats.map(({ mediaTypes }) => mediaTypes.join(', ')).join(', ');
 const notAcceptable = problem('not-acceptable', `Supported formats: ${known}.`);
 
 /** What must hold before a request is carried out: a token, an acceptable format, a readable kind of body. */
-function admit(route: Route, request: FastifyRequest): Answer | undefined {
+function admit(route: Route, request: FastifyRequest): FhirResponse | undefined {
   if (!route.isPublic && !hasBearerToken(headerOf(request, 'authorization'))) {
     return problem('unauthorized');
   }
@@ -128,7 +128,7 @@ function admit(route: Route, request: FastifyRequest): Answer | undefined {
 
 function addRoute(app: FastifyInstance, route: Route, context: GatewayContext): void {
   const { addresses, config } = context;
-  const answer = (request: FastifyRequest, reply: FastifyReply, what: Answer) =>
+  const answer = (request: FastifyRequest, reply: FastifyReply, what: FhirResponse) =>
     send(reply, what, representationOrDefault(request), addresses.scrub);
   app.route({
     method: route.method,

@@ -9,7 +9,7 @@ import fastify, {
   type onRequestAsyncHookHandler,
 } from 'fastify';
 import type { BookingConfig } from '../core/config/config.ts';
-import { createTurns } from './booking-queue.ts';
+import { createBookingQueue } from './booking-queue.ts';
 import { defaultLimits, type GatewayContext, type GatewayLimits } from './context.ts';
 import { representationOrDefault } from './handler.ts';
 import { problem } from './http/errors.ts';
@@ -19,10 +19,10 @@ import { createUpstream } from './medplum/client.ts';
 import { createCallers, fingerprint, hasBearerToken } from './medplum/current-profile.ts';
 import { addDiscovery } from './oauth/discovery.ts';
 import { addOAuth } from './oauth/proxy.ts';
-import { addFailures, answerBrokenConnection, answerOfError } from './operations/error-handler.ts';
-import { addDrain } from './operations/graceful-shutdown.ts';
+import { addErrorHandler, answerBrokenConnection, errorResponse } from './operations/error-handler.ts';
+import { addGracefulShutdown } from './operations/graceful-shutdown.ts';
 import { addHealth } from './operations/health.ts';
-import { addObservation } from './operations/metrics.ts';
+import { addMetrics } from './operations/metrics.ts';
 import { addFhirRoutes } from './routes.ts';
 import { addWebsockets, isWebsocket } from './websocket/server.ts';
 
@@ -57,7 +57,7 @@ function createContext({
     upstream,
     addresses: createAddresses(config, [medplumBaseUrl, ...medplumAliases]),
     callers: createCallers(upstream, now),
-    turns: createTurns(all.turnMs),
+    turns: createBookingQueue(all.turnMs),
   };
 }
 
@@ -65,7 +65,7 @@ function createServer(
   { logger, trustProxy = false }: GatewayOptions,
   { limits, addresses }: GatewayContext,
 ): FastifyInstance {
-  const broken = (error: unknown) => answerOfError(error);
+  const broken = (error: unknown) => errorResponse(error);
   return fastify({
     ...(logger ? { loggerInstance: logger } : { logger: false }),
     logController: new LogController({ disableRequestLogging: true }),
@@ -107,10 +107,10 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
   const context = createContext(options);
   const { addresses } = context;
   const app = createServer(options, context);
-  addFailures(app, addresses);
-  const drain = addDrain(app, context);
+  addErrorHandler(app, addresses);
+  const drain = addGracefulShutdown(app, context);
   const websockets = addWebsockets(app, context, options);
-  addObservation(app, drain.inFlight, websockets);
+  addMetrics(app, drain.inFlight, websockets);
   const refuse: onRequestAsyncHookHandler = async (request, reply) => {
     reply.header('x-request-id', request.id);
     const refused = drain.isDraining()

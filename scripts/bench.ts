@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { BookingConfig } from '../core/config/config.ts';
 import { findInstallation, type Installation } from './bench/installation.ts';
 import { type Measurement, measure, nothing, quantile, throughput, together } from './bench/measure.ts';
-import { bookBy, makePlaces, type Place, type WayName, wayNames, waysOf } from './bench/targets.ts';
+import { bookBy, makePlaces, type Place, type TargetName, targetNames, targetsOf } from './bench/targets.ts';
 import { runAsProgram } from './cli/command.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
@@ -11,7 +11,7 @@ interface BenchArguments {
   readonly callers: readonly number[];
   readonly bookings: number;
   readonly rounds: number;
-  readonly only: readonly WayName[];
+  readonly only: readonly TargetName[];
   readonly json?: boolean;
   readonly config?: string;
 }
@@ -26,11 +26,11 @@ function positive(text: string): number {
   return value;
 }
 
-function readWays(text: string): WayName[] {
+function readWays(text: string): TargetName[] {
   return text.split(',').map((given) => {
-    const name = wayNames.find((one) => one === given);
+    const name = targetNames.find((one) => one === given);
     if (!name) {
-      throw new Error(`${given} is not one of ${wayNames.join(', ')}.`);
+      throw new Error(`${given} is not one of ${targetNames.join(', ')}.`);
     }
     return name;
   });
@@ -39,7 +39,7 @@ function readWays(text: string): WayName[] {
 /** The figures of one way at one number of callers. */
 interface Row extends Measurement {
   readonly callers: number;
-  readonly way: WayName;
+  readonly way: TargetName;
 }
 
 /** Measures all ways in turns, a part of the bookings in each round, so that they meet the same weather. */
@@ -50,8 +50,8 @@ async function measureAll(
   config: BookingConfig,
 ): Promise<Row[]> {
   const share = Math.ceil(bookings / rounds);
-  const found = new Map<WayName, Measurement>();
-  const run = (way: WayName, places: readonly Place[]) =>
+  const found = new Map<TargetName, Measurement>();
+  const run = (way: TargetName, places: readonly Place[]) =>
     measure(places, callers, (place) => bookBy(way, place, installation, config));
   for (const way of only) {
     await run(way, await makePlaces(installation, Math.max(callers, 20), Date.now()));
@@ -107,7 +107,7 @@ async function main(): Promise<void> {
     .option('--callers <numbers>', 'how many callers at the same time', numbers, [1, 8, 32])
     .option('--bookings <number>', 'bookings of each way at each number of callers', positive, 200)
     .option('--rounds <number>', 'in how many rounds, the ways in turns', positive, 5)
-    .option('--only <ways>', `only these ways (${wayNames.join(', ')})`, readWays, wayNames)
+    .option('--only <ways>', `only these ways (${targetNames.join(', ')})`, readWays, targetNames)
     .option('--json', 'print the figures as JSON')
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .parse()
@@ -115,7 +115,7 @@ async function main(): Promise<void> {
   const config = loadConfig(given.config);
   const installation = await findInstallation(process.env);
   try {
-    const offered = await waysOf(installation, config, Date.now());
+    const offered = await targetsOf(installation, config, Date.now());
     const only = given.only.filter((way) => offered.includes(way));
     const rows: string[][] = [];
     for (const callers of given.callers) {

@@ -9,7 +9,7 @@ import { clinic, ctService, DEMO_SYSTEM, demoPatient, demoSchedules, toSchedule 
 import { ensureSlots, type StoredSchedule } from './demo/slots.ts';
 import { type Deployment, deploy } from './deploy.ts';
 import { type Report, startReport } from './medplum/report.ts';
-import { upsert, type Wanted } from './medplum/upsert.ts';
+import { type DesiredResource, upsert } from './medplum/upsert.ts';
 
 /** The demo data, as far as one needs it to try the service. */
 export interface Demo {
@@ -21,7 +21,7 @@ export interface Demo {
 
 type Identified = Resource & { identifier?: { value?: string }[] };
 
-const byIdentifier = (resource: Identified): Wanted => {
+const byIdentifier = (resource: Identified): DesiredResource => {
   const value = resource.identifier?.[0]?.value;
   return {
     resource,

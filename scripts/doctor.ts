@@ -6,7 +6,7 @@ import { type CredentialArguments, credentialsFrom, withCredentials } from './cl
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
 import { deploy } from './deploy.ts';
-import { type Check, error, type Level, type Patient, type Row } from './doctor/check.ts';
+import { type Check, error, type Installation, type Level, type Row } from './doctor/check.ts';
 import { deploymentChecks } from './doctor/deployment.ts';
 import { gatewayChecks } from './doctor/gateway.ts';
 import { projectChecks } from './doctor/project.ts';
@@ -40,7 +40,7 @@ async function dryRunLines({ config, credentials, code }: DoctorOptions): Promis
   return lines;
 }
 
-async function patientFor(options: DoctorOptions): Promise<Patient> {
+async function patientFor(options: DoctorOptions): Promise<Installation> {
   const { credentials } = options;
   const { medplum, me } = await logIn(credentials);
   let lines: Promise<string[]> | undefined;
@@ -59,7 +59,7 @@ async function patientFor(options: DoctorOptions): Promise<Patient> {
 
 const messageOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason));
 
-async function runCheck({ name, run }: Check, patient: Patient): Promise<Row> {
+async function runCheck({ name, run }: Check, patient: Installation): Promise<Row> {
   try {
     return { check: name, ...(await run(patient)) };
   } catch (reason) {
@@ -73,7 +73,7 @@ async function runCheck({ name, run }: Check, patient: Patient): Promise<Row> {
  * @returns a line for each check; a single one if the server cannot be reached or refuses the credentials
  */
 export async function examine(options: DoctorOptions): Promise<Row[]> {
-  let patient: Patient;
+  let patient: Installation;
   try {
     patient = await patientFor(options);
   } catch (reason) {

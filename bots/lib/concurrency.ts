@@ -6,7 +6,7 @@
  * @returns the results, in the order of the items
  * @throws Error the first failure, once all is done
  */
-export async function inTurns<T, R>(
+export async function mapConcurrently<T, R>(
   items: readonly T[],
   atOnce: number,
   act: (item: T) => Promise<R>,

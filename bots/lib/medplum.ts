@@ -80,7 +80,7 @@ async function send(url: string, authorization: string, bundle: Bundle): Promise
  * @param authorization - credentials to send it with; by default the Bot's own
  * @see https://hl7.org/fhir/R4/http.html#transaction
  */
-export async function exchange(
+export async function sendBundle(
   medplum: MedplumClient,
   bundle: Bundle,
   authorization = `Bearer ${medplum.getAccessToken()}`,
@@ -101,6 +101,6 @@ const LONGEST_PAUSE = 2_000;
  *
  * @param attempt - length of the attempt, in milliseconds
  */
-export async function pause(attempt: number): Promise<void> {
+export async function backOff(attempt: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(attempt, LONGEST_PAUSE)));
 }

@@ -32,7 +32,7 @@ async function read(medplum: MedplumClient, type: 'batch' | 'transaction', urls:
  * @returns the resources that each of them gave
  * @throws Error when the server does not answer or refuses one of them
  */
-export const readTogether = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
+export const readInTransaction = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
   read(medplum, 'transaction', urls);
 
 /**
@@ -42,7 +42,7 @@ export const readTogether = (medplum: MedplumClient, urls: readonly string[]): P
  * @returns the resources that each of them gave
  * @throws Error when the server does not answer or refuses one of them
  */
-export const readEach = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
+export const readInBatch = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
   read(medplum, 'batch', urls);
 
 /** The resources of one type among others. */

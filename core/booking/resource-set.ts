@@ -2,16 +2,20 @@ import type { ExtractResource, HealthcareService, Resource, ResourceType, Schedu
 import { isResource } from '../fhir/resource.ts';
 
 /** Resources that were read, by `Type/id`. */
-export type BookingState = ReadonlyMap<string, Resource>;
+export type ResourceSet = ReadonlyMap<string, Resource>;
 
 /** The resource of this type and id, if it was found. */
-export function find<T extends ResourceType>(state: BookingState, type: T, id: string): ExtractResource<T> | undefined {
+export function findResource<T extends ResourceType>(
+  state: ResourceSet,
+  type: T,
+  id: string,
+): ExtractResource<T> | undefined {
   const found = state.get(`${type}/${id}`);
   return isResource(found, type) ? found : undefined;
 }
 
 /** All resources of a type that were found. */
-export function all<T extends ResourceType>(state: BookingState, type: T): ExtractResource<T>[] {
+export function resourcesOfType<T extends ResourceType>(state: ResourceSet, type: T): ExtractResource<T>[] {
   return [...state.values()].flatMap((resource) => (isResource(resource, type) ? [resource] : []));
 }
 
@@ -22,15 +26,15 @@ export function idIn(reference: { readonly reference?: string } | undefined, typ
 }
 
 /** The Schedule of a Slot, if it was found. */
-export function scheduleOf(state: BookingState, slot: Slot): Schedule | undefined {
+export function scheduleOf(state: ResourceSet, slot: Slot): Schedule | undefined {
   const id = idIn(slot.schedule, 'Schedule');
-  return id === undefined ? undefined : find(state, 'Schedule', id);
+  return id === undefined ? undefined : findResource(state, 'Schedule', id);
 }
 
 /** The HealthcareServices whose calendar a Schedule is, as far as they were found. */
-export function servicesOf(state: BookingState, schedule: Schedule): HealthcareService[] {
+export function servicesOf(state: ResourceSet, schedule: Schedule): HealthcareService[] {
   return schedule.actor.flatMap((actor) => {
     const id = idIn(actor, 'HealthcareService');
-    return (id && find(state, 'HealthcareService', id)) || [];
+    return (id && findResource(state, 'HealthcareService', id)) || [];
   });
 }

@@ -1,6 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
-import { type Answer, isAnyResource, versionHeaders } from '../http/response.ts';
+import { type FhirResponse, isAnyResource, versionHeaders } from '../http/response.ts';
 import { ownRefusal } from './error-response.ts';
 
 /** The HTTP status of a booking by the status of the appointment that came of it (specification 4.4). */
@@ -29,7 +29,7 @@ function withoutAnswerTag(resource: Appointment, config: BookingConfig) {
  * @returns `undefined` if it is neither: the Bot has failed
  * @see specification 4.4
  */
-export function bookingAnswer(body: unknown, config: BookingConfig): Answer | undefined {
+export function bookingResponse(body: unknown, config: BookingConfig): FhirResponse | undefined {
   if (isAppointment(body)) {
     const { isExisting, resource } = withoutAnswerTag(body, config);
     const usual = (body.status && statusByAppointmentStatus[body.status]) ?? 200;

@@ -2,9 +2,9 @@ import type { BotName } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import type { Issue } from '../../core/fhir/outcome.ts';
 import type { GatewayContext } from '../context.ts';
-import type { Exchange } from '../handler.ts';
+import type { FhirRequest } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
-import type { Answer } from '../http/response.ts';
+import type { FhirResponse } from '../http/response.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 
@@ -19,7 +19,7 @@ const notAllowed: readonly number[] = [403, 404];
 export function callBot(
   name: BotName,
   input: unknown,
-  { upstreamHeaders }: Exchange,
+  { upstreamHeaders }: FhirRequest,
   { upstream, config }: GatewayContext,
 ): Promise<UpstreamAnswer | UpstreamFailure> {
   return upstream.call({
@@ -62,7 +62,7 @@ function kindOfFailure(answer: UpstreamAnswer | UpstreamFailure): UpstreamFailur
 }
 
 /** The answer when a Bot gave none that the service knows: it may not be called, it has failed, or nobody answered. */
-export function botProblem(answer: UpstreamAnswer | UpstreamFailure, { config }: GatewayContext): Answer {
+export function botProblem(answer: UpstreamAnswer | UpstreamFailure, { config }: GatewayContext): FhirResponse {
   if ('status' in answer && notAllowed.includes(answer.status)) {
     return problem('forbidden');
   }

@@ -4,7 +4,7 @@ import { type BookingErrorCode, bookingErrors } from '../../core/fhir/errors.ts'
 import { type Interaction, type Issue, statusOf } from '../../core/fhir/outcome.ts';
 import type { GatewayContext } from '../context.ts';
 import { problem } from '../http/errors.ts';
-import type { Answer } from '../http/response.ts';
+import type { FhirResponse } from '../http/response.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { isOutcome } from '../medplum/errors.ts';
 import { botProblem } from './call.ts';
@@ -39,7 +39,7 @@ export function ownRefusal(
   body: unknown,
   config: BookingConfig,
   interaction: Interaction = 'book',
-): Answer | undefined {
+): FhirResponse | undefined {
   if (!isOutcome(body)) {
     return undefined;
   }
@@ -51,7 +51,7 @@ export function ownRefusal(
 }
 
 /** A Bot's word that something is not there, or not for this caller. Medplum's own 404 has no diagnostics. */
-function absence(body: unknown): Answer | undefined {
+function absence(body: unknown): FhirResponse | undefined {
   const issue = isOutcome(body) ? body.issue[0] : undefined;
   if (issue?.diagnostics && issue.code === 'not-found') {
     return problem('not-found', issue.diagnostics);
@@ -69,7 +69,7 @@ export function refusedByBot(
   answer: UpstreamAnswer | UpstreamFailure,
   context: GatewayContext,
   interaction?: Interaction,
-): Answer {
+): FhirResponse {
   const body = 'failure' in answer ? undefined : answer.body;
   return ownRefusal(body, context.config, interaction) ?? absence(body) ?? botProblem(answer, context);
 }

@@ -1,7 +1,7 @@
 import type { OperationOutcome, OperationOutcomeIssue } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { type Issue, statusOf, toOperationOutcome } from '../../core/fhir/outcome.ts';
-import type { Answer } from './response.ts';
+import type { FhirResponse } from './response.ts';
 
 /** A refusal of the HTTP interface itself: no business error, so it has no code in LocalBookingError. */
 interface HttpProblem {
@@ -65,7 +65,7 @@ export function problem(
   name: HttpProblemName,
   diagnostics?: string,
   headers: Readonly<Record<string, string>> = {},
-): Answer {
+): FhirResponse {
   const always: Readonly<Record<string, string>> = name === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {};
   return {
     status: httpProblems[name].status,
@@ -79,7 +79,7 @@ export function problem(
  *
  * @param issues - at least one
  */
-export function refusal(issues: readonly Issue[], config: BookingConfig): Answer {
+export function refusal(issues: readonly Issue[], config: BookingConfig): FhirResponse {
   const status = statusOf(issues);
   const headers: Readonly<Record<string, string>> = status === 503 ? { 'retry-after': '5' } : {};
   return { status, headers, resource: toOperationOutcome(issues, config) };

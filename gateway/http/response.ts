@@ -5,7 +5,7 @@ import { type Format, json } from './formats.ts';
 import type { ReturnPreference } from './prefer.ts';
 
 /** An answer before it is written: status, headers in lower case, and the resource, if there is one. */
-export interface Answer {
+export interface FhirResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly resource?: Resource;
@@ -36,7 +36,7 @@ export function versionHeaders({ meta }: Resource): Record<string, string> {
  * @param preference - from `Prefer: return=…`; default: the resource
  * @see https://hl7.org/fhir/R4/http.html#ops
  */
-export function preferred(answer: Answer, preference: ReturnPreference | undefined): Answer {
+export function preferred(answer: FhirResponse, preference: ReturnPreference | undefined): FhirResponse {
   if (preference === undefined || answer.status >= 300) {
     return answer;
   }
@@ -75,7 +75,7 @@ export const defaultRepresentation: Representation = { format: json, pretty: fal
  */
 export function send(
   reply: FastifyReply,
-  answer: Answer,
+  answer: FhirResponse,
   { format, pretty }: Representation,
   scrub: (text: string) => string,
 ): FastifyReply {

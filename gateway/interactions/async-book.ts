@@ -1,13 +1,13 @@
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
 import { isId, parseReference } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { bookingAnswer } from '../bots/booking-response.ts';
+import { bookingResponse } from '../bots/booking-response.ts';
 import { botProblem, callBot } from '../bots/call.ts';
 import { refusedByBot } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';
-import type { Exchange, Handler } from '../handler.ts';
+import type { FhirRequest, Handler } from '../handler.ts';
 import { problem } from '../http/errors.ts';
-import type { Answer } from '../http/response.ts';
+import type { FhirResponse } from '../http/response.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { read } from './read.ts';
 
@@ -23,7 +23,7 @@ function informational(diagnostics: string): OperationOutcome {
  *
  * @see specification 4.4; https://www.rfc-editor.org/rfc/rfc7240#section-4.1
  */
-export const submit: Handler = async (exchange, context) => {
+export const enqueueBooking: Handler = async (exchange, context) => {
   const { config } = context;
   const answer = await callBot('enqueue-booking', exchange.body, exchange, context);
   const body = 'failure' in answer ? undefined : answer.body;
@@ -35,11 +35,11 @@ export const submit: Handler = async (exchange, context) => {
       resource: informational(`The booking was accepted; what comes of it is at ${location}.`),
     };
   }
-  return bookingAnswer(body, config) ?? botProblem(answer, context);
+  return bookingResponse(body, config) ?? botProblem(answer, context);
 };
 
 /** What has come of a job. */
-type Outcome = (task: Task, exchange: Exchange, context: GatewayContext) => Promise<Answer>;
+type Outcome = (task: Task, exchange: FhirRequest, context: GatewayContext) => Promise<FhirResponse>;
 
 const running: Outcome = async () => ({
   status: 202,
@@ -53,7 +53,7 @@ const booked: Outcome = ({ output }, exchange, context) => {
 };
 
 const refused: Outcome = async ({ contained }, _exchange, { config }) => {
-  const answer = contained?.[0] && bookingAnswer({ ...contained[0], id: undefined }, config);
+  const answer = contained?.[0] && bookingResponse({ ...contained[0], id: undefined }, config);
   return answer ?? problem('bad-gateway', 'What has come of the booking cannot be read.');
 };
 
@@ -67,7 +67,7 @@ const outcomes: Readonly<Partial<Record<NonNullable<Task['status']>, Outcome>>> 
 };
 
 /** `GET /async/{id}`: what has come of a job, to the requestor that handed it in. */
-export const readJob: Handler = async (exchange, context) => {
+export const readBookingJob: Handler = async (exchange, context) => {
   const { params, upstreamHeaders } = exchange;
   if (!isId(params.id)) {
     return problem('not-found');
@@ -86,7 +86,7 @@ export const readJob: Handler = async (exchange, context) => {
 };
 
 /** `DELETE /async/{id}`: drops a job that has not booked yet. */
-export const dropJob: Handler = async (exchange, context) => {
+export const cancelBookingJob: Handler = async (exchange, context) => {
   const { id } = exchange.params;
   if (!isId(id)) {
     return problem('not-found');

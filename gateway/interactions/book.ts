@@ -1,9 +1,9 @@
-import { turnKeys } from '../booking-queue.ts';
-import { bookingAnswer } from '../bots/booking-response.ts';
+import { queueKeys } from '../booking-queue.ts';
+import { bookingResponse } from '../bots/booking-response.ts';
 import { botProblem, callBot } from '../bots/call.ts';
 import type { Handler } from '../handler.ts';
 import { preferred } from '../http/response.ts';
-import { submit } from './async-book.ts';
+import { enqueueBooking } from './async-book.ts';
 
 /**
  * `POST /Appointment/$book`: hands the body to the Bot `book` with the caller's own token and answers with what came of
@@ -14,10 +14,10 @@ import { submit } from './async-book.ts';
  */
 export const book: Handler = async (exchange, context) => {
   if (exchange.prefersAsync) {
-    return submit(exchange, context);
+    return enqueueBooking(exchange, context);
   }
-  const keys = turnKeys(exchange.body);
+  const keys = queueKeys(exchange.body);
   const answer = await context.turns.take(keys, () => callBot('book', exchange.body, exchange, context));
-  const booking = 'failure' in answer ? undefined : bookingAnswer(answer.body, context.config);
+  const booking = 'failure' in answer ? undefined : bookingResponse(answer.body, context.config);
   return booking ? preferred(booking, exchange.returnPreference) : botProblem(answer, context);
 };

@@ -4,10 +4,10 @@ import { isId } from '../../core/fhir/reference.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { metaOfSubmitted, requestorTag, type TagConfig } from '../../core/fhir/tags.ts';
 import type { GatewayContext } from '../context.ts';
-import type { Exchange, Handler } from '../handler.ts';
+import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
-import { type Answer, preferred, versionHeaders } from '../http/response.ts';
+import { type FhirResponse, preferred, versionHeaders } from '../http/response.ts';
 import type { UpstreamAnswer } from '../medplum/client.ts';
 import { isCaller } from '../medplum/current-profile.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
@@ -43,7 +43,7 @@ function isTaggedBy(patient: Patient | undefined, requestor: string, config: Tag
 }
 
 /** Turns Medplum's answer to a write into the service's. */
-function written(answer: UpstreamAnswer, { returnPreference }: Exchange, { config }: GatewayContext): Answer {
+function written(answer: UpstreamAnswer, { returnPreference }: FhirRequest, { config }: GatewayContext): FhirResponse {
   const resource = publicResource(answer.body, 'Patient');
   if (!resource) {
     return problem('bad-gateway');
@@ -60,9 +60,9 @@ async function store(
   path: string,
   headers: Readonly<Record<string, string>>,
   patient: Patient,
-  exchange: Exchange,
+  exchange: FhirRequest,
   context: GatewayContext,
-): Promise<Answer> {
+): Promise<FhirResponse> {
   const answer = await context.upstream.call({
     method,
     path,

@@ -5,16 +5,16 @@ import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { callBot } from '../bots/call.ts';
 import { refusedByBot } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';
-import type { Exchange, Handler } from '../handler.ts';
+import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
-import type { Answer } from '../http/response.ts';
+import type { FhirResponse } from '../http/response.ts';
 import { isBundle } from '../medplum/public-resources.ts';
 import { parseQuery } from '../search/rewrite.ts';
 import { bindingIn, bindingToken } from '../websocket/messages.ts';
 import { websocketUrl } from '../websocket/server.ts';
 
 /** The values of an operation's parameter, from the query and from a Parameters resource in the body. */
-function valuesOf({ query, body }: Exchange, name: string): string[] {
+function valuesOf({ query, body }: FhirRequest, name: string): string[] {
   const asked = parseQuery(query).filter((parameter) => parameter.name === name);
   const sent: Parameters['parameter'] = isResource(body, 'Parameters') ? body.parameter : undefined;
   const given = (Array.isArray(sent) ? sent : []).filter((parameter) => isObject(parameter) && parameter.name === name);
@@ -24,7 +24,7 @@ function valuesOf({ query, body }: Exchange, name: string): string[] {
   ].filter((value) => value !== '');
 }
 
-async function callReport(input: object, exchange: Exchange, context: GatewayContext): Promise<Answer> {
+async function callReport(input: object, exchange: FhirRequest, context: GatewayContext): Promise<FhirResponse> {
   const answer = await callBot('subscription-operations', input, exchange, context);
   const bundle: unknown = 'body' in answer ? answer.body : undefined;
   return isBundle(bundle) ? { status: 200, resource: bundle } : refusedByBot(answer, context);
@@ -45,7 +45,7 @@ export const subscriptionStatus: Handler = async (exchange, context) => {
 };
 
 /** A number of an event, or what is wrong with it. */
-function eventNumber(exchange: Exchange, name: string): { readonly number?: number } | Issue {
+function eventNumber(exchange: FhirRequest, name: string): { readonly number?: number } | Issue {
   const [value] = valuesOf(exchange, name);
   if (value === undefined) {
     return {};

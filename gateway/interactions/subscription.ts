@@ -3,13 +3,13 @@ import { isId } from '../../core/fhir/reference.ts';
 import { callBot } from '../bots/call.ts';
 import { refusedByBot } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';
-import type { Exchange, Handler } from '../handler.ts';
+import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
-import { type Answer, preferred, versionHeaders } from '../http/response.ts';
+import { type FhirResponse, preferred, versionHeaders } from '../http/response.ts';
 import { publicResource } from '../medplum/public-resources.ts';
 
-function written(status: number, body: unknown, config: BookingConfig): Answer | undefined {
+function written(status: number, body: unknown, config: BookingConfig): FhirResponse | undefined {
   const resource = publicResource(body, 'Subscription');
   if (!resource) {
     return undefined;
@@ -22,9 +22,9 @@ function written(status: number, body: unknown, config: BookingConfig): Answer |
 async function callSubscribe(
   input: object,
   status: number,
-  exchange: Exchange,
+  exchange: FhirRequest,
   context: GatewayContext,
-): Promise<Answer> {
+): Promise<FhirResponse> {
   const answer = await callBot('write-subscription', input, exchange, context);
   const done = 'failure' in answer ? undefined : written(status, answer.body, context.config);
   return done ? preferred(done, exchange.returnPreference) : refusedByBot(answer, context);

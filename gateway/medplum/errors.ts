@@ -3,7 +3,7 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import type { Issue } from '../../core/fhir/outcome.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { problem, problemOfStatus, refusal } from '../http/errors.ts';
-import type { Answer } from '../http/response.ts';
+import type { FhirResponse } from '../http/response.ts';
 import type { UpstreamAnswer, UpstreamFailure } from './client.ts';
 
 /** Whether a value is an OperationOutcome with issues, as far as its outer shape tells. */
@@ -12,11 +12,11 @@ export function isOutcome(value: unknown): value is OperationOutcome {
 }
 
 /** The answer when Medplum gave none. */
-export function failureAnswer({ failure }: UpstreamFailure, config: BookingConfig): Answer {
+export function failureAnswer({ failure }: UpstreamFailure, config: BookingConfig): FhirResponse {
   const unavailable = 'The FHIR server behind the service cannot be reached: try again.';
   const timeout = 'The FHIR server behind the service did not answer in time. A write may have happened: read first.';
   const broken = 'The FHIR server behind the service gave no usable answer. A write may have happened: read first.';
-  const answers: Readonly<Record<UpstreamFailure['failure'], () => Answer>> = {
+  const answers: Readonly<Record<UpstreamFailure['failure'], () => FhirResponse>> = {
     unavailable: () => refusal([{ code: 'upstream-unavailable', diagnostics: unavailable }], config),
     timeout: () => refusal([{ code: 'upstream-timeout', diagnostics: timeout }], config),
     broken: () => refusal([{ code: 'upstream-unavailable', diagnostics: broken }], config),
@@ -43,7 +43,7 @@ function nativeIssues(body: unknown): readonly Issue[] {
 }
 
 /** What an error status of Medplum becomes. */
-type Translation = (answer: UpstreamAnswer, config: BookingConfig) => Answer;
+type Translation = (answer: UpstreamAnswer, config: BookingConfig) => FhirResponse;
 
 const invalidToken = { 'www-authenticate': 'Bearer error="invalid_token"' };
 const malformed: Translation = ({ body }, config) => refusal(nativeIssues(body), config);
@@ -71,7 +71,7 @@ const translations: Readonly<Record<number, Translation>> = {
  *
  * @param answer - with a status of 300 or above, or the failure to get one
  */
-export function upstreamProblem(answer: UpstreamAnswer | UpstreamFailure, config: BookingConfig): Answer {
+export function upstreamProblem(answer: UpstreamAnswer | UpstreamFailure, config: BookingConfig): FhirResponse {
   if ('failure' in answer) {
     return failureAnswer(answer, config);
   }

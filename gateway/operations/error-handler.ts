@@ -4,7 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { isObject } from '../../core/fhir/resource.ts';
 import { representationOrDefault } from '../handler.ts';
 import { type HttpProblemName, httpProblems, outcomeOf, problem, problemOfStatus } from '../http/errors.ts';
-import { type Answer, send } from '../http/response.ts';
+import { type FhirResponse, send } from '../http/response.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';
 
 /** Refusals of Node's HTTP parser, before there is a request. */
@@ -43,17 +43,17 @@ function describe(error: unknown): Record<string, unknown> {
 }
 
 /** The answer to something thrown: by Fastify with a status of the client's making, else a failure of our own. */
-export function answerOfError(error: unknown): Answer {
+export function errorResponse(error: unknown): FhirResponse {
   const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
   return problem(problemOfStatus(status >= 400 ? status : 500));
 }
 
 /** Makes every failure and every unknown route an OperationOutcome. */
-export function addFailures(app: FastifyInstance, addresses: Addresses): void {
-  const answer = (request: FastifyRequest, reply: FastifyReply, what: Answer) =>
+export function addErrorHandler(app: FastifyInstance, addresses: Addresses): void {
+  const answer = (request: FastifyRequest, reply: FastifyReply, what: FhirResponse) =>
     send(reply, what, representationOrDefault(request), addresses.scrub);
   app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    const what = answerOfError(error);
+    const what = errorResponse(error);
     if (what.status >= 500) {
       request.log.error(describe(error), 'failed');
     }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { GatewayContext } from '../context.ts';
 
 /** Whether the service is shutting down, and how many requests are being answered. */
-export interface Drain {
+export interface GracefulShutdown {
   readonly isDraining: () => boolean;
   readonly inFlight: () => number;
 }
@@ -14,7 +14,7 @@ const pollMs = 10;
  * Lets the service end gracefully: once `app.close()` is called new requests are refused (the caller of `isDraining`
  * does that), and the server closes when every request and every call to Medplum is finished, or the time is over.
  */
-export function addDrain(app: FastifyInstance, { limits, upstream }: GatewayContext): Drain {
+export function addGracefulShutdown(app: FastifyInstance, { limits, upstream }: GatewayContext): GracefulShutdown {
   let isDraining = false;
   const open = new WeakSet<object>();
   let inFlight = 0;

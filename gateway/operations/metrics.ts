@@ -16,7 +16,7 @@ const quiet: readonly string[] = ['/healthz', '/readyz', '/metrics'];
  * @param inFlight - number of requests being answered
  * @param websockets - number of websockets that are open
  */
-export function addObservation(app: FastifyInstance, inFlight: () => number, websockets: () => number): void {
+export function addMetrics(app: FastifyInstance, inFlight: () => number, websockets: () => number): void {
   const registry = new Registry();
   const duration = new Histogram({
     name: 'booking_gateway_request_duration_seconds',

@@ -1,8 +1,8 @@
 import type { Bundle, BundleLink, Resource } from '@medplum/fhirtypes';
 import type { GatewayContext } from '../context.ts';
-import type { Exchange } from '../handler.ts';
+import type { FhirRequest } from '../handler.ts';
 import { problem } from '../http/errors.ts';
-import type { Answer } from '../http/response.ts';
+import type { FhirResponse } from '../http/response.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle, publicResource } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
@@ -26,9 +26,9 @@ function nextQuery(bundle: Bundle): string | undefined {
 async function readAll(
   type: ServedTypeName,
   params: readonly SearchParam[],
-  { upstreamHeaders }: Exchange,
+  { upstreamHeaders }: FhirRequest,
   { upstream, config }: GatewayContext,
-): Promise<readonly Resource[] | Answer> {
+): Promise<readonly Resource[] | FhirResponse> {
   const found: Resource[] = [];
   let query: string | undefined = formatQuery([...params, { name: '_count', value: String(MAX_COUNT) }]);
   for (let page = 0; page < maxPages && query !== undefined; page++) {
@@ -88,9 +88,9 @@ export async function searchFiltered(
   type: ServedTypeName,
   sent: readonly SearchParam[],
   search: RewrittenSearch,
-  exchange: Exchange,
+  exchange: FhirRequest,
   context: GatewayContext,
-): Promise<Answer> {
+): Promise<FhirResponse> {
   const narrowing = search.params.filter(({ name }) => !paging.includes(name));
   const all = await readAll(type, narrowing, exchange, context);
   if ('status' in all) {

@@ -1,5 +1,5 @@
 import type { Issue } from '../../core/fhir/outcome.ts';
-import type { Exchange, Handler } from '../handler.ts';
+import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import type { UpstreamCall } from '../medplum/client.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
@@ -22,7 +22,7 @@ function searchCall(
   type: ServedTypeName,
   query: string,
   method: 'GET' | 'POST',
-  headers: Exchange['upstreamHeaders'],
+  headers: FhirRequest['upstreamHeaders'],
 ): UpstreamCall {
   const form = { ...headers, 'content-type': 'application/x-www-form-urlencoded' };
   return method === 'POST'
@@ -31,7 +31,7 @@ function searchCall(
 }
 
 /** The searches of a type: by GET the query counts, by POST the query and the form. */
-function search(type: ServedTypeName, formOf: (exchange: Exchange) => string, method: 'GET' | 'POST'): Handler {
+function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string, method: 'GET' | 'POST'): Handler {
   return async (exchange, context) => {
     const { config, upstream, addresses } = context;
     const sent = [...parseQuery(exchange.query), ...parseQuery(formOf(exchange))];

@@ -59,7 +59,7 @@ interface Bound {
 }
 
 /** What all websockets of a gateway have in common. */
-export interface Company {
+export interface SharedSockets {
   /** Claims a token for one websocket; `false` if another one has it. */
   readonly claim: (id: string) => boolean;
   readonly release: (id: string) => void;
@@ -80,7 +80,7 @@ export function relay(
   client: WebSocket,
   medplumUrl: string,
   { config, addresses, limits }: GatewayContext,
-  { claim, release, settled, failed }: Company,
+  { claim, release, settled, failed }: SharedSockets,
 ): void {
   const bound = new Map<string, Bound>();
   const timers = createTimers();

@@ -85,7 +85,7 @@ function forMedplum(place: Place, config: BookingConfig): Parameters {
 type Way = (place: Place, installation: Installation, config: BookingConfig) => ReturnType<typeof post>;
 
 /** The ways to book that are compared; the first is what the others are measured by. */
-export const ways = {
+export const targets = {
   bare: (place, { medplum, tokens }, config) => post(medplum, tokens.staff, bareTransaction(place, config)),
   medplum: (place, { medplum, tokens }, config) =>
     post(`${medplum}/Appointment/$book`, tokens.staff, forMedplum(place, config)),
@@ -98,15 +98,15 @@ export const ways = {
 } as const satisfies Record<string, Way>;
 
 /** Name of a way to book. */
-export type WayName = keyof typeof ways;
+export type TargetName = keyof typeof targets;
 
 /** All ways to book, the one that the others are measured by first. */
-export const wayNames = Object.keys(ways) as WayName[];
+export const targetNames = Object.keys(targets) as TargetName[];
 
 type Answer = Awaited<ReturnType<typeof post>>;
 
-function send(way: WayName, place: Place, installation: Installation, config: BookingConfig): Promise<Answer> {
-  return ways[way](place, installation, config).catch((error: unknown) => ({ status: 0, body: String(error) }));
+function send(way: TargetName, place: Place, installation: Installation, config: BookingConfig): Promise<Answer> {
+  return targets[way](place, installation, config).catch((error: unknown) => ({ status: 0, body: String(error) }));
 }
 
 function resultOf({ status, body }: Answer): Result {
@@ -116,7 +116,7 @@ function resultOf({ status, body }: Answer): Result {
 
 /** Books one place and tells what came of it. */
 export async function bookBy(
-  way: WayName,
+  way: TargetName,
   place: Place,
   installation: Installation,
   config: BookingConfig,
@@ -211,12 +211,12 @@ export async function makePlaces(installation: Installation, count: number, now:
  * The ways that an installation offers: Medplum's own `$book` came with 5.1; before, the name belongs to the Bot, which
  * does not take what Medplum's takes.
  */
-export async function waysOf(installation: Installation, config: BookingConfig, now: number): Promise<WayName[]> {
+export async function targetsOf(installation: Installation, config: BookingConfig, now: number): Promise<TargetName[]> {
   const [place] = await makePlaces(installation, 1, now);
   const tried = place && (await send('medplum', place, installation, config));
   if (tried && resultOf(tried) === 'booked') {
-    return wayNames;
+    return targetNames;
   }
   console.error(`Left out: the $book of Medplum itself, which answered ${JSON.stringify(tried).slice(0, 400)}`);
-  return wayNames.filter((name) => name !== 'medplum');
+  return targetNames.filter((name) => name !== 'medplum');
 }

@@ -3,17 +3,17 @@ import type { BotName } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import type { Artefacts } from '../../profiles/artefacts.ts';
 import { OPERATION_IMPLEMENTATION } from '../../profiles/operations.ts';
-import type { Wanted } from '../medplum/upsert.ts';
+import type { DesiredResource } from '../medplum/upsert.ts';
 
 type Canonical = CodeSystem | OperationDefinition | StructureDefinition | ValueSet;
 
-const byUrl = <T extends Canonical>(resource: T): Wanted<T> => ({
+const byUrl = <T extends Canonical>(resource: T): DesiredResource<T> => ({
   resource,
   query: `url=${encodeURIComponent(resource.url ?? '')}`,
   label: `${resource.resourceType} ${resource.url}`,
 });
 
-const byName = <T extends Resource & { name?: string }>(resource: T): Wanted<T> => ({
+const byName = <T extends Resource & { name?: string }>(resource: T): DesiredResource<T> => ({
   resource,
   query: `name:exact=${encodeURIComponent(resource.name ?? '')}`,
   label: `${resource.resourceType} ${resource.name}`,
@@ -26,7 +26,7 @@ function keepConcepts(wanted: CodeSystem, stored: Resource): CodeSystem {
 }
 
 /** What is deployed before the Bots: terminology, profiles, and at the end the AccessPolicies, in their order. */
-export function artefactsBeforeBots(artefacts: Artefacts): Wanted[] {
+export function artefactsBeforeBots(artefacts: Artefacts): DesiredResource[] {
   return [
     ...artefacts.codeSystems.map((codeSystem) => generalise({ ...byUrl(codeSystem), merge: keepConcepts })),
     ...artefacts.valueSets.map((valueSet) => generalise(byUrl(valueSet))),
@@ -37,7 +37,7 @@ export function artefactsBeforeBots(artefacts: Artefacts): Wanted[] {
 }
 
 /** The operations, each with the Bot that carries it out. */
-export function operations(artefacts: Artefacts, botIds: Readonly<Record<string, string>>): Wanted[] {
+export function operations(artefacts: Artefacts, botIds: Readonly<Record<string, string>>): DesiredResource[] {
   return artefacts.operationDefinitions.map((operation) => {
     const id = botIds[operation.code];
     const extension = id && [{ url: OPERATION_IMPLEMENTATION, valueReference: { reference: `Bot/${id}` } }];
@@ -50,7 +50,7 @@ export function subscriptions(
   artefacts: Artefacts,
   botIds: Readonly<Partial<Record<BotName, string>>>,
   config: BookingConfig,
-): Wanted[] {
+): DesiredResource[] {
   return artefacts.subscriptions.map(({ name, bot, resource, extension }) => ({
     resource: {
       ...resource,
@@ -63,7 +63,7 @@ export function subscriptions(
 }
 
 /** A wanted resource of one type among those of all types. */
-function generalise<T extends Resource>({ resource, query, label, merge }: Wanted<T>): Wanted {
+function generalise<T extends Resource>({ resource, query, label, merge }: DesiredResource<T>): DesiredResource {
   return {
     resource,
     query,

@@ -19,7 +19,7 @@ export interface Row extends Verdict {
 }
 
 /** The installation that is examined, and what is wished for. */
-export interface Patient {
+export interface Installation {
   readonly config: BookingConfig;
   readonly credentials: Credentials;
   readonly medplum: MedplumClient;
@@ -39,7 +39,7 @@ export interface Patient {
 /** One thing that is examined: a name, and how its line of the report comes about. */
 export interface Check {
   readonly name: string;
-  readonly run: (patient: Patient) => Promise<Verdict>;
+  readonly run: (patient: Installation) => Promise<Verdict>;
 }
 
 /**
@@ -50,8 +50,8 @@ export interface Check {
  */
 export function check<T>(
   name: string,
-  read: (patient: Patient) => Promise<T>,
-  judge: (found: T, patient: Pick<Patient, 'bookingsPerMinute' | 'config'>) => Verdict,
+  read: (patient: Installation) => Promise<T>,
+  judge: (found: T, patient: Pick<Installation, 'bookingsPerMinute' | 'config'>) => Verdict,
 ): Check {
   return { name, run: async (patient) => judge(await read(patient), patient) };
 }

@@ -3,7 +3,7 @@ import type { Finding } from '../../core/booking/consistency/check.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
 import { findInconsistencies } from '../check-consistency.ts';
-import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
+import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 const PENDING = /^would be (created|updated) {2}(.*)$/;
 
@@ -46,7 +46,7 @@ export function judgeSubscriptions(found: FoundSubscriptions): Verdict {
     : error(shorten(texts), 'npm run deploy sets them active; look at the logs of their Bots for the cause');
 }
 
-async function readSubscriptions({ medplum, config }: Patient): Promise<FoundSubscriptions> {
+async function readSubscriptions({ medplum, config }: Installation): Promise<FoundSubscriptions> {
   const system = artefactUri(config, 'LocalBot');
   return Promise.all(
     internalSubscriptions(config).map(async ({ name }) => ({

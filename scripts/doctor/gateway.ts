@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseJson, type RawAnswer, rawFor } from '../medplum/http.ts';
-import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
+import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** What the gateway says about itself. */
 export interface GatewayState {
@@ -40,7 +40,7 @@ function addressIn({ text }: RawAnswer): string | undefined {
   return metadataSchema.safeParse(parseJson(text)).data?.implementation.url;
 }
 
-async function readGateway({ gatewayUrl, config }: Patient): Promise<GatewayState | undefined> {
+async function readGateway({ gatewayUrl, config }: Installation): Promise<GatewayState | undefined> {
   if (!gatewayUrl) {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Bundle, Resource } from '@medplum/fhirtypes';
-import type { Patient } from './check.ts';
+import type { Installation } from './check.ts';
 
 /** The answer to a transaction that must fail. */
 export interface Attempt {
@@ -12,7 +12,7 @@ export interface Attempt {
  * Tries to create a resource in a transaction that must fail, for its other entry reads what is not there. Where
  * transactions are atomic nothing is left, whatever was thought of the resource meanwhile.
  */
-export async function tryInVain({ raw }: Pick<Patient, 'raw'>, resource: Resource): Promise<Attempt> {
+export async function tryInVain({ raw }: Pick<Installation, 'raw'>, resource: Resource): Promise<Attempt> {
   const bundle: Bundle = {
     resourceType: 'Bundle',
     type: 'transaction',

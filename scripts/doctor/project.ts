@@ -3,7 +3,7 @@ import type { Project } from '@medplum/fhirtypes';
 import type { Me } from '../medplum/connect.ts';
 import { PRE_COMMIT, projectFeatures } from '../medplum/project-features.ts';
 import { bookingsWithin, DEFAULT_QUOTA, quotaFor, USER_QUOTA } from '../medplum/quota.ts';
-import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
+import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 import { tryInVain } from './probe.ts';
 
 /** Only an administrator of the project can deploy. */
@@ -93,11 +93,11 @@ export function remainingPoints(header: string | null): number | undefined {
   return found ? Number(found[1]) : undefined;
 }
 
-async function readProject({ medplum, me }: Patient): Promise<Project> {
+async function readProject({ medplum, me }: Installation): Promise<Project> {
   return medplum.readResource('Project', me.project.id);
 }
 
-async function tryPreCommit(patient: Patient): Promise<PreCommit> {
+async function tryPreCommit(patient: Installation): Promise<PreCommit> {
   const { setting } = await readProject(patient);
   const isSet = setting?.some(({ name, valueBoolean }) => name === PRE_COMMIT && valueBoolean) ?? false;
   if (!isSet || !patient.me.project.features?.includes('transaction-bundles')) {
@@ -111,7 +111,7 @@ async function tryPreCommit(patient: Patient): Promise<PreCommit> {
   return { isSet, answer: text };
 }
 
-async function readQuota(patient: Patient): Promise<Quota> {
+async function readQuota(patient: Installation): Promise<Quota> {
   const { headers } = await patient.raw('fhir/R4/Basic?_count=1');
   const { systemSetting } = await readProject(patient);
   return {

@@ -1,9 +1,9 @@
 import type { Task } from '@medplum/fhirtypes';
 import { BOOK_TASK } from '../../core/booking/async/task.ts';
 import { artefactUri } from '../../core/config/config.ts';
-import { CURSOR } from '../../core/notifications/delivery/checkpoint.ts';
+import { CHECKPOINT } from '../../core/notifications/delivery/checkpoint.ts';
 import { OUTBOX, type OutboxStatus, outboxOf } from '../../core/notifications/delivery/outbox.ts';
-import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
+import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** How long something may wait for a Bot before it counts as standing still, in milliseconds. */
 const PATIENCE = 10 * 60_000;
@@ -73,7 +73,7 @@ function deliveryOf(task: Task, now: number): Delivery[] {
   ];
 }
 
-async function tasks({ medplum, config }: Patient, code: string, narrowing = {}): Promise<Task[]> {
+async function tasks({ medplum, config }: Installation, code: string, narrowing = {}): Promise<Task[]> {
   const found: Task[] = [];
   const query = { code: `${artefactUri(config, 'LocalTask')}|${code}`, _count: 500, ...narrowing };
   for await (const page of medplum.searchResourcePages('Task', query)) {
@@ -82,7 +82,7 @@ async function tasks({ medplum, config }: Patient, code: string, narrowing = {})
   return found;
 }
 
-async function readDeliveries(patient: Patient): Promise<Delivery[]> {
+async function readDeliveries(patient: Installation): Promise<Delivery[]> {
   const now = Date.now();
   return (await tasks(patient, OUTBOX)).flatMap((task) => deliveryOf(task, now));
 }
@@ -104,7 +104,7 @@ export function judgeWaiting({ bookings, oldest }: Waiting): Verdict {
     : ok(bookings === 0 ? 'none waits' : `${bookings} are under way`);
 }
 
-async function readWaiting(patient: Patient): Promise<Waiting> {
+async function readWaiting(patient: Installation): Promise<Waiting> {
   const now = Date.now();
   const waiting = await tasks(patient, BOOK_TASK, { status: 'requested' });
   const ages = waiting.map(({ authoredOn, meta }) => now - Date.parse(authoredOn ?? meta?.lastUpdated ?? ''));
@@ -129,8 +129,8 @@ export function judgeClock(age: number | undefined): Verdict {
     : ok('the Bot sweep runs');
 }
 
-async function readClock(patient: Patient): Promise<number | undefined> {
-  const [cursor] = await tasks(patient, CURSOR);
+async function readClock(patient: Installation): Promise<number | undefined> {
+  const [cursor] = await tasks(patient, CHECKPOINT);
   return cursor && Date.now() - Date.parse(cursor.meta?.lastUpdated ?? '');
 }
 

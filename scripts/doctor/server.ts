@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { artefactUri } from '../../core/config/config.ts';
 import { defaultLimits } from '../../gateway/context.ts';
 import { parseJson, type RawAnswer } from '../medplum/http.ts';
-import { type Check, check, error, ok, type Patient, type Verdict, warning } from './check.ts';
+import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 import { tryInVain } from './probe.ts';
 
 /** What the service was tried with, by the beginning of Medplum's version. */
@@ -24,7 +24,7 @@ export function judgeVersion(version: string | undefined): Verdict {
 
 const healthSchema = z.object({ version: z.string() });
 
-async function readVersion({ raw }: Patient): Promise<string | undefined> {
+async function readVersion({ raw }: Installation): Promise<string | undefined> {
   const { text } = await raw('healthcheck');
   return healthSchema.safeParse(parseJson(text)).data?.version;
 }
@@ -52,7 +52,7 @@ export function judgeTransaction({ status, left }: Remains): Verdict {
 const PROBE = 'urn:appointment-booking:doctor';
 
 /** Whatever is left is deleted. */
-async function tryTransaction(patient: Patient): Promise<Remains> {
+async function tryTransaction(patient: Installation): Promise<Remains> {
   const value = randomUUID();
   const { status } = await tryInVain(patient, {
     resourceType: 'Basic',
@@ -86,7 +86,7 @@ export function judgeBot({ status, text }: Pick<RawAnswer, 'status' | 'text'>): 
       );
 }
 
-async function callBot({ raw, config }: Patient): Promise<RawAnswer> {
+async function callBot({ raw, config }: Installation): Promise<RawAnswer> {
   const identifier = encodeURIComponent(`${artefactUri(config, 'LocalBot')}|book`);
   return raw(`fhir/R4/Bot/$execute?identifier=${identifier}`, '{"resourceType":"Parameters"}');
 }
@@ -112,7 +112,7 @@ export function judgeBodySize(status: number | undefined): Verdict {
 }
 
 /** Sent without a token: it reaches the limit, and nothing else. */
-async function sendLargeBody({ rawAnonymous }: Patient): Promise<number | undefined> {
+async function sendLargeBody({ rawAnonymous }: Installation): Promise<number | undefined> {
   const body = JSON.stringify({ resourceType: 'Basic', id: 'x'.repeat(defaultLimits.bodyBytes - 64) });
   return rawAnonymous('fhir/R4/Basic', body).then(
     ({ status }) => status,

@@ -1,7 +1,7 @@
 import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
 import { z } from 'zod';
 import { projectFeatures } from './project-features.ts';
-import { patientFetch } from './rate-limit-retry.ts';
+import { fetchWithinRateLimit } from './rate-limit-retry.ts';
 
 /** Address of a Medplum server and the client credentials of one of its project's administrators. */
 export interface Credentials {
@@ -100,7 +100,7 @@ export async function logIn(credentials: Credentials): Promise<{ medplum: Medplu
     baseUrl: baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`,
     cacheTime: 0,
     maxRetries: 0,
-    fetch: patientFetch,
+    fetch: fetchWithinRateLimit,
     storage: new ClientStorage(new MemoryStorage()),
   });
   try {

@@ -22,7 +22,7 @@ export async function waitForReset(seconds: number): Promise<void> {
 }
 
 /** What is answered 429 was not carried out: it is sent again when the limit is reset. */
-export const patientFetch: typeof fetch = async (input, init) => {
+export const fetchWithinRateLimit: typeof fetch = async (input, init) => {
   for (let attempt = 1; ; attempt++) {
     const response = await fetch(input, init);
     if (response.status !== 429 || attempt === ATTEMPTS) {
@@ -40,7 +40,7 @@ type Answer = { readonly response?: { readonly status?: string } };
  *
  * @param run - answers entries in their order
  */
-export async function runPatiently<E, A extends Answer>(
+export async function runWithinRateLimit<E, A extends Answer>(
   entries: readonly E[],
   run: (entries: E[]) => Promise<A[]>,
   wait: () => Promise<void> = () => waitForReset(MINUTE),

@@ -2,11 +2,11 @@ import { isOk, isOperationOutcome, type WithId } from '@medplum/core';
 import type { BundleEntry, OperationOutcome, Resource } from '@medplum/fhirtypes';
 import { hasContent } from './compare.ts';
 import type { Connection } from './connect.ts';
-import { runPatiently } from './rate-limit-retry.ts';
+import { runWithinRateLimit } from './rate-limit-retry.ts';
 import type { Change, Report } from './report.ts';
 
 /** A resource that the installation shall have. */
-export interface Wanted<T extends Resource = Resource> {
+export interface DesiredResource<T extends Resource = Resource> {
   readonly resource: T;
   /** Search that finds it again, without the type: `url=…`. */
   readonly query: string;
@@ -18,7 +18,7 @@ export interface Wanted<T extends Resource = Resource> {
 
 /** What is to be done with a wanted resource, and the stored one, if there is one. */
 interface Step {
-  readonly wanted: Wanted;
+  readonly wanted: DesiredResource;
   readonly change: Change;
   readonly stored?: WithId<Resource>;
   readonly resource: Resource;
@@ -47,7 +47,7 @@ export async function runBatch(
   if (entry.length === 0) {
     return [];
   }
-  const answers = await runPatiently(entry, async (entries) => {
+  const answers = await runWithinRateLimit(entry, async (entries) => {
     const answer = await medplum.executeBatch({ resourceType: 'Bundle', type: 'batch', entry: entries });
     return answer.entry ?? [];
   });
@@ -60,7 +60,7 @@ export async function runBatch(
   return answers;
 }
 
-function plan(wanted: Wanted, found: BundleEntry | undefined): Step {
+function plan(wanted: DesiredResource, found: BundleEntry | undefined): Step {
   const bundle = found?.resource;
   const hits = bundle?.resourceType === 'Bundle' ? (bundle.entry ?? []).map(({ resource }) => resource) : [];
   const [stored, ...others] = hits.filter(hasId);
@@ -85,7 +85,7 @@ function toEntry({ stored, resource }: Step): BundleEntry {
 }
 
 /** The stored ones of the wanted resources, found in one batch, and what would have to be done. */
-async function planAll(connection: Connection, all: readonly Wanted[]): Promise<Step[]> {
+async function planAll(connection: Connection, all: readonly DesiredResource[]): Promise<Step[]> {
   const searches = all.map(
     ({ resource, query }): BundleEntry => ({ request: { method: 'GET', url: `${resource.resourceType}?${query}` } }),
   );
@@ -107,7 +107,7 @@ async function planAll(connection: Connection, all: readonly Wanted[]): Promise<
  */
 export async function upsert(
   connection: Connection,
-  all: readonly Wanted[],
+  all: readonly DesiredResource[],
   report: Report,
   dryRun = false,
 ): Promise<(string | undefined)[]> {

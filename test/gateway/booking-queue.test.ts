@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { createTurns, turnKeys } from '../../gateway/booking-queue.ts';
+import { createBookingQueue, queueKeys } from '../../gateway/booking-queue.ts';
 
 const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('those who want the same run one after another, in the order in which they came; others at once', async () => {
-  const { take } = createTurns(10_000);
+  const { take } = createBookingQueue(10_000);
   const log: string[] = [];
   const gates = ['a', 'ab', 'b', 'c'].map((name) => ({ name, ...Promise.withResolvers<void>() }));
   const runs = gates.map(({ name, promise }) =>
@@ -26,7 +26,7 @@ test('those who want the same run one after another, in the order in which they 
 });
 
 test('who fails gives the turn on, and who takes too long is not waited for', async () => {
-  const { take } = createTurns(20);
+  const { take } = createBookingQueue(20);
   await expect(take(['a'], () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   const never = take(['a'], () => new Promise(() => undefined));
   expect(await take(['a'], async () => 'done')).toBe('done');
@@ -40,13 +40,13 @@ test('the keys are the slots, schedules and appointments that a body names, each
     slot: [{ reference: 'Slot/1' }, { reference: 'https://x/fhir/Slot/2' }, { reference: 'Slot/1/_history/3' }],
     participant: [{ actor: { reference: 'Patient/4' } }],
   };
-  expect(turnKeys(appointment)).toEqual(['Appointment/6', 'Slot/1', 'Slot/2']);
+  expect(queueKeys(appointment)).toEqual(['Appointment/6', 'Slot/1', 'Slot/2']);
   const parameter = [{ name: 'appt-resource', resource: appointment }, { valueUri: 'Appointment/5' }, null];
-  expect(turnKeys({ resourceType: 'Parameters', parameter })).toEqual([
+  expect(queueKeys({ resourceType: 'Parameters', parameter })).toEqual([
     'Appointment/6',
     'Slot/1',
     'Slot/2',
     'Appointment/5',
   ]);
-  expect(turnKeys(undefined)).toEqual([]);
+  expect(queueKeys(undefined)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { runPatiently, secondsUntilReset } from '../../scripts/medplum/rate-limit-retry.ts';
+import { runWithinRateLimit, secondsUntilReset } from '../../scripts/medplum/rate-limit-retry.ts';
 
 test('the wait is read from the header: the longest of the limits that are reached, a minute if there is none', () => {
   expect(secondsUntilReset('"requests";r=59000;t=50, "fhirInteractions";r=0;t=17')).toBe(18);
@@ -11,7 +11,7 @@ const answer = (status: string, value: number) => ({ response: { status }, value
 
 test('entries of a batch that meet the limit are repeated, and only they; the answers stay in order', async () => {
   const runs: number[][] = [];
-  const answers = await runPatiently(
+  const answers = await runWithinRateLimit(
     [1, 2, 3, 4],
     async (entries) => {
       runs.push(entries);
@@ -38,6 +38,6 @@ test('a limit that stays is answered in the end', async () => {
     runs += 1;
     return entries.map((entry) => answer('429', entry));
   };
-  const answers = await runPatiently([1], run, async () => undefined);
+  const answers = await runWithinRateLimit([1], run, async () => undefined);
   expect([runs, answers[0]?.response.status]).toEqual([5, '429']);
 });

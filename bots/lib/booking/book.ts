@@ -3,15 +3,15 @@ import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import { type BookingContext, type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import { bookingReads, readState } from '../../../core/booking/book/reads.ts';
 import type { BookRequest, ParsedRequest } from '../../../core/booking/book/request.ts';
-import { refusedByServer } from '../../../core/booking/book/server-rejection.ts';
-import type { BookingState } from '../../../core/booking/resource-set.ts';
-import { pieceReads, readPieces } from '../../../core/booking/slots/fragments.ts';
+import { serverRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
+import type { ResourceSet } from '../../../core/booking/resource-set.ts';
+import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { bookingErrors } from '../../../core/fhir/errors.ts';
 import type { Issue } from '../../../core/fhir/outcome.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { config } from '../config.ts';
-import { exchange, pause } from '../medplum.ts';
+import { backOff, sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 
 /** On whose behalf a booking is decided. */
@@ -21,7 +21,7 @@ export interface Requestor {
   /** The credentials to read with; without them the Bot's own. */
   readonly authorization?: string | undefined;
   /** Narrows what was read down to what the requestor may see; needed where it is read with the Bot's credentials. */
-  readonly narrow?: (state: BookingState) => BookingState;
+  readonly narrow?: (state: ResourceSet) => ResourceSet;
 }
 
 /** What came of a booking. */
@@ -30,9 +30,9 @@ export type BookingResult =
   | { readonly kind: 'refused'; readonly issues: readonly Issue[] };
 
 /** A decision, and what it was based on. */
-export interface Decided {
+export interface BookingDecision {
   readonly plan: BookingPlan;
-  readonly state: BookingState;
+  readonly state: ResourceSet;
 }
 
 const unavailable: Issue = {
@@ -53,22 +53,24 @@ const contested: Issue = {
 };
 
 /** The decision when something could not be read, whatever the reason. */
-const undecided: Decided = { plan: { kind: 'refuse', issues: [unavailable] }, state: new Map() };
+const undecided: BookingDecision = { plan: { kind: 'refuse', issues: [unavailable] }, state: new Map() };
 
 /**
  * Reads what a booking depends on, and asks the rules.
  *
  * @param parsed - the request, which must have been readable
  */
-export async function decide(
+export async function decideBooking(
   medplum: MedplumClient,
   parsed: ParsedRequest & { readonly request: BookRequest },
   { id, authorization, narrow = (state) => state }: Requestor,
-): Promise<Decided> {
+): Promise<BookingDecision> {
   const context: BookingContext = { now: Date.now(), requestor: id, config, newId };
   const reads = bookingReads(parsed.request, id, config);
   const isAnything = (reads.entry ?? []).length > 0;
-  const read = isAnything ? await exchange(medplum, reads, authorization) : ({ kind: 'done', bundle: reads } as const);
+  const read = isAnything
+    ? await sendBundle(medplum, reads, authorization)
+    : ({ kind: 'done', bundle: reads } as const);
   const found = read.kind === 'done' ? readState(read.bundle) : undefined;
   if (!found || 'status' in found) {
     return undecided;
@@ -78,8 +80,8 @@ export async function decide(
   if (plan.kind !== 'read-pieces') {
     return { plan, state };
   }
-  const more = await exchange(medplum, pieceReads(plan.origins, artefactUri(config, 'LocalSlotOrigin')));
-  const pieces = more.kind === 'done' ? readPieces(more.bundle, plan.rewritten) : undefined;
+  const more = await sendBundle(medplum, fragmentReads(plan.origins, artefactUri(config, 'LocalSlotOrigin')));
+  const pieces = more.kind === 'done' ? readFragments(more.bundle, plan.rewritten) : undefined;
   return pieces && 'slots' in pieces ? { plan: planBooking(parsed, state, context, pieces), state } : undecided;
 }
 
@@ -97,7 +99,7 @@ function isRepeatable({ appointment }: BookRequest): boolean {
 const refused = (...issues: readonly Issue[]): BookingResult => ({ kind: 'refused', issues });
 
 async function write(medplum: MedplumClient, request: BookRequest, transaction: Bundle): Promise<Attempt> {
-  const written = await exchange(medplum, transaction);
+  const written = await sendBundle(medplum, transaction);
   switch (written.kind) {
     case 'done': {
       const booked = written.bundle.entry?.[0]?.resource;
@@ -106,7 +108,7 @@ async function write(medplum: MedplumClient, request: BookRequest, transaction: 
     case 'overtaken':
       return { kind: 'again', issue: contested };
     case 'invalid':
-      return refused(...refusedByServer(written.outcome, request));
+      return refused(...serverRejectionIssues(written.outcome, request));
     case 'failed':
       return refused(written.issue);
     case 'lost':
@@ -123,7 +125,7 @@ async function attempt(
   requestor: Requestor,
   extend: Extend,
 ): Promise<Attempt> {
-  const { plan } = await decide(medplum, parsed, requestor);
+  const { plan } = await decideBooking(medplum, parsed, requestor);
   switch (plan.kind) {
     case 'existing':
       return plan;
@@ -148,7 +150,7 @@ export function isTransient(issues: readonly Issue[]): boolean {
  *
  * @param extend - adds to the transaction what must be written together with the booking
  */
-export async function carryOut(
+export async function bookAppointment(
   medplum: MedplumClient,
   parsed: ParsedRequest,
   requestor: Requestor,
@@ -166,7 +168,7 @@ export async function carryOut(
     lost ??= result.kind === 'again' && result.issue !== contested ? result.issue : undefined;
     const isOver = count >= config.maxAttempts || Date.now() > end;
     if (result.kind === 'again' && !isOver) {
-      await pause(Date.now() - start);
+      await backOff(Date.now() - start);
       continue;
     }
     const settled = result.kind === 'again' ? refused(result.issue) : result;

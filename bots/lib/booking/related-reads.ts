@@ -4,25 +4,25 @@ import { type Patients, patientIdsOf } from '../../../core/booking/appointment/c
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
 import { readState } from '../../../core/booking/book/reads.ts';
 import { slotIdsOf } from '../../../core/booking/book/reschedule.ts';
-import { all, type BookingState } from '../../../core/booking/resource-set.ts';
-import { pieceReads, readPieces } from '../../../core/booking/slots/fragments.ts';
-import { byId, lostOffer, originsOf, readsById, type Surroundings } from '../../../core/booking/slots/synchronize.ts';
+import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
+import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
+import { byId, lostOffer, originsOf, type RelatedSlots, readsById } from '../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { config } from '../config.ts';
-import { exchange } from '../medplum.ts';
+import { sendBundle } from '../medplum.ts';
 
 async function send(medplum: MedplumClient, entry: BundleEntry[]): Promise<Bundle> {
   if (entry.length === 0) {
     return { resourceType: 'Bundle', type: 'batch-response' };
   }
-  const answer = await exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry });
+  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry });
   if (answer.kind !== 'done') {
     throw new Error(`The FHIR server could not be read (${answer.kind}).`);
   }
   return answer.bundle;
 }
 
-async function read(medplum: MedplumClient, entry: BundleEntry[]): Promise<BookingState> {
+async function read(medplum: MedplumClient, entry: BundleEntry[]): Promise<ResourceSet> {
   const found = readState(await send(medplum, entry));
   if ('status' in found) {
     throw new Error(`The FHIR server could not be searched (status ${found.status}).`);
@@ -35,13 +35,13 @@ async function read(medplum: MedplumClient, entry: BundleEntry[]): Promise<Booki
  *
  * @throws Error when the server could not be read
  */
-export async function patientsOf(medplum: MedplumClient, appointment: Appointment): Promise<Patients> {
+export async function readPatients(medplum: MedplumClient, appointment: Appointment): Promise<Patients> {
   let wanted = patientIdsOf(appointment, config.baseUrl).map(({ id }) => id);
   let patients: Patients = new Map();
   while (wanted.length > 0) {
     const state = await read(medplum, readsById('Patient', wanted));
     const asked = new Set(wanted);
-    patients = new Map([...patients, ...byId(all(state, 'Patient'))]);
+    patients = new Map([...patients, ...byId(resourcesOfType(state, 'Patient'))]);
     wanted = unknownSurvivors(patients).filter((id) => !asked.has(id));
   }
   return patients;
@@ -60,9 +60,9 @@ async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<S
  *
  * @throws Error when the server could not be read
  */
-export async function surroundingsOf(medplum: MedplumClient, appointment: Appointment): Promise<Surroundings> {
+export async function readRelatedSlots(medplum: MedplumClient, appointment: Appointment): Promise<RelatedSlots> {
   const ids = slotIdsOf(appointment);
-  const own = all(await read(medplum, readsById('Slot', ids)), 'Slot');
+  const own = resourcesOfType(await read(medplum, readsById('Slot', ids)), 'Slot');
   const lost = await lostOf(
     medplum,
     ids.filter((id) => !own.some((slot) => slot.id === id)),
@@ -71,8 +71,8 @@ export async function surroundingsOf(medplum: MedplumClient, appointment: Appoin
   if (origins.length === 0) {
     return { pieces: { slots: [], uses: new Map() }, lost };
   }
-  const bundle = await send(medplum, pieceReads(origins, artefactUri(config, 'LocalSlotOrigin')).entry ?? []);
-  const pieces = readPieces(bundle, [appointment.id]);
+  const bundle = await send(medplum, fragmentReads(origins, artefactUri(config, 'LocalSlotOrigin')).entry ?? []);
+  const pieces = readFragments(bundle, [appointment.id]);
   if ('status' in pieces) {
     throw new Error(`The FHIR server could not be searched (status ${pieces.status}).`);
   }

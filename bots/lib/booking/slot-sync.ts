@@ -1,12 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { afterDepartures } from '../../../core/booking/appointment/patient-change.ts';
+import { afterPatientChange } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots } from '../../../core/booking/book/reschedule.ts';
 import { appointmentEntry, slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { config } from '../config.ts';
-import { exchange, pause } from '../medplum.ts';
+import { backOff, sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
-import { patientsOf, surroundingsOf } from './related-reads.ts';
+import { readPatients, readRelatedSlots } from './related-reads.ts';
 
 /** The appointment as it is now, or `undefined` if it was deleted. */
 async function current(medplum: MedplumClient, id: string): Promise<Appointment | undefined> {
@@ -25,14 +25,14 @@ const asCancelled = (deleted: Appointment): Appointment => ({ ...deleted, status
  * @throws Error when the server could not be reached, refuses the result, or others were faster too often
  * @see specification section 3
  */
-export async function settle(medplum: MedplumClient, seen: Appointment): Promise<void> {
+export async function syncAppointment(medplum: MedplumClient, seen: Appointment): Promise<void> {
   for (let attempt = 1; attempt <= config.maxAttempts; attempt++) {
     const start = Date.now();
     const stored = await current(medplum, seen.id ?? '');
     const appointment = stored ?? asCancelled(seen);
-    const patients = await patientsOf(medplum, appointment);
-    const changed = afterDepartures(appointment, patients, config.baseUrl);
-    const { pieces, lost } = await surroundingsOf(medplum, changed);
+    const patients = await readPatients(medplum, appointment);
+    const changed = afterPatientChange(appointment, patients, config.baseUrl);
+    const { pieces, lost } = await readRelatedSlots(medplum, changed);
     // What was over when it was deleted has given its slots back: whoever deletes them later does not offer them any more.
     const missing = stored || holdsSlots(seen) ? lost : [];
     const entry = [
@@ -40,14 +40,14 @@ export async function settle(medplum: MedplumClient, seen: Appointment): Promise
       ...slotEntries(changed, { pieces, lost: missing }, config, newId),
     ];
     const written =
-      entry.length > 0 && (await exchange(medplum, { resourceType: 'Bundle', type: 'transaction', entry }));
+      entry.length > 0 && (await sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry }));
     if (!written || written.kind === 'done') {
       return;
     }
     if (written.kind !== 'overtaken') {
       throw new Error(`Appointment/${seen.id} could not be settled (${written.kind}).`);
     }
-    await pause(Date.now() - start);
+    await backOff(Date.now() - start);
   }
   throw new Error(`Appointment/${seen.id} could not be settled: others were faster each time.`);
 }
@@ -56,10 +56,10 @@ export async function settle(medplum: MedplumClient, seen: Appointment): Promise
 const OPEN = 'proposed,pending,booked,arrived,checked-in,waitlist';
 
 /** Settles every open appointment of a patient who has gone. */
-export async function settleAllOf(medplum: MedplumClient, id: string): Promise<void> {
+export async function syncAppointmentsOfPatient(medplum: MedplumClient, id: string): Promise<void> {
   const query = new URLSearchParams({ actor: `Patient/${id}`, status: OPEN, _count: '1000' });
   const appointments = await medplum.searchResources('Appointment', query, { cache: 'reload' });
   for (const appointment of appointments) {
-    await settle(medplum, appointment);
+    await syncAppointment(medplum, appointment);
   }
 }

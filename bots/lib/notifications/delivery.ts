@@ -3,12 +3,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
 import {
+  abandoned,
   claimed,
   delivered,
   ended,
   failed,
-  givenUp,
-  greeted,
+  handshakeSucceeded,
   isFree,
   isHeartbeatDue,
   released,
@@ -22,14 +22,14 @@ import {
 } from '../../../core/notifications/events/bundle.ts';
 import { deliveredEvent } from '../../../core/notifications/events/event.ts';
 import { readableQuery } from '../../../core/notifications/events/read-access.ts';
-import type { Settings } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import type { SubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { config } from '../config.ts';
 import { newId } from '../new-id.ts';
 import { readContents, readEvents, type StoredEvent } from './event-store.ts';
-import { type Mailbox, readMailbox, type Update, writeMailbox } from './outbox-store.ts';
-import { post } from './rest-hook.ts';
-import { passOn } from './websocket-message.ts';
+import { type OutboxUpdate, readOutbox, type SubscriptionOutbox, writeOutbox } from './outbox-store.ts';
+import { postNotification } from './rest-hook.ts';
+import { sendWebsocketMessage } from './websocket-message.ts';
 
 /** After so many milliseconds a delivery begins nothing new; what is left is the next job's. */
 const SLICE = 5_000;
@@ -47,24 +47,24 @@ const ATTEMPTS = 50;
 interface Held {
   readonly medplum: MedplumClient;
   readonly lease: string;
-  readonly mailbox: Mailbox;
-  readonly settings: Settings;
+  readonly mailbox: SubscriptionOutbox;
+  readonly settings: SubscriptionParameters;
 }
 
 /** What is to be written next, worked out anew whenever the mailbox had changed meanwhile; nothing if it is not due. */
-type Decide = (mailbox: Mailbox) => Update | undefined;
+type Decide = (mailbox: SubscriptionOutbox) => OutboxUpdate | undefined;
 
 /** Writes a mailbox; `undefined` if it is not to be written (any more). */
-async function write(medplum: MedplumClient, mailbox: Mailbox | undefined, decide: Decide) {
+async function write(medplum: MedplumClient, mailbox: SubscriptionOutbox | undefined, decide: Decide) {
   let current = mailbox;
   for (let attempt = 1; current && attempt <= ATTEMPTS; attempt++) {
     const update = decide(current);
-    const written = update && (await writeMailbox(medplum, current, update));
+    const written = update && (await writeOutbox(medplum, current, update));
     if (written !== 'overtaken') {
       return written;
     }
     await wait(Math.random() * 10);
-    current = await readMailbox(medplum, current.subscription.id);
+    current = await readOutbox(medplum, current.subscription.id);
   }
   return undefined;
 }
@@ -85,7 +85,7 @@ function turned(
   outbox: Outbox,
   status: NonNullable<Subscription['status']>,
   error?: string,
-): Update {
+): OutboxUpdate {
   const { error: _, ...rest } = subscription;
   return { outbox, subscription: { ...rest, status, ...(error && { error }) } };
 }
@@ -93,7 +93,7 @@ function turned(
 const giveUp =
   (error: string): Decide =>
   ({ subscription, outbox }) =>
-    turned(subscription, givenUp(outbox, error), 'error', error);
+    turned(subscription, abandoned(outbox, error), 'error', error);
 
 function send({ medplum, mailbox, settings }: Held, type: StatusType, contents: readonly EventContent[] = []) {
   const { subscription, outbox } = mailbox;
@@ -107,8 +107,8 @@ function send({ medplum, mailbox, settings }: Held, type: StatusType, contents: 
   const context = { baseUrl: config.baseUrl, now: Date.now(), newId };
   const bundle = notification(report, contents, settings.content, context);
   return settings.endpoint
-    ? post(settings.endpoint, settings, subscription.channel.header, bundle)
-    : passOn(medplum, mailbox, bundle);
+    ? postNotification(settings.endpoint, settings, subscription.channel.header, bundle)
+    : sendWebsocketMessage(medplum, mailbox, bundle);
 }
 
 async function shakeHands(held: Held): Promise<Held | undefined> {
@@ -116,7 +116,7 @@ async function shakeHands(held: Held): Promise<Held | undefined> {
   return record(held, (mailbox) =>
     problem
       ? giveUp(`Handshake: ${problem}`)(mailbox)
-      : turned(mailbox.subscription, greeted(mailbox.outbox, Date.now()), 'active'),
+      : turned(mailbox.subscription, handshakeSucceeded(mailbox.outbox, Date.now()), 'active'),
   );
 }
 
@@ -187,7 +187,7 @@ async function beat(held: Held): Promise<Held | undefined> {
     ? postpone(held, problem)
     : record(
         held,
-        to((outbox) => greeted(outbox, Date.now())),
+        to((outbox) => handshakeSucceeded(outbox, Date.now())),
       );
 }
 
@@ -201,7 +201,7 @@ async function step(held: Held, isTime: () => boolean): Promise<Held | undefined
   if (subscription.status === 'error') {
     return record(
       held,
-      to((one) => givenUp(one, subscription.error ?? 'The Subscription is in error.')),
+      to((one) => abandoned(one, subscription.error ?? 'The Subscription is in error.')),
     ).then(() => undefined);
   }
   if (subscription.status !== 'active') {
@@ -224,11 +224,11 @@ async function step(held: Held, isTime: () => boolean): Promise<Held | undefined
  * @param subscriptionId - id of the Subscription
  * @throws Error when Medplum does not answer; the next sweep goes on
  */
-export async function tend(medplum: MedplumClient, subscriptionId: string): Promise<void> {
+export async function deliverPending(medplum: MedplumClient, subscriptionId: string): Promise<void> {
   const lease = randomUUID();
   const start = Date.now();
   const isTime = (): boolean => Date.now() - start < SLICE;
-  const mailbox = await write(medplum, await readMailbox(medplum, subscriptionId), ({ outbox }) =>
+  const mailbox = await write(medplum, await readOutbox(medplum, subscriptionId), ({ outbox }) =>
     isFree(outbox, Date.now()) ? { outbox: claimed(outbox, lease, Date.now()) } : undefined,
   );
   if (!mailbox) {

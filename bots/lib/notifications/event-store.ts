@@ -4,8 +4,8 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import type { EventContent } from '../../../core/notifications/events/bundle.ts';
 import { type Event, eventOf, eventsQuery } from '../../../core/notifications/events/event.ts';
 import { config } from '../config.ts';
-import { exchange } from '../medplum.ts';
-import { ofType, readTogether } from '../read.ts';
+import { sendBundle } from '../medplum.ts';
+import { ofType, readInTransaction } from '../read.ts';
 
 /** An event and the Communication in which it is kept. */
 export interface StoredEvent {
@@ -32,7 +32,7 @@ export async function readEvents(
     const first = from + index * CHUNK;
     return eventsQuery(subscriptionId, first, Math.min(to, first + CHUNK - 1), config);
   });
-  const found = (await readTogether(medplum, queries)).flatMap((resources) => ofType('Communication', resources));
+  const found = (await readInTransaction(medplum, queries)).flatMap((resources) => ofType('Communication', resources));
   return found
     .flatMap((resource) => {
       const event = eventOf(resource, config);
@@ -67,8 +67,8 @@ export async function readContents(
   const get = (url: string): BundleEntry => ({ request: { method: 'GET', url } });
   const versions = events.map(({ appointment, version }) => get(`Appointment/${appointment}/_history/${version}`));
   const [stored, found] = await Promise.all([
-    exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry: versions }),
-    exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry: searches.map(get) }, authorization),
+    sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry: versions }),
+    sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry: searches.map(get) }, authorization),
   ]);
   const isRead = stored.kind === 'done' && (stored.bundle.entry ?? []).every(isKnown);
   if (!isRead || found.kind !== 'done' || !(found.bundle.entry ?? []).every(isGood)) {

@@ -1,14 +1,14 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Communication } from '@medplum/fhirtypes';
-import { announced } from '../../../core/notifications/delivery/delivery-state.ts';
+import { withNewEvents } from '../../../core/notifications/delivery/delivery-state.ts';
 import { type Change, changesOf, newEvents } from '../../../core/notifications/events/appointment-events.ts';
 import { type Event, eventOf, eventResource } from '../../../core/notifications/events/event.ts';
 import { readableQuery } from '../../../core/notifications/events/read-access.ts';
-import { inTurns } from '../concurrency.ts';
+import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
-import { pause } from '../medplum.ts';
-import { ofType, readEach, readTogether } from '../read.ts';
-import { type Mailbox, openMailboxes, writeMailbox } from './outbox-store.ts';
+import { backOff } from '../medplum.ts';
+import { ofType, readInBatch, readInTransaction } from '../read.ts';
+import { readOpenOutboxes, type SubscriptionOutbox, writeOutbox } from './outbox-store.ts';
 
 /** How long new attempts are made when others are faster, in milliseconds: the Bot has ten seconds. */
 const PATIENCE = 7_000;
@@ -23,11 +23,11 @@ const AT_ONCE = 4;
 const MOST = 1000;
 
 /** How many appointments are announced together: the events of one Subscription about them fit into one search. */
-export const TOGETHER = MOST / VERSIONS;
+export const BATCH_SIZE = MOST / VERSIONS;
 
 /** Everything that decides about events. */
 interface State {
-  readonly mailboxes: readonly Mailbox[];
+  readonly mailboxes: readonly SubscriptionOutbox[];
   readonly changes: readonly Change[];
   readonly events: readonly Communication[];
 }
@@ -40,16 +40,16 @@ interface State {
  * @throws Error when a history lags behind
  */
 async function readState(medplum: MedplumClient, ids: readonly string[]): Promise<State> {
-  const mailboxes = await openMailboxes(medplum);
+  const mailboxes = await readOpenOutboxes(medplum);
   if (mailboxes.length === 0) {
     return { mailboxes, changes: [], events: [] };
   }
   const about = ids.map((id) => `Appointment/${id}`);
-  const [events, current] = await readTogether(medplum, [
+  const [events, current] = await readInTransaction(medplum, [
     `Communication?based-on=${about.join(',')}&_count=${MOST}`,
     `Appointment?_id=${ids.join(',')}&_count=${MOST}`,
   ]);
-  const histories = await readEach(
+  const histories = await readInBatch(
     medplum,
     about.map((reference) => `${reference}/_history?_count=${VERSIONS}`),
   );
@@ -71,12 +71,12 @@ async function readState(medplum: MedplumClient, ids: readonly string[]): Promis
 /** The same events Subscription by Subscription, where they are too many for one search. */
 async function readEventsOfEach(
   medplum: MedplumClient,
-  mailboxes: readonly Mailbox[],
+  mailboxes: readonly SubscriptionOutbox[],
   about: readonly string[],
 ): Promise<Communication[]> {
-  const search = ({ subscription }: Mailbox): string =>
+  const search = ({ subscription }: SubscriptionOutbox): string =>
     `Communication?part-of=Subscription/${subscription.id}&based-on=${about.join(',')}&_count=${MOST}`;
-  const found = await readTogether(medplum, mailboxes.map(search));
+  const found = await readInTransaction(medplum, mailboxes.map(search));
   return found.flatMap((resources) => ofType('Communication', resources));
 }
 
@@ -90,7 +90,7 @@ function knownVersions({ events }: State, subscriptionId: string): ReadonlySet<s
   return new Set(own.flatMap((event) => eventOf(event, config)?.version ?? []));
 }
 
-function missingEvents(state: State, mailbox: Mailbox, isReadable: (change: Change) => boolean): Event[] {
+function missingEvents(state: State, mailbox: SubscriptionOutbox, isReadable: (change: Change) => boolean): Event[] {
   const { subscription, settings, owner, outbox } = mailbox;
   const isListening = settings && subscription.status !== 'off';
   if (!isListening) {
@@ -102,10 +102,10 @@ function missingEvents(state: State, mailbox: Mailbox, isReadable: (change: Chan
 }
 
 /** Whether the appointments that a subscriber may read are among them. */
-type MayRead = (mailbox: Mailbox, appointment: string) => boolean;
+type MayRead = (mailbox: SubscriptionOutbox, appointment: string) => boolean;
 
 /** Asks which appointments meet which criteria, each of them once. */
-type AskRights = (mailboxes: readonly Mailbox[], ids: readonly string[]) => Promise<MayRead>;
+type AskRights = (mailboxes: readonly SubscriptionOutbox[], ids: readonly string[]) => Promise<MayRead>;
 
 function rightsOf(medplum: MedplumClient): AskRights {
   const known = new Map<string, boolean>();
@@ -113,7 +113,7 @@ function rightsOf(medplum: MedplumClient): AskRights {
   return async (mailboxes, ids) => {
     const all = [...new Set(mailboxes.flatMap(({ outbox }) => outbox.readable))];
     const criteria = all.filter((one) => ids.some((id) => !known.has(key(one, id))));
-    const found = await readTogether(
+    const found = await readInTransaction(
       medplum,
       criteria.map((one) => readableQuery(one, ids)),
     );
@@ -127,9 +127,13 @@ function rightsOf(medplum: MedplumClient): AskRights {
   };
 }
 
-async function writeEvents(medplum: MedplumClient, mailbox: Mailbox, events: readonly Event[]): Promise<boolean> {
-  const written = await writeMailbox(medplum, mailbox, {
-    outbox: announced(mailbox.outbox, events.length),
+async function writeEvents(
+  medplum: MedplumClient,
+  mailbox: SubscriptionOutbox,
+  events: readonly Event[],
+): Promise<boolean> {
+  const written = await writeOutbox(medplum, mailbox, {
+    outbox: withNewEvents(mailbox.outbox, events.length),
     entries: events.map((event) => ({
       request: { method: 'POST', url: 'Communication' },
       resource: eventResource(event, mailbox.subscription.id, config),
@@ -151,7 +155,9 @@ async function attempt(medplum: MedplumClient, ids: readonly string[], askRights
     events: missingEvents(state, mailbox, ({ current }) => mayRead(mailbox, current.id ?? '')),
   }));
   const needed = planned.filter(({ events }) => events.length > 0);
-  const written = await inTurns(needed, AT_ONCE, ({ mailbox, events }) => writeEvents(medplum, mailbox, events));
+  const written = await mapConcurrently(needed, AT_ONCE, ({ mailbox, events }) =>
+    writeEvents(medplum, mailbox, events),
+  );
   return written.every((isWritten) => isWritten);
 }
 
@@ -162,7 +168,7 @@ const RECENT = { span: 10_000, count: 20 };
 async function readRecent(medplum: MedplumClient): Promise<string[]> {
   const since = new Date(Date.now() - RECENT.span).toISOString();
   const query = `Appointment?_lastUpdated=ge${since}&_sort=-_lastUpdated&_count=${RECENT.count}&_fields=id`;
-  const [found] = await readTogether(medplum, [query]);
+  const [found] = await readInTransaction(medplum, [query]);
   return ofType('Appointment', found).flatMap(({ id }) => id ?? []);
 }
 
@@ -175,7 +181,7 @@ async function readRecent(medplum: MedplumClient): Promise<string[]> {
  * @param ids - of the appointments
  * @throws Error when the server does not answer, or others were faster for too long
  */
-export async function announceAll(medplum: MedplumClient, ids: readonly string[]): Promise<void> {
+export async function recordEvents(medplum: MedplumClient, ids: readonly string[]): Promise<void> {
   const end = Date.now() + PATIENCE;
   const askRights = rightsOf(medplum);
   let wanted = ids;
@@ -187,7 +193,7 @@ export async function announceAll(medplum: MedplumClient, ids: readonly string[]
     if (Date.now() > end) {
       throw new Error('Others were writing events all the time; the next sweep writes what is left.');
     }
-    await pause(Date.now() - start);
+    await backOff(Date.now() - start);
     wanted = [...new Set([...ids, ...(await readRecent(medplum))])];
   }
 }

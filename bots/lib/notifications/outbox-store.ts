@@ -5,16 +5,19 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { OUTBOX, type Outbox, outboxOf, outboxTask } from '../../../core/notifications/delivery/outbox.ts';
 import { asShown } from '../../../core/notifications/subscription/channel.ts';
-import { readSettings, type Settings } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import {
+  readSubscriptionParameters,
+  type SubscriptionParameters,
+} from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { config } from '../config.ts';
-import { exchange } from '../medplum.ts';
-import { ofType, readTogether } from '../read.ts';
+import { sendBundle } from '../medplum.ts';
+import { ofType, readInTransaction } from '../read.ts';
 
 /** A Subscription and its outbox, as they were read together. */
-export interface Mailbox {
+export interface SubscriptionOutbox {
   readonly subscription: Subscription & { readonly id: string };
   /** What the Subscription asks for; absent if that can no longer be read, for example since the configuration changed. */
-  readonly settings: Settings | undefined;
+  readonly settings: SubscriptionParameters | undefined;
   /** Id of the profile that owns the Subscription. */
   readonly owner: string;
   readonly task: Task;
@@ -25,12 +28,12 @@ export interface Mailbox {
 const PAGE = 1000;
 
 /** Which outboxes are wanted: those to which events are still written, or those of some Subscriptions, by their ids. */
-export type Wanted = 'open' | readonly string[];
+export type OutboxSelection = 'open' | readonly string[];
 
 const OPEN = 'ready,in-progress,on-hold,accepted,failed';
 
 /** The searches that find outboxes and their Subscriptions, a page of both; `offset` is how many of each are left out. */
-export function mailboxQueries(wanted: Wanted, offset = 0): [tasks: string, subscriptions: string] {
+export function outboxQueries(wanted: OutboxSelection, offset = 0): [tasks: string, subscriptions: string] {
   const code = encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${OUTBOX}`);
   const page = `_sort=_id&_count=${PAGE}&_offset=${offset}`;
   return wanted === 'open'
@@ -49,14 +52,14 @@ export function mailboxQueries(wanted: Wanted, offset = 0): [tasks: string, subs
  *
  * @throws Error when the server does not answer
  */
-export async function openMailboxes(medplum: MedplumClient): Promise<Mailbox[]> {
+export async function readOpenOutboxes(medplum: MedplumClient): Promise<SubscriptionOutbox[]> {
   const found: Resource[][] = [];
   let page: Resource[][];
   do {
-    page = await readTogether(medplum, mailboxQueries('open', found.length * PAGE));
+    page = await readInTransaction(medplum, outboxQueries('open', found.length * PAGE));
     found.push(page.flat());
   } while (page.some(({ length }) => length === PAGE));
-  return mailboxesIn(found.flat());
+  return outboxesIn(found.flat());
 }
 
 function ownerOf({ meta }: Subscription): string {
@@ -65,7 +68,7 @@ function ownerOf({ meta }: Subscription): string {
 }
 
 /** The mailboxes in what `mailboxQueries` has found. */
-export function mailboxesIn(resources: readonly Resource[]): Mailbox[] {
+export function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[] {
   const subscriptions = new Map(ofType('Subscription', resources).map((one) => [`Subscription/${one.id}`, one]));
   return ofType('Task', resources).flatMap((task) => {
     const subscription = subscriptions.get(task.focus?.reference ?? '');
@@ -73,7 +76,7 @@ export function mailboxesIn(resources: readonly Resource[]): Mailbox[] {
     if (!subscription?.id || !outbox) {
       return [];
     }
-    const { settings } = readSettings(asShown(subscription), config);
+    const { settings } = readSubscriptionParameters(asShown(subscription), config);
     return [
       { subscription: { ...subscription, id: subscription.id }, settings, owner: ownerOf(subscription), task, outbox },
     ];
@@ -81,13 +84,16 @@ export function mailboxesIn(resources: readonly Resource[]): Mailbox[] {
 }
 
 /** Reads the mailbox of a Subscription. */
-export async function readMailbox(medplum: MedplumClient, subscriptionId: string): Promise<Mailbox | undefined> {
-  const found = await readTogether(medplum, mailboxQueries([subscriptionId]));
-  return mailboxesIn(found.flat())[0];
+export async function readOutbox(
+  medplum: MedplumClient,
+  subscriptionId: string,
+): Promise<SubscriptionOutbox | undefined> {
+  const found = await readInTransaction(medplum, outboxQueries([subscriptionId]));
+  return outboxesIn(found.flat())[0];
 }
 
 /** The entry that stores an outbox, if it still is as it was read. */
-export function outboxEntry({ task, subscription }: Mailbox, outbox: Outbox): BundleEntry {
+export function outboxEntry({ task, subscription }: SubscriptionOutbox, outbox: Outbox): BundleEntry {
   return {
     request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
     resource: outboxTask(outbox, `Subscription/${subscription.id}`, config, task),
@@ -103,7 +109,7 @@ export function subscriptionEntry(stored: Subscription, changed: Subscription): 
 }
 
 /** What is to be written: a new state of the outbox, of the Subscription if that changes too, and other entries. */
-export interface Update {
+export interface OutboxUpdate {
   readonly outbox: Outbox;
   readonly subscription?: Subscription | undefined;
   readonly entries?: readonly BundleEntry[];
@@ -115,17 +121,17 @@ export interface Update {
  * @returns the mailbox as it is then; `overtaken` if it had changed meanwhile, and nothing was written
  * @throws Error when the server does not answer or refuses it
  */
-export async function writeMailbox(
+export async function writeOutbox(
   medplum: MedplumClient,
-  mailbox: Mailbox,
-  { outbox, subscription, entries = [] }: Update,
-): Promise<Mailbox | 'overtaken'> {
+  mailbox: SubscriptionOutbox,
+  { outbox, subscription, entries = [] }: OutboxUpdate,
+): Promise<SubscriptionOutbox | 'overtaken'> {
   const entry = [
     outboxEntry(mailbox, outbox),
     ...(subscription ? [subscriptionEntry(mailbox.subscription, subscription)] : []),
     ...entries,
   ];
-  const written = await exchange(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
+  const written = await sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
   if (written.kind === 'overtaken') {
     return 'overtaken';
   }

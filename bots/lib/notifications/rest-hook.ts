@@ -5,7 +5,7 @@ import type { Bundle } from '@medplum/fhirtypes';
 import { isXml } from '../../../core/fhir/media-types.ts';
 import { toXml } from '../../../core/fhir/xml/write.ts';
 import { headersOf } from '../../../core/notifications/subscription/headers.ts';
-import type { Settings } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import type { SubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';
 
 /** Of an answer no more is read; what comes after it is of no interest. */
@@ -42,9 +42,9 @@ function reasonOf(error: Error & { readonly code?: string }): string {
  * @param headers - `channel.header` of the Subscription
  * @returns what went wrong, or `undefined` if the whole of a 2xx answer came in time
  */
-export async function post(
+export async function postNotification(
   endpoint: URL,
-  { mediaType, timeout }: Pick<Settings, 'mediaType' | 'timeout'>,
+  { mediaType, timeout }: Pick<SubscriptionParameters, 'mediaType' | 'timeout'>,
   headers: readonly string[] | undefined,
   bundle: Bundle,
 ): Promise<string | undefined> {

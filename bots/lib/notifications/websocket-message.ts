@@ -2,9 +2,9 @@ import type { MedplumClient } from '@medplum/core';
 import type { Bundle } from '@medplum/fhirtypes';
 import { messageQuery, messageResource } from '../../../core/notifications/delivery/message.ts';
 import { config } from '../config.ts';
-import { exchange } from '../medplum.ts';
-import { ofType, readTogether } from '../read.ts';
-import type { Mailbox } from './outbox-store.ts';
+import { sendBundle } from '../medplum.ts';
+import { ofType, readInTransaction } from '../read.ts';
+import type { SubscriptionOutbox } from './outbox-store.ts';
 
 /**
  * Passes a notification on to the websockets that are bound to a Subscription, if any: Medplum tells them of the message
@@ -12,18 +12,18 @@ import type { Mailbox } from './outbox-store.ts';
  *
  * @returns what went wrong, or `undefined`
  */
-export async function passOn(
+export async function sendWebsocketMessage(
   medplum: MedplumClient,
-  { subscription, owner }: Mailbox,
+  { subscription, owner }: SubscriptionOutbox,
   bundle: Bundle,
 ): Promise<string | undefined> {
-  const [found] = await readTogether(medplum, [messageQuery(subscription.id, config)]);
+  const [found] = await readInTransaction(medplum, [messageQuery(subscription.id, config)]);
   const [stored] = ofType('Communication', found ?? []);
   const request = stored
     ? ({ method: 'PUT', url: `Communication/${stored.id}` } as const)
     : ({ method: 'POST', url: 'Communication' } as const);
   const resource = messageResource(bundle, subscription.id, owner, config, stored);
-  const written = await exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry: [{ request, resource }] });
+  const written = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry: [{ request, resource }] });
   const status = written.kind === 'done' ? written.bundle.entry?.[0]?.response?.status : undefined;
   return status?.startsWith('2') ? undefined : `The message could not be written (${status ?? written.kind}).`;
 }

@@ -4,7 +4,7 @@ import type { Issue } from '../../../core/fhir/outcome.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { messageSubscription } from '../../../core/notifications/delivery/message.ts';
 import { config } from '../config.ts';
-import { exchange } from '../medplum.ts';
+import { sendBundle } from '../medplum.ts';
 import { refuse, type Subscriber, unavailable } from './subscriber.ts';
 
 /** Whatever Medplum says against a websocket, the subscriber can only take another channel. */
@@ -39,7 +39,7 @@ async function askForToken(
  *   keeps), and `handshake`
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
  */
-export async function bindingOf(
+export async function createBindingToken(
   medplum: MedplumClient,
   subscriptionId: string,
   handshake: Bundle,
@@ -47,7 +47,7 @@ export async function bindingOf(
 ): Promise<Parameters | OperationOutcome> {
   const resource = messageSubscription(subscriptionId, caller.id, config);
   const entry = [{ request: { method: 'POST' as const, url: 'Subscription' }, resource }];
-  const made = await exchange(medplum, { resourceType: 'Bundle', type: 'batch', entry });
+  const made = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry });
   const created: unknown = made.kind === 'done' ? made.bundle.entry?.[0]?.resource : undefined;
   if (!isResource(created, 'Subscription')) {
     return refuse([unavailable]);

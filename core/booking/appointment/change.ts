@@ -106,7 +106,7 @@ function claimIssues(stored: Appointment, result: Appointment, config: ChangeCon
  *   `immutable-element`, `transition-not-allowed`, `patient-not-found`, `patient-inactive`, `profile-violation`
  * @see specification section 3 and 4.5
  */
-export function judgeChange(
+export function validateChange(
   stored: Appointment,
   result: Appointment,
   changer: Changer,
@@ -139,7 +139,7 @@ export function judgeChange(
  * @returns `malformed-request`, `patient-not-found`, `patient-inactive`
  * @see specification 2.1
  */
-export function judgeCreation(created: Appointment, patients: Patients, config: ChangeConfig): Issue[] {
+export function validateCreation(created: Appointment, patients: Patients, config: ChangeConfig): Issue[] {
   const malformed = formIssues(created);
   return malformed.length > 0 ? malformed : patientIssues(created, patients, config.baseUrl);
 }

@@ -48,7 +48,7 @@ export function survivorOf(id: string, patients: Patients): string | undefined {
  * @returns the very same object if nothing has to change
  * @see specification 2.1
  */
-export function afterDepartures(appointment: Appointment, patients: Patients, baseUrl: string): Appointment {
+export function afterPatientChange(appointment: Appointment, patients: Patients, baseUrl: string): Appointment {
   const taking = patientIdsOf(appointment, baseUrl);
   const survivors = new Map(taking.map(({ id }) => [id, survivorOf(id, patients)]));
   if (!needsPatients(appointment) || taking.every(({ id }) => survivors.get(id) === id)) {

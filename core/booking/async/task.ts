@@ -5,7 +5,7 @@ import { formatInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { requestorTag } from '../../fhir/tags.ts';
-import type { BookingState } from '../resource-set.ts';
+import type { ResourceSet } from '../resource-set.ts';
 
 /** The part of the configuration that jobs depend on. */
 export type JobConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'>;
@@ -40,7 +40,7 @@ export function isRefusedAtOnce(issues: readonly Issue[]): boolean {
 }
 
 /** The Task that keeps an asynchronous booking until it is carried out. */
-export function taskOf(body: unknown, requestor: string, seen: BookingState, config: JobConfig): Task {
+export function taskOf(body: unknown, requestor: string, seen: ResourceSet, config: JobConfig): Task {
   const visible = [...seen].flatMap(([key, { resourceType }]) => (personal.has(resourceType) ? [key] : []));
   const job: BookingJob = { body, requestor, visible };
   return {
@@ -84,7 +84,7 @@ export function overdueQuery(now: number, config: JobConfig): Record<string, str
 }
 
 /** Of what the Bot can see, what the requestor could see when it sent the request, or has submitted since. */
-export function visibleTo(job: BookingJob, state: BookingState, config: JobConfig): BookingState {
+export function visibleTo(job: BookingJob, state: ResourceSet, config: JobConfig): ResourceSet {
   const own = requestorTag(job.requestor, config);
   return new Map(
     [...state].filter(

@@ -2,11 +2,11 @@ import type { Appointment, AppointmentParticipant, Patient } from '@medplum/fhir
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { requestorTag } from '../../fhir/tags.ts';
-import { all, type BookingState, find, idIn } from '../resource-set.ts';
+import { findResource, idIn, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import type { Calendar } from '../slots/calendar.ts';
 import type { BookRequest } from './request.ts';
 import { slotIdsOf } from './reschedule.ts';
-import { hasCommonIdentifier, type People } from './resolve-participants.ts';
+import { hasCommonIdentifier, type ResolvedParticipants } from './resolve-participants.ts';
 
 const patientIds = (participants: readonly AppointmentParticipant[]): string[] =>
   participants.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []).sort();
@@ -27,14 +27,14 @@ function says(submitted: Patient, stored: Patient | undefined): boolean {
 /** The patients are the same; one that is handed over without a known identifier is compared by what is said of it. */
 function isForSamePatients(
   { patient }: BookRequest,
-  people: People,
+  people: ResolvedParticipants,
   booked: Appointment,
-  state: BookingState,
+  state: ResourceSet,
 ): boolean {
   const stored = patientIds(booked.participant);
   const isNew = people.entries.some(({ resource }) => resource?.resourceType === 'Patient');
   return isNew && patient
-    ? stored.some((id) => says(patient.value, find(state, 'Patient', id)))
+    ? stored.some((id) => says(patient.value, findResource(state, 'Patient', id)))
     : isSame(stored, patientIds(people.participants));
 }
 
@@ -70,16 +70,16 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
  * @param people - the people of the request, as resolved
  * @param calendar - the slots as they are stored
  */
-export function findBooked(
+export function findExistingBooking(
   request: BookRequest,
-  people: People,
-  state: BookingState,
+  people: ResolvedParticipants,
+  state: ResourceSet,
   calendar: Calendar,
   { requestor, config }: { requestor: string; config: Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'> },
 ): Appointment | undefined {
   const { appointment, interval } = request;
   const own = requestorTag(requestor, config);
-  return all(state, 'Appointment').find(
+  return resourcesOfType(state, 'Appointment').find(
     (booked) =>
       (booked.status === 'booked' || booked.status === 'pending') &&
       booked.meta?.tag?.some(({ system, code }) => system === own.system && code === own.code) &&

@@ -3,15 +3,15 @@ import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { profileIssues } from '../appointment/profile.ts';
-import { all, type BookingState } from '../resource-set.ts';
+import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type Calendar, type CalendarSlot, calendarEntries, calendarOf, join, take } from '../slots/calendar.ts';
-import type { Pieces } from '../slots/fragments.ts';
-import { findBooked } from './idempotency.ts';
-import { answersIssues } from './questionnaire-response.ts';
+import type { Fragments } from '../slots/fragments.ts';
+import { findExistingBooking } from './idempotency.ts';
+import { questionnaireResponseIssues } from './questionnaire-response.ts';
 import type { BookRequest, ParsedRequest } from './request.ts';
-import { type Earlier, findEarlier, releaseEarlier, slotIdsOf } from './reschedule.ts';
-import { type People, resolvePeople } from './resolve-participants.ts';
-import { choosePlaces, schedulesOf } from './select-slots.ts';
+import { type EarlierAppointments, findEarlierAppointments, releaseEarlierSlots, slotIdsOf } from './reschedule.ts';
+import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
+import { schedulesOf, selectSlots } from './select-slots.ts';
 import { confirmationOf, serviceTypeIssues } from './service-type.ts';
 import { answersEntries, appointmentEntries } from './transaction.ts';
 
@@ -59,12 +59,12 @@ function statusIssues({ appointment: { value, path } }: BookRequest): Issue[] {
 }
 
 /** Whether more knowledge of the slots could turn this decision: pieces of split slots, or slots to be joined again. */
-function dependsOnPieces(issues: readonly Issue[], { previous, replaced }: Earlier): boolean {
+function dependsOnPieces(issues: readonly Issue[], { previous, replaced }: EarlierAppointments): boolean {
   const isAboutPlaces = issues.every(({ code }) => code === 'slot-not-free' || code === 'slot-mismatch');
   return isAboutPlaces && (issues.length > 0 || previous !== undefined || replaced !== undefined);
 }
 
-function originsOf(request: BookRequest, { previous, replaced }: Earlier, calendar: Calendar): string[] {
+function originsOf(request: BookRequest, { previous, replaced }: EarlierAppointments, calendar: Calendar): string[] {
   const ids = [...request.slots.map(({ value }) => value), ...slotIdsOf(previous), ...slotIdsOf(replaced)];
   return [...new Set(ids.flatMap((id) => calendar.get(id)?.origin ?? []))];
 }
@@ -73,14 +73,14 @@ function originsOf(request: BookRequest, { previous, replaced }: Earlier, calend
 interface Decision {
   readonly slots: readonly CalendarSlot[];
   readonly calendar: Calendar;
-  readonly people: People;
-  readonly earlier: Earlier;
+  readonly people: ResolvedParticipants;
+  readonly earlier: EarlierAppointments;
 }
 
 function transactionOf(
   request: BookRequest,
   { slots, calendar, people, earlier }: Decision,
-  state: BookingState,
+  state: ResourceSet,
   context: BookingContext,
 ): Bundle {
   const { config, newId } = context;
@@ -116,26 +116,26 @@ function transactionOf(
  */
 export function planBooking(
   parsed: ParsedRequest,
-  state: BookingState,
+  state: ResourceSet,
   context: BookingContext,
-  pieces?: Pieces,
+  pieces?: Fragments,
 ): BookingPlan {
   const { request } = parsed;
   if (!request) {
     return { kind: 'refuse', issues: parsed.issues };
   }
   const { config, now } = context;
-  const slots = [...all(state, 'Slot'), ...(pieces?.slots ?? [])];
+  const slots = [...resourcesOfType(state, 'Slot'), ...(pieces?.slots ?? [])];
   const stored = calendarOf(slots, artefactUri(config, 'LocalSlotOrigin'), pieces?.uses);
-  const people = resolvePeople(request, state, context);
-  const booked = findBooked(request, people, state, stored, context);
+  const people = resolveParticipants(request, state, context);
+  const booked = findExistingBooking(request, people, state, stored, context);
   if (booked && parsed.issues.length === 0) {
     return { kind: 'existing', appointment: booked };
   }
-  const earlier = findEarlier(request, state);
-  const released = releaseEarlier(stored, earlier);
+  const earlier = findEarlierAppointments(request, state);
+  const released = releaseEarlierSlots(stored, earlier);
   const calendar = pieces && released !== stored ? join(released) : released;
-  const places = choosePlaces(request, state, calendar);
+  const places = selectSlots(request, state, calendar);
   const issues = [
     ...parsed.issues,
     ...statusIssues(request),
@@ -145,7 +145,7 @@ export function planBooking(
     ...places.issues,
     ...serviceTypeIssues(request, places.slots, state),
     ...people.issues,
-    ...request.answers.flatMap(answersIssues),
+    ...request.answers.flatMap(questionnaireResponseIssues),
   ];
   const origins = originsOf(request, earlier, stored);
   if (!pieces && origins.length > 0 && dependsOnPieces(issues, earlier)) {

@@ -36,7 +36,7 @@ function untitledItems(items: readonly QuestionnaireResponseItem[] | undefined, 
  *   for each item, however deep, that does not carry its question
  * @see specification 2.3
  */
-export function answersIssues({ value, path }: Located<QuestionnaireResponse>): Issue[] {
+export function questionnaireResponseIssues({ value, path }: Located<QuestionnaireResponse>): Issue[] {
   const issues: Issue[] = [];
   if (!hasText(value)) {
     issues.push({

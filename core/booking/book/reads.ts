@@ -3,7 +3,7 @@ import { formatInstant } from '../../fhir/instant.ts';
 import { isId } from '../../fhir/reference.ts';
 import type { TagConfig } from '../../fhir/tags.ts';
 import { requestorTag } from '../../fhir/tags.ts';
-import type { BookingState } from '../resource-set.ts';
+import type { ResourceSet } from '../resource-set.ts';
 import type { BookRequest } from './request.ts';
 
 /** How many free slots before the end of an appointment are looked at when only its schedule is named. */
@@ -112,7 +112,7 @@ export function bookingReads(request: BookRequest, requestor: string, config: Ta
 }
 
 /** What a batch answered: the state, or that the server could not say. */
-export type ReadResult = { readonly state: BookingState } | { readonly status: number };
+export type ReadResult = { readonly state: ResourceSet } | { readonly status: number };
 
 function resourcesOf({ resource }: BundleEntry): Resource[] {
   if (resource?.resourceType === 'Bundle') {

@@ -1,11 +1,11 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome.ts';
-import { type BookingState, find, idIn } from '../resource-set.ts';
+import { findResource, idIn, type ResourceSet } from '../resource-set.ts';
 import { type Calendar, isHeld, release, type SlotUse } from '../slots/calendar.ts';
 import type { BookRequest } from './request.ts';
 
 /** The appointments that a booking changes besides the one it makes. */
-export interface Earlier {
+export interface EarlierAppointments {
   /** The appointment that is sent again under its own id, to be moved. */
   readonly previous?: Appointment | undefined;
   /** The appointment that the new one replaces. */
@@ -69,10 +69,10 @@ function replacedIssues({ replaced, appointment }: BookRequest, found: Appointme
  * @returns them, and `appointment-closed`, `replaced-appointment-not-found` where they cannot be changed
  * @see specification section 3, re-submission
  */
-export function findEarlier(request: BookRequest, state: BookingState): Earlier {
+export function findEarlierAppointments(request: BookRequest, state: ResourceSet): EarlierAppointments {
   const { value, path } = request.appointment;
-  const previous = value.id === undefined ? undefined : find(state, 'Appointment', value.id);
-  const replaced = request.replaced && find(state, 'Appointment', request.replaced.value);
+  const previous = value.id === undefined ? undefined : findResource(state, 'Appointment', value.id);
+  const replaced = request.replaced && findResource(state, 'Appointment', request.replaced.value);
   return {
     previous,
     replaced,
@@ -89,7 +89,7 @@ export function slotIdsOf(appointment: Appointment | undefined): string[] {
 }
 
 /** Gives back the slots of the appointments that a booking moves or replaces. */
-export function releaseEarlier(calendar: Calendar, { previous, replaced }: Earlier): Calendar {
+export function releaseEarlierSlots(calendar: Calendar, { previous, replaced }: EarlierAppointments): Calendar {
   return [previous, replaced]
     .filter((earlier) => earlier && isOpen(earlier))
     .flatMap(slotIdsOf)

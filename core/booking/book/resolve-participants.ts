@@ -9,12 +9,12 @@ import type {
 import { artefactUri } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { metaOfSubmitted, requestorTag, type TagConfig } from '../../fhir/tags.ts';
-import { all, type BookingState, find } from '../resource-set.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import type { Located } from './parameters.ts';
 import type { BookRequest } from './request.ts';
 
 /** Who takes part in a booking: references as they are stored, and what must be created for them. */
-export interface People {
+export interface ResolvedParticipants {
   readonly participants: readonly AppointmentParticipant[];
   /** The patient that the booking is for; where several take part, the first. */
   readonly patient?: Reference<Patient> | undefined;
@@ -23,7 +23,7 @@ export interface People {
 }
 
 /** What people depend on besides the request and the state. */
-export interface PeopleContext {
+export interface ParticipantContext {
   readonly requestor: string;
   readonly config: TagConfig;
   readonly newId: () => string;
@@ -55,7 +55,7 @@ export function hasCommonIdentifier(one: readonly Identifier[] | undefined, othe
 function knownPersons<T extends Patient | RelatedPerson>(
   found: readonly T[],
   { value }: Located<Patient | RelatedPerson>,
-  { requestor, config }: PeopleContext,
+  { requestor, config }: ParticipantContext,
 ): T[] {
   const own = requestorTag(requestor, config);
   const byId = found.filter(({ id }) => id !== undefined && id === value.id);
@@ -74,8 +74,8 @@ interface Submitted {
   readonly issues: readonly Issue[];
 }
 
-function submittedPatient(patient: Located<Patient>, state: BookingState, context: PeopleContext): Submitted {
-  const [known, second] = knownPersons(all(state, 'Patient'), patient, context);
+function submittedPatient(patient: Located<Patient>, state: ResourceSet, context: ParticipantContext): Submitted {
+  const [known, second] = knownPersons(resourcesOfType(state, 'Patient'), patient, context);
   const reference = known ? `Patient/${known.id}` : context.newId();
   const { id: _, meta, ...submitted } = patient.value;
   const ambiguous: Issue = {
@@ -102,10 +102,10 @@ function submittedPatient(patient: Located<Patient>, state: BookingState, contex
 function submittedRelatedPerson(
   person: Located<RelatedPerson>,
   patient: Reference<Patient> | undefined,
-  state: BookingState,
-  context: PeopleContext,
+  state: ResourceSet,
+  context: ParticipantContext,
 ): Submitted {
-  const known = knownPersons(all(state, 'RelatedPerson'), person, context).find(
+  const known = knownPersons(resourcesOfType(state, 'RelatedPerson'), person, context).find(
     (candidate) => candidate.patient.reference === patient?.reference,
   );
   const reference = known ? `RelatedPerson/${known.id}` : context.newId();
@@ -125,7 +125,7 @@ function submittedRelatedPerson(
 function existingPatientIssues(
   { participants, patient }: BookRequest,
   submitted: Submitted | undefined,
-  state: BookingState,
+  state: ResourceSet,
 ): Issue[] {
   return participants.flatMap(({ actor, path }) => {
     const expression = `${path}.actor`;
@@ -136,7 +136,7 @@ function existingPatientIssues(
       const diagnostics = `The participant is Patient/${actor.id}, but another patient is handed over in ${patient?.path}.`;
       return [{ code: 'patient-mismatch', diagnostics, expression }];
     }
-    const found = find(state, 'Patient', actor.id);
+    const found = findResource(state, 'Patient', actor.id);
     if (!found) {
       const diagnostics = `There is no Patient/${actor.id}; create the patient, or hand it over in the parameter patient.`;
       return [{ code: 'patient-not-found', diagnostics, expression }];
@@ -164,7 +164,11 @@ function withMissing(
  *   `patient-inactive`, `patient-mismatch`, `patient-ambiguous` for each at fault
  * @see specification 2.1, 4.4 and 4.6
  */
-export function resolvePeople(request: BookRequest, state: BookingState, context: PeopleContext): People {
+export function resolveParticipants(
+  request: BookRequest,
+  state: ResourceSet,
+  context: ParticipantContext,
+): ResolvedParticipants {
   const { appointment, participants } = request;
   const patient = request.patient && submittedPatient(request.patient, state, context);
   const firstNamed = participants.find(({ actor }) => actor.kind === 'patient')?.actor;

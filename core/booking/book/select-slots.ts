@@ -1,13 +1,13 @@
 import type { Issue } from '../../fhir/outcome.ts';
-import { type BookingState, find, idIn, scheduleOf } from '../resource-set.ts';
+import { findResource, idIn, type ResourceSet, scheduleOf } from '../resource-set.ts';
 import type { Calendar, CalendarSlot } from '../slots/calendar.ts';
-import { coverWith, type Mismatch, mismatches } from '../slots/chain.ts';
+import { findChain, type Mismatch, mismatches } from '../slots/chain.ts';
 import type { Interval } from '../slots/interval.ts';
 import type { Located } from './parameters.ts';
 import type { BookRequest } from './request.ts';
 
 /** The slots that a booking takes its time from, or why there are none. */
-export interface Places {
+export interface SelectedSlots {
   readonly slots: readonly CalendarSlot[];
   readonly issues: readonly Issue[];
 }
@@ -18,8 +18,8 @@ const mismatchSentences: Readonly<Record<Mismatch['kind'], string>> = {
   gap: 'The slots named do not cover the whole time from start to end.',
 };
 
-function scheduleIssues(state: BookingState, id: string, expression: string): Issue[] {
-  const schedule = find(state, 'Schedule', id);
+function scheduleIssues(state: ResourceSet, id: string, expression: string): Issue[] {
+  const schedule = findResource(state, 'Schedule', id);
   if (!schedule) {
     return [{ code: 'schedule-not-found', diagnostics: `There is no Schedule/${id}.`, expression }];
   }
@@ -31,10 +31,10 @@ function scheduleIssues(state: BookingState, id: string, expression: string): Is
 function slotIssues(
   { value: id, path }: Located<string>,
   request: BookRequest,
-  state: BookingState,
+  state: ResourceSet,
   calendar: Calendar,
 ): Issue[] {
-  const slot = find(state, 'Slot', id);
+  const slot = findResource(state, 'Slot', id);
   if (!slot) {
     return [{ code: 'slot-not-found', diagnostics: `There is no Slot/${id}.`, expression: path }];
   }
@@ -110,16 +110,16 @@ function isTakenByOthers(group: Group, calendar: Calendar, interval: Interval): 
   const parts = [...calendar.values()].filter(
     ({ origin, status }) => origins.has(origin) && status !== 'entered-in-error',
   );
-  const chain = coverWith(parts, interval) ?? [];
+  const chain = findChain(parts, interval) ?? [];
   return chain.some((part) => part.status !== 'free' && !group.some(({ slot }) => slot.id === part.id));
 }
 
-function placesOfGroup(group: Group, calendar: Calendar, interval: Interval, slotPath: string): Places {
+function placesOfGroup(group: Group, calendar: Calendar, interval: Interval, slotPath: string): SelectedSlots {
   const issues = refusals(group, interval, slotPath);
   if (issues.length === 0) {
     return { slots: group.map(({ slot }) => slot), issues };
   }
-  const chain = coverWith(piecesOf(group, calendar), interval) ?? [];
+  const chain = findChain(piecesOf(group, calendar), interval) ?? [];
   const isSplit = chain.some((piece) => !group.some(({ slot }) => slot.id === piece.id));
   if (chain.length > 0 && (isSplit || group.some(({ slot }) => isAbsorbed(slot)))) {
     return { slots: chain, issues: [] };
@@ -131,7 +131,7 @@ function placesOfGroup(group: Group, calendar: Calendar, interval: Interval, slo
 function placesOfSchedule(
   { value, path }: Located<string>,
   request: BookRequest,
-  state: BookingState,
+  state: ResourceSet,
   calendar: Calendar,
 ) {
   const found = scheduleIssues(state, value, path);
@@ -141,7 +141,7 @@ function placesOfSchedule(
   const free = [...calendar.values()].filter(
     ({ status, resource }) => status === 'free' && idIn(resource.schedule, 'Schedule') === value,
   );
-  const chain = coverWith(free, request.interval);
+  const chain = findChain(free, request.interval);
   const diagnostics = `Schedule/${value} has no free slots that cover the time from start to end.`;
   const refused: Issue[] = [{ code: 'slot-not-free', diagnostics, expression: path }];
   return chain ? { slots: chain, issues: [] } : { slots: [], issues: refused };
@@ -156,7 +156,7 @@ function placesOfSchedule(
  * @returns the slots in order, or `slot-not-found`, `schedule-not-found`, `schedule-inactive`, `slot-mismatch`,
  *   `slot-not-free` for each slot at fault
  */
-export function choosePlaces(request: BookRequest, state: BookingState, calendar: Calendar): Places {
+export function selectSlots(request: BookRequest, state: ResourceSet, calendar: Calendar): SelectedSlots {
   const { slots, schedule, interval, appointment } = request;
   if (slots.length === 0) {
     return schedule ? placesOfSchedule(schedule, request, state, calendar) : { slots: [], issues: [] };
@@ -175,6 +175,6 @@ export function choosePlaces(request: BookRequest, state: BookingState, calendar
 }
 
 /** The Schedules of these slots, each once. */
-export function schedulesOf(slots: readonly CalendarSlot[], state: BookingState) {
+export function schedulesOf(slots: readonly CalendarSlot[], state: ResourceSet) {
   return [...new Set(slots.flatMap(({ resource }) => scheduleOf(state, resource) ?? []))];
 }

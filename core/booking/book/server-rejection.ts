@@ -8,7 +8,7 @@ import type { BookRequest } from './request.ts';
  * @param outcome - as answered to the transaction; its expressions begin with the type of the resource at fault
  * @returns a `malformed-request` for each of its issues, with the path of the element in the request
  */
-export function refusedByServer(outcome: OperationOutcome, request: BookRequest): Issue[] {
+export function serverRejectionIssues(outcome: OperationOutcome, request: BookRequest): Issue[] {
   const inputs = [request.appointment, request.patient, request.relatedPerson, ...request.answers];
   return outcome.issue.map(({ expression, details, diagnostics }) => {
     const found = expression?.[0];

@@ -1,7 +1,7 @@
 import type { CodeableConcept, Extension, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, type Confirmation } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome.ts';
-import { type BookingState, scheduleOf, servicesOf } from '../resource-set.ts';
+import { type ResourceSet, scheduleOf, servicesOf } from '../resource-set.ts';
 import type { CalendarSlot } from '../slots/calendar.ts';
 import type { BookRequest } from './request.ts';
 
@@ -12,7 +12,7 @@ function hasCommonCoding(one: CodeableConcept, other: CodeableConcept): boolean 
 }
 
 /** The services that a slot offers: its own, else those of its schedule; `undefined` if neither names any. */
-function offeredBy({ resource }: CalendarSlot, state: BookingState): readonly CodeableConcept[] | undefined {
+function offeredBy({ resource }: CalendarSlot, state: ResourceSet): readonly CodeableConcept[] | undefined {
   return resource.serviceType ?? scheduleOf(state, resource)?.serviceType;
 }
 
@@ -26,7 +26,7 @@ function offeredBy({ resource }: CalendarSlot, state: BookingState): readonly Co
 export function serviceTypeIssues(
   { appointment }: BookRequest,
   slots: readonly CalendarSlot[],
-  state: BookingState,
+  state: ResourceSet,
 ): Issue[] {
   const wanted = appointment.value.serviceType ?? [];
   const offers = slots.map((slot) => ({ slot, offered: offeredBy(slot, state) }));
@@ -69,7 +69,7 @@ function confirmationIn(extensions: readonly Extension[] | undefined, url: strin
  */
 export function confirmationOf(
   schedules: readonly Schedule[],
-  state: BookingState,
+  state: ResourceSet,
   config: Pick<BookingConfig, 'profileBase' | 'names' | 'confirmation'>,
 ): Confirmation {
   const url = artefactUri(config, 'LocalConfirmation');

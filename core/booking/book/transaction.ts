@@ -3,8 +3,8 @@ import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { markChange, metaOfSubmitted, requestorTag } from '../../fhir/tags.ts';
 import type { BookRequest } from './request.ts';
-import type { Earlier } from './reschedule.ts';
-import type { People } from './resolve-participants.ts';
+import type { EarlierAppointments } from './reschedule.ts';
+import type { ResolvedParticipants } from './resolve-participants.ts';
 
 /** The R5 extension by which an appointment names the one that it replaces. */
 const REPLACES = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';
@@ -26,7 +26,11 @@ export interface Outcome {
 }
 
 /** The entries that store the answers handed over: they are about the patient of the booking. */
-export function answersEntries(request: BookRequest, people: People, context: WriteContext): BundleEntry[] {
+export function answersEntries(
+  request: BookRequest,
+  people: ResolvedParticipants,
+  context: WriteContext,
+): BundleEntry[] {
   const { requestor, config, newId } = context;
   const profile = artefactUri(config, 'LocalQuestionnaireResponse');
   return request.answers.map(({ value }) => {
@@ -49,14 +53,19 @@ function ownerOf(previous: Appointment | undefined, { requestor, config }: Write
   return previous?.meta?.tag?.find((tag) => tag.system === system)?.code ?? requestor;
 }
 
-function extensionsOf(sent: Appointment, { previous, replaced }: Earlier): Extension[] {
+function extensionsOf(sent: Appointment, { previous, replaced }: EarlierAppointments): Extension[] {
   const replaces: Extension[] = replaced
     ? [{ url: REPLACES, valueReference: { reference: `Appointment/${replaced.id}` } }]
     : (previous?.extension ?? []).filter(({ url }) => url === REPLACES);
   return [...(sent.extension ?? []).filter(({ url }) => url !== REPLACES), ...replaces];
 }
 
-function appointmentOf(request: BookRequest, outcome: Outcome, earlier: Earlier, context: WriteContext): Appointment {
+function appointmentOf(
+  request: BookRequest,
+  outcome: Outcome,
+  earlier: EarlierAppointments,
+  context: WriteContext,
+): Appointment {
   const { id: _, meta, extension: __, ...sent } = request.appointment.value;
   const { interval } = request;
   const extension = extensionsOf(request.appointment.value, earlier);
@@ -101,7 +110,7 @@ function createEntry(appointment: Appointment, { requestor, config }: WriteConte
 export function appointmentEntries(
   request: BookRequest,
   outcome: Outcome,
-  earlier: Earlier,
+  earlier: EarlierAppointments,
   context: WriteContext,
 ): BundleEntry[] {
   const { previous, replaced } = earlier;

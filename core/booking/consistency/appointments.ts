@@ -1,13 +1,13 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../fhir/instant.ts';
 import { slotIdsOf } from '../book/reschedule.ts';
-import { all, type BookingState, find } from '../resource-set.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type ConsistencyContext, type Finding, finding, isSubmitted, keyOf, neededStatus } from './finding.ts';
 
 type Rule = (
   appointment: Appointment,
   slots: readonly Slot[],
-  state: BookingState,
+  state: ResourceSet,
   context: ConsistencyContext,
 ) => Finding[];
 
@@ -77,10 +77,10 @@ const missingReferences: Rule = (appointment, _slots, state) => {
 const rules: readonly Rule[] = [missingSlots, unfittingStatus, unfittingTime, missingReferences];
 
 /** Checks every open appointment: its slots are there, are taken for it, make up its time; its references lead somewhere. */
-export function issuesOfAppointments(state: BookingState, context: ConsistencyContext): Finding[] {
-  const open = all(state, 'Appointment').filter(neededStatus);
+export function issuesOfAppointments(state: ResourceSet, context: ConsistencyContext): Finding[] {
+  const open = resourcesOfType(state, 'Appointment').filter(neededStatus);
   return open.flatMap((appointment) => {
-    const slots = slotIdsOf(appointment).flatMap((id) => find(state, 'Slot', id) ?? []);
+    const slots = slotIdsOf(appointment).flatMap((id) => findResource(state, 'Slot', id) ?? []);
     return rules.flatMap((rule) => rule(appointment, slots, state, context));
   });
 }

@@ -1,7 +1,7 @@
-import type { BookingState } from '../resource-set.ts';
+import type { ResourceSet } from '../resource-set.ts';
 import { issuesOfAppointments } from './appointments.ts';
 import type { ConsistencyContext, Finding, Rule } from './finding.ts';
-import { leftovers } from './orphans.ts';
+import { findOrphans } from './orphans.ts';
 import { issuesOfSlots } from './slots.ts';
 
 export type { ConsistencyContext, Finding, Rule };
@@ -12,6 +12,6 @@ export type { ConsistencyContext, Finding, Rule };
  *
  * @returns what does not agree; nothing if all is well
  */
-export function checkConsistency(state: BookingState, context: ConsistencyContext): Finding[] {
-  return [issuesOfAppointments, issuesOfSlots, leftovers].flatMap((check) => check(state, context));
+export function checkConsistency(state: ResourceSet, context: ConsistencyContext): Finding[] {
+  return [issuesOfAppointments, issuesOfSlots, findOrphans].flatMap((check) => check(state, context));
 }

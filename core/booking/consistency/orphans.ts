@@ -2,13 +2,13 @@ import type { Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { BOOK_TASK } from '../async/task.ts';
-import { all, type BookingState } from '../resource-set.ts';
+import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type ConsistencyContext, type Finding, finding, isByService, isSubmitted, keyOf } from './finding.ts';
 
 /** After how many milliseconds a job that was accepted should have been carried out, whatever came in between. */
 const OVERDUE = 10 * 60_000;
 
-function issuesOfTask(task: Task, state: BookingState, { now }: ConsistencyContext): Finding[] {
+function issuesOfTask(task: Task, state: ResourceSet, { now }: ConsistencyContext): Finding[] {
   const since = task.meta?.lastUpdated;
   const isOverdue = task.status === 'requested' && now - (parseInstant(since) ?? now) > OVERDUE;
   const lost = (task.output ?? [])
@@ -22,9 +22,9 @@ function issuesOfTask(task: Task, state: BookingState, { now }: ConsistencyConte
   ];
 }
 
-function referencesOfAppointments(state: BookingState): ReadonlySet<string | undefined> {
+function referencesOfAppointments(state: ResourceSet): ReadonlySet<string | undefined> {
   return new Set(
-    all(state, 'Appointment').flatMap(({ participant, supportingInformation = [] }) => [
+    resourcesOfType(state, 'Appointment').flatMap(({ participant, supportingInformation = [] }) => [
       ...participant.map(({ actor }) => actor?.reference),
       ...supportingInformation.map(({ reference }) => reference),
     ]),
@@ -36,16 +36,16 @@ function referencesOfAppointments(state: BookingState): ReadonlySet<string | und
  * refers to. A later booking may have replaced them, so these are warnings. A patient counts only if a Bot is known to
  * have written it: requestors create patients themselves, too.
  */
-export function leftovers(state: BookingState, context: ConsistencyContext): Finding[] {
+export function findOrphans(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const system = artefactUri(context.config, 'LocalTask');
-  const jobs = all(state, 'Task').filter(({ code }) =>
+  const jobs = resourcesOfType(state, 'Task').filter(({ code }) =>
     code?.coding?.some((coding) => coding.system === system && coding.code === BOOK_TASK),
   );
   const referred = referencesOfAppointments(state);
-  const answers = all(state, 'QuestionnaireResponse').filter(
+  const answers = resourcesOfType(state, 'QuestionnaireResponse').filter(
     (response) => isSubmitted(response, context) && !referred.has(keyOf(response)),
   );
-  const patients = all(state, 'Patient').filter(
+  const patients = resourcesOfType(state, 'Patient').filter(
     (patient) => isSubmitted(patient, context) && isByService(patient, context) && !referred.has(keyOf(patient)),
   );
   return [

@@ -1,16 +1,16 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
 import { holdsSlots, slotIdsOf } from '../book/reschedule.ts';
-import { all, type BookingState, idIn } from '../resource-set.ts';
+import { idIn, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type CalendarSlot, calendarOf } from '../slots/calendar.ts';
 import { type Interval, overlaps } from '../slots/interval.ts';
 import { type ConsistencyContext, type Finding, finding, isByService, keyOf } from './finding.ts';
 
 type Holders = ReadonlyMap<string, readonly Appointment[]>;
 
-function holdersOf(state: BookingState): Holders {
+function holdersOf(state: ResourceSet): Holders {
   const holders = new Map<string, Appointment[]>();
-  for (const appointment of all(state, 'Appointment').filter(holdsSlots)) {
+  for (const appointment of resourcesOfType(state, 'Appointment').filter(holdsSlots)) {
     for (const id of slotIdsOf(appointment)) {
       holders.set(id, [...(holders.get(id) ?? []), appointment]);
     }
@@ -35,7 +35,7 @@ function listed(keys: readonly string[]): string {
   return [...keys.slice(0, MOST_NAMED), ...more].join(' and ');
 }
 
-function issuesOfSlot(slot: Slot, holders: Holders, state: BookingState, context: ConsistencyContext): Finding[] {
+function issuesOfSlot(slot: Slot, holders: Holders, state: ResourceSet, context: ConsistencyContext): Finding[] {
   const appointments = holders.get(slot.id ?? '') ?? [];
   const isTaken = slot.status === 'busy' || slot.status === 'busy-tentative';
   const schedule = idIn(slot.schedule, 'Schedule');
@@ -86,9 +86,9 @@ function issuesOfPieces(origin: string, pieces: readonly CalendarSlot[], { stret
  * Checks every slot: one that the service has taken is held by one appointment, and the pieces of what was one slot
  * follow one another without a gap or an overlap. Pieces that were joined to others, and are void, do not count.
  */
-export function issuesOfSlots(state: BookingState, context: ConsistencyContext): Finding[] {
+export function issuesOfSlots(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const holders = holdersOf(state);
-  const slots = all(state, 'Slot');
+  const slots = resourcesOfType(state, 'Slot');
   const valid = [...calendarOf(slots, context.originSystem).values()].filter(
     ({ status }) => status !== 'entered-in-error',
   );

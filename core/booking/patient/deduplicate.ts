@@ -17,7 +17,7 @@ export function submitterOf({ meta }: Resource, config: TagConfig): string | und
 const age = ({ id, meta }: Patient): string => `${meta?.lastUpdated ?? ''} ${id ?? ''}`;
 
 /** Patients that are one person: the eldest, and those that came into being beside it. */
-export interface Twins {
+export interface DuplicatePatients {
   readonly elder: Patient;
   readonly younger: readonly Patient[];
 }
@@ -30,7 +30,7 @@ export interface Twins {
  * @param patient - one of them
  * @param found - the patients of its requestor with one of its identifiers
  */
-export function twinsOf(patient: Patient, found: readonly Patient[], config: TagConfig): Twins {
+export function duplicatesOf(patient: Patient, found: readonly Patient[], config: TagConfig): DuplicatePatients {
   const owner = submitterOf(patient, config);
   const isTwin = (other: Patient): boolean =>
     isByBot(other) &&
@@ -48,7 +48,7 @@ export function twinsOf(patient: Patient, found: readonly Patient[], config: Tag
  *
  * @see https://hl7.org/fhir/R4/patient.html#links
  */
-export function merging(patient: Patient, elder: Patient): Bundle {
+export function mergeTransaction(patient: Patient, elder: Patient): Bundle {
   const link = [...(patient.link ?? []), { other: { reference: `Patient/${elder.id}` }, type: 'replaced-by' as const }];
   const entry: BundleEntry = {
     request: { method: 'PUT', url: `Patient/${patient.id}`, ifMatch: `W/"${patient.meta?.versionId}"` },

@@ -8,7 +8,7 @@ import type { Interval } from './interval.ts';
  * @param slots - free slots of one schedule, in any order
  * @returns the chain in order of time, or `undefined` if there is none
  */
-export function coverWith(slots: readonly CalendarSlot[], interval: Interval): CalendarSlot[] | undefined {
+export function findChain(slots: readonly CalendarSlot[], interval: Interval): CalendarSlot[] | undefined {
   const byFit = [...slots].sort((a, b) => b.start - a.start || a.end - b.end);
   const deadEnds = new Set<number>();
   const chainFrom = (moment: number): CalendarSlot[] | undefined => {

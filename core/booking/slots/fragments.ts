@@ -1,11 +1,11 @@
 import type { Bundle, Slot } from '@medplum/fhirtypes';
 import { readState, search } from '../book/reads.ts';
 import { slotIdsOf, slotUseOf } from '../book/reschedule.ts';
-import { all } from '../resource-set.ts';
+import { resourcesOfType } from '../resource-set.ts';
 import { type SlotUse, type SlotUses, strongest } from './calendar.ts';
 
 /** All that was split off from some slots, and how appointments refer to it. */
-export interface Pieces {
+export interface Fragments {
   readonly slots: readonly Slot[];
   readonly uses: SlotUses;
 }
@@ -24,7 +24,7 @@ const over = 'cancelled,entered-in-error';
  * @param origins - ids of the slots from which the pieces were split off
  * @param originSystem - identifier system under which a slot names its origin
  */
-export function pieceReads(origins: readonly string[], originSystem: string): Bundle {
+export function fragmentReads(origins: readonly string[], originSystem: string): Bundle {
   const identifiers = origins.map((id) => `${originSystem}|${id}`).join(',');
   const references = origins.map((id) => `Slot/${id}`).join(',');
   return {
@@ -61,20 +61,20 @@ export function pieceReads(origins: readonly string[], originSystem: string): Bu
  * @param rewritten - ids of appointments that are being rewritten, whose present references do not count
  * @returns the pieces, or the status of a search that failed
  */
-export function readPieces(
+export function readFragments(
   response: Bundle,
   rewritten: readonly (string | undefined)[],
-): Pieces | { readonly status: number } {
+): Fragments | { readonly status: number } {
   const read = readState(response);
   if (!('state' in read)) {
     return read;
   }
   const uses = new Map<string, SlotUse>();
-  for (const appointment of all(read.state, 'Appointment').filter(({ id }) => !rewritten.includes(id))) {
+  for (const appointment of resourcesOfType(read.state, 'Appointment').filter(({ id }) => !rewritten.includes(id))) {
     const use = slotUseOf(appointment);
     for (const id of slotIdsOf(appointment)) {
       uses.set(id, strongest(use, uses.get(id)) ?? use);
     }
   }
-  return { slots: all(read.state, 'Slot'), uses };
+  return { slots: resourcesOfType(read.state, 'Slot'), uses };
 }

@@ -5,16 +5,16 @@ import { isResource } from '../../fhir/resource.ts';
 import { search } from '../book/reads.ts';
 import { holdsSlots, slotIdsOf, slotUseOf } from '../book/reschedule.ts';
 import { type Calendar, calendarEntries, calendarOf, join, release, strongest, take } from './calendar.ts';
-import type { Pieces } from './fragments.ts';
+import type { Fragments } from './fragments.ts';
 import { intersection } from './interval.ts';
 
 /** The part of the configuration that slots depend on. */
-export type FollowConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+export type SlotSyncConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
 
 /** What an appointment's slots depend on besides its status. */
-export interface Surroundings {
+export interface RelatedSlots {
   /** All that was split off from the slots, and how other appointments use it. */
-  readonly pieces: Pieces;
+  readonly pieces: Fragments;
   /** Slots of the appointment that were deleted although they had been offered, as they were last. */
   readonly lost: readonly Slot[];
 }
@@ -25,7 +25,7 @@ export interface Surroundings {
  *
  * @param slots - those of its slots that exist, by id
  */
-export function isUnsettled(appointment: Appointment, slots: ReadonlyMap<string, Slot>): boolean {
+export function isOutOfSync(appointment: Appointment, slots: ReadonlyMap<string, Slot>): boolean {
   const use = slotUseOf(appointment);
   const statuses = slotIdsOf(appointment).map((id) => slots.get(id)?.status);
   if (use === 'remembered') {
@@ -90,8 +90,8 @@ function onlyOnce(entry: BundleEntry, lostId: string | undefined, system: string
  */
 export function slotEntries(
   appointment: Appointment,
-  { pieces, lost }: Surroundings,
-  config: FollowConfig,
+  { pieces, lost }: RelatedSlots,
+  config: SlotSyncConfig,
   newId: () => string,
 ): BundleEntry[] {
   const originSystem = artefactUri(config, 'LocalSlotOrigin');
@@ -117,7 +117,7 @@ export function appointmentEntry(stored: Appointment, changed: Appointment): Bun
 }
 
 /** The slots from which those of an appointment were split off, as far as the slots are known. */
-export function originsOf(slots: readonly Slot[], config: FollowConfig): string[] {
+export function originsOf(slots: readonly Slot[], config: SlotSyncConfig): string[] {
   const originSystem = artefactUri(config, 'LocalSlotOrigin');
   return [...new Set([...calendarOf(slots, originSystem).values()].map(({ origin }) => origin))];
 }

@@ -3,7 +3,7 @@ import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 
 /** Code of the Task that says up to when all changes were announced, in the CodeSystem LocalTask. */
-export const CURSOR = 'announce';
+export const CHECKPOINT = 'announce';
 
 /**
  * How far the sweep looks back behind the moment up to which it has announced, in milliseconds: a change that was under
@@ -15,13 +15,17 @@ export const OVERLAP = 2 * 60_000;
 export const CHANGED_AT_ONCE = 1000;
 
 /** The Task that keeps the moment up to which all changes were announced. */
-export function cursorTask(until: number, config: Pick<BookingConfig, 'profileBase' | 'names'>, stored?: Task): Task {
+export function checkpointTask(
+  until: number,
+  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+  stored?: Task,
+): Task {
   return {
     resourceType: 'Task',
     ...(stored?.id && { id: stored.id }),
     status: 'in-progress',
     intent: 'order',
-    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: CURSOR }] },
+    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: CHECKPOINT }] },
     description: 'All changes of appointments up to the end of this period were announced',
     executionPeriod: { end: formatInstant(until) },
   };

@@ -17,7 +17,7 @@ export function waitAfter(attempts: number, { retryAfter }: Pick<NotificationSet
 const idle = { until: undefined, lease: undefined } as const;
 
 /** New events were written down: a delivery is started, unless one is under way or has to wait. */
-export function announced(outbox: Outbox, count: number): Outbox {
+export function withNewEvents(outbox: Outbox, count: number): Outbox {
   const status = outbox.status === 'accepted' ? 'ready' : outbox.status;
   return { ...outbox, status, events: outbox.events + count };
 }
@@ -38,7 +38,7 @@ export function delivered(outbox: Outbox, number: number, now: number): Outbox {
 }
 
 /** Something that is no event was delivered: a handshake or a heartbeat. */
-export function greeted(outbox: Outbox, now: number): Outbox {
+export function handshakeSucceeded(outbox: Outbox, now: number): Outbox {
   return { ...outbox, attempts: 0, error: undefined, sent: now, until: now + LEASE };
 }
 
@@ -60,12 +60,12 @@ export function failed(
 ): Outbox {
   const attempts = outbox.attempts + 1;
   return attempts >= settings.maxAttempts
-    ? givenUp({ ...outbox, attempts }, error)
+    ? abandoned({ ...outbox, attempts }, error)
     : { ...outbox, ...idle, status: 'on-hold', attempts, error, until: now + waitAfter(attempts, settings) };
 }
 
 /** The Subscription is in error. */
-export function givenUp(outbox: Outbox, error: string): Outbox {
+export function abandoned(outbox: Outbox, error: string): Outbox {
   return { ...outbox, ...idle, status: 'failed', error };
 }
 

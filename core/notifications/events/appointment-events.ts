@@ -1,8 +1,8 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
 import { changedBy, requestorTag } from '../../fhir/tags.ts';
-import { meets } from '../subscription/filter.ts';
-import type { Settings } from '../subscription/subscription-parameters.ts';
+import { matchesFilter } from '../subscription/filter.ts';
+import type { SubscriptionParameters } from '../subscription/subscription-parameters.ts';
 import { type Topic, type Transition, topics } from '../subscription/topics.ts';
 import type { Event } from './event.ts';
 
@@ -19,7 +19,7 @@ export type ChangeConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'metaTa
 export interface Subscriber {
   /** Id of the profile that owns the Subscription. */
   readonly owner: string;
-  readonly settings: Settings;
+  readonly settings: SubscriptionParameters;
   /** Changes after this moment are events; milliseconds since 1970 UTC. */
   readonly since: number;
 }
@@ -58,7 +58,7 @@ export function isEventFor(change: Change, { owner, settings, since }: Subscribe
   const isBooking = previous === undefined && isRequestor(by, current, config);
   const isEcho = by === owner && !settings.wantsOwnChanges;
   const isInTime = time > since && (settings.end === undefined || time <= settings.end);
-  return isInTime && !isBooking && !isEcho && topic.covers(change) && meets(current, settings.conditions);
+  return isInTime && !isBooking && !isEcho && topic.covers(change) && matchesFilter(current, settings.conditions);
 }
 
 /**

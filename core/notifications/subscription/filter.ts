@@ -70,7 +70,7 @@ export function parseFilter(text: unknown, expression: string, baseUrl: string):
 }
 
 /** Whether an appointment meets all conditions. */
-export function meets(appointment: Appointment, conditions: readonly Condition[]): boolean {
+export function matchesFilter(appointment: Appointment, conditions: readonly Condition[]): boolean {
   return conditions.every(({ name, values }) =>
     filterParameters[name].of(appointment).some((value) => value !== undefined && values.includes(value)),
   );

@@ -5,12 +5,12 @@ import { isObject, isResource } from '../../fhir/resource.ts';
 import { metaOfSubmitted } from '../../fhir/tags.ts';
 import { asStored } from './channel.ts';
 import { member } from './extension-values.ts';
-import { readSettings, type Settings } from './subscription-parameters.ts';
+import { readSubscriptionParameters, type SubscriptionParameters } from './subscription-parameters.ts';
 
 /** A Subscription as a subscriber sends it, checked. */
 export interface Submission {
   readonly sent: Subscription;
-  readonly settings: Settings;
+  readonly settings: SubscriptionParameters;
 }
 
 function isSubscription(value: unknown): value is Subscription {
@@ -40,7 +40,7 @@ function statusIssues(sent: unknown, kind: keyof typeof statuses): Issue[] {
   return [{ code, diagnostics, expression: 'Subscription.status' }];
 }
 
-function endIssues(settings: Settings | undefined, now: number): Issue[] {
+function endIssues(settings: SubscriptionParameters | undefined, now: number): Issue[] {
   const isOver = settings?.end !== undefined && settings.end <= now;
   const diagnostics = 'The end of a new Subscription must be in the future.';
   return isOver ? [{ code: 'profile-violation', diagnostics, expression: 'Subscription.end' }] : [];
@@ -61,7 +61,7 @@ export function parseSubmission(
   if (!isSubscription(sent)) {
     return { issues: [{ code: 'malformed-request', diagnostics: 'The body must be a Subscription resource.' }] };
   }
-  const { settings, issues: found } = readSettings(sent, config);
+  const { settings, issues: found } = readSubscriptionParameters(sent, config);
   const issues = [
     ...statusIssues(sent, kind),
     ...missingReason(sent),

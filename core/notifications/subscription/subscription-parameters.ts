@@ -17,7 +17,7 @@ export const contents = ['empty', 'id-only', 'full-resource'] as const;
 export type Content = (typeof contents)[number];
 
 /** What a Subscription asks for. */
-export interface Settings {
+export interface SubscriptionParameters {
   readonly topic: TopicName;
   /** Conditions that an appointment must meet, all of them. */
   readonly conditions: readonly Condition[];
@@ -171,10 +171,10 @@ function readEnd(sent: unknown): Read<number> {
  * @returns the settings if nothing speaks against them, and every issue found
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription.html
  */
-export function readSettings(
+export function readSubscriptionParameters(
   sent: unknown,
   config: SubscriptionConfig,
-): { readonly settings?: Settings; readonly issues: readonly Issue[] } {
+): { readonly settings?: SubscriptionParameters; readonly issues: readonly Issue[] } {
   const channel = member(sent, 'channel');
   const [topic, ...topicIssues] = readTopic(member(sent, 'criteria'), config);
   const [conditions, ...filterIssues] = readConditions(member(sent, '_criteria'), config);

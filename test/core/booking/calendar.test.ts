@@ -9,7 +9,7 @@ import {
   release,
   take,
 } from '../../../core/booking/slots/calendar.ts';
-import { coverWith, mismatches } from '../../../core/booking/slots/chain.ts';
+import { findChain, mismatches } from '../../../core/booking/slots/chain.ts';
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 
 const minute = 60_000;
@@ -201,7 +201,7 @@ describe('coverWith', () => {
       });
     fc.assert(
       fc.property(slots, interval, (resources, wanted) => {
-        const chain = coverWith([...calendarOf(resources, origin).values()], wanted);
+        const chain = findChain([...calendarOf(resources, origin).values()], wanted);
         expect(chain !== undefined).toBe(hasChain(resources, wanted.start, wanted.end, true));
         expect(chain ? mismatches(chain, wanted) : []).toEqual([]);
       }),

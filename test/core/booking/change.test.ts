@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { judgeChange, judgeCreation } from '../../../core/booking/appointment/change.ts';
+import { validateChange, validateCreation } from '../../../core/booking/appointment/change.ts';
 import { type Changer, transitionIssues, transitions } from '../../../core/booking/appointment/status.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { cases, config, patient, stored } from './change.cases.ts';
@@ -16,15 +16,15 @@ describe('judgeChange', () => {
   it.each(cases.map((one) => [one.name, one] as const))('%s', (_, one) => {
     const patients = 'patient' in one ? (one.patient ? [one.patient] : []) : [patient];
     const known = new Map(patients.map((found) => [found.id ?? '', found] as const));
-    const issues = judgeChange(stored, appointment(one.result), 'repository', known, config);
+    const issues = validateChange(stored, appointment(one.result), 'repository', known, config);
     expect(issues.map(({ code, expression }) => `${code} ${expression}`)).toEqual(one.issues);
   });
 });
 
 describe('judgeCreation', () => {
   it('asks for patients who exist and are active', () => {
-    expect(judgeCreation(stored, new Map([[patient.id ?? '', patient]]), config)).toEqual([]);
-    expect(judgeCreation(stored, new Map(), config).map(({ code }) => code)).toEqual(['patient-not-found']);
+    expect(validateCreation(stored, new Map([[patient.id ?? '', patient]]), config)).toEqual([]);
+    expect(validateCreation(stored, new Map(), config).map(({ code }) => code)).toEqual(['patient-not-found']);
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Patient } from '@medplum/fhirtypes';
-import { merging, twinsOf } from '../../../core/booking/patient/deduplicate.ts';
+import { duplicatesOf, mergeTransaction } from '../../../core/booking/patient/deduplicate.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { config } from './support.ts';
 
@@ -19,7 +19,7 @@ const submitted = (id: string, second: number, { owner = 'portal', author = 'Bot
 it('of patients that bookings have made at the same moment the eldest stays', () => {
   const [one, two, three] = [submitted('a', 1), submitted('b', 2), submitted('c', 3)];
   for (const patient of [one, two, three]) {
-    expect(twinsOf(patient, [three, two, one], config)).toEqual({ elder: one, younger: [two, three] });
+    expect(duplicatesOf(patient, [three, two, one], config)).toEqual({ elder: one, younger: [two, three] });
   }
 });
 
@@ -30,12 +30,12 @@ it.each<[string, Patient]>([
   ['inactive', { ...submitted('b', 2), active: false }],
 ])('one that is %s is nobody’s twin', (_, other) => {
   const patient = submitted('a', 1);
-  expect(twinsOf(patient, [patient, other], config).younger).toEqual([]);
-  expect(twinsOf(other, [patient, other], config).younger).toEqual([]);
+  expect(duplicatesOf(patient, [patient, other], config).younger).toEqual([]);
+  expect(duplicatesOf(other, [patient, other], config).younger).toEqual([]);
 });
 
 it('is merged under its version', () => {
-  const [entry] = merging(submitted('b', 2), submitted('a', 1)).entry ?? [];
+  const [entry] = mergeTransaction(submitted('b', 2), submitted('a', 1)).entry ?? [];
   expect(entry).toMatchObject({
     request: { method: 'PUT', url: 'Patient/b', ifMatch: 'W/"b-1"' },
     resource: { active: false, link: [{ type: 'replaced-by', other: { reference: 'Patient/a' } }] },

@@ -3,7 +3,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { slotIdsOf } from '../../../core/booking/book/reschedule.ts';
 import { checkConsistency } from '../../../core/booking/consistency/check.ts';
-import { all, type BookingState } from '../../../core/booking/resource-set.ts';
+import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { commit, type Decision, decide, minutesOf, originSystem, type Wish } from './model.ts';
 import { appointment, at, config, now, patient, schedule, slot, stateOf } from './support.ts';
@@ -50,7 +50,7 @@ const wishes: Readonly<Record<string, Wish>> = {
   'cancel old': { cancel: 'old' },
 };
 
-function clinic(): BookingState {
+function clinic(): ResourceSet {
   const free = stateOf(
     schedule,
     patient,
@@ -60,7 +60,7 @@ function clinic(): BookingState {
   );
   const decision = decide(free, wish('old', '11:00', '11:30', ['eleven']));
   const booked = 'write' in decision ? commit(free, decision.write) : undefined;
-  const [made] = booked ? all(booked, 'Appointment') : [];
+  const [made] = booked ? resourcesOfType(booked, 'Appointment') : [];
   if (!booked || !made) {
     throw new Error('The clinic cannot be made.');
   }
@@ -71,21 +71,21 @@ function clinic(): BookingState {
 const start = clinic();
 const minutes = minutesOf(start);
 const stretches = new Map(
-  all(start, 'Slot').map((one) => [
+  resourcesOfType(start, 'Slot').map((one) => [
     one.id ?? '',
     { start: parseInstant(one.start) ?? 0, end: parseInstant(one.end) ?? 0 },
   ]),
 );
 
-function check(store: BookingState): void {
+function check(store: ResourceSet): void {
   expect(checkConsistency(store, { now, config, originSystem, stretches, bots: new Set() })).toEqual([]);
   expect(minutesOf(store)).toBe(minutes);
-  const taken = all(store, 'Slot').filter(({ status }) => status === 'busy').length;
-  const held = all(store, 'Appointment')
+  const taken = resourcesOfType(store, 'Slot').filter(({ status }) => status === 'busy').length;
+  const held = resourcesOfType(store, 'Appointment')
     .filter(({ status }) => status === 'booked')
     .flatMap(slotIdsOf).length;
   expect(taken).toBe(held);
-  const open = all(store, 'Appointment').filter(({ status }) => status === 'booked');
+  const open = resourcesOfType(store, 'Appointment').filter(({ status }) => status === 'booked');
   expect(new Set(open.map(({ identifier }) => identifier?.[0]?.value)).size).toBe(open.length);
 }
 
@@ -98,7 +98,7 @@ interface Client {
 }
 
 interface World {
-  readonly store: BookingState;
+  readonly store: ResourceSet;
   readonly clients: readonly Client[];
 }
 

@@ -6,9 +6,9 @@ import type { Appointment, Bundle, BundleEntry, Resource, Slot } from '@medplum/
 import { planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request.ts';
 import { slotIdsOf } from '../../../core/booking/book/reschedule.ts';
-import { all, type BookingState, find } from '../../../core/booking/resource-set.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { calendarOf } from '../../../core/booking/slots/calendar.ts';
-import { readPieces } from '../../../core/booking/slots/fragments.ts';
+import { readFragments } from '../../../core/booking/slots/fragments.ts';
 import { appointmentEntry, slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { config, now, requestor } from './support.ts';
@@ -35,13 +35,13 @@ function answerWith(resources: readonly Resource[]): Bundle {
 }
 
 /** What `pieceReads` finds: the pieces of some slots, and the appointments on them. */
-function piecesIn(store: BookingState, origins: readonly string[], rewritten: readonly string[]) {
-  const slots = [...calendarOf(all(store, 'Slot'), originSystem).values()].filter(({ origin }) =>
+function piecesIn(store: ResourceSet, origins: readonly string[], rewritten: readonly string[]) {
+  const slots = [...calendarOf(resourcesOfType(store, 'Slot'), originSystem).values()].filter(({ origin }) =>
     origins.includes(origin),
   );
   const on = new Set(slots.map(({ id }) => id));
-  const appointments = all(store, 'Appointment').filter((one) => slotIdsOf(one).some((id) => on.has(id)));
-  const pieces = readPieces(answerWith([...slots.map(({ resource }) => resource), ...appointments]), rewritten);
+  const appointments = resourcesOfType(store, 'Appointment').filter((one) => slotIdsOf(one).some((id) => on.has(id)));
+  const pieces = readFragments(answerWith([...slots.map(({ resource }) => resource), ...appointments]), rewritten);
   if ('status' in pieces) {
     throw new Error('The model could not read its own answer.');
   }
@@ -49,12 +49,8 @@ function piecesIn(store: BookingState, origins: readonly string[], rewritten: re
 }
 
 /** What `bookingReads` finds for a request: what it names, and what that refers to. */
-function readFor(
-  store: BookingState,
-  { id, identifier, slot = [] }: Appointment,
-  more: readonly string[],
-): BookingState {
-  const appointments = all(store, 'Appointment').filter(
+function readFor(store: ResourceSet, { id, identifier, slot = [] }: Appointment, more: readonly string[]): ResourceSet {
+  const appointments = resourcesOfType(store, 'Appointment').filter(
     (one) =>
       one.id === id ||
       more.includes(one.id ?? '') ||
@@ -70,7 +66,7 @@ function readFor(
   return new Map([...kept, ...appointments.map((one) => [`Appointment/${one.id}`, one] as const)]);
 }
 
-function decideBooking(store: BookingState, body: unknown): Decision {
+function decideBooking(store: ResourceSet, body: unknown): Decision {
   const parsed = parseBookRequest(body, config);
   if (!parsed.request) {
     return { end: 'refused' };
@@ -88,12 +84,12 @@ function decideBooking(store: BookingState, body: unknown): Decision {
     : { end: plan.kind === 'existing' ? 'existing' : 'refused' };
 }
 
-function decideCancellation(store: BookingState, id: string): Decision {
-  const stored = find(store, 'Appointment', id);
+function decideCancellation(store: ResourceSet, id: string): Decision {
+  const stored = findResource(store, 'Appointment', id);
   if (!stored || stored.status === 'cancelled') {
     return { end: 'refused' };
   }
-  const origins = [...calendarOf(all(store, 'Slot'), originSystem).values()].flatMap((slot) =>
+  const origins = [...calendarOf(resourcesOfType(store, 'Slot'), originSystem).values()].flatMap((slot) =>
     slotIdsOf(stored).includes(slot.id) ? slot.origin : [],
   );
   const changed: Appointment = { ...stored, status: 'cancelled' };
@@ -104,11 +100,11 @@ function decideCancellation(store: BookingState, id: string): Decision {
 }
 
 /** Reads what a wish depends on, and asks the rules. */
-export function decide(store: BookingState, wish: Wish): Decision {
+export function decide(store: ResourceSet, wish: Wish): Decision {
   return 'book' in wish ? decideBooking(store, wish.book) : decideCancellation(store, wish.cancel);
 }
 
-function isCurrent(store: BookingState, { request }: BundleEntry): boolean {
+function isCurrent(store: ResourceSet, { request }: BundleEntry): boolean {
   const version = request?.ifMatch && /^W\/"(.*)"$/.exec(request.ifMatch)?.[1];
   return !version || store.get(request?.url ?? '')?.meta?.versionId === version;
 }
@@ -118,7 +114,7 @@ function isCurrent(store: BookingState, { request }: BundleEntry): boolean {
  *
  * @returns the new store, or `undefined` (412) if one of the versions that the transaction relies on is outdated
  */
-export function commit(store: BookingState, { entry = [] }: Bundle): BookingState | undefined {
+export function commit(store: ResourceSet, { entry = [] }: Bundle): ResourceSet | undefined {
   if (!entry.every((one) => isCurrent(store, one))) {
     return undefined;
   }
@@ -141,8 +137,8 @@ export function commit(store: BookingState, { entry = [] }: Bundle): BookingStat
 }
 
 /** Free and taken minutes of all slots that are valid. */
-export function minutesOf(store: BookingState): number {
-  return all(store, 'Slot')
+export function minutesOf(store: ResourceSet): number {
+  return resourcesOfType(store, 'Slot')
     .filter(({ status }) => status !== 'entered-in-error')
     .reduce((sum, { start, end }: Slot) => sum + (Date.parse(end) - Date.parse(start)) / 60_000, 0);
 }

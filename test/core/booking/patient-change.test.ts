@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient } from '@medplum/fhirtypes';
-import { afterDepartures, survivorOf } from '../../../core/booking/appointment/patient-change.ts';
+import { afterPatientChange, survivorOf } from '../../../core/booking/appointment/patient-change.ts';
 import { byId } from '../../../core/booking/slots/synchronize.ts';
 
 const base = 'https://clinic.example/fhir/R4';
@@ -14,7 +14,8 @@ const appointment = (...ids: readonly string[]): Appointment => ({
   participant: ids.map((id) => ({ actor: { reference: `Patient/${id}`, display: id }, status: 'accepted' })),
 });
 
-const settled = (given: Appointment, ...patients: readonly Patient[]) => afterDepartures(given, byId(patients), base);
+const settled = (given: Appointment, ...patients: readonly Patient[]) =>
+  afterPatientChange(given, byId(patients), base);
 
 describe('an appointment whose patient has gone', () => {
   it('stays the very same while the patient is active', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request.ts';
-import type { Pieces } from '../../../core/booking/slots/fragments.ts';
+import type { Fragments } from '../../../core/booking/slots/fragments.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import {
@@ -31,7 +31,7 @@ const booked: Appointment = {
 const origin = [{ system: artefactUri(config, 'LocalSlotOrigin'), value: 'nine' }];
 const ofNine = (id: string, start: string, end: string) => slot(id, start, end, { identifier: origin });
 const on = (...ids: string[]) => ({ slot: ids.map((id) => ({ reference: `Slot/${id}` })) });
-const pieces = (...slots: Pieces['slots']): Pieces => ({ slots, uses: new Map() });
+const pieces = (...slots: Fragments['slots']): Fragments => ({ slots, uses: new Map() });
 const slots = (result: ReturnType<typeof plan>) =>
   written(result, 'Slot').map(
     ({ id, status, start, end }) => `${id} ${status} ${start?.slice(11, 16)}-${end?.slice(11, 16)}`,

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import { type BookingContext, type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request.ts';
-import type { BookingState } from '../../../core/booking/resource-set.ts';
-import type { Pieces } from '../../../core/booking/slots/fragments.ts';
+import type { ResourceSet } from '../../../core/booking/resource-set.ts';
+import type { Fragments } from '../../../core/booking/slots/fragments.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 
@@ -57,19 +57,19 @@ export function appointment(more: Partial<Appointment> = {}): Appointment {
 }
 
 /** What the caller can see: by default one schedule, one patient and a free slot from 9:00 to 9:30. */
-export function stateOf(...resources: Resource[]): BookingState {
+export function stateOf(...resources: Resource[]): ResourceSet {
   const found = resources.length > 0 ? resources : [schedule, patient, slot('nine', '09:00', '09:30')];
   return new Map(found.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
 }
 
-const noPieces: Pieces = { slots: [], uses: new Map() };
+const noPieces: Fragments = { slots: [], uses: new Map() };
 
 /** The plan for a request, once everything that it asks for was read. */
 export function plan(
   body: unknown,
-  state: BookingState = stateOf(),
+  state: ResourceSet = stateOf(),
   more: Partial<BookingContext> = {},
-  pieces: Pieces = noPieces,
+  pieces: Fragments = noPieces,
 ): BookingPlan {
   let count = 0;
   const newId = () => `urn:uuid:00000000-0000-4000-8000-${String(++count).padStart(12, '0')}`;

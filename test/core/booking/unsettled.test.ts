@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import { isUnsettled } from '../../../core/booking/slots/synchronize.ts';
+import { isOutOfSync } from '../../../core/booking/slots/synchronize.ts';
 import { appointment, slot } from './support.ts';
 
 it.each<[Appointment['status'], Slot['status'], boolean]>([
@@ -18,5 +18,5 @@ it.each<[Appointment['status'], Slot['status'], boolean]>([
   ['cancelled', 'entered-in-error', false],
 ])('%s on a slot that is %s: unsettled is %s', (status, slotStatus, expected) => {
   const slots = new Map([['nine', slot('nine', '09:00', '09:30', { status: slotStatus })]]);
-  expect(isUnsettled(appointment({ status }), slots)).toBe(expected);
+  expect(isOutOfSync(appointment({ status }), slots)).toBe(expected);
 });

@@ -1,12 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
-  announced,
+  abandoned,
   claimed,
   delivered,
   ended,
   failed,
-  givenUp,
   isDue,
   isFree,
   isHeartbeatDue,
@@ -14,6 +13,7 @@ import {
   released,
   restarted,
   waitAfter,
+  withNewEvents,
   woken,
 } from '../../../core/notifications/delivery/delivery-state.ts';
 import { newOutbox, type Outbox, outboxOf, outboxTask } from '../../../core/notifications/delivery/outbox.ts';
@@ -33,7 +33,7 @@ describe('an outbox', () => {
     ['on-hold', 'on-hold'],
     ['failed', 'failed'],
   ])('that is %s is %s after an event was announced', (status, expected) => {
-    expect(announced({ ...outbox, status }, 2)).toMatchObject({ status: expected, events: 2 });
+    expect(withNewEvents({ ...outbox, status }, 2)).toMatchObject({ status: expected, events: 2 });
   });
 
   test('is taken by one delivery at a time, until its lease is over', () => {
@@ -43,7 +43,7 @@ describe('an outbox', () => {
   });
 
   test('that was given up keeps what waits, and goes on where it was after a new handshake', () => {
-    const broken = givenUp({ ...outbox, events: 5, delivered: 2, attempts: 18 }, 'dead');
+    const broken = abandoned({ ...outbox, events: 5, delivered: 2, attempts: 18 }, 'dead');
     expect(isFree(broken, begin + 1e9)).toBe(false);
     expect(restarted(broken, begin + 1)).toMatchObject({
       status: 'ready',

@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { readableAppointments, readableQuery } from '../../../core/notifications/events/read-access.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
-import { meets, parseFilter } from '../../../core/notifications/subscription/filter.ts';
+import { matchesFilter, parseFilter } from '../../../core/notifications/subscription/filter.ts';
 import { headersOf, parseHeader } from '../../../core/notifications/subscription/headers.ts';
 import { parseSubmission, updatedSubscription } from '../../../core/notifications/subscription/submission.ts';
-import { readSettings } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import { readSubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { topicNames, topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { begin, config, history, portal, subscription } from './support.ts';
 
 describe('settings', () => {
   test('are read from a Subscription', () => {
-    const { settings, issues } = readSettings(subscription(), config);
+    const { settings, issues } = readSubscriptionParameters(subscription(), config);
     expect(issues).toEqual([]);
     expect(settings).toMatchObject({
       topic: 'appointment-update',
@@ -28,7 +28,9 @@ describe('settings', () => {
   ])('a timeout of %i s is %i ms', (seconds, expected) => {
     const sent = subscription();
     const extension = [{ url: backport.timeout, valueUnsignedInt: seconds }];
-    expect(readSettings({ ...sent, channel: { ...sent.channel, extension } }, config).settings?.timeout).toBe(expected);
+    expect(
+      readSubscriptionParameters({ ...sent, channel: { ...sent.channel, extension } }, config).settings?.timeout,
+    ).toBe(expected);
   });
 
   test.each([
@@ -41,7 +43,7 @@ describe('settings', () => {
     { channel: 'x' },
     { channel: { header: 1, _payload: [] }, _criteria: 'x' },
   ])('nothing that is sent makes them fail: %j', (sent) => {
-    expect(readSettings(sent, config).settings).toBeUndefined();
+    expect(readSubscriptionParameters(sent, config).settings).toBeUndefined();
   });
 });
 
@@ -65,7 +67,7 @@ describe('a filter', () => {
   ])('%s: %p', (text, expected) => {
     const conditions = parseFilter(text, 'x', config.baseUrl);
     expect('code' in conditions).toBe(false);
-    expect(appointment && !('code' in conditions) && meets(appointment, conditions)).toBe(expected);
+    expect(appointment && !('code' in conditions) && matchesFilter(appointment, conditions)).toBe(expected);
   });
 });
 

@@ -3,7 +3,7 @@ import { resolveConfig } from '../../../core/config/resolve.ts';
 import { markChange, requestorTag } from '../../../core/fhir/tags.ts';
 import type { Outbox } from '../../../core/notifications/delivery/outbox.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
-import type { Settings } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import type { SubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
 
 export const config = resolveConfig({ baseUrl: 'https://booking.example.org/fhir/R4' });
 
@@ -15,7 +15,7 @@ export const staff = 'staff';
 export const begin = Date.parse('2027-01-01T00:00:00Z');
 export const at = (seconds: number): string => new Date(begin + seconds * 1000).toISOString();
 
-export const settings: Settings = {
+export const settings: SubscriptionParameters = {
   topic: 'appointment-update',
   conditions: [],
   endpoint: new URL('https://portal.example.org/notifications'),

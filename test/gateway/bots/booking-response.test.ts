@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { bookingErrors } from '../../../core/fhir/errors.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome.ts';
-import { bookingAnswer } from '../../../gateway/bots/booking-response.ts';
+import { bookingResponse } from '../../../gateway/bots/booking-response.ts';
 import { base, config } from '../fake-medplum.ts';
 
 const appointment = (status: string) => ({
@@ -16,7 +16,7 @@ describe('the answer to $book', () => {
     ['booked', 201],
     ['pending', 202],
   ])('%s: %i with Location, ETag and Last-Modified', (status, expected) => {
-    expect(bookingAnswer(appointment(status), config)).toMatchObject({
+    expect(bookingResponse(appointment(status), config)).toMatchObject({
       status: expected,
       headers: {
         location: `${base}/Appointment/a1`,
@@ -28,7 +28,7 @@ describe('the answer to $book', () => {
 
   test.each(Object.entries(bookingErrors))('the error %s keeps its status', (code, { status }) => {
     const outcome = toOperationOutcome([{ code: code as keyof typeof bookingErrors, diagnostics: 'x' }], config);
-    expect(bookingAnswer(outcome, config)).toEqual({ status, resource: outcome });
+    expect(bookingResponse(outcome, config)).toEqual({ status, resource: outcome });
   });
 
   test.each([
@@ -38,6 +38,6 @@ describe('the answer to $book', () => {
     ["an outcome without the service's codes", { resourceType: 'OperationOutcome', issue: [{ code: 'exception' }] }],
     ['an outcome without issues', { resourceType: 'OperationOutcome', issue: [] }],
   ])('%s is no answer', (_name, body) => {
-    expect(bookingAnswer(body, config)).toBeUndefined();
+    expect(bookingResponse(body, config)).toBeUndefined();
   });
 });
