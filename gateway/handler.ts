@@ -86,6 +86,6 @@ function isStringRecord(value: unknown): value is Record<string, string> {
 export function fastifyHandler(handler: Handler, context: GatewayContext) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const exchange = exchangeOf(request);
-    return send(reply, await handler(exchange, context), exchange.representation, context.addresses.scrub);
+    return send(reply, await handler(exchange, context), exchange.representation, context.addresses);
   };
 }

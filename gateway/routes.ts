@@ -129,7 +129,7 @@ function admit(route: Route, request: FastifyRequest): FhirResponse | undefined 
 function addRoute(app: FastifyInstance, route: Route, context: GatewayContext): void {
   const { addresses, config } = context;
   const answer = (request: FastifyRequest, reply: FastifyReply, what: FhirResponse) =>
-    send(reply, what, representationOrDefault(request), addresses.scrub);
+    send(reply, what, representationOrDefault(request), addresses);
   app.route({
     method: route.method,
     url: `${addresses.basePath}${route.path}`,
@@ -176,7 +176,7 @@ function refuseOtherMethods(
       const { params } = request;
       const isPath = !isObject(params) || params.id === undefined || isId(params.id);
       const what = isPath ? refused : problem('not-found');
-      return send(reply, what, representationOrDefault(request), context.addresses.scrub);
+      return send(reply, what, representationOrDefault(request), context.addresses);
     },
     handler: async () => undefined,
   });

@@ -82,7 +82,7 @@ function createServer(
       return typeof sent === 'string' && /^[\w.-]{1,64}$/.test(sent) ? sent : randomUUID();
     },
     clientErrorHandler: answerBrokenConnection,
-    frameworkErrors: (error, _request, reply) => send(reply, broken(error), defaultRepresentation, (text) => text),
+    frameworkErrors: (error, _request, reply) => send(reply, broken(error), defaultRepresentation, addresses),
   });
 }
 
@@ -118,7 +118,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
       : request.is404
         ? problem('not-found')
         : undefined;
-    return refused && send(reply, refused, representationOrDefault(request), addresses.scrub);
+    return refused && send(reply, refused, representationOrDefault(request), addresses);
   };
   void app
     .register(helmet, {
@@ -130,7 +130,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     await addRateLimit(scope, context);
     addHealth(scope, context);
     addDiscovery(scope, addresses);
-    await addOAuth(scope, context, options.medplumBaseUrl);
+    await addOAuth(scope, context);
     await addFhirRoutes(scope, context, new Date((options.now ?? Date.now)()).toISOString());
   };
   void app.register(service);

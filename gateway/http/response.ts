@@ -1,6 +1,7 @@
 import type { Resource } from '@medplum/fhirtypes';
 import type { FastifyReply } from 'fastify';
 import { isObject } from '../../core/fhir/resource.ts';
+import type { Addresses } from '../medplum/address-rewriting.ts';
 import { type Format, json } from './formats.ts';
 import type { ReturnPreference } from './prefer.ts';
 
@@ -71,18 +72,18 @@ export const defaultRepresentation: Representation = { format: json, pretty: fal
 /**
  * Writes an answer. Everything the service says in FHIR goes through here.
  *
- * @param scrub - takes Medplum's addresses out of the written text
+ * @param addresses - of the service, which take the place of Medplum's
  */
 export function send(
   reply: FastifyReply,
   answer: FhirResponse,
   { format, pretty }: Representation,
-  scrub: (text: string) => string,
+  addresses: Pick<Addresses, 'rewriteResource'>,
 ): FastifyReply {
   reply.code(answer.status).headers({ 'cache-control': 'no-store', ...answer.headers });
   if (!answer.resource) {
     return reply.send();
   }
   reply.header('content-type', `${format.mediaTypes[0]}; charset=utf-8`);
-  return reply.send(scrub(format.serialize(answer.resource, pretty)));
+  return reply.send(format.serialize(addresses.rewriteResource(answer.resource), pretty));
 }

@@ -1,6 +1,8 @@
+import type { Resource } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../core/config/config.ts';
+import { isObject } from '../../core/fhir/resource.ts';
 
-/** Turns what Medplum says of itself into what the world may see. */
+/** Turns Medplum's own addresses into those of the service. */
 export interface Addresses {
   /** Public base address, and its path. */
   readonly base: string;
@@ -12,32 +14,92 @@ export interface Addresses {
    * @returns `undefined` if it is not below `/fhir/R4/`
    */
   readonly publicUrl: (url: string) => string | undefined;
-  /** A text in which no address of Medplum is left. */
-  readonly scrub: (text: string) => string;
+  /** A URL of Medplum as the service's; every other text stays as it is. */
+  readonly rewriteUrl: (url: string) => string;
+  /**
+   * A resource whose references and links lead to the service, and whose error messages name no other address. What
+   * identifies (canonicals, systems) and every other text stays as it is.
+   */
+  readonly rewriteResource: <T extends Resource>(resource: T) => T;
 }
 
 const fhirPath = '/fhir/R4/';
 
-/** The addresses by which a server can be named in a text, the most particular first. */
-function spellings(address: string): readonly string[] {
-  const url = new URL(address);
-  const hosts = url.hostname === 'localhost' ? [url.host, `127.0.0.1${url.port && `:${url.port}`}`] : [url.host];
-  return hosts.flatMap((host) => [`${url.protocol}//${host}`, host]);
+/** Names that stand for this machine: Medplum may name itself by another one than it is called by. */
+const loopback: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
+
+/** The origins that an address of Medplum can be spelled with. */
+function originsOf(address: string): readonly string[] {
+  const { protocol, hostname, port, origin } = new URL(address);
+  return loopback.includes(hostname) ? loopback.map((name) => `${protocol}//${name}${port && `:${port}`}`) : [origin];
 }
 
+/** The elements that hold addresses, and below which elements `url` is one: elsewhere it identifies. */
+const addressElements: ReadonlySet<string> = new Set(['reference', 'fullUrl', 'valueUrl', 'valueUri']);
+const urlParents: ReadonlySet<string> = new Set([
+  'link',
+  'photo',
+  'valueAttachment',
+  'attachment',
+  'contentAttachment',
+]);
+
+/** How an address is rewritten, and how a sentence that may quote one. */
+interface Rewrite {
+  readonly url: (url: string) => string;
+  readonly sentence: (text: string) => string;
+}
+
+/** Rewrites the text of one element. */
+function rewriteElement(text: string, name: string, parent: string, rewrite: Rewrite): string {
+  if (addressElements.has(name) || (name === 'url' && urlParents.has(parent))) {
+    return rewrite.url(text);
+  }
+  return name === 'diagnostics' && parent === 'issue' ? rewrite.sentence(text) : text;
+}
+
+/** Rewrites the addresses in a tree of JSON; what holds none is returned as it is. */
+function rewriteTree(value: unknown, parent: string, rewrite: Rewrite): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map((item) => rewriteTree(item, parent, rewrite));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  if (!isObject(value)) {
+    return value;
+  }
+  let changed: Record<string, unknown> | undefined;
+  for (const [name, item] of Object.entries(value)) {
+    const shown =
+      typeof item === 'string' ? rewriteElement(item, name, parent, rewrite) : rewriteTree(item, name, rewrite);
+    if (shown !== item) {
+      changed ??= { ...value };
+      changed[name] = shown;
+    }
+  }
+  return changed ?? value;
+}
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
 /**
- * Prepares the translation of addresses.
+ * Prepares the translation of addresses. An address is Medplum's if its whole origin is: with Medplum at
+ * `http://medplum/`, `http://medplum.com/` is somebody else's.
  *
  * @param config - the installation, for its public address
  * @param internal - the addresses by which Medplum is called and by which it names itself
  */
 export function createAddresses(config: Pick<BookingConfig, 'baseUrl'>, internal: readonly string[]): Addresses {
   const base = config.baseUrl;
-  const { origin, host, pathname } = new URL(base);
-  const hidden = internal.filter((address) => new URL(address).host !== host);
-  const hosts = hidden.flatMap(spellings).map((name) => [name, name.includes('://') ? origin : host] as const);
-  const bases = hidden.flatMap(spellings).map((name) => [`${name}/fhir/R4`, base] as const);
-  const replacements = [...bases.filter(([name]) => name.includes('://')), ...hosts];
+  const { origin, pathname } = new URL(base);
+  const hidden = [...new Set(internal.flatMap(originsOf))].filter((one) => one !== origin);
+  const publicOf = (path: string): string =>
+    `${path}/`.startsWith(fhirPath) ? `${base}${path.slice(fhirPath.length - 1)}` : `${origin}${path}`;
+  const rewriteUrl = (url: string): string => {
+    const own = hidden.find((one) => url.startsWith(one) && /^([/?#]|$)/.test(url.slice(one.length)));
+    return own === undefined ? url : publicOf(url.slice(own.length));
+  };
+  const quoted = new RegExp(`(?:${hidden.map(escaped).join('|') || '(?!)'})(?![\\w.:-])[^\\s"'<>]*`, 'g');
+  const sentence = (text: string): string => text.replace(quoted, rewriteUrl);
   return {
     base,
     basePath: pathname.replace(/\/$/, ''),
@@ -46,6 +108,8 @@ export function createAddresses(config: Pick<BookingConfig, 'baseUrl'>, internal
       const start = url.indexOf(fhirPath);
       return start < 0 ? undefined : `${base}/${url.slice(start + fhirPath.length)}`;
     },
-    scrub: (text) => replacements.reduce((result, [name, shown]) => result.replaceAll(name, shown), text),
+    rewriteUrl,
+    rewriteResource: <T extends Resource>(resource: T): T =>
+      rewriteTree(resource, '', { url: rewriteUrl, sentence }) as T,
   };
 }

@@ -1,5 +1,4 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Pool } from 'undici';
 
 /** A call to Medplum. */
 export interface UpstreamCall {
@@ -13,10 +12,20 @@ export interface UpstreamCall {
   readonly timeoutMs?: number;
 }
 
+/** The headers of an answer, by name in lower case; of a header sent several times the values are joined by commas. */
+export type UpstreamHeaders = Readonly<Record<string, string | undefined>>;
+
+/** Medplum's answer as it was sent. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: UpstreamHeaders;
+  readonly text: string;
+}
+
 /** Medplum's answer: status, headers, and the body read as JSON (`undefined` when empty). */
 export interface UpstreamAnswer {
   readonly status: number;
-  readonly headers: IncomingMessage['headers'];
+  readonly headers: UpstreamHeaders;
   readonly body: unknown;
 }
 
@@ -27,10 +36,13 @@ export interface UpstreamFailure {
 
 /** A client of Medplum with a pool of kept connections. */
 export interface Upstream {
+  /** Calls Medplum and reads the answer as JSON; never rejects. */
   readonly call: (call: UpstreamCall) => Promise<UpstreamAnswer | UpstreamFailure>;
+  /** Calls Medplum and gives the answer as it was sent; never rejects. */
+  readonly send: (call: UpstreamCall) => Promise<RawAnswer | UpstreamFailure>;
   /** Number of calls under way. */
   readonly pending: () => number;
-  readonly close: () => void;
+  readonly close: () => Promise<void>;
 }
 
 /** Time limits and size limits of calls to Medplum. */
@@ -41,107 +53,90 @@ export interface UpstreamLimits {
   readonly connections: number;
 }
 
-type Raw = { status: number; headers: IncomingMessage['headers']; text: string };
+type Response = Awaited<ReturnType<Pool['request']>>;
 
-/** Collects an answer's body; gives `broken` if it ends too early or grows too large. */
-function readBody(response: IncomingMessage, maxBytes: number): Promise<Raw | UpstreamFailure> {
-  const { promise, resolve } = Promise.withResolvers<Raw | UpstreamFailure>();
+const singleHeaders = (headers: Response['headers']): UpstreamHeaders =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+  );
+
+/** Collects an answer's body; `broken` if it ends too early or grows too large. */
+async function readAnswer(response: Response, maxBytes: number): Promise<RawAnswer | UpstreamFailure> {
   const chunks: Buffer[] = [];
   let size = 0;
-  response.on('data', (chunk: Buffer) => {
+  for await (const chunk of response.body) {
     chunks.push(chunk);
     size += chunk.length;
     if (size > maxBytes) {
-      resolve({ failure: 'broken' });
-      response.destroy();
+      return { failure: 'broken' };
     }
-  });
-  response.on('end', () =>
-    resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString() }),
-  );
-  response.on('error', () => resolve({ failure: 'broken' }));
-  response.on('close', () => resolve({ failure: 'broken' }));
-  return promise;
+  }
+  const text = Buffer.concat(chunks).toString();
+  return { status: response.statusCode, headers: singleHeaders(response.headers), text };
 }
 
-function parse(raw: Raw): UpstreamAnswer | UpstreamFailure {
+function parse({ status, headers, text }: RawAnswer): UpstreamAnswer | UpstreamFailure {
   try {
-    return { status: raw.status, headers: raw.headers, body: raw.text === '' ? undefined : JSON.parse(raw.text) };
+    return { status, headers, body: text === '' ? undefined : JSON.parse(text) };
   } catch {
-    return raw.status >= 400 ? { status: raw.status, headers: raw.headers, body: undefined } : { failure: 'broken' };
+    return status >= 400 ? { status, headers, body: undefined } : { failure: 'broken' };
   }
 }
 
-type Send = (options: RequestOptions) => ReturnType<typeof httpRequest>;
-
-/** Sends a request and waits for the whole answer within the time limits; never rejects. */
-function exchange(send: Send, options: RequestOptions, call: UpstreamCall, limits: UpstreamLimits) {
-  const { promise, resolve } = Promise.withResolvers<(Raw | UpstreamFailure) & { isStale?: boolean }>();
-  const request = send(options);
-  const end = (failure: UpstreamFailure['failure']): void => {
-    resolve({ failure });
-    request.destroy();
-  };
-  const whole = setTimeout(() => end('timeout'), call.timeoutMs ?? limits.upstreamTimeoutMs);
-  let connecting: NodeJS.Timeout | undefined;
-  request.on('socket', (socket) => {
-    if (socket.connecting) {
-      connecting = setTimeout(() => end('unavailable'), limits.connectTimeoutMs);
-      socket.once('connect', () => clearTimeout(connecting));
-    }
-  });
-  request.on('response', (response) => void readBody(response, limits.responseBytes).then(resolve));
-  request.on('error', () => resolve({ failure: 'unavailable', isStale: request.reusedSocket }));
-  request.end(call.body);
-  return promise.finally(() => {
-    clearTimeout(whole);
-    clearTimeout(connecting);
-  });
-}
+/** Whether a connection was closed before an answer began: a kept one may have been dead already. */
+const isClosed = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'UND_ERR_SOCKET' || error.code === 'ECONNRESET');
 
 /**
- * Makes a client of Medplum. A call is never cut short because the gateway's own client has gone: what was started is
- * finished. A read whose kept connection turns out to be dead is sent once more; a write never is.
+ * Makes the gateway's one client of Medplum. A call is never cut short because the gateway's own client has gone: what
+ * was started is finished. A read whose connection was closed before the answer is sent once more; a write never is.
  *
  * @param baseUrl - Medplum's base address, http or https, with or without a slash at its end
  */
 export function createUpstream(baseUrl: string, limits: UpstreamLimits): Upstream {
   const base = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
-  const isTls = base.protocol === 'https:';
-  const pool = { keepAlive: true, maxSockets: limits.connections, maxFreeSockets: limits.connections };
-  const agent = isTls ? new HttpsAgent(pool) : new HttpAgent(pool);
-  const send: Send = isTls ? httpsRequest : httpRequest;
+  const pool = new Pool(base.origin, {
+    connections: limits.connections,
+    connect: { timeout: limits.connectTimeoutMs },
+    // The signal of each call is its one time limit.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
   let pending = 0;
-  const attempt = (call: UpstreamCall) =>
-    exchange(
-      send,
-      {
-        agent,
-        protocol: base.protocol,
-        hostname: base.hostname.replace(/^\[(.*)\]$/, '$1'),
-        port: base.port,
-        method: call.method,
-        path: `${base.pathname}${call.path}${call.query ? `?${call.query}` : ''}`,
-        headers: {
-          ...call.headers,
-          ...(call.body !== undefined && { 'content-length': String(Buffer.byteLength(call.body)) }),
-        },
-      },
-      call,
-      limits,
-    );
+  const request = ({ method, path, query, headers, body }: UpstreamCall, signal: AbortSignal) =>
+    pool.request({
+      method,
+      path: `${base.pathname}${path}${query ? `?${query}` : ''}`,
+      signal,
+      ...(headers && { headers }),
+      ...(body !== undefined && { body }),
+    });
+  const send: Upstream['send'] = async (call) => {
+    const signal = AbortSignal.timeout(call.timeoutMs ?? limits.upstreamTimeoutMs);
+    const failed = (failure: UpstreamFailure['failure']) =>
+      ({ failure: signal.aborted ? 'timeout' : failure }) as const;
+    pending++;
+    try {
+      const response = await request(call, signal).catch((error: unknown) => {
+        if (call.method === 'GET' && isClosed(error)) {
+          return request(call, signal);
+        }
+        throw error;
+      });
+      return await readAnswer(response, limits.responseBytes).catch(() => failed('broken'));
+    } catch {
+      return failed('unavailable');
+    } finally {
+      pending--;
+    }
+  };
   return {
-    pending: () => pending,
-    close: () => agent.destroy(),
+    send,
     call: async (call) => {
-      pending++;
-      try {
-        const first = await attempt(call);
-        const raw = first.isStale && call.method === 'GET' ? await attempt(call) : first;
-        return 'failure' in raw ? { failure: raw.failure } : parse(raw);
-      } finally {
-        pending--;
-      }
+      const raw = await send(call);
+      return 'failure' in raw ? raw : parse(raw);
     },
+    pending: () => pending,
+    close: () => pool.destroy(),
   };
 }

@@ -1,77 +1,92 @@
-import replyFrom from '@fastify/reply-from';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { isObject } from '../../core/fhir/resource.ts';
 import type { GatewayContext } from '../context.ts';
 import { defaultRepresentation, send } from '../http/response.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';
-import type { UpstreamFailure } from '../medplum/client.ts';
+import type { RawAnswer } from '../medplum/client.ts';
 import { failureAnswer } from '../medplum/errors.ts';
 
 /** What is passed through: OAuth speaks its own JSON, errors included (RFC 6749 section 5). */
 const endpoints = [
-  { method: 'POST', path: '/oauth2/token' },
-  { method: 'POST', path: '/oauth2/introspect' },
-  { method: 'GET', path: '/oauth2/userinfo' },
-  { method: 'POST', path: '/oauth2/userinfo' },
-  { method: 'GET', path: '/.well-known/jwks.json' },
+  { method: 'POST', path: 'oauth2/token' },
+  { method: 'POST', path: 'oauth2/introspect' },
+  { method: 'GET', path: 'oauth2/userinfo' },
+  { method: 'POST', path: 'oauth2/userinfo' },
+  { method: 'GET', path: '.well-known/jwks.json' },
 ] as const;
 
-const requestHeaders: readonly string[] = ['host', 'authorization', 'content-type', 'content-length'];
-const responseHeaders: readonly string[] = ['content-type', 'content-length', 'www-authenticate', 'retry-after'];
+type Endpoint = (typeof endpoints)[number];
+
+const requestHeaders = ['authorization', 'content-type', 'traceparent', 'tracestate'] as const;
+const responseHeaders = ['content-type', 'www-authenticate', 'retry-after'] as const;
 const bodyBytes = 64 * 1024;
 
-function only<T>(headers: Readonly<Record<string, T>>, allowed: readonly string[]): Record<string, T> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => allowed.includes(name)));
+/** The members of an OAuth answer that hold addresses of Medplum's; those that the service does not have are left out. */
+const addressMembers: ReadonlyMap<string, 'rewritten' | 'left out'> = new Map([
+  ['iss', 'rewritten'],
+  ['picture', 'rewritten'],
+  ['smart_style_url', 'left out'],
+  ['hub.url', 'left out'],
+]);
+
+function only<Name extends string>(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  allowed: readonly Name[],
+): Record<string, string> {
+  return Object.fromEntries(
+    allowed.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  );
 }
 
-function failureOf(error: Error & { code?: unknown }): UpstreamFailure {
-  return { failure: error.code === 'FST_REPLY_FROM_GATEWAY_TIMEOUT' ? 'timeout' : 'unavailable' };
+/** The body of an OAuth answer as the world may see it. */
+function publicBody({ text }: RawAnswer, { rewriteUrl }: Addresses): string {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  if (!isObject(body)) {
+    return text;
+  }
+  const members = Object.entries(body).flatMap(([name, value]) => {
+    const rule = addressMembers.get(name);
+    return rule === 'left out' ? [] : [[name, rule && typeof value === 'string' ? rewriteUrl(value) : value] as const];
+  });
+  return JSON.stringify(Object.fromEntries(members));
 }
 
-/** Passes a request through to Medplum as it stands, without its query and with the headers of OAuth only. */
-function passThrough(path: string, { config, limits }: GatewayContext, addresses: Addresses) {
-  return (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-    reply.from(path, {
-      queryString: () => '',
-      timeout: limits.upstreamTimeoutMs,
-      ...(typeof request.body === 'string' && {
-        body: request.body,
-        contentType: request.headers['content-type'] ?? 'application/x-www-form-urlencoded',
-      }),
-      rewriteRequestHeaders: (_request, headers) => ({
-        ...only(headers, requestHeaders),
-        'accept-encoding': 'identity',
-      }),
-      rewriteHeaders: (headers) => ({ ...only(headers, responseHeaders), 'cache-control': 'no-store' }),
-      onError: (_failed, { error }) =>
-        void send(reply, failureAnswer(failureOf(error), config), defaultRepresentation, addresses.scrub),
+/** Passes a request through to Medplum, without its query and with the headers of OAuth only. */
+function passThrough({ method, path }: Endpoint, { config, addresses, upstream }: GatewayContext) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const answer = await upstream.send({
+      method,
+      path,
+      headers: { ...only(request.headers, requestHeaders), 'x-request-id': request.id },
+      ...(method === 'POST' && { body: typeof request.body === 'string' ? request.body : '' }),
     });
+    if ('failure' in answer) {
+      return send(reply, failureAnswer(answer, config), defaultRepresentation, addresses);
+    }
+    const headers = { ...only(answer.headers, responseHeaders), 'cache-control': 'no-store' };
+    return reply.code(answer.status).headers(headers).send(publicBody(answer, addresses));
+  };
 }
 
-/**
- * Adds the OAuth 2 endpoints of the service: Medplum's own, passed through.
- *
- * @param medplumBaseUrl - Medplum's base address
- */
-export async function addOAuth(app: FastifyInstance, context: GatewayContext, medplumBaseUrl: string): Promise<void> {
+/** Adds the OAuth 2 endpoints of the service: Medplum's own, passed through. */
+export async function addOAuth(app: FastifyInstance, context: GatewayContext): Promise<void> {
   const oauth: FastifyPluginAsync = async (scope) => {
-    const { limits, addresses } = context;
-    await scope.register(replyFrom, {
-      base: medplumBaseUrl,
-      disableRequestLogging: true,
-      undici: {
-        connections: limits.connections,
-        headersTimeout: limits.upstreamTimeoutMs,
-        bodyTimeout: limits.upstreamTimeoutMs,
-      },
-    });
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
       'application/x-www-form-urlencoded',
       { parseAs: 'string', bodyLimit: bodyBytes },
       (_request, body, done) => done(null, body),
     );
-    for (const { method, path } of endpoints) {
-      scope.route({ method, url: path, handler: passThrough(path, context, addresses) });
+    for (const endpoint of endpoints) {
+      scope.route({ method: endpoint.method, url: `/${endpoint.path}`, handler: passThrough(endpoint, context) });
     }
   };
   await app.register(oauth);

@@ -51,7 +51,7 @@ export function errorResponse(error: unknown): FhirResponse {
 /** Makes every failure and every unknown route an OperationOutcome. */
 export function addErrorHandler(app: FastifyInstance, addresses: Addresses): void {
   const answer = (request: FastifyRequest, reply: FastifyReply, what: FhirResponse) =>
-    send(reply, what, representationOrDefault(request), addresses.scrub);
+    send(reply, what, representationOrDefault(request), addresses);
   app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const what = errorResponse(error);
     if (what.status >= 500) {

@@ -14,6 +14,6 @@ export function addHealth(app: FastifyInstance, { upstream, limits, config, addr
     const found = await upstream.call({ method: 'GET', path: 'healthcheck', timeoutMs: limits.readyTimeoutMs });
     return isSuccess(found)
       ? { status: 'ready' }
-      : send(reply, upstreamProblem(found, config), defaultRepresentation, addresses.scrub);
+      : send(reply, upstreamProblem(found, config), defaultRepresentation, addresses);
   });
 }

@@ -1,6 +1,7 @@
 import { type RawData, WebSocket } from 'ws';
 import { toOperationOutcome } from '../../core/fhir/outcome.ts';
 import type { GatewayContext } from '../context.ts';
+import { isAnyResource } from '../http/response.ts';
 import { arrived, type Order, orderAfter, released } from './event-order.ts';
 import { type Binding, readClientMessage, readMedplumMessage } from './messages.ts';
 
@@ -123,7 +124,7 @@ export function relay(
     if (client.bufferedAmount > unreadBytes) {
       end(closing.policy, 'Too much is left unread: ask $events for the rest');
     } else {
-      client.send(addresses.scrub(JSON.stringify(message)));
+      client.send(JSON.stringify(isAnyResource(message) ? addresses.rewriteResource(message) : message));
     }
   };
   const refuse = (diagnostics: string): void =>

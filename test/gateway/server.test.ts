@@ -121,6 +121,31 @@ describe('OAuth 2 and SMART discovery', () => {
     expect([answer.statusCode, answer.json()]).toEqual([401, { error: 'invalid_client' }]);
   });
 
+  test('addresses of Medplum in an answer of OAuth become those of the service; other hosts stay', async () => {
+    fake.answer = () => ({
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        active: true,
+        iss: `${fake.url}/`,
+        sub: 'x',
+        picture: 'https://pictures.example.com/1',
+        smart_style_url: `${fake.url}/fhir/R4/.well-known/smart-styles.json`,
+      }),
+    });
+    const answer = await gateway.inject({
+      method: 'POST',
+      url: '/oauth2/introspect',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'token=t',
+    });
+    expect(answer.json()).toEqual({
+      active: true,
+      iss: 'https://booking.example.org/',
+      sub: 'x',
+      picture: 'https://pictures.example.com/1',
+    });
+  });
+
   test('nobody there: 503 OperationOutcome', async () => {
     const lonely = gatewayTo({ url: 'http://127.0.0.1:1' });
     const answer = await lonely.inject({

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
-import { bearer, type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+import { base, bearer, type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
 
 let fake: FakeMedplum;
 let gateway: FastifyInstance;
@@ -67,8 +67,10 @@ describe('read', () => {
     expect((await read()).statusCode).toBe(502);
   });
 
-  test('no address of Medplum leaves in a resource', async () => {
-    fake.answer = () => ({ body: { ...appointment, comment: `${fake.url}/storage/x` } });
-    expect((await read()).json().comment).toBe('https://booking.example.org/storage/x');
+  test('references to Medplum lead to the service; what people wrote stays', async () => {
+    const slot = [{ reference: `${fake.url}/fhir/R4/Slot/1` }];
+    const comment = `See ${fake.url}.de/x`;
+    fake.answer = () => ({ body: { ...appointment, slot, comment } });
+    expect((await read()).json()).toMatchObject({ slot: [{ reference: `${base}/Slot/1` }], comment });
   });
 });

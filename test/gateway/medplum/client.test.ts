@@ -32,7 +32,7 @@ const call = async (url: string, method: 'GET' | 'POST', limits: Partial<Upstrea
   const upstream = createUpstream(url, { ...defaultLimits, responseBytes: 1000, ...limits });
   const answer = await upstream.call({ method, path: 'fhir/R4/Slot', ...(method === 'POST' && { body: '{}' }) });
   expect(upstream.pending()).toBe(0);
-  upstream.close();
+  await upstream.close();
   return answer;
 };
 
@@ -76,6 +76,6 @@ describe('faults of Medplum', () => {
     const answer = await upstream.call({ method, path: 'b', ...(method === 'POST' && { body: '{}' }) });
     expect('status' in answer ? answer.status : undefined).toBe(status);
     expect(count).toBe(times);
-    upstream.close();
+    await upstream.close();
   });
 });

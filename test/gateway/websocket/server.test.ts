@@ -166,7 +166,11 @@ describe('a websocket', () => {
     await start();
     const client = await bound('one');
     medplum.say(
-      status('event-notification', 'one', message({ resourceType: 'Bundle', link: `${medplum.url}/fhir/R4/x` })),
+      status(
+        'event-notification',
+        'one',
+        message({ resourceType: 'Bundle', entry: [{ fullUrl: `${medplum.url}/fhir/R4/x` }] }),
+      ),
     );
     await until(() => client.received.length > 1);
     expect(client.received[1]).toContain('https://booking.example.org/fhir/R4/x');
