@@ -54,9 +54,13 @@ function transaction(medplum: MedplumClient, entry: BundleEntry[]): Promise<Bund
   return sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
 }
 
+/** How long a subscriber waits for the name of its endpoint to be resolved, in milliseconds. */
+const NAME_LIMIT = 2_000;
+
 /** An endpoint whose name is not known yet may be subscribed with: the handshake will tell. */
 async function endpointIssues({ settings: { endpoint } }: Submission): Promise<Issue[]> {
-  const destination = endpoint ? await resolveEndpoint(endpoint) : { addresses: [] };
+  const { allowedNetworks } = config.notifications;
+  const destination = endpoint ? await resolveEndpoint(endpoint, NAME_LIMIT, allowedNetworks) : { addresses: [] };
   return 'problem' in destination && !destination.isUnknown
     ? [{ code: 'endpoint-not-allowed', diagnostics: destination.problem, expression: 'Subscription.channel.endpoint' }]
     : [];

@@ -1,23 +1,61 @@
-import { lookup } from 'node:dns/promises';
+import { Resolver } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { endpointProblem, hostOf } from '../../../core/notifications/subscription/endpoint-policy.ts';
-import { config } from '../config.ts';
+import { clearTimeout, setTimeout } from 'node:timers';
+import { addressesInHosts, endpointProblem, hostOf } from '../../../core/notifications/subscription/endpoint-policy.ts';
 
 /** Where a name leads to: its addresses, or why notifications are not sent there. */
 export type Destination =
   | { readonly addresses: readonly { readonly address: string; readonly family: number }[] }
   | { readonly problem: string; readonly isUnknown: boolean };
 
-/** Resolves the host of an endpoint and checks every address that it has. */
-export async function resolveEndpoint(url: URL): Promise<Destination> {
-  const host = hostOf(url);
-  const family = isIP(host);
-  const addresses =
-    family > 0 ? [{ address: host, family }] : await lookup(host, { all: true, verbatim: true }).catch(() => []);
-  const all = addresses.map(({ address }) => address);
-  const problem = endpointProblem(url, all, config.notifications.allowedNetworks);
+/** How long name servers may take, in milliseconds, if the caller leaves that much. */
+const NAME_LIMIT = 2_000;
+
+const HOSTS_FILE = '/etc/hosts';
+
+/**
+ * Asks the name servers for the addresses of a name. `dns.lookup` would take one of the four threads that the whole
+ * server has for names, files and ciphers, for as long as no name server answers; this takes a socket.
+ */
+async function askNameServers(host: string, limit: number, resolver: Resolver): Promise<string[]> {
+  const timer = setTimeout(() => resolver.cancel(), limit);
+  const none = (): string[] => [];
+  try {
+    const found = await Promise.all([resolver.resolve4(host).catch(none), resolver.resolve6(host).catch(none)]);
+    return found.flat();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function addressesOf(host: string, limit: number, resolver: Resolver): Promise<string[]> {
+  if (isIP(host) > 0) {
+    return [host];
+  }
+  const known = addressesInHosts(await readFile(HOSTS_FILE, 'utf8').catch(() => ''), host);
+  return known.length > 0 ? known : askNameServers(host, limit, resolver);
+}
+
+/**
+ * Resolves the host of an endpoint and checks every address that it has.
+ *
+ * @param limit - milliseconds that this may take
+ * @param allowed - networks of the installation, CIDR
+ * @param resolver - asks the name servers; by default those of the system
+ */
+export async function resolveEndpoint(
+  url: URL,
+  limit: number,
+  allowed: readonly string[],
+  resolver = new Resolver(),
+): Promise<Destination> {
+  const addresses = await addressesOf(hostOf(url), Math.min(limit, NAME_LIMIT), resolver);
+  const problem = endpointProblem(url, addresses, allowed);
   if (problem) {
     return { problem, isUnknown: false };
   }
-  return all.length > 0 ? { addresses } : { problem: `The name ${url.hostname} is not known.`, isUnknown: true };
+  return addresses.length > 0
+    ? { addresses: addresses.map((address) => ({ address, family: isIP(address) })) }
+    : { problem: `No name server knows the name ${url.hostname}, or none answered in time.`, isUnknown: true };
 }

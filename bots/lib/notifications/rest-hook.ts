@@ -6,6 +6,7 @@ import { isXml } from '../../../core/fhir/media-types.ts';
 import { toXml } from '../../../core/fhir/xml/write.ts';
 import { headersOf } from '../../../core/notifications/subscription/headers.ts';
 import type { SubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import { config } from '../config.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';
 
 /** Of an answer no more is read; what comes after it is of no interest. */
@@ -35,9 +36,31 @@ function reasonOf(error: Error & { readonly code?: string }): string {
   return `The endpoint cannot be reached (${error.code ?? 'connection failed'}).`;
 }
 
+/** Sends a request; what was wrong with its answer, or that none has come within the limit, in milliseconds. */
+function send(
+  endpoint: URL,
+  options: RequestOptions,
+  body: string,
+  limit: number,
+  late: string,
+): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const start = endpoint.protocol === 'https:' ? httpsRequest : httpRequest;
+  const request = start(endpoint, options);
+  const timer = setTimeout(() => {
+    resolve(late);
+    request.destroy();
+  }, limit);
+  request.on('response', (response) => void readAnswer(response).then(resolve));
+  request.on('error', (error) => resolve(reasonOf(error)));
+  request.end(body);
+  return promise.finally(() => clearTimeout(timer));
+}
+
 /**
  * Sends a notification. The connection goes to the very addresses that were checked, whatever the name leads to by
- * then; certificates are checked against the name. A redirect is an answer like any other that is not 2xx.
+ * then; certificates are checked against the name. A redirect is an answer like any other that is not 2xx. The time
+ * limit of the Subscription holds for everything together: name, connection, TLS, and the whole answer.
  *
  * @param headers - `channel.header` of the Subscription
  * @returns what went wrong, or `undefined` if the whole of a 2xx answer came in time
@@ -48,7 +71,8 @@ export async function postNotification(
   headers: readonly string[] | undefined,
   bundle: Bundle,
 ): Promise<string | undefined> {
-  const destination = await resolveEndpoint(endpoint);
+  const end = Date.now() + timeout;
+  const destination = await resolveEndpoint(endpoint, timeout, config.notifications.allowedNetworks);
   if ('problem' in destination) {
     return destination.problem;
   }
@@ -65,15 +89,6 @@ export async function postNotification(
     lookup: (_name, { all }, callback) =>
       all ? callback(null, [...destination.addresses]) : callback(null, first.address, first.family),
   };
-  const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  const send = endpoint.protocol === 'https:' ? httpsRequest : httpRequest;
-  const request = send(endpoint, options);
-  const timer = setTimeout(() => {
-    resolve(`The endpoint did not answer within ${timeout / 1000} s.`);
-    request.destroy();
-  }, timeout);
-  request.on('response', (response) => void readAnswer(response).then(resolve));
-  request.on('error', (error) => resolve(reasonOf(error)));
-  request.end(body);
-  return promise.finally(() => clearTimeout(timer));
+  const late = `The endpoint did not answer within ${timeout / 1000} s.`;
+  return send(endpoint, options, body, Math.max(1, end - Date.now()), late);
 }

@@ -11,23 +11,49 @@ function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, networks: readonly string[
 /** What notifications may do at an address: `public` ones take TLS, in an allowed network it can do without. */
 export type Reach = 'public' | 'allowed' | 'forbidden';
 
+/** The part of IPv6 that is routed in public; everything outside it is reserved or local. */
+const GLOBAL_UNICAST = ['2000::/3'];
+
 /**
- * Whether notifications may be sent to an IP address. Only plain public unicast addresses are; private, loopback,
- * link-local, unique-local, multicast, reserved ones, and those by which IPv6 wraps others, are not, unless the
- * installation allows their network. An IPv4 address that is mapped into IPv6 counts as what it is.
+ * Networks within it that are not endpoints of their own: protocol assignments (Teredo among them), 6to4,
+ * documentation. Some carry an IPv4 address inside, which a relay reaches whatever it is.
+ *
+ * @see https://www.iana.org/assignments/iana-ipv6-special-registry
+ */
+const SPECIAL_PURPOSE = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+
+function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  if (address.range() !== 'unicast') {
+    return false;
+  }
+  return address.kind() === 'ipv4' || (isWithin(address, GLOBAL_UNICAST) && !isWithin(address, SPECIAL_PURPOSE));
+}
+
+/** An IPv6 address without IPv4 notation, which ipaddr.js takes for a mapped address wherever it stands. */
+function withoutDots(address: string): string {
+  const url = `http://[${address}]/`;
+  return address.includes(':') && URL.canParse(url) ? hostOf(new URL(url)) : address;
+}
+
+/**
+ * Whether notifications may be sent to an IP address. Only public unicast addresses count as public. Private, loopback,
+ * link-local, unique-local, multicast and reserved ones do not, nor do IPv6 addresses that carry an IPv4 address
+ * (IPv4-compatible, NAT64, 6to4, Teredo), unless the installation allows their network. An IPv4 address mapped into
+ * IPv6 counts as the IPv4 address.
  *
  * @param address - IPv4 or IPv6, as name resolution gives it
  * @param allowed - networks of the installation, CIDR
  */
 export function reachOf(address: string, allowed: readonly string[]): Reach {
-  if (!ipaddr.isValid(address)) {
+  const plain = withoutDots(address);
+  if (!ipaddr.isValid(plain)) {
     return 'forbidden';
   }
-  const parsed = ipaddr.process(address);
+  const parsed = ipaddr.process(plain);
   if (isWithin(parsed, allowed)) {
     return 'allowed';
   }
-  return parsed.range() === 'unicast' ? 'public' : 'forbidden';
+  return isPublic(parsed) ? 'public' : 'forbidden';
 }
 
 /** The host of a URL as name resolution takes it: an IPv6 address without its brackets. */
@@ -36,13 +62,36 @@ export function hostOf({ hostname }: URL): string {
 }
 
 /**
+ * The addresses that a hosts file gives a name; those of loopback for `localhost`, whatever the file says.
+ *
+ * @param hosts - text of the file: on each line an address and its names
+ * @see https://www.rfc-editor.org/rfc/rfc6761#section-6.3
+ */
+export function addressesInHosts(hosts: string, host: string): string[] {
+  const name = host.toLowerCase().replace(/\.$/, '');
+  if (name === 'localhost' || name.endsWith('.localhost')) {
+    return ['127.0.0.1', '::1'];
+  }
+  return hosts.split('\n').flatMap((line) => {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    return ipaddr.isValid(address) && names.some((one) => one.toLowerCase() === name) ? [address] : [];
+  });
+}
+
+/** The most characters of an endpoint's address. */
+const LONGEST_ENDPOINT = 2_000;
+
+/**
  * Reads the address of an endpoint as far as it can be judged without resolving its name.
  *
  * @returns the URL, or a sentence that says why notifications are not sent there
  */
 export function parseEndpoint(endpoint: string): URL | string {
+  if (endpoint.length > LONGEST_ENDPOINT) {
+    return `The endpoint has at most ${LONGEST_ENDPOINT} characters.`;
+  }
   if (!URL.canParse(endpoint)) {
-    return `'${endpoint}' is no absolute URL.`;
+    return `The endpoint must be an absolute URL, not '${endpoint}'.`;
   }
   const url = new URL(endpoint);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {

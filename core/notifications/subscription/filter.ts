@@ -42,12 +42,15 @@ function readValue(name: FilterName, text: string, baseUrl: string): string | un
 function readCondition([sent, text]: [string, string], baseUrl: string): Condition | string {
   const name = names.find((candidate) => candidate === sent);
   if (!name) {
-    return `'${sent}' is none of the filters ${names.join(', ')}.`;
+    return `The filters are ${names.join(', ')}, not '${sent}'.`;
   }
   const read = text.split(',').map((value) => readValue(name, value, baseUrl));
   const values = read.flatMap((value) => value ?? []);
-  return values.length === read.length ? { name, values } : `'${text}' is no value of the filter '${name}'.`;
+  return values.length === read.length ? { name, values } : `The filter '${name}' has no value '${text}'.`;
 }
+
+/** The most characters of one filter. */
+const LONGEST_FILTER = 4_000;
 
 /**
  * Reads the text of a `backport-filter-criteria`: a search on Appointment by status, actor and patient.
@@ -59,6 +62,9 @@ function readCondition([sent, text]: [string, string], baseUrl: string): Conditi
  */
 export function parseFilter(text: unknown, expression: string, baseUrl: string): readonly Condition[] | Issue {
   const issue = (diagnostics: string): Issue => ({ code: 'filter-unsupported', diagnostics, expression });
+  if (typeof text === 'string' && text.length > LONGEST_FILTER) {
+    return issue(`A filter has at most ${LONGEST_FILTER} characters.`);
+  }
   const query = typeof text === 'string' ? /^Appointment\?(.+)$/.exec(text.trim())?.[1] : undefined;
   if (!query) {
     return issue(`A filter has the form Appointment?name=value, with the names ${names.join(', ')}.`);

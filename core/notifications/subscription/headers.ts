@@ -1,3 +1,5 @@
+import type { Issue } from '../../fhir/outcome.ts';
+
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what a value must not hold
 const forbiddenInValue = /[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/;
@@ -20,7 +22,7 @@ const reserved: readonly string[] = [
  * Reads one line of `channel.header`: the name up to the first colon, the value after it exactly as given, further
  * colons among it; only the white space around it goes.
  *
- * @returns name and value, or `undefined` if it is no header that a notification can carry
+ * @returns name and value, or `undefined` if a notification cannot carry it
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-5
  */
 export function parseHeader(line: unknown): readonly [name: string, value: string] | undefined {
@@ -34,17 +36,52 @@ export function parseHeader(line: unknown): readonly [name: string, value: strin
   return isUsable ? [name, value] : undefined;
 }
 
+/** The most headers of one Subscription. */
+const MOST_HEADERS = 20;
+
+/** The most characters of all headers of one Subscription: HTTP servers refuse requests with much more. */
+const MOST_CHARACTERS = 8_000;
+
 /**
- * The headers of a Subscription; a name that is given several times has several values.
+ * What is wrong with the headers that a subscriber sends: too many, too long, or none that a notification can carry.
+ *
+ * @param sent - `channel.header`, of whatever shape
+ */
+export function headerIssues(sent: unknown): Issue[] {
+  if (sent === undefined) {
+    return [];
+  }
+  const lines: unknown[] = Array.isArray(sent) ? sent : [sent];
+  const issue = (diagnostics: string, index?: number): Issue => ({
+    code: 'malformed-request',
+    diagnostics,
+    expression: `Subscription.channel.header${index === undefined ? '' : `[${index}]`}`,
+  });
+  if (lines.length > MOST_HEADERS) {
+    return [issue(`A Subscription has at most ${MOST_HEADERS} headers.`)];
+  }
+  if (lines.reduce<number>((sum, line) => sum + String(line).length, 0) > MOST_CHARACTERS) {
+    return [issue(`The headers of a Subscription have at most ${MOST_CHARACTERS} characters together.`)];
+  }
+  const malformed =
+    'A header has the form Name: value. Headers that belong to the connection or to the notification cannot be set.';
+  return lines.flatMap((line, index) => (parseHeader(line) ? [] : [issue(malformed, index)]));
+}
+
+/**
+ * The headers of a Subscription. A name that is given several times, in whatever letter case, has several values.
  *
  * @param lines - `channel.header`, checked when it was stored
+ * @returns own properties only: a header may be called `constructor` or `__proto__`
  */
 export function headersOf(lines: readonly string[] = []): Record<string, string[]> {
-  const headers: Record<string, string[]> = {};
-  for (const [name, value] of lines.flatMap((line) => [parseHeader(line) ?? []])) {
+  const headers = new Map<string, [name: string, values: string[]]>();
+  for (const line of lines) {
+    const [name, value] = parseHeader(line) ?? [];
     if (name !== undefined && value !== undefined) {
-      headers[name] = [...(headers[name] ?? []), value];
+      const [first, values] = headers.get(name.toLowerCase()) ?? [name, []];
+      headers.set(name.toLowerCase(), [first, [...values, value]]);
     }
   }
-  return headers;
+  return Object.fromEntries(headers.values());
 }

@@ -78,15 +78,31 @@ export function newSubscription({ sent }: Submission, owner: string, config: Boo
   return asStored({ ...rest, meta: metaOfSubmitted(meta, owner, config, [profile]) });
 }
 
-/** Whether an update changes where or how notifications arrive, so that it must be found out anew whether they do. */
+/** Whether an update changes where or how notifications arrive, so that a new handshake must show whether they do. */
 function isRedirected(stored: Subscription, changed: Subscription): boolean {
   const channel = ({ channel: { type, endpoint, header } }: Subscription) => JSON.stringify([type, endpoint, header]);
   return channel(stored) !== channel(changed);
 }
 
+/** The origin that the headers of a Subscription are meant for. */
+function originOf({ endpoint = '' }: Subscription['channel']): string | undefined {
+  return URL.canParse(endpoint) ? new URL(endpoint).origin : undefined;
+}
+
 /**
- * What is stored of an update: what was sent, with what the subscriber cannot read (the headers) kept unless it sends
- * them anew, and with the status that follows: over, active as before, or requested, which means a new handshake.
+ * The headers after an update: those that were sent; else the stored ones, if the endpoint stays at its origin. They may
+ * hold a secret that no other origin is to see.
+ */
+function headersAfter(sent: Subscription['channel'], stored: Subscription['channel']): string[] | undefined {
+  const kept = originOf(sent) === originOf(stored) ? stored.header : undefined;
+  const headers = sent.header ?? kept ?? [];
+  return headers.length > 0 ? headers : undefined;
+}
+
+/**
+ * What is stored of an update: what was sent; the stored headers, which the subscriber cannot read, unless it sends
+ * others or changes the origin of the endpoint; and the status that follows: over, active as before, or requested,
+ * which means a new handshake.
  *
  * @param now - milliseconds since 1970 UTC
  */
@@ -98,11 +114,10 @@ export function updatedSubscription(
   config: BookingConfig,
 ): Subscription {
   const { error, ...rest } = newSubscription({ sent, settings }, owner, config);
-  const header = sent.channel.header ?? stored.channel.header;
   const changed: Subscription = {
     ...rest,
     ...(stored.id && { id: stored.id }),
-    channel: { ...rest.channel, ...(header && header.length > 0 ? { header } : { header: undefined }) },
+    channel: { ...rest.channel, header: headersAfter(sent.channel, stored.channel) },
   };
   if (sent.status === 'off' || (settings.end !== undefined && settings.end <= now)) {
     return { ...changed, status: 'off' };

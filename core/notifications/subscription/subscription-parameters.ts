@@ -7,7 +7,7 @@ import { parseEndpoint } from './endpoint-policy.ts';
 import { extensionValues, member } from './extension-values.ts';
 import { backport } from './extensions.ts';
 import { type Condition, parseFilter } from './filter.ts';
-import { parseHeader } from './headers.ts';
+import { headerIssues } from './headers.ts';
 import { type TopicName, topicNames, topicOf, topicUrl } from './topics.ts';
 
 /** How much of the appointment a notification carries. */
@@ -64,14 +64,21 @@ function readTopic(sent: unknown, config: SubscriptionConfig): Read<TopicName> {
     return [undefined, missing(expression, `the address of a topic, one of ${known}`)];
   }
   const topic = topicOf(sent, config);
-  const diagnostics = `'${sent}' is none of the topics ${known}.`;
+  const diagnostics = `The topics are ${known}, not '${sent}'.`;
   return topic ? [topic] : [undefined, { code: 'topic-unknown', diagnostics, expression }];
 }
 
+/** The most filters of one Subscription. */
+const MOST_FILTERS = 10;
+
 function readConditions(element: unknown, { baseUrl }: SubscriptionConfig): Read<Condition[]> {
-  const read = extensionValues(element, backport.filterCriteria).map((text) =>
-    parseFilter(text, 'Subscription.criteria', baseUrl),
-  );
+  const expression = 'Subscription.criteria';
+  const filters = extensionValues(element, backport.filterCriteria);
+  if (filters.length > MOST_FILTERS) {
+    const diagnostics = `A Subscription has at most ${MOST_FILTERS} filters.`;
+    return [undefined, { code: 'filter-unsupported', diagnostics, expression }];
+  }
+  const read = filters.map((text) => parseFilter(text, expression, baseUrl));
   const issues = read.flatMap((filter) => ('code' in filter ? [filter] : []));
   return [read.flatMap((filter) => ('code' in filter ? [] : filter)), ...issues];
 }
@@ -143,21 +150,9 @@ function readSeconds(channel: unknown, url: string): Read<number> {
     : [undefined, { code: 'malformed-request', diagnostics, expression: 'Subscription.channel' }];
 }
 
-function headerIssues(sent: unknown): Issue[] {
-  if (sent === undefined) {
-    return [];
-  }
-  return (Array.isArray(sent) ? sent : [sent]).flatMap((line, index): Issue[] => {
-    const expression = `Subscription.channel.header[${index}]`;
-    const diagnostics =
-      'A header has the form Name: value, and is none that belongs to the connection or to the notification.';
-    return parseHeader(line) ? [] : [{ code: 'malformed-request', diagnostics, expression }];
-  });
-}
-
 function readEnd(sent: unknown): Read<number> {
   const end = parseInstant(sent);
-  const diagnostics = `'${sent}' is no instant.`;
+  const diagnostics = `The end must be an instant, not '${sent}'.`;
   return sent === undefined || end !== undefined
     ? [end]
     : [undefined, { code: 'malformed-request', diagnostics, expression: 'Subscription.end' }];

@@ -31,6 +31,15 @@ it('headers are sent exactly as given, colons in values too', async () => {
   });
 });
 
+it('headers may have any name: events still arrive', async () => {
+  const listener = await aListener();
+  const stored = await subscribed(listener, { header: ['constructor: 1', '__proto__: 2', 'toString: 3'] });
+  await confirm(await aBooking());
+  const [event] = await events(listener, 1);
+  expect(event?.headers).toMatchObject({ constructor: '1', tostring: '3' });
+  expect(stored.status).toBe('active');
+});
+
 it('20 simultaneous changes to one appointment: events 1 to 20, in order, without gap or repeat', async () => {
   const listener = await aListener();
   await subscribed(listener, { content: 'full-resource' });

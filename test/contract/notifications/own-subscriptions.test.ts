@@ -86,6 +86,19 @@ describe('PUT /Subscription/{id}', () => {
     await Promise.all([before.close(), after.close()]);
   });
 
+  it('another origin without headers: the stored ones do not go there', async () => {
+    const [before, after] = [await listen(), await listen()];
+    const stored = await subscribed(before, { header: ['Authorization: Bearer secret'] });
+    const answer = await put(stored.id, { ...stored, channel: { ...stored.channel, endpoint: after.url } });
+    expect(answer.status).toBe(200);
+    await turnsTo('active', stored.id);
+    expect([before, after].map(({ received }) => received[0]?.headers.authorization)).toEqual([
+      'Bearer secret',
+      undefined,
+    ]);
+    await Promise.all([before.close(), after.close()]);
+  });
+
   it('what is not allowed is refused, and nothing has changed', async () => {
     const stored = await subscribed(listener);
     const answer = await put(stored.id, { ...stored, channel: { ...stored.channel, endpoint: 'https://10.0.0.1/' } });

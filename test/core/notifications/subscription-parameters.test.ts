@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readableAppointments, readableQuery } from '../../../core/notifications/events/read-access.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { matchesFilter, parseFilter } from '../../../core/notifications/subscription/filter.ts';
-import { headersOf, parseHeader } from '../../../core/notifications/subscription/headers.ts';
+import { headerIssues, headersOf, parseHeader } from '../../../core/notifications/subscription/headers.ts';
 import { parseSubmission, updatedSubscription } from '../../../core/notifications/subscription/submission.ts';
 import { readSubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { topicNames, topicUrl } from '../../../core/notifications/subscription/topics.ts';
@@ -71,10 +71,49 @@ describe('a filter', () => {
   });
 });
 
+test.each<[string, object, string]>([
+  [
+    'an endpoint of more than 2000 characters',
+    { endpoint: `https://a.example/${'x'.repeat(2000)}` },
+    'endpoint-not-allowed',
+  ],
+])('%s: refused', (_, changes, code) => {
+  const sent = subscription();
+  const { issues } = readSubscriptionParameters({ ...sent, channel: { ...sent.channel, ...changes } }, config);
+  expect(issues.map((issue) => issue.code)).toEqual([code]);
+});
+
+test.each<[string, string[]]>([
+  ['more than 10 filters', Array.from({ length: 11 }, () => 'Appointment?status=booked')],
+  ['a filter of more than 4000 characters', [`Appointment?status=${'booked,'.repeat(600)}booked`]],
+])('%s: refused', (_, filters) => {
+  const extension = filters.map((valueString) => ({ url: backport.filterCriteria, valueString }));
+  const { issues } = readSubscriptionParameters(subscription({ _criteria: { extension } }), config);
+  expect(issues.map(({ code }) => code)).toEqual(['filter-unsupported']);
+});
+
 describe('a header', () => {
   test('keeps every colon of its value', () => {
     expect(parseHeader('X-Url: https://a:1/b?c=d:e')).toEqual(['X-Url', 'https://a:1/b?c=d:e']);
     expect(headersOf(['A: 1', 'B:2', 'A: 3'])).toEqual({ A: ['1', '3'], B: ['2'] });
+  });
+
+  test('may have any name, those of the language too', () => {
+    const lines = ['constructor: 1', '__proto__: 2', 'toString: 3', 'CONSTRUCTOR: 4'];
+    expect(Object.entries(headersOf(lines))).toEqual([
+      ['constructor', ['1', '4']],
+      ['__proto__', ['2']],
+      ['toString', ['3']],
+    ]);
+  });
+
+  test.each<[string, string[]]>([
+    ['more than 20', Array.from({ length: 21 }, (_, index) => `X-${index}: 1`)],
+    ['more than 8000 characters', [`A: ${'x'.repeat(4000)}`, `B: ${'x'.repeat(4000)}`]],
+  ])('%s: refused', (_, header) => {
+    expect(headerIssues(header).map(({ code }) => code)).toEqual(['malformed-request']);
+    const { issues } = readSubscriptionParameters({ ...subscription(), channel: { header } }, config);
+    expect(issues.map(({ expression }) => expression)).toContain('Subscription.channel.header');
   });
 
   test.each(['', 'x', ':x', 'a b: c', 'Content-Length: 1', 'transfer-encoding: chunked', 'A: \n', 'A: ☺', 7])(
@@ -132,6 +171,25 @@ describe('an update', () => {
 
   test('keeps headers that were not sent', () => {
     expect(updated({})).toMatchObject({ status: 'active', channel: { header: ['A: secret'] } });
+  });
+
+  test.each<[string, string, string[] | undefined]>([
+    ['another path of the same origin', 'https://portal.example.org/other', ['A: secret']],
+    ['another host', 'https://other.example/notifications', undefined],
+    ['another port', 'https://portal.example.org:8443/notifications', undefined],
+    ['another scheme', 'http://portal.example.org/notifications', undefined],
+  ])('to %s keeps headers only for the origin that they were sent for', (_, endpoint, header) => {
+    expect(updated({ channel: { ...stored.channel, endpoint } })?.channel.header).toEqual(header);
+  });
+
+  test('to another origin takes headers that are sent with it', () => {
+    const channel = { ...stored.channel, endpoint: 'https://other.example/', header: ['A: other'] };
+    expect(updated({ channel })?.channel.header).toEqual(['A: other']);
+  });
+
+  test('to a websocket and on to another origin does not carry the headers there', () => {
+    const { endpoint: _, ...channel } = { ...stored.channel, type: 'websocket' };
+    expect(updated({ channel })?.channel.header).toBeUndefined();
   });
 
   test.each<[string, object, string]>([
