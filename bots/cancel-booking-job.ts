@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
 import { endTask } from '../core/booking/async/task.ts';
-import { requestorTag } from '../core/fhir/tags.ts';
+import { belongsTo } from '../core/fhir/tags.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
 import { sendBundle } from './lib/medplum.ts';
@@ -12,21 +12,16 @@ const notFound: OperationOutcome = {
   issue: [{ severity: 'error', code: 'not-found', diagnostics: 'There is no such job.' }],
 };
 
-function belongsTo(task: Task, requestor: string): boolean {
-  const own = requestorTag(requestor, config);
-  return task.meta?.tag?.some(({ system, code }) => system === own.system && code === own.code) ?? false;
-}
-
 /**
  * Drops an asynchronous booking that was not carried out yet. One that has ended stays as it is.
  *
  * @param event - input: Parameters with the parameter `id`, the job's id
- * @returns the Task as it is then, or `not-found` if it is none of the caller's
+ * @returns the Task as it is then, or `not-found` if it does not belong to the caller
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<Parameters>): Promise<Task | OperationOutcome> {
   const id = event.input.parameter?.find(({ name }) => name === 'id')?.valueId ?? '';
   const [task] = await medplum.searchResources('Task', `_id=${encodeURIComponent(id)}`, { cache: 'reload' });
-  if (!task || !belongsTo(task, callerOf(event).id)) {
+  if (!task || !belongsTo(task, callerOf(event).id, config)) {
     return notFound;
   }
   if (task.status === 'requested') {

@@ -1,9 +1,9 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Patient } from '@medplum/fhirtypes';
-import { identifierQuery } from '../core/booking/book/reads.ts';
 import { isActivePatient } from '../core/booking/book/resolve-participants.ts';
-import { duplicatesOf, mergeTransaction, submitterOf } from '../core/booking/patient/deduplicate.ts';
-import { requestorTag } from '../core/fhir/tags.ts';
+import { duplicatesOf, mergeTransaction } from '../core/booking/patient/deduplicate.ts';
+import { identifierQuery } from '../core/booking/search.ts';
+import { ownerOf, requestorQuery } from '../core/fhir/tags.ts';
 import { syncAppointmentsOfPatient } from './lib/booking/slot-sync.ts';
 import { config } from './lib/config.ts';
 import { sendBundle } from './lib/medplum.ts';
@@ -16,18 +16,17 @@ const ATTEMPTS = 5;
  *
  * @throws Error when the server does not answer or refuses it, or others were faster too often
  */
-async function mergeTwins(medplum: MedplumClient, patient: Patient, attempt = 1): Promise<string[]> {
-  const { system, code } = requestorTag(submitterOf(patient, config) ?? '', config);
-  const [query] = identifierQuery(patient.identifier, `${system}|${code}`);
+async function mergeDuplicates(medplum: MedplumClient, patient: Patient, attempt = 1): Promise<string[]> {
+  const query = identifierQuery(patient.identifier, requestorQuery(ownerOf(patient, config) ?? '', config));
   const found = query ? await medplum.searchResources('Patient', new URLSearchParams(query), { cache: 'reload' }) : [];
   const { elder, younger } = duplicatesOf(patient, found, config);
-  for (const twin of younger) {
-    const merged = await sendBundle(medplum, mergeTransaction(twin, elder));
+  for (const duplicate of younger) {
+    const merged = await sendBundle(medplum, mergeTransaction(duplicate, elder));
     if (merged.kind === 'overtaken' && attempt < ATTEMPTS) {
-      return mergeTwins(medplum, patient, attempt + 1);
+      return mergeDuplicates(medplum, patient, attempt + 1);
     }
     if (merged.kind !== 'done') {
-      throw new Error(`Patient/${twin.id} could not be merged into Patient/${elder.id} (${merged.kind}).`);
+      throw new Error(`Patient/${duplicate.id} could not be merged into Patient/${elder.id} (${merged.kind}).`);
     }
   }
   return younger.map(({ id }) => id ?? '');
@@ -47,7 +46,7 @@ export async function handler(
 ): Promise<void> {
   const { id = '' } = 'deletedResource' in input ? input.deletedResource : input;
   const [patient] = await medplum.searchResources('Patient', `_id=${encodeURIComponent(id)}`, { cache: 'reload' });
-  const gone = patient && isActivePatient(patient) ? await mergeTwins(medplum, patient) : [id];
+  const gone = patient && isActivePatient(patient) ? await mergeDuplicates(medplum, patient) : [id];
   for (const one of gone) {
     await syncAppointmentsOfPatient(medplum, one);
   }

@@ -7,11 +7,11 @@ import { applyPatch, hasNoEffect } from '../core/booking/patch/patch.ts';
 import { historyReads, patchReads, readDeleted, readPatchTarget } from '../core/booking/patch/reads.ts';
 import { absentOutcome, asPatchInvalid, patchRefusedByServer } from '../core/booking/patch/rejection.ts';
 import { type PatchRequest, parsePatchRequest } from '../core/booking/patch/request.ts';
-import { submitterOf } from '../core/booking/patient/deduplicate.ts';
-import { appointmentEntry, slotEntries } from '../core/booking/slots/synchronize.ts';
+import { slotEntries } from '../core/booking/slots/synchronize.ts';
 import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
 import { isResource } from '../core/fhir/resource.ts';
-import { markChange } from '../core/fhir/tags.ts';
+import { belongsTo, markChange } from '../core/fhir/tags.ts';
+import { updateEntry } from '../core/fhir/update-entry.ts';
 import type { Requestor } from './lib/booking/book.ts';
 import { readPatients, readRelatedSlots } from './lib/booking/related-reads.ts';
 import { callerOf } from './lib/caller.ts';
@@ -67,7 +67,7 @@ async function transactionOf(
   return {
     resourceType: 'Bundle',
     type: 'transaction',
-    entry: [appointmentEntry(stored, { ...result, meta }), ...slots],
+    entry: [updateEntry(stored, { ...result, meta }), ...slots],
   };
 }
 
@@ -80,7 +80,7 @@ async function deletedOne(medplum: MedplumClient, id: string): Promise<Appointme
 /** Whether an appointment that the caller cannot see was its own, and was deleted. */
 async function isDeletedOf(medplum: MedplumClient, id: string, caller: Requestor): Promise<boolean> {
   const deleted = await deletedOne(medplum, id);
-  return deleted !== undefined && submitterOf(deleted, config) === caller.id;
+  return deleted !== undefined && belongsTo(deleted, caller.id, config);
 }
 
 async function read(medplum: MedplumClient, { id, ifMatch }: PatchRequest, caller: Requestor) {
@@ -115,7 +115,7 @@ async function attempt(
   if ('issues' in patched) {
     return refuse(patched.issues);
   }
-  const changer = submitterOf(stored, config) === caller.id ? 'requestor' : 'repository';
+  const changer = belongsTo(stored, caller.id, config) ? 'requestor' : 'repository';
   const issues = validateChange(stored, patched.result, changer, await readPatients(medplum, stored), config);
   if (issues.length > 0) {
     return refuse(issues);

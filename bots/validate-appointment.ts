@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { validateChange, validateCreation } from '../core/booking/appointment/change.ts';
-import { isOpen } from '../core/booking/book/reschedule.ts';
+import { mayBecome } from '../core/booking/appointment/status.ts';
 import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
 import { readPatients } from './lib/booking/related-reads.ts';
 import { config } from './lib/config.ts';
@@ -11,7 +11,9 @@ const DELETION = 'X-Medplum-Deleted-Resource';
 
 function deletionIssues(appointment: Appointment): Issue[] {
   const diagnostics = `The appointment is ${appointment.status} and holds its slots: cancel it before it is deleted.`;
-  return isOpen(appointment) ? [{ code: 'transition-not-allowed', diagnostics, expression: 'Appointment.status' }] : [];
+  return mayBecome(appointment, 'cancelled', 'repository')
+    ? [{ code: 'transition-not-allowed', diagnostics, expression: 'Appointment.status' }]
+    : [];
 }
 
 async function storedVersion(medplum: MedplumClient, id: string | undefined): Promise<Appointment | undefined> {

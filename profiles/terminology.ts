@@ -29,12 +29,6 @@ const sources: readonly CodeSystemSource[] = [
     concepts: errors,
   },
   {
-    artefact: 'LocalBookingAnswer',
-    title: 'Tags of answered bookings',
-    description: 'The tags in an answer to $book, which are not stored.',
-    concepts: { existing: 'Booked by an earlier, identical request' },
-  },
-  {
     artefact: 'LocalTask',
     title: 'Jobs of the appointment booking service',
     description: 'The codes in Task.code of what the service carries out later.',

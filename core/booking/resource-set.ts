@@ -38,3 +38,10 @@ export function servicesOf(state: ResourceSet, schedule: Schedule): HealthcareSe
     return (id && findResource(state, 'HealthcareService', id)) || [];
   });
 }
+
+/** Resources by their id. */
+export function byId<T extends Resource>(resources: readonly T[]): Map<string, T> {
+  return new Map(
+    resources.flatMap((resource) => (resource.id === undefined ? [] : [[resource.id, resource] as const])),
+  );
+}

@@ -20,7 +20,6 @@ export const artefacts = {
   LocalSpecialty: 'CodeSystem',
   LocalContextType: 'CodeSystem',
   LocalRequestor: 'CodeSystem',
-  LocalBookingAnswer: 'CodeSystem',
   LocalTask: 'CodeSystem',
   LocalChangedBy: 'CodeSystem',
   LocalSlotOrigin: 'NamingSystem',

@@ -1,4 +1,4 @@
-import type { Coding, Meta } from '@medplum/fhirtypes';
+import type { Coding, Meta, Resource } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../config/config.ts';
 
 /** The part of the configuration that tags depend on. */
@@ -11,6 +11,37 @@ export type TagConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSy
  */
 export function requestorTag(requestor: string, config: TagConfig): Coding {
   return { system: artefactUri(config, 'LocalRequestor'), code: requestor };
+}
+
+/** The value of a search by `_tag` for what a requestor owns. */
+export function requestorQuery(requestor: string, config: TagConfig): string {
+  const { system, code } = requestorTag(requestor, config);
+  return `${system}|${code}`;
+}
+
+/** Whether two values are the same to Medplum, which compares tokens without regard to letter case. */
+export function isSameToken(one: string | undefined, other: string | undefined): boolean {
+  return one?.toLowerCase() === other?.toLowerCase();
+}
+
+/** Whether a tag names the owner of a resource. */
+export function isOwnerTag(tag: Coding | undefined, config: TagConfig): boolean {
+  return isSameToken(tag?.system, requestorTag('', config).system);
+}
+
+/** The tags of a resource that name its owner; more than one only where somebody has tampered with it. */
+export function ownerTags({ meta }: Pick<Resource, 'meta'>, config: TagConfig): Coding[] {
+  return (Array.isArray(meta?.tag) ? meta.tag : []).filter((tag) => isOwnerTag(tag, config));
+}
+
+/** The id of the requestor that owns a resource, if one does. */
+export function ownerOf(resource: Pick<Resource, 'meta'>, config: TagConfig): string | undefined {
+  return ownerTags(resource, config)[0]?.code;
+}
+
+/** Whether a resource belongs to a requestor. */
+export function belongsTo(resource: Pick<Resource, 'meta'>, requestor: string, config: TagConfig): boolean {
+  return ownerTags(resource, config).some(({ code }) => isSameToken(code, requestor));
 }
 
 /**

@@ -15,18 +15,20 @@ const notAllowed: readonly number[] = [403, 404];
  * Calls a Bot of the service with the caller's own token.
  *
  * @param input - what the Bot gets as its input
+ * @param headers - for the Bot, besides those of the request
  */
 export function callBot(
   name: BotName,
   input: unknown,
   { upstreamHeaders }: FhirRequest,
   { upstream, config }: GatewayContext,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<UpstreamAnswer | UpstreamFailure> {
   return upstream.call({
     method: 'POST',
     path: 'fhir/R4/Bot/$execute',
     query: new URLSearchParams({ identifier: `${artefactUri(config, 'LocalBot')}|${name}` }).toString(),
-    headers: { ...upstreamHeaders, 'content-type': 'application/fhir+json' },
+    headers: { ...upstreamHeaders, ...headers, 'content-type': 'application/fhir+json' },
     body: JSON.stringify(input),
   });
 }

@@ -1,6 +1,6 @@
 import type { Coding, Meta } from '@medplum/fhirtypes';
 import { EXTERNAL_TAG } from '../../core/config/config.ts';
-import { requestorTag, type TagConfig } from '../../core/fhir/tags.ts';
+import { isOwnerTag, type TagConfig } from '../../core/fhir/tags.ts';
 
 /**
  * The `meta` of a patient that is updated: whose it is and where it came from stay as they are stored, whoever updates
@@ -11,9 +11,8 @@ import { requestorTag, type TagConfig } from '../../core/fhir/tags.ts';
  * @see specification 2.1 and 2.2, meta.tag
  */
 export function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config: TagConfig): Meta {
-  const { system } = requestorTag('', config);
   const isOwnership = (tag: Coding | undefined): boolean =>
-    tag?.system === system || (tag?.system === config.metaTagSystem && tag?.code === EXTERNAL_TAG);
+    isOwnerTag(tag, config) || (tag?.system === config.metaTagSystem && tag?.code === EXTERNAL_TAG);
   const sentTags = Array.isArray(sent?.tag) ? sent.tag : [];
   const tag = [...sentTags.filter((one) => !isOwnership(one)), ...(stored?.tag ?? []).filter(isOwnership)];
   const profile = Array.isArray(sent?.profile) ? sent.profile : [];

@@ -2,7 +2,7 @@ import type { Patient } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { isObject } from '../../core/fhir/resource.ts';
-import { metaOfSubmitted, requestorTag, type TagConfig } from '../../core/fhir/tags.ts';
+import { belongsTo, metaOfSubmitted } from '../../core/fhir/tags.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
@@ -35,12 +35,6 @@ const merged: Issue = {
 /** Whom a patient was merged into, as one text that can be compared. */
 const survivors = (patient: Patient | undefined): string =>
   JSON.stringify((Array.isArray(patient?.link) ? patient.link : []).filter((one) => one?.type === 'replaced-by'));
-
-/** Whether a patient was submitted by this requestor. */
-function isTaggedBy(patient: Patient | undefined, requestor: string, config: TagConfig): boolean {
-  const { system, code } = requestorTag(requestor, config);
-  return patient?.meta?.tag?.some((tag) => tag.system === system && tag.code === code) ?? false;
-}
 
 /** Turns Medplum's answer to a write into the service's. */
 function written(answer: UpstreamAnswer, { returnPreference }: FhirRequest, { config }: GatewayContext): FhirResponse {
@@ -148,7 +142,7 @@ export const updatePatient: Handler = async (exchange, context) => {
     if (!isCaller(caller)) {
       return upstreamProblem(caller, context.config);
     }
-    if (isTaggedBy(before, caller.profileId, context.config)) {
+    if (before && belongsTo(before, caller.profileId, context.config)) {
       return refusal([merged], context.config);
     }
   }

@@ -1,10 +1,11 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import { type BookingContext, type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
-import { bookingReads, readState } from '../../../core/booking/book/reads.ts';
+import { bookingReads } from '../../../core/booking/book/reads.ts';
 import type { BookRequest, ParsedRequest } from '../../../core/booking/book/request.ts';
 import { serverRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
 import type { ResourceSet } from '../../../core/booking/resource-set.ts';
+import { readState } from '../../../core/booking/search.ts';
 import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { bookingErrors } from '../../../core/fhir/errors.ts';
@@ -77,12 +78,14 @@ export async function decideBooking(
   }
   const state = narrow(found.state);
   const plan = planBooking(parsed, state, context);
-  if (plan.kind !== 'read-pieces') {
+  if (plan.kind !== 'read-fragments') {
     return { plan, state };
   }
   const more = await sendBundle(medplum, fragmentReads(plan.origins, artefactUri(config, 'LocalSlotOrigin')));
-  const pieces = more.kind === 'done' ? readFragments(more.bundle, plan.rewritten) : undefined;
-  return pieces && 'slots' in pieces ? { plan: planBooking(parsed, state, context, pieces), state } : undecided;
+  const fragments = more.kind === 'done' ? readFragments(more.bundle, plan.rewritten) : undefined;
+  return fragments && 'slots' in fragments
+    ? { plan: planBooking(parsed, state, context, fragments), state }
+    : undecided;
 }
 
 /** Adds to the transaction of a booking what must be written together with it. */
@@ -133,7 +136,7 @@ async function attempt(
       return write(medplum, parsed.request, extend(plan.transaction, newId));
     case 'refuse':
       return refused(...plan.issues);
-    case 'read-pieces':
+    case 'read-fragments':
       return refused(unavailable);
   }
 }

@@ -2,11 +2,11 @@ import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
 import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
-import { readState } from '../../../core/booking/book/reads.ts';
-import { slotIdsOf } from '../../../core/booking/book/reschedule.ts';
-import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
+import { slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
+import { byId, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
+import { readState, searchByIds } from '../../../core/booking/search.ts';
 import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
-import { byId, lostOffer, originsOf, type RelatedSlots, readsById } from '../../../core/booking/slots/synchronize.ts';
+import { lostOffer, originsOf, type RelatedSlots } from '../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
@@ -39,7 +39,7 @@ export async function readPatients(medplum: MedplumClient, appointment: Appointm
   let wanted = patientIdsOf(appointment, config.baseUrl).map(({ id }) => id);
   let patients: Patients = new Map();
   while (wanted.length > 0) {
-    const state = await read(medplum, readsById('Patient', wanted));
+    const state = await read(medplum, searchByIds('Patient', wanted));
     const asked = new Set(wanted);
     patients = new Map([...patients, ...byId(resourcesOfType(state, 'Patient'))]);
     wanted = unknownSurvivors(patients).filter((id) => !asked.has(id));
@@ -62,19 +62,19 @@ async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<S
  */
 export async function readRelatedSlots(medplum: MedplumClient, appointment: Appointment): Promise<RelatedSlots> {
   const ids = slotIdsOf(appointment);
-  const own = resourcesOfType(await read(medplum, readsById('Slot', ids)), 'Slot');
+  const own = resourcesOfType(await read(medplum, searchByIds('Slot', ids)), 'Slot');
   const lost = await lostOf(
     medplum,
     ids.filter((id) => !own.some((slot) => slot.id === id)),
   );
   const origins = originsOf([...own, ...lost], config);
   if (origins.length === 0) {
-    return { pieces: { slots: [], uses: new Map() }, lost };
+    return { fragments: { slots: [], uses: new Map() }, lost };
   }
   const bundle = await send(medplum, fragmentReads(origins, artefactUri(config, 'LocalSlotOrigin')).entry ?? []);
-  const pieces = readFragments(bundle, [appointment.id]);
-  if ('status' in pieces) {
-    throw new Error(`The FHIR server could not be searched (status ${pieces.status}).`);
+  const fragments = readFragments(bundle, [appointment.id]);
+  if ('status' in fragments) {
+    throw new Error(`The FHIR server could not be searched (status ${fragments.status}).`);
   }
-  return { pieces, lost };
+  return { fragments, lost };
 }

@@ -1,8 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { afterPatientChange } from '../../../core/booking/appointment/patient-change.ts';
-import { holdsSlots } from '../../../core/booking/book/reschedule.ts';
-import { appointmentEntry, slotEntries } from '../../../core/booking/slots/synchronize.ts';
+import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointment/status.ts';
+import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
+import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { config } from '../config.ts';
 import { backOff, sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
@@ -32,12 +33,12 @@ export async function syncAppointment(medplum: MedplumClient, seen: Appointment)
     const appointment = stored ?? asCancelled(seen);
     const patients = await readPatients(medplum, appointment);
     const changed = afterPatientChange(appointment, patients, config.baseUrl);
-    const { pieces, lost } = await readRelatedSlots(medplum, changed);
+    const { fragments, lost } = await readRelatedSlots(medplum, changed);
     // What was over when it was deleted has given its slots back: whoever deletes them later does not offer them any more.
     const missing = stored || holdsSlots(seen) ? lost : [];
     const entry = [
-      ...(stored && changed !== stored ? [appointmentEntry(stored, changed)] : []),
-      ...slotEntries(changed, { pieces, lost: missing }, config, newId),
+      ...(stored && changed !== stored ? [updateEntry(stored, changed)] : []),
+      ...slotEntries(changed, { fragments, lost: missing }, config, newId),
     ];
     const written =
       entry.length > 0 && (await sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry }));
@@ -52,12 +53,9 @@ export async function syncAppointment(medplum: MedplumClient, seen: Appointment)
   throw new Error(`Appointment/${seen.id} could not be settled: others were faster each time.`);
 }
 
-/** The statuses of appointments that need their patients. */
-const OPEN = 'proposed,pending,booked,arrived,checked-in,waitlist';
-
-/** Settles every open appointment of a patient who has gone. */
+/** Brings every open appointment of a patient to what the patient's state demands. */
 export async function syncAppointmentsOfPatient(medplum: MedplumClient, id: string): Promise<void> {
-  const query = new URLSearchParams({ actor: `Patient/${id}`, status: OPEN, _count: '1000' });
+  const query = new URLSearchParams({ actor: `Patient/${id}`, status: statusQuery(isOpen), _count: '1000' });
   const appointments = await medplum.searchResources('Appointment', query, { cache: 'reload' });
   for (const appointment of appointments) {
     await syncAppointment(medplum, appointment);

@@ -2,7 +2,7 @@ import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { requestorTag } from '../../../core/fhir/tags.ts';
+import { ownerOf } from '../../../core/fhir/tags.ts';
 import { OUTBOX, type Outbox, outboxOf, outboxTask } from '../../../core/notifications/delivery/outbox.ts';
 import { asShown } from '../../../core/notifications/subscription/channel.ts';
 import {
@@ -62,11 +62,6 @@ export async function readOpenOutboxes(medplum: MedplumClient): Promise<Subscrip
   return outboxesIn(found.flat());
 }
 
-function ownerOf({ meta }: Subscription): string {
-  const { system } = requestorTag('', config);
-  return meta?.tag?.find((tag) => tag.system === system)?.code ?? '';
-}
-
 /** The mailboxes in what `mailboxQueries` has found. */
 export function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[] {
   const subscriptions = new Map(ofType('Subscription', resources).map((one) => [`Subscription/${one.id}`, one]));
@@ -78,7 +73,13 @@ export function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[]
     }
     const { settings } = readSubscriptionParameters(asShown(subscription), config);
     return [
-      { subscription: { ...subscription, id: subscription.id }, settings, owner: ownerOf(subscription), task, outbox },
+      {
+        subscription: { ...subscription, id: subscription.id },
+        settings,
+        owner: ownerOf(subscription, config) ?? '',
+        task,
+        outbox,
+      },
     ];
   });
 }

@@ -2,12 +2,12 @@ import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { parseReference } from '../../fhir/reference.ts';
-import { requestorTag } from '../../fhir/tags.ts';
+import { ownerTags } from '../../fhir/tags.ts';
 import { isActivePatient } from '../book/resolve-participants.ts';
 import { appointmentShape, shapeIssues } from './elements.ts';
 import { immutableIssues } from './immutable-elements.ts';
 import { profileIssues } from './profile.ts';
-import { type Changer, transitionIssues } from './status.ts';
+import { type Changer, isOpen, statusIssues, transitionIssues } from './status.ts';
 
 /** The part of the configuration that changes depend on. */
 export type ChangeConfig = Pick<BookingConfig, 'baseUrl' | 'profileBase' | 'names' | 'metaTagSystem'>;
@@ -15,35 +15,10 @@ export type ChangeConfig = Pick<BookingConfig, 'baseUrl' | 'profileBase' | 'name
 /** The patients of an appointment that exist, by id; one that was deleted is not in it. */
 export type Patients = ReadonlyMap<string, Patient>;
 
-/** The status codes that FHIR R4 knows (https://hl7.org/fhir/R4/valueset-appointmentstatus.html). */
-const statuses: Readonly<Record<Appointment['status'], true>> = {
-  proposed: true,
-  pending: true,
-  booked: true,
-  arrived: true,
-  fulfilled: true,
-  cancelled: true,
-  noshow: true,
-  'entered-in-error': true,
-  'checked-in': true,
-  waitlist: true,
-};
-
 /** What keeps a result from being an Appointment at all, as far as the rules depend on it. */
 function formIssues(result: Appointment): Issue[] {
   const issues = shapeIssues(result, appointmentShape, 'Appointment');
-  if (issues.length > 0 || Object.hasOwn(statuses, result.status ?? '')) {
-    return issues;
-  }
-  const diagnostics = `Appointment.status must be one of ${Object.keys(statuses).join(', ')}.`;
-  return [{ code: 'malformed-request', diagnostics, expression: 'Appointment.status' }];
-}
-
-const over: ReadonlySet<string> = new Set(['cancelled', 'fulfilled', 'noshow', 'entered-in-error']);
-
-/** Whether an appointment needs a patient who exists and is active: until it is over. */
-export function needsPatients({ status }: Appointment): boolean {
-  return !over.has(status);
+  return issues.length > 0 ? issues : statusIssues(result.status, 'Appointment.status');
 }
 
 /** The ids of the patients who take part in an appointment (of whatever shape), with the FHIRPath of each. */
@@ -58,7 +33,7 @@ export function patientIdsOf(
 }
 
 function patientIssues(result: Appointment, patients: Patients, baseUrl: string): Issue[] {
-  return (needsPatients(result) ? patientIdsOf(result, baseUrl) : []).flatMap(({ id, path }): Issue[] => {
+  return (isOpen(result) ? patientIdsOf(result, baseUrl) : []).flatMap(({ id, path }): Issue[] => {
     const patient = patients.get(id);
     if (!patient) {
       const diagnostics = `There is no Patient/${id} any more; the appointment can only be cancelled.`;
@@ -73,10 +48,12 @@ function claimsProfile({ meta }: Appointment, config: ChangeConfig): boolean {
   return meta?.profile?.includes(artefactUri(config, 'LocalTermin')) ?? false;
 }
 
-function ownersOf({ meta }: Appointment, config: ChangeConfig): string {
-  const { system } = requestorTag('', config);
-  const owners = (meta?.tag ?? []).filter((tag) => tag.system?.toLowerCase() === system?.toLowerCase());
-  return JSON.stringify(owners.map((tag) => [tag.system, tag.code]).sort());
+function ownersOf(appointment: Appointment, config: ChangeConfig): string {
+  return JSON.stringify(
+    ownerTags(appointment, config)
+      .map((tag) => [tag.system, tag.code])
+      .sort(),
+  );
 }
 
 /** Whom an appointment belongs to and what it claims to be are the service's: whoever changes it leaves them. */

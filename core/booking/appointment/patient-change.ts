@@ -1,7 +1,8 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { isActivePatient } from '../book/resolve-participants.ts';
 import { idIn } from '../resource-set.ts';
-import { needsPatients, type Patients, patientIdsOf } from './change.ts';
+import { type Patients, patientIdsOf } from './change.ts';
+import { isOpen } from './status.ts';
 
 /** How many merges in a row are followed to the survivor. */
 const LONGEST_CHAIN = 8;
@@ -41,7 +42,7 @@ export function survivorOf(id: string, patients: Patients): string | undefined {
 
 /**
  * An appointment as it must be now that its patients are as they are: a patient who was merged hands it on to the
- * survivor; one who is inactive or was deleted takes it with them. What is over stays as it is.
+ * survivor; it is cancelled if one is inactive or was deleted. An appointment that is not open stays as it is.
  *
  * @param patients - all who take part, and the survivors of merges (`unknownSurvivors`), as far as they exist
  * @param baseUrl - public base address of this service
@@ -51,7 +52,7 @@ export function survivorOf(id: string, patients: Patients): string | undefined {
 export function afterPatientChange(appointment: Appointment, patients: Patients, baseUrl: string): Appointment {
   const taking = patientIdsOf(appointment, baseUrl);
   const survivors = new Map(taking.map(({ id }) => [id, survivorOf(id, patients)]));
-  if (!needsPatients(appointment) || taking.every(({ id }) => survivors.get(id) === id)) {
+  if (!isOpen(appointment) || taking.every(({ id }) => survivors.get(id) === id)) {
     return appointment;
   }
   if ([...survivors.values()].includes(undefined)) {

@@ -1,33 +1,121 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome.ts';
+import { isHeld, type SlotUse, slotStatusOf, type TakenStatus } from './slot-use.ts';
 
-/** Who changes an appointment: the portal that booked it, or the clinic that keeps it. */
-export type Changer = 'requestor' | 'repository';
+/**
+ * Who changes the status of an appointment: the portal that booked it, the clinic that keeps it, or the service, by
+ * `$book` or because a patient is gone.
+ */
+export type Changer = 'requestor' | 'repository' | 'service';
 
 /** Status of an appointment. */
 export type AppointmentStatus = Appointment['status'];
 
-const both: readonly Changer[] = ['requestor', 'repository'];
+/** What a status means. */
+interface StatusRule {
+  /** How the appointment uses its slots. */
+  readonly slots: SlotUse;
+  /** Whether the appointment is still to come or under way. As long as it is, its patients must exist and be active. */
+  readonly isOpen: boolean;
+  /** The statuses that may follow, and who may set each. */
+  readonly next: Readonly<Partial<Record<AppointmentStatus, readonly Changer[]>>>;
+}
+
+const everybody: readonly Changer[] = ['requestor', 'repository', 'service'];
 const clinic: readonly Changer[] = ['repository'];
+const service: readonly Changer[] = ['service'];
+const cancelledWithPatient = { cancelled: service };
 
 /**
- * Every change of status that an update may make, and who may make it. What is not in the table is not allowed; a
- * proposed appointment becomes booked or pending by `$book` alone.
+ * What each status of an appointment means, and the changes that are allowed. A change that is not in the table is
+ * refused. Everything else that is asked about a status is derived from this table.
  *
- * @see specification section 3
+ * @see specification section 3; https://hl7.org/fhir/R4/valueset-appointmentstatus.html
  */
-export const transitions: Readonly<
-  Partial<Record<AppointmentStatus, Readonly<Partial<Record<AppointmentStatus, readonly Changer[]>>>>>
-> = {
-  proposed: { cancelled: both },
-  pending: { booked: clinic, cancelled: both },
-  booked: { cancelled: both, arrived: clinic, 'checked-in': clinic, fulfilled: clinic, noshow: clinic },
-  arrived: { 'checked-in': clinic, fulfilled: clinic, noshow: clinic },
-  'checked-in': { fulfilled: clinic, noshow: clinic },
+export const statusTable: Readonly<Record<AppointmentStatus, StatusRule>> = {
+  proposed: { slots: 'held', isOpen: true, next: { booked: service, pending: service, cancelled: everybody } },
+  pending: { slots: 'requested', isOpen: true, next: { booked: ['repository', 'service'], cancelled: everybody } },
+  booked: {
+    slots: 'confirmed',
+    isOpen: true,
+    next: {
+      pending: service,
+      cancelled: everybody,
+      arrived: clinic,
+      'checked-in': clinic,
+      fulfilled: clinic,
+      noshow: clinic,
+    },
+  },
+  arrived: {
+    slots: 'confirmed',
+    isOpen: true,
+    next: { 'checked-in': clinic, fulfilled: clinic, noshow: clinic, ...cancelledWithPatient },
+  },
+  'checked-in': {
+    slots: 'confirmed',
+    isOpen: true,
+    next: { fulfilled: clinic, noshow: clinic, ...cancelledWithPatient },
+  },
+  waitlist: { slots: 'held', isOpen: true, next: cancelledWithPatient },
+  fulfilled: { slots: 'confirmed', isOpen: false, next: {} },
+  noshow: { slots: 'held', isOpen: false, next: {} },
+  cancelled: { slots: 'given-back', isOpen: false, next: {} },
+  'entered-in-error': { slots: 'given-back', isOpen: false, next: {} },
 };
 
-function allowedFrom(status: AppointmentStatus, changer: Changer): string[] {
-  return Object.entries(transitions[status] ?? {}).flatMap(([to, who]) => (who.includes(changer) ? [to] : []));
+function isStatus(value: unknown): value is AppointmentStatus {
+  return typeof value === 'string' && Object.hasOwn(statusTable, value);
+}
+
+/** Every status that FHIR R4 knows. */
+export const statuses: readonly AppointmentStatus[] = Object.keys(statusTable).filter(isStatus);
+
+type HasStatus = Pick<Appointment, 'status'>;
+
+/** Whether an appointment is still to come or under way: as long as it is, its patients must exist and be active. */
+export function isOpen({ status }: HasStatus): boolean {
+  return statusTable[status]?.isOpen ?? false;
+}
+
+/** Whether somebody may give an appointment this status. */
+export function mayBecome({ status }: HasStatus, wanted: AppointmentStatus, changer: Changer): boolean {
+  return statusTable[status]?.next[wanted]?.includes(changer) ?? false;
+}
+
+/** Whether an appointment can be sent to `$book` again, to be moved, or be replaced by another one. */
+export function canBeMoved(appointment: HasStatus): boolean {
+  return mayBecome(appointment, 'booked', 'service') || mayBecome(appointment, 'pending', 'service');
+}
+
+/** How an appointment uses the slots that it refers to. */
+export function slotUseOf({ status }: HasStatus): SlotUse {
+  return statusTable[status]?.slots ?? 'held';
+}
+
+/** Whether the slots that an appointment refers to belong to it. */
+export function holdsSlots(appointment: HasStatus): boolean {
+  return isHeld(slotUseOf(appointment));
+}
+
+/** The status that the slots of an open appointment must have; `undefined`: any will do. */
+export function neededSlotStatus(appointment: HasStatus): TakenStatus | undefined {
+  return isOpen(appointment) ? slotStatusOf(slotUseOf(appointment)) : undefined;
+}
+
+/**
+ * The statuses of which something holds, as the value of a search by `status`.
+ *
+ * @param holds - such as `isOpen`
+ */
+export function statusQuery(holds: (appointment: HasStatus) => boolean): string {
+  return statuses.filter((status) => holds({ status })).join(',');
+}
+
+/** @returns `malformed-request` if a value is not a status of an appointment */
+export function statusIssues(value: unknown, expression: string): Issue[] {
+  const diagnostics = `Appointment.status must be one of ${statuses.join(', ')}.`;
+  return isStatus(value) ? [] : [{ code: 'malformed-request', diagnostics, expression }];
 }
 
 /**
@@ -36,11 +124,11 @@ function allowedFrom(status: AppointmentStatus, changer: Changer): string[] {
  * @returns `transition-not-allowed` if it is not; nothing if the status stays
  */
 export function transitionIssues(from: AppointmentStatus, to: AppointmentStatus, changer: Changer): Issue[] {
-  if (from === to || transitions[from]?.[to]?.includes(changer)) {
+  if (from === to || mayBecome({ status: from }, to, changer)) {
     return [];
   }
-  const allowed = allowedFrom(from, changer);
-  const rest = allowed.length > 0 ? `; allowed from there: ${allowed.join(', ')}` : ', which is final';
-  const diagnostics = `The ${changer} cannot make an appointment ${to} that is ${from}${rest}.`;
+  const allowed = statuses.filter((status) => mayBecome({ status: from }, status, changer));
+  const rest = allowed.length > 0 ? `From ${from} it can become ${allowed.join(', ')}.` : `It stays ${from}.`;
+  const diagnostics = `The ${changer} cannot change an appointment from ${from} to ${to}. ${rest}`;
   return [{ code: 'transition-not-allowed', diagnostics, expression: 'Appointment.status' }];
 }

@@ -4,7 +4,8 @@ import { bookingErrors } from '../../fhir/errors.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
-import { requestorTag } from '../../fhir/tags.ts';
+import { belongsTo, requestorTag } from '../../fhir/tags.ts';
+import { updateEntry } from '../../fhir/update-entry.ts';
 import type { ResourceSet } from '../resource-set.ts';
 
 /** The part of the configuration that jobs depend on. */
@@ -53,7 +54,7 @@ export function taskOf(body: unknown, requestor: string, seen: ResourceSet, conf
   };
 }
 
-/** The job in a Task, or `undefined` if the Task is none that is still to be carried out. */
+/** The job in a Task, or `undefined` if there is none that is still to be carried out. */
 export function jobIn({ status, input }: Task): BookingJob | undefined {
   const kept = input?.find(({ type }) => type.text === 'job')?.valueString;
   const job: unknown = status === 'requested' && kept !== undefined ? JSON.parse(kept) : undefined;
@@ -85,23 +86,17 @@ export function overdueQuery(now: number, config: JobConfig): Record<string, str
 
 /** Of what the Bot can see, what the requestor could see when it sent the request, or has submitted since. */
 export function visibleTo(job: BookingJob, state: ResourceSet, config: JobConfig): ResourceSet {
-  const own = requestorTag(job.requestor, config);
   return new Map(
     [...state].filter(
-      ([key, { resourceType, meta }]) =>
-        !personal.has(resourceType) ||
-        job.visible.includes(key) ||
-        meta?.tag?.some(({ system, code }) => system === own.system && code === own.code),
+      ([key, resource]) =>
+        !personal.has(resource.resourceType) || job.visible.includes(key) || belongsTo(resource, job.requestor, config),
     ),
   );
 }
 
 /** A transaction entry that ends a Task, unless somebody else has ended it since it was read. */
 export function endTask(task: Task, changes: Partial<Task>): BundleEntry {
-  return {
-    request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
-    resource: { ...task, ...changes },
-  };
+  return updateEntry(task, { ...task, ...changes });
 }
 
 /** The end of a Task whose booking came to be: its output leads to the Appointment. */

@@ -1,11 +1,11 @@
 import type { Appointment, AppointmentParticipant, Patient } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
-import { requestorTag } from '../../fhir/tags.ts';
+import { belongsTo } from '../../fhir/tags.ts';
+import { slotIdsOf } from '../appointment/slot-use.ts';
 import { findResource, idIn, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import type { Calendar } from '../slots/calendar.ts';
 import type { BookRequest } from './request.ts';
-import { slotIdsOf } from './reschedule.ts';
 import { hasCommonIdentifier, type ResolvedParticipants } from './resolve-participants.ts';
 
 const patientIds = (participants: readonly AppointmentParticipant[]): string[] =>
@@ -78,30 +78,14 @@ export function findExistingBooking(
   { requestor, config }: { requestor: string; config: Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'> },
 ): Appointment | undefined {
   const { appointment, interval } = request;
-  const own = requestorTag(requestor, config);
   return resourcesOfType(state, 'Appointment').find(
     (booked) =>
       (booked.status === 'booked' || booked.status === 'pending') &&
-      booked.meta?.tag?.some(({ system, code }) => system === own.system && code === own.code) &&
+      belongsTo(booked, requestor, config) &&
       isRepeated(appointment.value, booked) &&
       parseInstant(booked.start) === interval?.start &&
       parseInstant(booked.end) === interval?.end &&
       isForSamePatients(request, people, booked, state) &&
       isInSamePlaces(request, booked, calendar),
   );
-}
-
-/**
- * Marks an appointment, in the answer only, as one that was booked before, so that the answer can be told from that to
- * a new booking.
- */
-export function asExisting(
-  appointment: Appointment,
-  config: Pick<BookingConfig, 'profileBase' | 'names'>,
-): Appointment {
-  const tag = [
-    ...(appointment.meta?.tag ?? []),
-    { system: artefactUri(config, 'LocalBookingAnswer'), code: 'existing' },
-  ];
-  return { ...appointment, meta: { ...appointment.meta, tag } };
 }

@@ -3,13 +3,15 @@ import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { profileIssues } from '../appointment/profile.ts';
+import { slotIdsOf } from '../appointment/slot-use.ts';
+import { neededSlotStatus } from '../appointment/status.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type Calendar, type CalendarSlot, calendarEntries, calendarOf, join, take } from '../slots/calendar.ts';
 import type { Fragments } from '../slots/fragments.ts';
 import { findExistingBooking } from './idempotency.ts';
 import { questionnaireResponseIssues } from './questionnaire-response.ts';
 import type { BookRequest, ParsedRequest } from './request.ts';
-import { type EarlierAppointments, findEarlierAppointments, releaseEarlierSlots, slotIdsOf } from './reschedule.ts';
+import { type EarlierAppointments, findEarlierAppointments, releaseEarlierSlots } from './reschedule.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import { schedulesOf, selectSlots } from './select-slots.ts';
 import { confirmationOf, serviceTypeIssues } from './service-type.ts';
@@ -32,8 +34,8 @@ export type BookingPlan =
   | { readonly kind: 'write'; readonly transaction: Bundle }
   /** Nothing: the same request was carried out before, and this is what it booked. */
   | { readonly kind: 'existing'; readonly appointment: Appointment }
-  /** To read the pieces of these slots (`pieceReads`), without the uses of what is rewritten, and to decide again. */
-  | { readonly kind: 'read-pieces'; readonly origins: readonly string[]; readonly rewritten: readonly string[] }
+  /** To read the fragments of these slots (`fragmentReads`), without the uses of what is rewritten, and to decide again. */
+  | { readonly kind: 'read-fragments'; readonly origins: readonly string[]; readonly rewritten: readonly string[] }
   | { readonly kind: 'refuse'; readonly issues: readonly Issue[] };
 
 function timeIssues({ appointment, interval }: BookRequest, now: number): Issue[] {
@@ -58,10 +60,10 @@ function statusIssues({ appointment: { value, path } }: BookRequest): Issue[] {
   return [{ code: 'status-not-proposed', diagnostics, expression: `${path}.status` }];
 }
 
-/** Whether more knowledge of the slots could turn this decision: pieces of split slots, or slots to be joined again. */
-function dependsOnPieces(issues: readonly Issue[], { previous, replaced }: EarlierAppointments): boolean {
-  const isAboutPlaces = issues.every(({ code }) => code === 'slot-not-free' || code === 'slot-mismatch');
-  return isAboutPlaces && (issues.length > 0 || previous !== undefined || replaced !== undefined);
+/** Whether more knowledge of the slots could turn this decision: fragments of split slots, or slots to be joined again. */
+function dependsOnFragments(issues: readonly Issue[], { previous, replaced }: EarlierAppointments): boolean {
+  const isAboutSlots = issues.every(({ code }) => code === 'slot-not-free' || code === 'slot-mismatch');
+  return isAboutSlots && (issues.length > 0 || previous !== undefined || replaced !== undefined);
 }
 
 function originsOf(request: BookRequest, { previous, replaced }: EarlierAppointments, calendar: Calendar): string[] {
@@ -73,32 +75,35 @@ function originsOf(request: BookRequest, { previous, replaced }: EarlierAppointm
 interface Decision {
   readonly slots: readonly CalendarSlot[];
   readonly calendar: Calendar;
-  readonly people: ResolvedParticipants;
+  readonly resolved: ResolvedParticipants;
   readonly earlier: EarlierAppointments;
 }
 
 function transactionOf(
   request: BookRequest,
-  { slots, calendar, people, earlier }: Decision,
+  { slots, calendar, resolved, earlier }: Decision,
   state: ResourceSet,
   context: BookingContext,
 ): Bundle {
   const { config, newId } = context;
   const interval = request.interval ?? { start: 0, end: 0 };
-  const isConfirmed = confirmationOf(schedulesOf(slots, state), state, config) === 'automatic';
-  const slotStatus = isConfirmed ? 'busy' : 'busy-tentative';
-  const taken = slots.reduce<Calendar>((current, { id }) => take(current, id, interval, slotStatus, newId), calendar);
-  const answers = answersEntries(request, people, context);
+  const confirmation = confirmationOf(schedulesOf(slots, state), state, config);
+  const status = confirmation === 'automatic' ? ('booked' as const) : ('pending' as const);
+  const slotStatus = neededSlotStatus({ status });
+  const taken = slotStatus
+    ? slots.reduce<Calendar>((current, { id }) => take(current, id, interval, slotStatus, newId), calendar)
+    : calendar;
+  const answers = answersEntries(request, resolved, context);
   const outcome = {
-    status: isConfirmed ? ('booked' as const) : ('pending' as const),
+    status,
     slotIds: slots.map(({ id }) => id),
-    participants: people.participants,
+    participants: resolved.participants,
     answers: answers.flatMap(({ fullUrl }) => fullUrl ?? []),
   };
   const entry: BundleEntry[] = [
     ...appointmentEntries(request, outcome, earlier, context),
     ...calendarEntries(taken, artefactUri(config, 'LocalSlotOrigin')),
-    ...people.entries,
+    ...resolved.entries,
     ...answers,
   ];
   return { resourceType: 'Bundle', type: 'transaction', entry };
@@ -111,50 +116,50 @@ function transactionOf(
  *
  * @param parsed - the request as read by `parseBookRequest`
  * @param state - what the caller may see of all that the request names (`bookingReads`)
- * @param pieces - what the slots were split into, once that was asked for
+ * @param fragments - what the slots were split into, once that was asked for
  * @see specification 3 and 4.4
  */
 export function planBooking(
   parsed: ParsedRequest,
   state: ResourceSet,
   context: BookingContext,
-  pieces?: Fragments,
+  fragments?: Fragments,
 ): BookingPlan {
   const { request } = parsed;
   if (!request) {
     return { kind: 'refuse', issues: parsed.issues };
   }
   const { config, now } = context;
-  const slots = [...resourcesOfType(state, 'Slot'), ...(pieces?.slots ?? [])];
-  const stored = calendarOf(slots, artefactUri(config, 'LocalSlotOrigin'), pieces?.uses);
-  const people = resolveParticipants(request, state, context);
-  const booked = findExistingBooking(request, people, state, stored, context);
+  const slots = [...resourcesOfType(state, 'Slot'), ...(fragments?.slots ?? [])];
+  const stored = calendarOf(slots, artefactUri(config, 'LocalSlotOrigin'), fragments?.uses);
+  const resolved = resolveParticipants(request, state, context);
+  const booked = findExistingBooking(request, resolved, state, stored, context);
   if (booked && parsed.issues.length === 0) {
     return { kind: 'existing', appointment: booked };
   }
   const earlier = findEarlierAppointments(request, state);
   const released = releaseEarlierSlots(stored, earlier);
-  const calendar = pieces && released !== stored ? join(released) : released;
-  const places = selectSlots(request, state, calendar);
+  const calendar = fragments && released !== stored ? join(released) : released;
+  const selected = selectSlots(request, state, calendar);
   const issues = [
     ...parsed.issues,
     ...statusIssues(request),
     ...timeIssues(request, now),
     ...profileIssues(request.appointment, config),
     ...earlier.issues,
-    ...places.issues,
-    ...serviceTypeIssues(request, places.slots, state),
-    ...people.issues,
+    ...selected.issues,
+    ...serviceTypeIssues(request, selected.slots, state),
+    ...resolved.issues,
     ...request.answers.flatMap(questionnaireResponseIssues),
   ];
   const origins = originsOf(request, earlier, stored);
-  if (!pieces && origins.length > 0 && dependsOnPieces(issues, earlier)) {
+  if (!fragments && origins.length > 0 && dependsOnFragments(issues, earlier)) {
     const rewritten = [earlier.previous?.id, earlier.replaced?.id].filter((id) => id !== undefined);
-    return { kind: 'read-pieces', origins, rewritten };
+    return { kind: 'read-fragments', origins, rewritten };
   }
   if (issues.length > 0) {
     return { kind: 'refuse', issues };
   }
-  const decision = { slots: places.slots, calendar, people, earlier };
+  const decision = { slots: selected.slots, calendar, resolved, earlier };
   return { kind: 'write', transaction: transactionOf(request, decision, state, context) };
 }

@@ -1,7 +1,9 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome.ts';
-import { findResource, idIn, type ResourceSet } from '../resource-set.ts';
-import { type Calendar, isHeld, release, type SlotUse } from '../slots/calendar.ts';
+import { slotIdsOf } from '../appointment/slot-use.ts';
+import { canBeMoved } from '../appointment/status.ts';
+import { findResource, type ResourceSet } from '../resource-set.ts';
+import { type Calendar, release } from '../slots/calendar.ts';
 import type { BookRequest } from './request.ts';
 
 /** The appointments that a booking changes besides the one it makes. */
@@ -11,34 +13,6 @@ export interface EarlierAppointments {
   /** The appointment that the new one replaces. */
   readonly replaced?: Appointment | undefined;
   readonly issues: readonly Issue[];
-}
-
-const open: ReadonlySet<Appointment['status']> = new Set(['proposed', 'pending', 'booked']);
-
-/** Whether an appointment can still be moved, replaced or cancelled by its requestor. */
-export function isOpen({ status }: Appointment): boolean {
-  return open.has(status);
-}
-
-/** What an appointment needs its slots for, where not just to be held. */
-const uses: Readonly<Partial<Record<Appointment['status'], SlotUse>>> = {
-  pending: 'busy-tentative',
-  booked: 'busy',
-  arrived: 'busy',
-  'checked-in': 'busy',
-  fulfilled: 'busy',
-  cancelled: 'remembered',
-  'entered-in-error': 'remembered',
-};
-
-/** How an appointment refers to its slots: those of one that is cancelled or void have been given back. */
-export function slotUseOf({ status }: Appointment): SlotUse {
-  return uses[status] ?? 'held';
-}
-
-/** Whether the slots of an appointment belong to it. */
-export function holdsSlots(appointment: Appointment): boolean {
-  return isHeld(slotUseOf(appointment));
 }
 
 function closedIssue({ id, status }: Appointment, expression: string): Issue {
@@ -59,7 +33,7 @@ function replacedIssues({ replaced, appointment }: BookRequest, found: Appointme
     const diagnostics = `There is no Appointment/${id} that could be replaced.`;
     return [{ code: 'replaced-appointment-not-found', diagnostics, expression: path }];
   }
-  return isOpen(found) ? [] : [closedIssue(found, path)];
+  return canBeMoved(found) ? [] : [closedIssue(found, path)];
 }
 
 /**
@@ -77,21 +51,16 @@ export function findEarlierAppointments(request: BookRequest, state: ResourceSet
     previous,
     replaced,
     issues: [
-      ...(previous && !isOpen(previous) ? [closedIssue(previous, `${path}.id`)] : []),
+      ...(previous && !canBeMoved(previous) ? [closedIssue(previous, `${path}.id`)] : []),
       ...replacedIssues(request, replaced),
     ],
   };
 }
 
-/** The ids of the slots that an appointment holds. */
-export function slotIdsOf(appointment: Appointment | undefined): string[] {
-  return (appointment?.slot ?? []).flatMap((reference) => idIn(reference, 'Slot') ?? []);
-}
-
 /** Gives back the slots of the appointments that a booking moves or replaces. */
 export function releaseEarlierSlots(calendar: Calendar, { previous, replaced }: EarlierAppointments): Calendar {
   return [previous, replaced]
-    .filter((earlier) => earlier && isOpen(earlier))
+    .filter((earlier) => earlier && canBeMoved(earlier))
     .flatMap(slotIdsOf)
     .reduce(release, calendar);
 }

@@ -8,7 +8,7 @@ import type {
 } from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome.ts';
-import { metaOfSubmitted, requestorTag, type TagConfig } from '../../fhir/tags.ts';
+import { belongsTo, metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import type { Located } from './parameters.ts';
 import type { BookRequest } from './request.ts';
@@ -57,12 +57,9 @@ function knownPersons<T extends Patient | RelatedPerson>(
   { value }: Located<Patient | RelatedPerson>,
   { requestor, config }: ParticipantContext,
 ): T[] {
-  const own = requestorTag(requestor, config);
   const byId = found.filter(({ id }) => id !== undefined && id === value.id);
   const byIdentifier = found.filter(
-    ({ meta, identifier }) =>
-      meta?.tag?.some(({ system, code }) => system === own.system && code === own.code) &&
-      hasCommonIdentifier(identifier, value.identifier),
+    (person) => belongsTo(person, requestor, config) && hasCommonIdentifier(person.identifier, value.identifier),
   );
   return byId.length > 0 ? byId : byIdentifier;
 }

@@ -1,7 +1,8 @@
 import type { Appointment, AppointmentParticipant, BundleEntry, Extension } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { markChange, metaOfSubmitted, requestorTag } from '../../fhir/tags.ts';
+import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
+import { updateEntry } from '../../fhir/update-entry.ts';
 import type { BookRequest } from './request.ts';
 import type { EarlierAppointments } from './reschedule.ts';
 import type { ResolvedParticipants } from './resolve-participants.ts';
@@ -48,9 +49,8 @@ export function answersEntries(
 }
 
 /** The requestor that an appointment belongs to stays its owner, also when the clinic's staff move it. */
-function ownerOf(previous: Appointment | undefined, { requestor, config }: WriteContext): string {
-  const { system } = requestorTag(requestor, config);
-  return previous?.meta?.tag?.find((tag) => tag.system === system)?.code ?? requestor;
+function ownerAfter(previous: Appointment | undefined, { requestor, config }: WriteContext): string {
+  return (previous && ownerOf(previous, config)) ?? requestor;
 }
 
 function extensionsOf(sent: Appointment, { previous, replaced }: EarlierAppointments): Extension[] {
@@ -74,7 +74,7 @@ function appointmentOf(
   const profile = artefactUri(context.config, 'LocalTermin');
   return {
     ...sent,
-    meta: metaOfSubmitted(meta, ownerOf(earlier.previous, context), context.config, [profile]),
+    meta: metaOfSubmitted(meta, ownerAfter(earlier.previous, context), context.config, [profile]),
     ...(extension.length > 0 && { extension }),
     status: outcome.status,
     ...(interval && { start: formatInstant(interval.start), end: formatInstant(interval.end) }),
@@ -89,11 +89,8 @@ function appointmentOf(
  * behalf.
  */
 function changeEntry(stored: Appointment, changed: Appointment, { requestor, config }: WriteContext): BundleEntry {
-  const version = stored.meta?.versionId;
-  return {
-    request: { method: 'PUT', url: `Appointment/${stored.id}`, ifMatch: `W/"${version}"` },
-    resource: { ...changed, id: stored.id, meta: markChange(changed.meta, requestor, version, config) },
-  };
+  const meta = markChange(changed.meta, requestor, stored.meta?.versionId, config);
+  return updateEntry(stored, { ...changed, id: stored.id, meta });
 }
 
 /** A transaction entry that stores a new appointment, and says on whose behalf. */

@@ -1,8 +1,9 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../fhir/instant.ts';
-import { slotIdsOf } from '../book/reschedule.ts';
+import { slotIdsOf } from '../appointment/slot-use.ts';
+import { neededSlotStatus } from '../appointment/status.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
-import { type ConsistencyContext, type Finding, finding, isSubmitted, keyOf, neededStatus } from './finding.ts';
+import { type ConsistencyContext, type Finding, finding, isSubmitted, keyOf } from './finding.ts';
 
 type Rule = (
   appointment: Appointment,
@@ -23,7 +24,7 @@ const missingSlots: Rule = (appointment, slots, _state, context) => {
 };
 
 const unfittingStatus: Rule = (appointment, slots) => {
-  const wanted = neededStatus(appointment);
+  const wanted = neededSlotStatus(appointment);
   return slots
     .filter(({ status }) => status !== wanted)
     .map((slot) =>
@@ -78,7 +79,7 @@ const rules: readonly Rule[] = [missingSlots, unfittingStatus, unfittingTime, mi
 
 /** Checks every open appointment: its slots are there, are taken for it, make up its time; its references lead somewhere. */
 export function issuesOfAppointments(state: ResourceSet, context: ConsistencyContext): Finding[] {
-  const open = resourcesOfType(state, 'Appointment').filter(neededStatus);
+  const open = resourcesOfType(state, 'Appointment').filter(neededSlotStatus);
   return open.flatMap((appointment) => {
     const slots = slotIdsOf(appointment).flatMap((id) => findResource(state, 'Slot', id) ?? []);
     return rules.flatMap((rule) => rule(appointment, slots, state, context));

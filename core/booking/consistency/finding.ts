@@ -1,7 +1,6 @@
-import type { Appointment, Resource } from '@medplum/fhirtypes';
+import type { Resource } from '@medplum/fhirtypes';
 import type { TagConfig } from '../../fhir/tags.ts';
-import { requestorTag } from '../../fhir/tags.ts';
-import { slotUseOf } from '../book/reschedule.ts';
+import { ownerOf } from '../../fhir/tags.ts';
 import type { Interval } from '../slots/interval.ts';
 
 /** What can be wrong with the stored bookings, and how bad that is: a warning may have a harmless reason. */
@@ -54,9 +53,8 @@ export function finding(rule: Rule, resource: string, diagnostics: string): Find
 export const keyOf = ({ resourceType, id }: Resource): string => `${resourceType}/${id}`;
 
 /** Whether a requestor has handed a resource in: it carries a requestor's tag. */
-export function isSubmitted({ meta }: Resource, { config }: ConsistencyContext): boolean {
-  const { system } = requestorTag('', config);
-  return meta?.tag?.some((tag) => tag.system === system) ?? false;
+export function isSubmitted(resource: Resource, { config }: ConsistencyContext): boolean {
+  return ownerOf(resource, config) !== undefined;
 }
 
 /**
@@ -66,10 +64,4 @@ export function isSubmitted({ meta }: Resource, { config }: ConsistencyContext):
 export function isByService({ meta }: Resource, { bots }: Pick<ConsistencyContext, 'bots'>): boolean | undefined {
   const author = meta?.author?.reference;
   return author === undefined ? undefined : bots ? bots.has(author) : author.startsWith('Bot/');
-}
-
-/** The status that the slots of an appointment must have as long as it is to come; `undefined`: they may have any. */
-export function neededStatus(appointment: Appointment): 'busy' | 'busy-tentative' | undefined {
-  const use = slotUseOf(appointment);
-  return appointment.status !== 'fulfilled' && (use === 'busy' || use === 'busy-tentative') ? use : undefined;
 }

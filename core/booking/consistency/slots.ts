@@ -1,6 +1,7 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
-import { holdsSlots, slotIdsOf } from '../book/reschedule.ts';
+import { isTaken, slotIdsOf } from '../appointment/slot-use.ts';
+import { holdsSlots } from '../appointment/status.ts';
 import { idIn, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type CalendarSlot, calendarOf } from '../slots/calendar.ts';
 import { type Interval, overlaps } from '../slots/interval.ts';
@@ -37,11 +38,10 @@ function listed(keys: readonly string[]): string {
 
 function issuesOfSlot(slot: Slot, holders: Holders, state: ResourceSet, context: ConsistencyContext): Finding[] {
   const appointments = holders.get(slot.id ?? '') ?? [];
-  const isTaken = slot.status === 'busy' || slot.status === 'busy-tentative';
   const schedule = idIn(slot.schedule, 'Schedule');
   const key = keyOf(slot);
   return [
-    ...(isTaken && appointments.length === 0 && isTakenByService(slot, context)
+    ...(isTaken(slot.status) && appointments.length === 0 && isTakenByService(slot, context)
       ? [finding('slot-without-appointment', key, `It is ${slot.status}, but no appointment holds it.`)]
       : []),
     ...(appointments.length > 1

@@ -1,5 +1,14 @@
 import type { BundleEntry, Slot } from '@medplum/fhirtypes';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { updateEntry } from '../../fhir/update-entry.ts';
+import {
+  isHeld,
+  isTaken,
+  type SlotUse,
+  type SlotUses,
+  slotStatusOf,
+  type TakenStatus,
+} from '../appointment/slot-use.ts';
 import { type Interval, intersection, remainders } from './interval.ts';
 
 /**
@@ -14,36 +23,14 @@ export interface CalendarSlot extends Interval {
   /** The stored resource or, for a new one, the resource it was split off from. */
   readonly resource: Slot;
   readonly isNew: boolean;
-  /** What the appointments that refer to it need it for. */
+  /** How the appointments that refer to it use it. */
   readonly use: SlotUse | undefined;
-}
-
-/**
- * How an appointment refers to a slot: a cancelled one only remembers it, an open one holds it, mostly with a status that
- * the slot is to have. From the weakest to the strongest.
- */
-const slotUses = ['remembered', 'held', 'busy-tentative', 'busy'] as const;
-
-/** How an appointment refers to a slot. */
-export type SlotUse = (typeof slotUses)[number];
-
-/** How appointments refer to slots, by slot id; a slot without an entry is not referred to. */
-export type SlotUses = ReadonlyMap<string, SlotUse>;
-
-/** What a slot is for that several appointments refer to: the use that is strongest. */
-export function strongest(...uses: readonly (SlotUse | undefined)[]): SlotUse | undefined {
-  return slotUses.findLast((use) => uses.includes(use));
-}
-
-/** Whether an open appointment needs the slot. */
-export function isHeld(use: SlotUse | undefined): boolean {
-  return use !== undefined && use !== 'remembered';
 }
 
 /** The Slots that a booking works on, by id. Every operation gives a new calendar and leaves the old one as it was. */
 export type Calendar = ReadonlyMap<string, CalendarSlot>;
 
-/** What belongs to an offer besides its time; the pieces of a split slot have all of it in common. */
+/** What belongs to an offer besides its time; the fragments of a split slot have all of it in common. */
 const offerElements = ['meta', 'schedule', 'serviceCategory', 'serviceType', 'specialty', 'appointmentType'] as const;
 
 /** A Slot resource as the calendar sees it, or `undefined` if its times cannot be read. */
@@ -88,7 +75,7 @@ export function take(
   calendar: Calendar,
   id: string,
   interval: Interval,
-  status: Slot['status'],
+  status: TakenStatus,
   newId: () => string,
 ): Calendar {
   const slot = calendar.get(id);
@@ -100,8 +87,8 @@ export function take(
     ({ status, origin, use }) => status === 'entered-in-error' && origin === slot.origin && use === undefined,
   );
   const rest = remainders(slot, taken).map((left, index): CalendarSlot => {
-    const piece = emptied[index] ?? { ...slot, id: newId(), isNew: true, use: undefined };
-    return { ...piece, ...left, status: 'free' };
+    const fragment = emptied[index] ?? { ...slot, id: newId(), isNew: true, use: undefined };
+    return { ...fragment, ...left, status: 'free' };
   });
   return withSlots(calendar, [{ ...slot, ...taken, status }, ...rest]);
 }
@@ -112,18 +99,17 @@ export function take(
  */
 export function release(calendar: Calendar, id: string): Calendar {
   const slot = calendar.get(id);
-  if (slot?.status !== 'busy' && slot?.status !== 'busy-tentative') {
+  if (!slot || !isTaken(slot.status)) {
     return calendar;
   }
-  const { use } = slot;
-  const needed = use === 'held' ? slot.status : use === undefined || use === 'remembered' ? 'free' : use;
+  const needed = isHeld(slot.use) ? (slotStatusOf(slot.use) ?? slot.status) : 'free';
   return withSlots(calendar, [{ ...slot, status: needed }]);
 }
 
 /**
- * Joins adjacent free pieces of what was one slot: the origin, else the earlier, grows over the other, which is emptied.
- * An emptied slot is `entered-in-error`, not deleted, so that its version guards the transaction against whoever wants
- * to book it at this moment. Pieces that an open appointment refers to are left as they are.
+ * Joins adjacent free fragments of what was one slot: the origin, else the earlier, grows over the other, which is emptied.
+ * An emptied slot becomes `entered-in-error` instead of being deleted, so that its version guards the transaction
+ * against a booking of it at the same moment. Fragments that an open appointment refers to stay as they are.
  */
 export function join(calendar: Calendar): Calendar {
   const free = [...calendar.values()].filter(({ status }) => status === 'free').sort((a, b) => a.start - b.start);
@@ -143,7 +129,7 @@ function hasChanged({ resource, status, start, end }: CalendarSlot): boolean {
   return status !== resource.status || start !== parseInstant(resource.start) || end !== parseInstant(resource.end);
 }
 
-function newPiece({ resource, origin, status, start, end }: CalendarSlot, originSystem: string): Slot {
+function newFragment({ resource, origin, status, start, end }: CalendarSlot, originSystem: string): Slot {
   const offer = Object.fromEntries(
     offerElements.filter((name) => resource[name] !== undefined).map((name) => [name, resource[name]]),
   );
@@ -174,13 +160,10 @@ export function calendarEntries(calendar: Calendar, originSystem: string): Bundl
         return {
           fullUrl: slot.id,
           request: { method: 'POST', url: 'Slot' },
-          resource: newPiece(slot, originSystem),
+          resource: newFragment(slot, originSystem),
         };
       }
       const { resource, status, start, end } = slot;
-      return {
-        request: { method: 'PUT', url: `Slot/${slot.id}`, ifMatch: `W/"${resource.meta?.versionId}"` },
-        resource: { ...resource, status, start: formatInstant(start), end: formatInstant(end) },
-      };
+      return updateEntry(resource, { ...resource, status, start: formatInstant(start), end: formatInstant(end) });
     });
 }

@@ -1,10 +1,10 @@
 import type { Bundle, Slot } from '@medplum/fhirtypes';
-import { readState, search } from '../book/reads.ts';
-import { slotIdsOf, slotUseOf } from '../book/reschedule.ts';
+import { type SlotUse, type SlotUses, slotIdsOf, strongestUse } from '../appointment/slot-use.ts';
+import { holdsSlots, slotUseOf, statusQuery } from '../appointment/status.ts';
 import { resourcesOfType } from '../resource-set.ts';
-import { type SlotUse, type SlotUses, strongest } from './calendar.ts';
+import { readState, search } from '../search.ts';
 
-/** All that was split off from some slots, and how appointments refer to it. */
+/** Slots that were split, with everything split off from them, and how appointments use them. */
 export interface Fragments {
   readonly slots: readonly Slot[];
   readonly uses: SlotUses;
@@ -12,16 +12,18 @@ export interface Fragments {
 
 const COUNT = '1000';
 
-/** Statuses of appointments that hold slots, and of those that do not: of the many who once were, none hides one who is. */
-const open = 'proposed,pending,booked,arrived,fulfilled,noshow,checked-in,waitlist';
-const over = 'cancelled,entered-in-error';
+/**
+ * Appointments that hold slots are searched for apart from those that do not: many of the latter cannot keep one of the
+ * former off the page.
+ */
+const statusQueries = [statusQuery(holdsSlots), statusQuery((appointment) => !holdsSlots(appointment))];
 
 /**
- * What must be read to give slots back, or to find the free rest of slots that were split: all pieces, and the
- * appointments on them. To be sent with the Bot's own credentials, for the appointments of others count as well; none
+ * What must be read to give slots back, or to find what is free of slots that were split: all fragments, and the
+ * appointments on them. To be sent with the Bot's own credentials, since the appointments of others count as well; none
  * of it reaches the caller.
  *
- * @param origins - ids of the slots from which the pieces were split off
+ * @param origins - ids of the slots from which the fragments were split off
  * @param originSystem - identifier system under which a slot names its origin
  */
 export function fragmentReads(origins: readonly string[], originSystem: string): Bundle {
@@ -39,7 +41,7 @@ export function fragmentReads(origins: readonly string[], originSystem: string):
         ['identifier', identifiers],
         ['_count', COUNT],
       ]),
-      ...[open, over].flatMap((status) => [
+      ...statusQueries.flatMap((status) => [
         search('Appointment', [
           ['slot', references],
           ['status', status],
@@ -56,10 +58,10 @@ export function fragmentReads(origins: readonly string[], originSystem: string):
 }
 
 /**
- * Reads the answer to `pieceReads`.
+ * Reads the answer to `fragmentReads`.
  *
  * @param rewritten - ids of appointments that are being rewritten, whose present references do not count
- * @returns the pieces, or the status of a search that failed
+ * @returns the fragments, or the status of a search that failed
  */
 export function readFragments(
   response: Bundle,
@@ -73,7 +75,7 @@ export function readFragments(
   for (const appointment of resourcesOfType(read.state, 'Appointment').filter(({ id }) => !rewritten.includes(id))) {
     const use = slotUseOf(appointment);
     for (const id of slotIdsOf(appointment)) {
-      uses.set(id, strongest(use, uses.get(id)) ?? use);
+      uses.set(id, strongestUse(use, uses.get(id)) ?? use);
     }
   }
   return { slots: resourcesOfType(read.state, 'Slot'), uses };

@@ -1,10 +1,10 @@
-import type { Appointment, Bundle, BundleEntry, Patient, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
-import { search } from '../book/reads.ts';
-import { holdsSlots, slotIdsOf, slotUseOf } from '../book/reschedule.ts';
-import { type Calendar, calendarEntries, calendarOf, join, release, strongest, take } from './calendar.ts';
+import { isTaken, slotIdsOf, slotStatusOf, strongestUse } from '../appointment/slot-use.ts';
+import { holdsSlots, slotUseOf } from '../appointment/status.ts';
+import { type Calendar, calendarEntries, calendarOf, join, release, take } from './calendar.ts';
 import type { Fragments } from './fragments.ts';
 import { intersection } from './interval.ts';
 
@@ -14,37 +14,37 @@ export type SlotSyncConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
 /** What an appointment's slots depend on besides its status. */
 export interface RelatedSlots {
   /** All that was split off from the slots, and how other appointments use it. */
-  readonly pieces: Fragments;
+  readonly fragments: Fragments;
   /** Slots of the appointment that were deleted although they had been offered, as they were last. */
   readonly lost: readonly Slot[];
 }
 
 /**
- * Whether the slots of an appointment are not (or may not be) what its status demands: a job that should have followed
- * was lost.
+ * Whether the slots of an appointment differ, or may differ, from what its status demands: a job that should have
+ * adjusted them was lost.
  *
  * @param slots - those of its slots that exist, by id
  */
 export function isOutOfSync(appointment: Appointment, slots: ReadonlyMap<string, Slot>): boolean {
-  const use = slotUseOf(appointment);
   const statuses = slotIdsOf(appointment).map((id) => slots.get(id)?.status);
-  if (use === 'remembered') {
-    return statuses.some((status) => status === 'busy' || status === 'busy-tentative');
+  if (!holdsSlots(appointment)) {
+    return statuses.some(isTaken);
   }
-  return (
-    use !== 'held' && statuses.some((status) => status === 'free' || (status === 'busy-tentative' && status !== use))
-  );
+  const needed = slotStatusOf(slotUseOf(appointment));
+  return needed !== undefined && statuses.some((status) => isAdjustable(status) && status !== needed);
 }
 
+/** Whether the service may take a Slot of this status: whatever else it is, the clinic has made it so. */
+const isAdjustable = (status: Slot['status'] | undefined): boolean => status === 'free' || status === 'busy-tentative';
+
 /** Takes the slots that an appointment holds, as its status says and those of the others that hold them. */
-function occupied(calendar: Calendar, appointment: Appointment, newId: () => string): Calendar {
-  const own = slotUseOf(appointment);
+function withTaken(calendar: Calendar, appointment: Appointment, newId: () => string): Calendar {
+  const use = slotUseOf(appointment);
   const wanted = { start: parseInstant(appointment.start) ?? 0, end: parseInstant(appointment.end) ?? 0 };
   return slotIdsOf(appointment).reduce((current, id) => {
     const slot = current.get(id);
-    const isOpen = slot?.status === 'free' || slot?.status === 'busy-tentative';
-    const status = strongest(own, slot?.use);
-    if (!slot || !isOpen || own === 'held' || (status !== 'busy' && status !== 'busy-tentative')) {
+    const status = slotStatusOf(strongestUse(use, slot?.use));
+    if (!slot || !isAdjustable(slot.status) || !slotStatusOf(use) || !status) {
       return current;
     }
     const part = slot.status === 'free' ? intersection(slot, wanted) : slot;
@@ -52,8 +52,8 @@ function occupied(calendar: Calendar, appointment: Appointment, newId: () => str
   }, calendar);
 }
 
-/** Gives back what an appointment held, and what was deleted of it, as far as nobody else holds it. */
-function given(calendar: Calendar, appointment: Appointment): Calendar {
+/** Gives back what an appointment held, as far as nobody else holds it. */
+function withGivenBack(calendar: Calendar, appointment: Appointment): Calendar {
   return join(slotIdsOf(appointment).reduce(release, calendar));
 }
 
@@ -81,8 +81,8 @@ function onlyOnce(entry: BundleEntry, lostId: string | undefined, system: string
 
 /**
  * The transaction entries that bring the slots of an appointment to what its status says: taken while it is open,
- * confirmed with it, free and joined to whole offers again when it is cancelled. A slot that several appointments hold is
- * what the most settled of them demands. Carried out once more, there is nothing left to do.
+ * confirmed with it, free and joined to whole offers again when it is cancelled. A slot that several appointments hold
+ * gets the status that the strongest of their uses demands. A second run finds nothing left to do.
  *
  * @param appointment - as it is or is about to be
  * @param newId - gives a fresh `urn:uuid:` for each new slot
@@ -90,51 +90,28 @@ function onlyOnce(entry: BundleEntry, lostId: string | undefined, system: string
  */
 export function slotEntries(
   appointment: Appointment,
-  { pieces, lost }: RelatedSlots,
+  { fragments, lost }: RelatedSlots,
   config: SlotSyncConfig,
   newId: () => string,
 ): BundleEntry[] {
   const originSystem = artefactUri(config, 'LocalSlotOrigin');
-  const stored = calendarOf(pieces.slots, originSystem, pieces.uses);
+  const stored = calendarOf(fragments.slots, originSystem, fragments.uses);
   if (holdsSlots(appointment)) {
-    return calendarEntries(occupied(stored, appointment, newId), originSystem);
+    return calendarEntries(withTaken(stored, appointment, newId), originSystem);
   }
   const isGivenBack = ({ id }: Slot): boolean =>
-    pieces.slots.some(({ meta }) => meta?.tag?.some(({ system, code }) => system === originSystem && code === id));
+    fragments.slots.some(({ meta }) => meta?.tag?.some(({ system, code }) => system === originSystem && code === id));
   const missing = lost.filter((slot) => !isGivenBack(slot));
   const { calendar, restoredFrom } = withLost(stored, missing, originSystem, newId);
-  return calendarEntries(given(calendar, appointment), originSystem).map((entry) =>
+  return calendarEntries(withGivenBack(calendar, appointment), originSystem).map((entry) =>
     onlyOnce(entry, restoredFrom.get(entry.fullUrl ?? ''), originSystem),
   );
-}
-
-/** A transaction entry that changes an appointment, if it still has the version that was read. */
-export function appointmentEntry(stored: Appointment, changed: Appointment): BundleEntry {
-  return {
-    request: { method: 'PUT', url: `Appointment/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` },
-    resource: changed,
-  };
 }
 
 /** The slots from which those of an appointment were split off, as far as the slots are known. */
 export function originsOf(slots: readonly Slot[], config: SlotSyncConfig): string[] {
   const originSystem = artefactUri(config, 'LocalSlotOrigin');
   return [...new Set([...calendarOf(slots, originSystem).values()].map(({ origin }) => origin))];
-}
-
-/** The search for resources of a type by their ids, as a batch entry; none without ids. */
-export function readsById(type: 'Patient' | 'Slot', ids: readonly string[]): BundleEntry[] {
-  const count = String(Math.max(ids.length, 20));
-  const query: [string, string][] = [
-    ['_id', ids.join(',')],
-    ['_count', count],
-  ];
-  return ids.length > 0 ? [search(type, query)] : [];
-}
-
-/** Patients by id. */
-export function byId(patients: readonly Patient[]): Map<string, Patient> {
-  return new Map(patients.flatMap((patient) => (patient.id === undefined ? [] : [[patient.id, patient] as const])));
 }
 
 /**

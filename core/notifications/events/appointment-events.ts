@@ -1,6 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
-import { changedBy, requestorTag } from '../../fhir/tags.ts';
+import { belongsTo, changedBy } from '../../fhir/tags.ts';
 import { matchesFilter } from '../subscription/filter.ts';
 import type { SubscriptionParameters } from '../subscription/subscription-parameters.ts';
 import { type Topic, type Transition, topics } from '../subscription/topics.ts';
@@ -39,9 +39,8 @@ export function changesOf(versions: readonly Appointment[], config: ChangeConfig
 }
 
 /** Whether somebody is the requestor that an appointment belongs to. */
-function isRequestor(by: string | undefined, { meta }: Appointment, config: ChangeConfig): boolean {
-  const own = requestorTag(by ?? '', config);
-  return by !== undefined && (meta?.tag ?? []).some(({ system, code }) => system === own.system && code === own.code);
+function isRequestor(by: string | undefined, appointment: Appointment, config: ChangeConfig): boolean {
+  return by !== undefined && belongsTo(appointment, by, config);
 }
 
 /**

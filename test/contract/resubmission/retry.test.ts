@@ -33,6 +33,12 @@ describe('retry by Appointment.identifier', () => {
     expect(await appointmentsOn(slot)).toHaveLength(1);
   });
 
+  it('a new booking is answered 201 whatever tags it carries', async () => {
+    const { slot, patient } = await aClinic();
+    const tag = [{ system: `${config.profileBase}/CodeSystem/LocalBookingAnswer`, code: 'existing' }];
+    expect((await book(proposed(patient, [slot], { meta: { tag } }))).status).toBe(201);
+  });
+
   it('of a move, after the clinic has confirmed it: 200, still confirmed', async () => {
     const { schedule, slot, patient } = await aClinic(byHand);
     const later = await aSlot(schedule, 60, 90);

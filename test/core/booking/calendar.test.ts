@@ -120,24 +120,24 @@ describe('release and join', () => {
 
   it('does not empty a piece that an open appointment refers to', () => {
     const rest = { ...stored('rest', 30, 60), identifier: [{ system: origin, value: 'day' }] };
-    const join2 = (use: 'held' | 'remembered') => [
+    const join2 = (use: 'held' | 'given-back') => [
       ...join(calendarOf([stored('day', 0, 30), rest], origin, new Map([['rest', use]]))).values(),
     ];
     expect(join2('held').map(({ id, status }) => `${id} ${status}`)).toEqual(['day free', 'rest free']);
-    expect(join2('remembered').map(({ id, status }) => `${id} ${status}`)).toEqual([
+    expect(join2('given-back').map(({ id, status }) => `${id} ${status}`)).toEqual([
       'day free',
       'rest entered-in-error',
     ]);
   });
 
-  it('uses an emptied slot again, unless an appointment remembers it', () => {
+  it('uses an emptied slot again, unless an appointment refers to it', () => {
     const rest = { ...stored('rest', 30, 60), identifier: [{ system: origin, value: 'day' }] };
-    const retake = (uses: Map<string, 'remembered'>) => [
+    const retake = (uses: Map<string, 'given-back'>) => [
       ...take(join(calendarOf([stored('day', 0, 30), rest], origin, uses)), 'day', quarter, 'busy', ids()).values(),
     ];
     const quarter = { start: epoch, end: epoch + 15 * minute };
     expect(retake(new Map()).map(({ id, status }) => `${id} ${status}`)).toEqual(['day busy', 'rest free']);
-    expect(retake(new Map([['rest', 'remembered']])).map(({ id, status }) => `${id} ${status}`)).toEqual([
+    expect(retake(new Map([['rest', 'given-back']])).map(({ id, status }) => `${id} ${status}`)).toEqual([
       'day busy',
       'rest entered-in-error',
       'urn:uuid:1 free',

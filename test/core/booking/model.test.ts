@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { slotIdsOf } from '../../../core/booking/book/reschedule.ts';
+import { slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
 import { checkConsistency } from '../../../core/booking/consistency/check.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';

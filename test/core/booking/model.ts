@@ -3,14 +3,15 @@
  * anything may come between. Stores are never changed, every write gives a new one.
  */
 import type { Appointment, Bundle, BundleEntry, Resource, Slot } from '@medplum/fhirtypes';
+import { slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
 import { planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request.ts';
-import { slotIdsOf } from '../../../core/booking/book/reschedule.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { calendarOf } from '../../../core/booking/slots/calendar.ts';
 import { readFragments } from '../../../core/booking/slots/fragments.ts';
-import { appointmentEntry, slotEntries } from '../../../core/booking/slots/synchronize.ts';
+import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { config, now, requestor } from './support.ts';
 
 export const originSystem = artefactUri(config, 'LocalSlotOrigin');
@@ -34,18 +35,18 @@ function answerWith(resources: readonly Resource[]): Bundle {
   return { resourceType: 'Bundle', type: 'batch-response', entry: [{ response: { status: '200' }, resource }] };
 }
 
-/** What `pieceReads` finds: the pieces of some slots, and the appointments on them. */
-function piecesIn(store: ResourceSet, origins: readonly string[], rewritten: readonly string[]) {
+/** What `fragmentReads` finds: the fragments of some slots, and the appointments on them. */
+function fragmentsIn(store: ResourceSet, origins: readonly string[], rewritten: readonly string[]) {
   const slots = [...calendarOf(resourcesOfType(store, 'Slot'), originSystem).values()].filter(({ origin }) =>
     origins.includes(origin),
   );
   const on = new Set(slots.map(({ id }) => id));
   const appointments = resourcesOfType(store, 'Appointment').filter((one) => slotIdsOf(one).some((id) => on.has(id)));
-  const pieces = readFragments(answerWith([...slots.map(({ resource }) => resource), ...appointments]), rewritten);
-  if ('status' in pieces) {
+  const fragments = readFragments(answerWith([...slots.map(({ resource }) => resource), ...appointments]), rewritten);
+  if ('status' in fragments) {
     throw new Error('The model could not read its own answer.');
   }
-  return pieces;
+  return fragments;
 }
 
 /** What `bookingReads` finds for a request: what it names, and what that refers to. */
@@ -76,8 +77,8 @@ function decideBooking(store: ResourceSet, body: unknown): Decision {
   const context = { now, requestor, config, newId };
   const first = planBooking(parsed, state, context);
   const plan =
-    first.kind === 'read-pieces'
-      ? planBooking(parsed, state, context, piecesIn(store, first.origins, first.rewritten))
+    first.kind === 'read-fragments'
+      ? planBooking(parsed, state, context, fragmentsIn(store, first.origins, first.rewritten))
       : first;
   return plan.kind === 'write'
     ? { write: plan.transaction }
@@ -93,9 +94,9 @@ function decideCancellation(store: ResourceSet, id: string): Decision {
     slotIdsOf(stored).includes(slot.id) ? slot.origin : [],
   );
   const changed: Appointment = { ...stored, status: 'cancelled' };
-  const slots = slotEntries(changed, { pieces: piecesIn(store, origins, [id]), lost: [] }, config, newId);
+  const slots = slotEntries(changed, { fragments: fragmentsIn(store, origins, [id]), lost: [] }, config, newId);
   return {
-    write: { resourceType: 'Bundle', type: 'transaction', entry: [appointmentEntry(stored, changed), ...slots] },
+    write: { resourceType: 'Bundle', type: 'transaction', entry: [updateEntry(stored, changed), ...slots] },
   };
 }
 

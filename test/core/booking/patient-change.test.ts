@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { afterPatientChange, survivorOf } from '../../../core/booking/appointment/patient-change.ts';
-import { byId } from '../../../core/booking/slots/synchronize.ts';
+import { byId } from '../../../core/booking/resource-set.ts';
 
 const base = 'https://clinic.example/fhir/R4';
 const patient = (id: string, more: Partial<Patient> = {}): Patient => ({ resourceType: 'Patient', id, ...more });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import type { SlotUse } from '../../../core/booking/slots/calendar.ts';
+import type { SlotUse } from '../../../core/booking/appointment/slot-use.ts';
 import { lostOffer, slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
@@ -21,7 +21,7 @@ function written(
   let count = 0;
   const entries = slotEntries(
     given,
-    { pieces: { slots, uses: new Map(uses) }, lost },
+    { fragments: { slots, uses: new Map(uses) }, lost },
     config,
     () => `urn:uuid:${count++}`,
   );
@@ -52,14 +52,14 @@ describe('slots that follow their appointment', () => {
 
   it.each<[Appointment['status'], Slot['status'], SlotUse, string[]]>([
     ['cancelled', 'busy', 'held', []],
-    ['cancelled', 'busy', 'busy', []],
-    ['cancelled', 'busy', 'busy-tentative', ['PUT busy-tentative 09:00-09:30']],
-    ['cancelled', 'busy-tentative', 'busy', ['PUT busy 09:00-09:30']],
-    ['cancelled', 'busy', 'remembered', ['PUT free 09:00-09:30']],
-    ['booked', 'busy-tentative', 'busy-tentative', ['PUT busy 09:00-09:30']],
-    ['pending', 'busy-tentative', 'busy', ['PUT busy 09:00-09:30']],
-    ['pending', 'busy', 'busy-tentative', []],
-    ['proposed', 'busy-tentative', 'busy', []],
+    ['cancelled', 'busy', 'confirmed', []],
+    ['cancelled', 'busy', 'requested', ['PUT busy-tentative 09:00-09:30']],
+    ['cancelled', 'busy-tentative', 'confirmed', ['PUT busy 09:00-09:30']],
+    ['cancelled', 'busy', 'given-back', ['PUT free 09:00-09:30']],
+    ['booked', 'busy-tentative', 'requested', ['PUT busy 09:00-09:30']],
+    ['pending', 'busy-tentative', 'confirmed', ['PUT busy 09:00-09:30']],
+    ['pending', 'busy', 'requested', []],
+    ['proposed', 'busy-tentative', 'confirmed', []],
   ])('%s, the slot is %s, and for another appointment %s', (status, slotStatus, use, expected) => {
     const shared = slot('nine', '09:00', '09:30', { status: slotStatus });
     expect(written(with_(status), [shared], [], [['nine', use]])).toEqual(expected);
@@ -75,7 +75,7 @@ describe('slots that follow their appointment', () => {
     expect(written(with_('cancelled'), [], [lost])).toEqual(['POST free 09:00-09:30']);
     const [entry] = slotEntries(
       with_('cancelled'),
-      { pieces: { slots: [], uses: new Map() }, lost: [lost] },
+      { fragments: { slots: [], uses: new Map() }, lost: [lost] },
       config,
       () => 'urn:uuid:1',
     );
@@ -99,7 +99,7 @@ describe('slots that follow their appointment', () => {
         );
         const entries = slotEntries(
           { ...with_(appointmentStatus), start: slots[0]?.start, end: slots[0]?.end },
-          { pieces: { slots, uses: new Map() }, lost: [] },
+          { fragments: { slots, uses: new Map() }, lost: [] },
           config,
           () => 'urn:uuid:x',
         );

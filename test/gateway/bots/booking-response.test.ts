@@ -26,6 +26,26 @@ describe('the answer to $book', () => {
     });
   });
 
+  const answered = (isExisting: boolean, status = 'booked') => ({
+    resourceType: 'Parameters',
+    parameter: [
+      { name: 'return', resource: appointment(status) },
+      { name: 'existing', valueBoolean: isExisting },
+    ],
+  });
+
+  test('the Bot says whether the appointment is new: 201, or 200 and 202 for an existing one', () => {
+    expect(bookingResponse(answered(false), config)).toMatchObject({ status: 201, resource: appointment('booked') });
+    expect(bookingResponse(answered(true), config)).toMatchObject({ status: 200, resource: appointment('booked') });
+    expect(bookingResponse(answered(true, 'pending'), config)).toMatchObject({ status: 202 });
+  });
+
+  test('no tag of an appointment makes it an existing one', () => {
+    const tag = [{ system: `${config.profileBase}/CodeSystem/LocalBookingAnswer`, code: 'existing' }];
+    const resource = { ...appointment('booked'), meta: { versionId: '7', tag } };
+    expect(bookingResponse(resource, config)).toMatchObject({ status: 201, resource });
+  });
+
   test.each(Object.entries(bookingErrors))('the error %s keeps its status', (code, { status }) => {
     const outcome = toOperationOutcome([{ code: code as keyof typeof bookingErrors, diagnostics: 'x' }], config);
     expect(bookingResponse(outcome, config)).toEqual({ status, resource: outcome });

@@ -1,0 +1,74 @@
+import type { Appointment, Slot } from '@medplum/fhirtypes';
+import { idIn } from '../resource-set.ts';
+
+/** A status by which a Slot is taken for an appointment. */
+export type TakenStatus = Extract<Slot['status'], 'busy' | 'busy-tentative'>;
+
+/** What it means for a slot that an appointment refers to it. */
+interface SlotUseRule {
+  /** Of several uses of one slot the one with the greatest strength counts. */
+  readonly strength: number;
+  /** Whether the slot belongs to the appointment: nobody else may have it. */
+  readonly isHeld: boolean;
+  /** The status that the slot must have; absent where any will do. */
+  readonly status?: TakenStatus;
+}
+
+/**
+ * How an appointment can use the slots that it refers to.
+ *
+ * @see specification section 3
+ */
+const slotUses = {
+  /** The appointment was cancelled or is void: it has given the slot back. */
+  'given-back': { strength: 0, isHeld: false },
+  /** The slot belongs to the appointment, whatever its status. */
+  held: { strength: 1, isHeld: true },
+  /** The appointment waits for the clinic. */
+  requested: { strength: 2, isHeld: true, status: 'busy-tentative' },
+  /** The appointment is confirmed. */
+  confirmed: { strength: 3, isHeld: true, status: 'busy' },
+} as const satisfies Record<string, SlotUseRule>;
+
+/** How an appointment uses the slots that it refers to. */
+export type SlotUse = keyof typeof slotUses;
+
+/** How appointments use slots, by slot id; a slot without an entry is not referred to. */
+export type SlotUses = ReadonlyMap<string, SlotUse>;
+
+const ruleOf = (use: SlotUse | undefined): SlotUseRule => slotUses[use ?? 'given-back'];
+
+/** Of the uses that several appointments have for one slot, the strongest. */
+export function strongestUse(...uses: readonly (SlotUse | undefined)[]): SlotUse | undefined {
+  return uses
+    .filter((use) => use !== undefined)
+    .reduce<SlotUse | undefined>(
+      (strongest, use) =>
+        strongest === undefined || ruleOf(use).strength > ruleOf(strongest).strength ? use : strongest,
+      undefined,
+    );
+}
+
+/** Whether a slot that is used so belongs to an appointment. */
+export function isHeld(use: SlotUse | undefined): boolean {
+  return ruleOf(use).isHeld;
+}
+
+/** The status that a slot must have that is used so; `undefined` where any will do. */
+export function slotStatusOf(use: SlotUse | undefined): TakenStatus | undefined {
+  return ruleOf(use).status;
+}
+
+const takenStatuses: ReadonlySet<Slot['status']> = new Set(
+  Object.values(slotUses).flatMap((rule: SlotUseRule) => rule.status ?? []),
+);
+
+/** Whether a Slot of this status is taken for an appointment. */
+export function isTaken(status: Slot['status'] | undefined): status is TakenStatus {
+  return status !== undefined && takenStatuses.has(status);
+}
+
+/** The ids of the slots that an appointment refers to. */
+export function slotIdsOf(appointment: Appointment | undefined): string[] {
+  return (appointment?.slot ?? []).flatMap((reference) => idIn(reference, 'Slot') ?? []);
+}

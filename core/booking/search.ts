@@ -1,0 +1,80 @@
+import type { Bundle, BundleEntry, Identifier, Resource, ResourceType } from '@medplum/fhirtypes';
+import { isId } from '../fhir/reference.ts';
+import type { ResourceSet } from './resource-set.ts';
+
+/** The parameters of a search, in order. */
+export type SearchQuery = readonly (readonly [name: string, value: string])[];
+
+/** A search as an entry of a batch. */
+export function search(type: string, query: SearchQuery): BundleEntry {
+  const parameters = new URLSearchParams(query.map(([name, value]): [string, string] => [name, value]));
+  return { request: { method: 'GET', url: `${type}?${parameters}` } };
+}
+
+const unique = (ids: readonly (string | undefined)[]): string[] => [
+  ...new Set(ids.filter((id): id is string => id !== undefined)),
+];
+
+/** The search for resources of a type by their ids, as a batch entry; none without ids. */
+export function searchByIds(
+  type: ResourceType,
+  ids: readonly (string | undefined)[],
+  include: SearchQuery = [],
+): BundleEntry[] {
+  const wanted = unique(ids);
+  const count = String(Math.max(wanted.length, 20));
+  return wanted.length > 0 ? [search(type, [['_id', wanted.join(',')], ['_count', count], ...include])] : [];
+}
+
+/** Reads resources by id, as batch entries. Medplum answers them from its cache where a search asks the database. */
+export function readsById(type: ResourceType, ids: readonly (string | undefined)[]): BundleEntry[] {
+  return unique(ids)
+    .filter(isId)
+    .map((id) => ({ request: { method: 'GET', url: `${type}/${id}` } }));
+}
+
+const escapeToken = (value: string): string => value.replace(/[\\,$|]/g, '\\$&');
+
+/** The query for what a requestor has submitted with one of these identifiers; none without identifiers. */
+export function identifierQuery(
+  identifiers: readonly Identifier[] | undefined,
+  tag: string,
+): [string, string][] | undefined {
+  const tokens = (identifiers ?? []).flatMap(({ system, value }) =>
+    value ? [`${escapeToken(system ?? '')}|${escapeToken(value)}`] : [],
+  );
+  return tokens.length > 0
+    ? [
+        ['identifier', tokens.join(',')],
+        ['_tag', tag],
+      ]
+    : undefined;
+}
+
+/** What a batch answered: the state, or that the server could not say. */
+export type ReadResult = { readonly state: ResourceSet } | { readonly status: number };
+
+function resourcesOf({ resource }: BundleEntry): Resource[] {
+  if (resource?.resourceType === 'Bundle') {
+    return (resource.entry ?? []).flatMap((inner) => inner.resource ?? []);
+  }
+  return resource && resource.resourceType !== 'OperationOutcome' ? [resource] : [];
+}
+
+/** Statuses that tell something about what there is for the caller, not about the server's condition. */
+const saysNothingThere = new Set([200, 403, 404, 410]);
+
+/**
+ * Reads the answer to a batch of searches and reads.
+ *
+ * @returns everything found, or the status of one that failed: what could not be read must not pass for absent
+ */
+export function readState(response: Bundle): ReadResult {
+  const entries = response.entry ?? [];
+  const failed = entries
+    .map(({ response: inner }) => Number.parseInt(inner?.status ?? '500', 10))
+    .find((status) => !saysNothingThere.has(status));
+  return failed === undefined
+    ? { state: new Map(entries.flatMap(resourcesOf).map((found) => [`${found.resourceType}/${found.id}`, found])) }
+    : { status: failed };
+}
