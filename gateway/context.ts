@@ -1,4 +1,5 @@
 import type { BookingConfig } from '../core/config/config.ts';
+import { timeLimits } from '../core/config/time-limits.ts';
 import type { BookingQueue } from './booking-queue.ts';
 import type { Addresses } from './medplum/address-rewriting.ts';
 import type { Upstream, UpstreamLimits } from './medplum/client.ts';
@@ -28,23 +29,26 @@ export interface GatewayLimits extends UpstreamLimits {
   readonly requestsPerMinute: number;
 }
 
-/** The limits of an installation that sets none. A Bot has 10 s, so the answer to a booking may take 15. */
-export const defaultLimits: GatewayLimits = {
+/** The limits that no installation sets. */
+export const fixedLimits = {
   bodyBytes: 5 * 1024 * 1024,
   patchBytes: 256 * 1024,
   depth: 64,
   connectTimeoutMs: 2_000,
-  upstreamTimeoutMs: 15_000,
   responseBytes: 64 * 1024 * 1024,
   connections: 128,
   readyTimeoutMs: 2_000,
-  requestTimeoutMs: 30_000,
   drainTimeoutMs: 20_000,
-  turnMs: 5_000,
   websockets: 1_000,
   bindMs: 10_000,
   requestsPerMinute: 6_000,
-};
+} as const;
+
+/** The limits of a gateway, as far as its start does not set them. */
+export function defaultLimits(config: Pick<BookingConfig, 'timeout'>): GatewayLimits {
+  const { request, answer, turn } = timeLimits(config);
+  return { ...fixedLimits, upstreamTimeoutMs: answer, requestTimeoutMs: request, turnMs: turn };
+}
 
 /** What every handler works with. */
 export interface GatewayContext {

@@ -49,7 +49,7 @@ function createContext({
   limits,
   now = Date.now,
 }: GatewayOptions): GatewayContext {
-  const all = { ...defaultLimits, ...limits };
+  const all = { ...defaultLimits(config), ...limits };
   const upstream = createUpstream(medplumBaseUrl, all);
   return {
     config,

@@ -1,8 +1,10 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, OperationOutcome } from '@medplum/fhirtypes';
+import { timeLimits } from '../../core/config/time-limits.ts';
 import type { Issue } from '../../core/fhir/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { config } from './config.ts';
 
 /** What the server answered to a batch or transaction. */
 export type BundleAnswer =
@@ -16,8 +18,8 @@ export type BundleAnswer =
   /** No answer, or none that says what was done: a transaction may have been carried out. */
   | { readonly kind: 'lost'; readonly issue: Issue };
 
-/** How long the server may take for one answer, in milliseconds: a read and a write fit into the gateway's patience. */
-const LIMIT = 6_000;
+/** How long the server may take for one answer: a read and a write fit into the time that the gateway waits. */
+const LIMIT = timeLimits(config).exchange;
 
 function failed(status: number): BundleAnswer {
   const diagnostics = `The FHIR server answered with status ${status}. Nothing was written; try again in a moment.`;
@@ -75,7 +77,7 @@ async function send(url: string, authorization: string, bundle: Bundle): Promise
 
 /**
  * Sends a batch or a transaction to the server that runs this Bot, once: a transaction is never repeated unseen.
- * It never throws, and gives up after six seconds.
+ * It never throws, and gives up after two fifths of `BookingConfig.timeout`.
  *
  * @param authorization - credentials to send it with; by default the Bot's own
  * @see https://hl7.org/fhir/R4/http.html#transaction

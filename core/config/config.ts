@@ -53,6 +53,8 @@ export interface BookingConfig {
   readonly confirmation: Confirmation;
   /** How often a booking is decided anew when another one has taken one of its slots meanwhile; at least 1. */
   readonly maxAttempts: number;
+  /** How long Medplum may take to answer a request of the gateway, in seconds; all other limits follow from it. */
+  readonly timeout: number;
   readonly notifications: NotificationSettings;
 }
 

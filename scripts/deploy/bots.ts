@@ -3,13 +3,11 @@ import type { WithId } from '@medplum/core';
 import type { Bot } from '@medplum/fhirtypes';
 import { type BotName, bots, clock } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { timeLimits } from '../../core/config/time-limits.ts';
 import { hasContent } from '../medplum/compare.ts';
 import type { Connection } from '../medplum/connect.ts';
 import { assignPolicy } from '../medplum/membership.ts';
 import type { Change, Report } from '../medplum/report.ts';
-
-/** How long a Bot may run, in seconds; the gateway waits longer than that. */
-const TIMEOUT = 10;
 
 /** What the deployment of a Bot depends on. */
 export interface BotPlan {
@@ -35,7 +33,7 @@ function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id' | 'me
     name,
     description: bots[name],
     runtimeVersion: 'vmcontext',
-    timeout: TIMEOUT,
+    timeout: Math.round(timeLimits(config).bot / 1_000),
     auditEventDestination: ['log'],
     ...(clock[name] && { cronString: clock[name] }),
   };

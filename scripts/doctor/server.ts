@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { artefactUri } from '../../core/config/config.ts';
-import { defaultLimits } from '../../gateway/context.ts';
+import { fixedLimits } from '../../gateway/context.ts';
 import { parseJson, type RawAnswer } from '../medplum/http.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 import { tryInVain } from './probe.ts';
@@ -102,7 +102,7 @@ const mebibytes = (bytes: number): string => `${Math.round((bytes / 1024 / 1024)
 
 /** Whether the server takes bodies as large as the gateway does. */
 export function judgeBodySize(status: number | undefined): Verdict {
-  const size = mebibytes(defaultLimits.bodyBytes);
+  const size = mebibytes(fixedLimits.bodyBytes);
   return status === 413 || status === undefined
     ? warning(
         `the server refuses bodies of ${size}, which the gateway accepts`,
@@ -113,7 +113,7 @@ export function judgeBodySize(status: number | undefined): Verdict {
 
 /** Sent without a token: it reaches the limit, and nothing else. */
 async function sendLargeBody({ rawAnonymous }: Installation): Promise<number | undefined> {
-  const body = JSON.stringify({ resourceType: 'Basic', id: 'x'.repeat(defaultLimits.bodyBytes - 64) });
+  const body = JSON.stringify({ resourceType: 'Basic', id: 'x'.repeat(fixedLimits.bodyBytes - 64) });
   return rawAnonymous('fhir/R4/Basic', body).then(
     ({ status }) => status,
     () => undefined,

@@ -8,6 +8,7 @@ import type { ResourceSet } from '../../../core/booking/resource-set.ts';
 import { readState } from '../../../core/booking/search.ts';
 import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { timeLimits } from '../../../core/config/time-limits.ts';
 import { bookingErrors } from '../../../core/fhir/errors.ts';
 import type { Issue } from '../../../core/fhir/outcome.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
@@ -119,8 +120,8 @@ async function write(medplum: MedplumClient, request: BookRequest, transaction: 
   }
 }
 
-/** How long a booking is decided anew, in milliseconds: the gateway is still waiting then. */
-const PATIENCE = 8_000;
+/** How long a booking is decided anew: the gateway is still waiting then. */
+const PATIENCE = timeLimits(config).decide;
 
 async function attempt(
   medplum: MedplumClient,

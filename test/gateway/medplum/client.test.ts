@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { defaultLimits } from '../../../gateway/context.ts';
 import { createUpstream, type UpstreamLimits } from '../../../gateway/medplum/client.ts';
+import { config } from '../fake-medplum.ts';
 
 let server: Server | undefined;
 const sockets = new Set<Socket>();
@@ -29,7 +30,7 @@ afterEach(() => {
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
 const call = async (url: string, method: 'GET' | 'POST', limits: Partial<UpstreamLimits> = {}) => {
-  const upstream = createUpstream(url, { ...defaultLimits, responseBytes: 1000, ...limits });
+  const upstream = createUpstream(url, { ...defaultLimits(config), responseBytes: 1000, ...limits });
   const answer = await upstream.call({ method, path: 'fhir/R4/Slot', ...(method === 'POST' && { body: '{}' }) });
   expect(upstream.pending()).toBe(0);
   await upstream.close();
@@ -71,7 +72,7 @@ describe('faults of Medplum', () => {
         socket.write(ok);
       }
     });
-    const upstream = createUpstream(url, defaultLimits);
+    const upstream = createUpstream(url, defaultLimits(config));
     await upstream.call({ method: 'GET', path: 'a' });
     const answer = await upstream.call({ method, path: 'b', ...(method === 'POST' && { body: '{}' }) });
     expect('status' in answer ? answer.status : undefined).toBe(status);

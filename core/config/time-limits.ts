@@ -1,0 +1,33 @@
+import type { BookingConfig } from './config.ts';
+
+/** How long each part of an answer may take, in milliseconds; each fits into the one before. */
+export interface TimeLimits {
+  /** From the arrival of a request at the gateway until it must have been read. */
+  readonly request: number;
+  /** One answer of Medplum to the gateway, with all that a Bot does for it. */
+  readonly answer: number;
+  /** One run of a Bot. */
+  readonly bot: number;
+  /** How long a Bot decides a booking anew that others have overtaken. */
+  readonly decide: number;
+  /** One answer of Medplum to a Bot. */
+  readonly exchange: number;
+  /** How long a booking waits for others of the same slot before it. */
+  readonly turn: number;
+}
+
+/** The share that each has of `BookingConfig.timeout`. */
+const shares: TimeLimits = { request: 2, answer: 1, bot: 2 / 3, decide: 8 / 15, exchange: 2 / 5, turn: 1 / 3 };
+
+/** The time limits that follow from the one that an installation sets. */
+export function timeLimits({ timeout }: Pick<BookingConfig, 'timeout'>): TimeLimits {
+  const of = (share: number): number => Math.round(timeout * 1_000 * share);
+  return {
+    request: of(shares.request),
+    answer: of(shares.answer),
+    bot: of(shares.bot),
+    decide: of(shares.decide),
+    exchange: of(shares.exchange),
+    turn: of(shares.turn),
+  };
+}
