@@ -1,3 +1,5 @@
+import { scaled } from './test/lib/time-scale.ts';
+
 const common = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
@@ -13,7 +15,7 @@ const common = {
 export default {
   // Many tests wait for a server rather than for the processor.
   maxWorkers: 3,
-  testTimeout: 30_000,
+  testTimeout: scaled(30_000),
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/!(contract)/**/*.test.ts'] },
     {

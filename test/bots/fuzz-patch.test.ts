@@ -116,15 +116,14 @@ function holds(answer: Appointment): void {
 }
 
 describe('arbitrary patches', () => {
-  it('are refused, or leave slots, time, patients and owner as they were, within two seconds', async () => {
+  it('are refused, or leave slots, time, patients and owner as they were, and never ask the server more than four times', async () => {
     await fc.assert(
       fc.asyncProperty(request, async (sent) => {
-        const server: FakeServer = { appointment: stored, patients: [patient], written: [] };
+        const server: FakeServer = { appointment: stored, patients: [patient], written: [], asked: [] };
         const before = JSON.stringify(stored);
-        const start = Date.now();
         const event = { input: sent, requester: { reference: 'ClientApplication/portal' }, headers: {} };
         const answer = await run(patch, event, server);
-        expect(Date.now() - start).toBeLessThan(2_000);
+        expect(server.asked?.length).toBeLessThanOrEqual(4);
         expect(JSON.stringify(stored)).toBe(before);
         expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
         if (answer !== true && isResource(answer, 'Appointment')) {

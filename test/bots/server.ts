@@ -2,12 +2,15 @@ import { createRequire } from 'node:module';
 import vm from 'node:vm';
 import type { Appointment, Bundle, BundleEntry, OperationOutcome, Patient, Resource } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { scaled } from '../lib/time-scale.ts';
 
 /** What a Bot finds on the server, and what it writes there. */
 export interface FakeServer {
   readonly appointment: Appointment;
   readonly patients: readonly Patient[];
   readonly written: Resource[];
+  /** The batches and transactions that the Bot has sent. */
+  readonly asked?: unknown[];
   /** When searches do not find the appointment: whether it was deleted, or the database that is searched is behind. */
   readonly unfound?: 'deleted' | 'behind';
 }
@@ -56,6 +59,7 @@ const fetchOf =
   (server: FakeServer) =>
   async (_url: string, { body }: { body: string }) => {
     const sent: unknown = JSON.parse(body);
+    server.asked?.push(sent);
     const entries = isResource(sent, 'Bundle') ? (sent.entry ?? []) : [];
     const bundle: Bundle = {
       resourceType: 'Bundle',
@@ -142,7 +146,7 @@ export async function run(
   version: keyof typeof contexts = '5.1',
 ): Promise<BotAnswer> {
   const context = { ...contexts[version](event), medplum: clientOf(server), fetch: ofNode(fetchOf(server)) };
-  const answer: unknown = await script.runInNewContext(context, { timeout: 5_000 }).catch(refusal);
+  const answer: unknown = await script.runInNewContext(context, { timeout: scaled(5_000) }).catch(refusal);
   const value: unknown = JSON.parse(JSON.stringify(answer));
   if (!isAnswer(value)) {
     throw new Error(`The Bot answered something else: ${JSON.stringify(value)}`);

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import type { Appointment, Patient, Resource, ResourceType, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
@@ -122,22 +121,3 @@ export const appointmentsOn = ({ id }: Slot) => stored('Appointment', `slot=Slot
 /** Runs an action so many times at once. */
 export const simultaneously = <T>(count: number, action: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => action(index)));
-
-/**
- * Repeats an action until its result is as wanted.
- *
- * @throws when it is not after so many milliseconds
- */
-export async function eventually<T>(action: () => Promise<T>, isWanted: (result: T) => boolean, limit = 20_000) {
-  const end = Date.now() + limit;
-  for (;;) {
-    const result = await action();
-    if (isWanted(result)) {
-      return result;
-    }
-    if (Date.now() > end) {
-      throw new Error(`Not as wanted after ${limit} ms: ${JSON.stringify(result).slice(0, 600)}`);
-    }
-    await setTimeout(50);
-  }
-}

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Installation, prepareInstallation } from './installation.ts';
-import { type FaultyProxy, faults, isRead, isTransaction, once, startProxy } from './proxy.ts';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { prepareInstallation } from './installation.ts';
+import { about, type FaultyProxy, faults, isRead, isTransaction, once, startProxy } from './proxy.ts';
 
-let installation: Installation;
 let proxy: FaultyProxy;
 let fixtures: typeof import('../contract/fixtures.ts');
 let http: typeof import('../contract/http.ts');
@@ -11,7 +10,7 @@ let consistent: typeof import('../contract/races/consistent.ts');
 
 beforeAll(async () => {
   proxy = await startProxy();
-  installation = await prepareInstallation({ SANDBOX_BOT_BASE_URL: proxy.url });
+  const installation = await prepareInstallation({ SANDBOX_BOT_BASE_URL: proxy.url }, { timeout: 15 });
   proxy.target = installation.medplumUrl;
   [fixtures, http, consistent] = await Promise.all([
     import('../contract/fixtures.ts'),
@@ -19,11 +18,6 @@ beforeAll(async () => {
     import('../contract/races/consistent.ts'),
   ]);
   await installation.start();
-});
-
-afterAll(async () => {
-  await installation.end();
-  await proxy.close();
 });
 
 const identifier = () => [{ system: 'urn:portal-a', value: randomUUID() }];
@@ -41,7 +35,7 @@ describe('what happens to the transaction of a Bot', () => {
     [503, 201],
   ] as const)('%s, with an identifier: the Bot finds out by itself (%i)', async (fault, status) => {
     const { schedule, slot, patient } = await fixtures.aClinic();
-    proxy.choose = once(faults[fault], isTransaction);
+    proxy.choose = once(faults[fault], about(slot, isTransaction));
     const answer = await fixtures.book(fixtures.proposed(patient, [slot], { identifier: identifier() }));
     expect(answer.status).toBe(status);
     expect(await fixtures.appointmentsOn(slot)).toMatchObject([{ id: http.resourceIn('Appointment', answer).id }]);
@@ -58,7 +52,7 @@ describe('what happens to the transaction of a Bot', () => {
     '%s, without an identifier: %i, and nobody is told that nothing was booked',
     async (fault, status, code, stored) => {
       const { schedule, slot, patient } = await fixtures.aClinic();
-      proxy.choose = once(faults[fault], isTransaction);
+      proxy.choose = once(faults[fault], about(slot, isTransaction));
       const answer = await fixtures.book(fixtures.proposed(patient, [slot]));
       expect([answer.status, ...http.issuesOf(answer)]).toEqual([status, code]);
       expect(answer.text.includes('Nothing was')).toBe(fault === 429);
@@ -89,7 +83,7 @@ describe('what happens to the transaction of a Bot', () => {
     const body = fixtures.proposed(patient, [slot], { identifier: identifier() });
     let isDown = false;
     proxy.choose = (passing) => {
-      const fault = isDown ? faults.cut : isTransaction(passing) ? faults.lost : undefined;
+      const fault = isDown ? faults.cut : about(slot, isTransaction)(passing) ? faults.lost : undefined;
       isDown ||= fault !== undefined;
       return fault;
     };
@@ -106,7 +100,7 @@ describe('what happens to the reads of a Bot', () => {
     '%s: 503, nothing booked, the retry books',
     async (fault) => {
       const { slot, patient } = await fixtures.aClinic();
-      proxy.choose = once(faults[fault], isRead);
+      proxy.choose = once(faults[fault], about(slot, isRead));
       const body = fixtures.proposed(patient, [slot]);
       const answer = await fixtures.book(body);
       expect([answer.status, ...http.issuesOf(answer)]).toEqual([503, 'upstream-unavailable']);

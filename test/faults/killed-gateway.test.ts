@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { freePort, type Installation, prepareInstallation, type Service, serviceOf } from './installation.ts';
+import { beforeAll, expect, it } from '@jest/globals';
+import { freePort } from '../lib/free-port.ts';
+import type { Service } from '../lib/service.ts';
+import { until } from '../lib/until.ts';
+import { prepareInstallation, serviceOf } from './installation.ts';
 import { type FaultyProxy, startProxy } from './proxy.ts';
 
-let installation: Installation;
 let gateway: Service;
 let proxy: FaultyProxy;
 let fixtures: typeof import('../contract/fixtures.ts');
@@ -14,7 +16,7 @@ let port = 0;
 
 beforeAll(async () => {
   proxy = await startProxy();
-  installation = await prepareInstallation();
+  const installation = await prepareInstallation();
   proxy.target = installation.medplumUrl;
   port = await freePort();
   process.env.BOOKING_BASE_URL = `http://localhost:${port}/fhir/R4`;
@@ -29,12 +31,6 @@ beforeAll(async () => {
     import('../contract/races/consistent.ts'),
   ]);
   await Promise.all([installation.start(), gateway.start()]);
-});
-
-afterAll(async () => {
-  await gateway.kill();
-  await installation.end();
-  await proxy.close();
 });
 
 const identifier = () => [{ system: 'urn:portal-a', value: randomUUID() }];
@@ -98,7 +94,7 @@ it.each(['when its booking reaches Medplum', 'when Medplum has booked'] as const
         : undefined;
     await sendAndLeave(body, left.promise);
     proxy.choose = () => undefined;
-    await fixtures.eventually(
+    await until(
       () => fixtures.appointmentsOn(slot),
       (found) => found.length === 1,
     );

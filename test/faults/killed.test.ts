@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
-import { type Installation, prepareInstallation } from './installation.ts';
+import type { Installation } from '../lib/installation.ts';
+import { until } from '../lib/until.ts';
+import { prepareInstallation } from './installation.ts';
 
 let installation: Installation;
 let fixtures: typeof import('../contract/fixtures.ts');
@@ -17,8 +19,6 @@ beforeAll(async () => {
   ]);
   await installation.start();
 });
-
-afterAll(() => installation.end());
 
 /** A booking that was sent, and what was answered before the process was killed. */
 interface Sent {
@@ -86,7 +86,7 @@ it.each([1, 7, 23])(
     await installation.start();
 
     for (const { job } of sent.filter((one) => one.job)) {
-      const answer = await fixtures.eventually(
+      const answer = await until(
         () => http.request('portal-a', 'GET', job ?? ''),
         ({ status }) => status !== 202,
       );

@@ -1,38 +1,25 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type { Bundle, Subscription } from '@medplum/fhirtypes';
-import { type Installation, prepareInstallation } from './installation.ts';
+import type { Installation } from '../lib/installation.ts';
+import { until } from '../lib/until.ts';
+import { prepareInstallation } from './installation.ts';
 
 /** Longer than the lease of a delivery and the sweep after it. */
 const PATIENCE = 60_000;
 
 let installation: Installation;
-let folder: string;
-let contract: typeof import('../contract/fixtures.ts');
 let http: typeof import('../contract/http.ts');
 let fixtures: typeof import('../contract/notifications/fixtures.ts');
 let listening: typeof import('../contract/notifications/listener.ts');
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'booking-config-'));
-  const config = join(folder, 'booking.config.json');
-  const notifications = { maxAttempts: 2 };
-  await writeFile(config, JSON.stringify({ baseUrl: 'http://localhost:8080/fhir/R4', notifications }));
-  installation = await prepareInstallation({ BOOKING_CONFIG: config, SANDBOX_DELAY_SCALE: '0.02' });
-  [contract, http, fixtures, listening] = await Promise.all([
-    import('../contract/fixtures.ts'),
+  installation = await prepareInstallation({ SANDBOX_DELAY_SCALE: '0.02' }, { notifications: { maxAttempts: 2 } });
+  [http, fixtures, listening] = await Promise.all([
     import('../contract/http.ts'),
     import('../contract/notifications/fixtures.ts'),
     import('../contract/notifications/listener.ts'),
   ]);
   await installation.start();
-}, 60_000);
-
-afterAll(async () => {
-  await installation.end();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Switches off one of the Subscriptions by which Medplum starts Bots: as if its jobs were lost. */
@@ -69,7 +56,7 @@ it('killed between the change and its announcement: the event arrives', async ()
   await listening.events(listener, 1, PATIENCE);
   expect(listening.numbersAt(listener)).toEqual([1]);
   await listener.close();
-}, 120_000);
+});
 
 it('killed between announcement and delivery: the event arrives', async () => {
   const listener = await listening.listen();
@@ -77,7 +64,7 @@ it('killed between announcement and delivery: the event arrives', async () => {
   const appointment = await fixtures.aBooking();
   await loseJobs('deliver-events');
   await fixtures.confirm(appointment);
-  await contract.eventually(
+  await until(
     async () => http.resourceIn('Bundle', await communications(id)).total,
     (total) => total === 1,
   );
@@ -86,7 +73,7 @@ it('killed between announcement and delivery: the event arrives', async () => {
   await listening.events(listener, 1, PATIENCE);
   expect(listening.numbersAt(listener)).toEqual([1]);
   await listener.close();
-}, 120_000);
+});
 
 it('killed between delivery and its bookkeeping: the event arrives twice at most, with the same number', async () => {
   const listener = await listening.listen();
@@ -103,7 +90,7 @@ it('killed between delivery and its bookkeeping: the event arrives twice at most
   await listening.events(listener, 3, PATIENCE);
   expect(listening.numbersAt(listener)).toEqual([1, 1, 2]);
   await listener.close();
-}, 180_000);
+});
 
 it('a subscriber that stays dead: error with the reason after the last attempt; set back, it gets what it missed', async () => {
   const listener = await listening.listen();
@@ -125,4 +112,4 @@ it('a subscriber that stays dead: error with the reason after the last attempt; 
   await listening.events(listener, 2, PATIENCE);
   expect(listening.numbersAt(listener)).toEqual([1, 2]);
   await listener.close();
-}, 120_000);
+});

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import type { Slot } from '@medplum/fhirtypes';
+import { atEnd } from '../lib/at-end.ts';
 
 /** A request on its way to the server. */
 export interface Passing {
@@ -77,7 +79,6 @@ export interface FaultyProxy {
   target: string;
   /** Chooses the fault of a request; `undefined` lets it pass. */
   choose: (passing: Passing) => Fault | undefined;
-  close(): Promise<void>;
 }
 
 async function bodyOf(message: IncomingMessage): Promise<string> {
@@ -100,13 +101,12 @@ async function forwardTo(target: string, { method, path, body }: Passing, messag
 
 const pass: Fault = async (forward, socket) => void socket.write(raw(await forward()));
 
-/** Starts a proxy that lets everything pass until it is told otherwise. */
+/** Starts a proxy that lets everything pass until it is told otherwise; it ends with the tests of the file. */
 export async function startProxy(): Promise<FaultyProxy> {
   const proxy: FaultyProxy & { url: string } = {
     url: '',
     target: '',
     choose: () => undefined,
-    close: () => Promise.resolve(),
   };
   const sockets = new Set<Socket>();
   const server = createServer((message: IncomingMessage, response: ServerResponse) => {
@@ -126,12 +126,12 @@ export async function startProxy(): Promise<FaultyProxy> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   proxy.url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`;
-  proxy.close = async () => {
+  atEnd(async () => {
     for (const socket of sockets) {
       socket.destroy();
     }
     await new Promise((resolve) => server.close(resolve));
-  };
+  });
   return proxy;
 }
 
@@ -144,6 +144,24 @@ export function once(fault: Fault, isMeant: (passing: Passing) => boolean): Faul
     }
     isOver = true;
     return fault;
+  };
+}
+
+/**
+ * Narrows what is meant to the requests that name a slot: Bots that are still busy with what other tests have done meet
+ * no fault.
+ */
+export const about =
+  ({ id }: Slot, isMeant: (passing: Passing) => boolean) =>
+  (passing: Passing): boolean =>
+    isMeant(passing) && passing.body.includes(`${id}`);
+
+/** A fault, and the moment when the server has carried the request out and answered. */
+export function observed(fault: Fault): { fault: Fault; carriedOut: Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return {
+    carriedOut: promise,
+    fault: (forward, socket) => fault(() => forward().finally(resolve), socket),
   };
 }
 

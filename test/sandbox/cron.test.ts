@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
 import { parseCron, timingToCron } from '../../sandbox/jobs/cron.ts';
-import { until, withSandbox } from './start.ts';
+import { until } from '../lib/until.ts';
+import { withSandbox } from './start.ts';
 
 const client = withSandbox({ delayScale: 0.001 });
 

@@ -1,5 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +6,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Bundle, Patient, Slot, Subscription } from '@medplum/fhirtypes';
 import { startSandbox } from '../../sandbox/sandbox.ts';
-import { clientOf, until } from './start.ts';
+import { atEnd } from '../lib/at-end.ts';
+import { freePort } from '../lib/free-port.ts';
+import { serviceOf } from '../lib/service.ts';
+import { until } from '../lib/until.ts';
+import { clientOf } from './start.ts';
 
 let folder: string;
 
@@ -19,29 +21,13 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 /** Starts a sandbox as a process of its own, which can be killed. */
-async function startProcess(): Promise<{ child: ChildProcess; baseUrl: string }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../../sandbox/main.ts')], {
-    env: { ...process.env, MEDPLUM_PORT: '0', SANDBOX_DATA: folder, NODE_OPTIONS: '' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  const baseUrl = await new Promise<string>((resolve, reject) => {
-    child.stdout?.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-      const [, found] = /Embedded Medplum: (\S+)/.exec(output) ?? [];
-      if (found) {
-        resolve(found);
-      }
-    });
-    child.once('exit', () => reject(new Error(`The sandbox did not start: ${output}`)));
-  });
-  return { child, baseUrl };
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  const exit = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exit;
+async function startProcess(): Promise<{ kill: () => Promise<void>; baseUrl: string }> {
+  const port = await freePort();
+  const settings = { MEDPLUM_PORT: String(port), SANDBOX_DATA: folder, NODE_OPTIONS: '' };
+  const service = serviceOf('sandbox/main.ts', settings, 'Embedded Medplum: ');
+  atEnd(service.end);
+  await service.start();
+  return { kill: service.kill, baseUrl: `http://localhost:${port}/` };
 }
 
 test('everything is there again after a restart, the administrator included', async () => {
@@ -71,7 +57,7 @@ test('a last line that was not written to its end is dropped', async () => {
 });
 
 test('killed in the middle of many transactions, it has kept all that it answered, and none by half', async () => {
-  const { child, baseUrl } = await startProcess();
+  const { kill, baseUrl } = await startProcess();
   const client = clientOf({ baseUrl, projectId: '', clientId: '', clientSecret: '', close: async () => undefined });
   const answered: string[] = [];
   async function write(worker: number): Promise<void> {
@@ -99,7 +85,7 @@ test('killed in the middle of many transactions, it has kept all that it answere
   }
   const workers = Array.from({ length: 8 }, (_, worker) => write(worker).catch(() => undefined));
   await until(async () => answered.length > 100);
-  await kill(child);
+  await kill();
   await Promise.all(workers);
 
   const sandbox = await startSandbox({ dataFolder: folder });
@@ -126,7 +112,7 @@ test('a job that was not done when the process was killed is done after the rest
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   const { port }: AddressInfo = Object.assign({ port: 0, address: '', family: '' }, listener.address());
 
-  const { child, baseUrl } = await startProcess();
+  const { kill, baseUrl } = await startProcess();
   const client = clientOf({ baseUrl, projectId: '', clientId: '', clientSecret: '', close: async () => undefined });
   await client.create<Subscription>({
     resourceType: 'Subscription',
@@ -137,7 +123,7 @@ test('a job that was not done when the process was killed is done after the rest
   });
   const { id } = await client.create<Patient>({ resourceType: 'Patient' });
   await until(async () => calls.length === 1);
-  await kill(child);
+  await kill();
 
   answers = true;
   const sandbox = await startSandbox({ dataFolder: folder });

@@ -90,18 +90,3 @@ export function withSandbox(options: SandboxOptions = {}): () => Client {
   afterAll(() => client.sandbox.close());
   return () => client;
 }
-
-/** Waits until something is there, at most five seconds. */
-export async function until<T>(find: () => Promise<T | undefined | false>): Promise<T> {
-  const end = Date.now() + 5000;
-  for (;;) {
-    const found = await find();
-    if (found) {
-      return found;
-    }
-    if (Date.now() > end) {
-      throw new Error('Waited in vain');
-    }
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Bundle, Communication, Extension, Subscription, Task } from '@medplum/fhirtypes';
 import { retryDelay } from '../../sandbox/jobs/queue.ts';
-import { until, withSandbox } from './start.ts';
+import { until } from '../lib/until.ts';
+import { withSandbox } from './start.ts';
 
 const client = withSandbox({ delayScale: 0.001 });
 const medplum = 'https://medplum.com/fhir/StructureDefinition/';

@@ -18,7 +18,8 @@ import { createTokens } from '../../sandbox/auth/tokens.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { createCache } from '../../sandbox/storage/cache.ts';
 import { readBindingToken } from '../../sandbox/websockets/binding-token.ts';
-import { type Client, clientOf, until, withSandbox } from './start.ts';
+import { until } from '../lib/until.ts';
+import { type Client, clientOf, withSandbox } from './start.ts';
 
 const client = withSandbox({ heartbeatMilliseconds: 50 });
 const unknown = '00000000-0000-4000-8000-000000000000';

@@ -1,21 +1,13 @@
 import { execFile } from 'node:child_process';
-import { createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Running, start } from '../../scripts/start.ts';
+import { freePort } from '../lib/free-port.ts';
 import { config } from './installation.ts';
 
 const run = promisify(execFile);
 const lines: string[] = [];
 let running: Running;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
-}
 
 beforeAll(async () => {
   const ports = { gateway: await freePort(), medplum: await freePort() };

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
-import { aClinic, aPatient, appointmentsOn, book, eventually, proposed, slotsOf } from '../fixtures.ts';
+import { until } from '../../lib/until.ts';
+import { aClinic, aPatient, appointmentsOn, book, proposed, slotsOf } from '../fixtures.ts';
 import { issuesOf, request, resourceIn } from '../http.ts';
 import { base, config, type Role } from '../installation.ts';
 
@@ -17,7 +18,7 @@ async function submit(body: unknown, role: Role = 'portal-a') {
 }
 
 const ended = (path: string, role: Role = 'portal-a') =>
-  eventually(
+  until(
     () => request(role, 'GET', path),
     ({ status }) => status !== 202,
   );
@@ -97,7 +98,7 @@ describe('asynchronous $book', () => {
       return { path, answer: await request('portal-a', 'GET', path) };
     };
     // A job that has ended already says nothing about this: another one is handed in.
-    const { path, answer } = await eventually(askAtOnce, (asked) => asked.answer.status === 202);
+    const { path, answer } = await until(askAtOnce, (asked) => asked.answer.status === 202);
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
     expect(answer.headers.get('x-progress')).toBeTruthy();
     expect((await ended(path)).status).toBe(200);

@@ -3,12 +3,13 @@ import type { Subscription } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
 import { aClient, removeClient } from '../clients.ts';
-import { aPatient, eventually } from '../fixtures.ts';
+import { aPatient } from '../fixtures.ts';
 import { request } from '../http.ts';
 import { base, config } from '../installation.ts';
 import { aBooking, confirm, current, subscribed, subscription } from './fixtures.ts';
 import { events, focusIn, listen, numbersAt } from './listener.ts';
 import './stand-ins.ts';
+import { until } from '../../lib/until.ts';
 
 /** Id of the requestor that portal A is, from the tag of something of its own. */
 async function requestorOf({ meta }: Subscription): Promise<string> {
@@ -29,7 +30,7 @@ it('a consumer is told of the appointments of its requestor, and of no others', 
   const created: unknown = await answer.json();
   expect([answer.status, isObject(created) && created.status]).toEqual([201, 'requested']);
   const id = isObject(created) ? String(created.id) : '';
-  await eventually(
+  await until(
     () => current(id, 'admin'),
     ({ status }) => status === 'active',
   );

@@ -1,13 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { eventually, simultaneously } from '../fixtures.ts';
+import { simultaneously } from '../fixtures.ts';
 import { aBooking, confirm, staffChange, subscribed, turnsTo } from './fixtures.ts';
 import { events, focusIn, type Listener, listen, numbersAt, ofKind, type Reply, typeOf } from './listener.ts';
 import './stand-ins.ts';
+import { scaled } from '../../lib/time-scale.ts';
+import { until } from '../../lib/until.ts';
 
 /** What is due again is started by the clock, which ticks once a minute on a real server. */
 const PATIENCE = 150_000;
-jest.setTimeout(PATIENCE + 30_000);
+jest.setTimeout(scaled(PATIENCE + 30_000));
 
 const open: Listener[] = [];
 async function aListener(): Promise<Listener> {
@@ -85,7 +87,7 @@ describe('an endpoint that fails gets every event after it has recovered, in ord
     await staffChange(appointment, { comment: 'three' });
     const failed = numbersAt(listener).length;
     listener.reply = 200;
-    const arrived = await eventually(
+    const arrived = await until(
       async () => numbersAt(listener),
       (found) => found.includes(3),
       PATIENCE,
@@ -118,7 +120,7 @@ it('a subscriber that hangs delays neither bookings nor other subscribers', asyn
 it('heartbeats come when nothing else does, and count as no events', async () => {
   const listener = await aListener();
   await subscribed(listener, { heartbeat: 1 });
-  await eventually(
+  await until(
     async () => ofKind(listener, 'heartbeat').length,
     (count) => count >= 2,
     PATIENCE,

@@ -3,7 +3,8 @@ import { artefactUri, type Confirmation } from '../../../core/config/config.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import type { Content } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { type TopicName, topicUrl } from '../../../core/notifications/subscription/topics.ts';
-import { aPatient, aSchedule, aSlot, book, eventually, proposed, succeeded } from '../fixtures.ts';
+import { until } from '../../lib/until.ts';
+import { aPatient, aSchedule, aSlot, book, proposed, succeeded } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import { config, type Role } from '../installation.ts';
 import type { Listener } from './listener.ts';
@@ -79,7 +80,7 @@ export async function current(id: string | undefined, role: Role = 'portal-a'): 
 
 /** Waits until a Subscription has a status. */
 export function turnsTo(status: Subscription['status'], id: string | undefined, role: Role = 'portal-a') {
-  return eventually(
+  return until(
     () => current(id, role),
     (one) => one.status === status,
   );
@@ -87,7 +88,7 @@ export function turnsTo(status: Subscription['status'], id: string | undefined, 
 
 /** Waits until the outbox of a Subscription has a status. */
 export function outboxTurnsTo(status: Task['status'], id: string | undefined) {
-  return eventually(
+  return until(
     async () => resourceIn('Bundle', await medplum('admin', 'GET', `/Task?focus=Subscription/${id}`)).entry ?? [],
     ([one]) => one?.resource?.resourceType === 'Task' && one.resource.status === status,
   );
@@ -112,7 +113,7 @@ export async function aBooking(confirmation: Confirmation = 'manual', role: Role
 
 /** A change that the clinic's staff make to an appointment in Medplum, again if others write it at that moment. */
 export async function staffChange({ id }: Appointment, change: Partial<Appointment>): Promise<Appointment> {
-  const answer = await eventually(
+  const answer = await until(
     async () => {
       const stored = succeeded('Appointment', await medplum('front-desk', 'GET', `/Appointment/${id}`));
       return medplum('front-desk', 'PUT', `/Appointment/${id}`, { body: { ...stored, ...change } });

@@ -4,7 +4,7 @@ import type { Bundle, BundleEntry, Parameters, ParametersParameter } from '@medp
 import { isXml } from '../../../core/fhir/media-types.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { fromXml } from '../../../core/fhir/xml/read.ts';
-import { eventually } from '../fixtures.ts';
+import { until } from '../../lib/until.ts';
 
 /** A notification as it arrived. */
 export interface Received {
@@ -54,6 +54,7 @@ export async function listen(reply: Reply = 200): Promise<Listener> {
       listener.reply(response, one);
     }
   });
+  server.unref();
   const host = process.env.LISTENER_HOST ?? '127.0.0.1';
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const { port }: AddressInfo = Object.assign({ port: 0, address: '', family: '' }, server.address());
@@ -107,7 +108,7 @@ export const numbersAt = (listener: Listener): number[] =>
 
 /** Waits until so many event notifications are there. */
 export function events(listener: Listener, count: number, limit?: number): Promise<Received[]> {
-  return eventually(
+  return until(
     async () => ofKind(listener, 'event-notification'),
     (found) => found.length >= count,
     limit,

@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Bundle, Subscription } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
-import { eventually } from '../fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 import {
   aBooking,
@@ -28,6 +27,8 @@ import {
   typeOf,
 } from './listener.ts';
 import './stand-ins.ts';
+import { scaled } from '../../lib/time-scale.ts';
+import { until } from '../../lib/until.ts';
 
 /** Longer than it takes until the next sweep, which comes once a minute on a real server. */
 const SWEPT = 90_000;
@@ -151,7 +152,7 @@ it('a Subscription in error is told nothing; set back to requested by an adminis
   const { id } = await subscribed(listener);
   await administer(id, { status: 'error', error: 'given up' });
   await confirm(await aBooking());
-  await eventually(
+  await until(
     async () => numbersIn(await ask(`/${id}/$events`)),
     (numbers) => numbers.length === 1,
   );
@@ -164,25 +165,29 @@ it('a Subscription in error is told nothing; set back to requested by an adminis
   expect((await current(id)).error).toBeUndefined();
 });
 
-it('a Subscription that is set to requested during a delivery becomes active all the same', async () => {
-  const listener = await aListener();
-  const { id } = await subscribed(listener, { timeout: 8 });
-  const answer = Promise.withResolvers<void>();
-  listener.reply = (response) => void answer.promise.then(() => response.writeHead(200).end());
-  await confirm(await aBooking());
-  await events(listener, 1);
-  await administer(id, { status: 'requested' });
-  // What Medplum starts at once has run when another one is active: it has found the delivery under way.
-  await subscribed(await aListener());
-  listener.reply = 200;
-  answer.resolve();
-  await eventually(
-    () => current(id),
-    ({ status }) => status === 'active',
-    SWEPT,
-  );
-  expect([numbersAt(listener), ofKind(listener, 'handshake').length]).toEqual([[1], 2]);
-}, 120_000);
+it(
+  'a Subscription that is set to requested during a delivery becomes active all the same',
+  async () => {
+    const listener = await aListener();
+    const { id } = await subscribed(listener, { timeout: 8 });
+    const answer = Promise.withResolvers<void>();
+    listener.reply = (response) => void answer.promise.then(() => response.writeHead(200).end());
+    await confirm(await aBooking());
+    await events(listener, 1);
+    await administer(id, { status: 'requested' });
+    // What Medplum starts at once has run when another one is active: it has found the delivery under way.
+    await subscribed(await aListener());
+    listener.reply = 200;
+    answer.resolve();
+    await until(
+      () => current(id),
+      ({ status }) => status === 'active',
+      SWEPT,
+    );
+    expect([numbersAt(listener), ofKind(listener, 'handshake').length]).toEqual([[1], 2]);
+  },
+  scaled(120_000),
+);
 
 it('$get-ws-binding-token of a rest-hook: 422', async () => {
   const { id } = await subscribed(await aListener());

@@ -1,7 +1,7 @@
 import type { Bundle, Parameters } from '@medplum/fhirtypes';
 import { WebSocket } from 'ws';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { eventually } from '../fixtures.ts';
+import { until } from '../../lib/until.ts';
 import { request, resourceIn } from '../http.ts';
 import type { Role } from '../installation.ts';
 import { parameterIn, typeOf } from './listener.ts';
@@ -70,7 +70,7 @@ const subscriptionOf = (bundle: Bundle) => parameterIn(bundle, 'subscription')?.
 
 /** Waits until a websocket was told so many events of a Subscription. */
 export function eventsOn(socket: Socket, id: string | undefined, count: number): Promise<Bundle[]> {
-  return eventually(
+  return until(
     async () => told(socket, id, 'event-notification'),
     (found) => found.length >= count,
   );
@@ -82,7 +82,7 @@ export async function bound(id: string | undefined, role: Role = 'portal-a', kno
   const socket = known ?? (await connect(url));
   const before = told(socket, id, 'handshake').length;
   socket.send(bindWith(token));
-  await eventually(
+  await until(
     async () => told(socket, id, 'handshake'),
     (found) => found.length > before,
   );

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Content } from '../../../core/notifications/subscription/subscription-parameters.ts';
-import { aPatient, eventually, succeeded } from '../fixtures.ts';
+import { aPatient, succeeded } from '../fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { base, type Role } from '../installation.ts';
 import {
@@ -17,6 +17,7 @@ import {
 import { eventEntries, focusIn, listen, numbersIn, typeOf } from './listener.ts';
 import { bindingTo, bindWith, bound, closeSockets, connect, eventsOn, told } from './socket.ts';
 import './stand-ins.ts';
+import { until } from '../../lib/until.ts';
 
 afterEach(closeSockets);
 
@@ -112,7 +113,7 @@ describe('a websocket that is bound', () => {
       const socket = await bound(id);
       const appointment = await confirm(await aBooking('manual', 'portal-a', patient));
       const [bundle] = await eventsOn(socket, id, 1);
-      const [, other] = await eventually(
+      const [, other] = await until(
         async () => listener.received.map((one) => one.bundle),
         (bundles) => bundles.length > 1,
       );
@@ -148,7 +149,7 @@ describe('a websocket that is bound', () => {
     const { token, url } = await bindingTo(one.id);
     const socket = await connect(url);
     socket.send(`bind-with-token ${token}`);
-    await eventually(
+    await until(
       async () => told(socket, one.id, 'handshake'),
       (found) => found.length > 0,
     );
@@ -158,7 +159,7 @@ describe('a websocket that is bound', () => {
     await Promise.all([eventsOn(socket, one.id, 1), eventsOn(socket, other.id, 1)]);
     socket.send({ type: 'unbind-from-token', payload: { token } });
     socket.send({ type: 'ping' });
-    await eventually(
+    await until(
       async () => socket.received,
       (received) => JSON.stringify(received).includes('"pong"'),
     );
@@ -176,7 +177,7 @@ describe('a websocket that is bound', () => {
     await eventsOn(first, id, 1);
     first.close();
     await staffChange(booked, { comment: 'Room 2' });
-    const missed = await eventually(
+    const missed = await until(
       async () =>
         resourceIn('Bundle', await request('portal-a', 'GET', `/Subscription/${id}/$events?eventsSinceNumber=2`)),
       (bundle) => numbersIn(bundle).length > 0,
@@ -185,7 +186,7 @@ describe('a websocket that is bound', () => {
     const second = await bound(id);
     await staffChange(booked, { comment: 'Room 3' });
     // Event 2 is still told if its delivery came after the binding.
-    await eventually(
+    await until(
       async () => told(second, id, 'event-notification').flatMap(numbersIn),
       (numbers) => numbers.includes(3),
     );
@@ -197,7 +198,7 @@ describe('a websocket that is bound', () => {
     const appointment = await confirm(await aBooking());
     const isAbout = (bundle: Parameters<typeof focusIn>[0]) =>
       focusIn(bundle).includes(`${base}/Appointment/${appointment.id}`);
-    await eventually(
+    await until(
       async () => told(mine, own.id, 'event-notification'),
       (bundles) => bundles.some(isAbout),
     );
@@ -230,7 +231,7 @@ describe('what is no good message', () => {
     const { url } = await bindingTo(id);
     const socket = await connect(url);
     socket.send(message);
-    const [first] = await eventually(
+    const [first] = await until(
       async () => socket.received,
       (received) => received.length > 0,
     );
@@ -244,7 +245,7 @@ describe('what is no good message', () => {
     const forged = { ...JSON.parse(Buffer.from(token, 'base64url').toString()), token: 'forged' };
     const socket = await connect(url);
     socket.send(bindWith(Buffer.from(JSON.stringify(forged)).toString('base64url')));
-    const [first] = await eventually(
+    const [first] = await until(
       async () => socket.received,
       (received) => received.length > 0,
     );
@@ -256,7 +257,7 @@ describe('what is no good message', () => {
     const { url } = await bindingTo((await onWebsocket()).id);
     const socket = await connect(url);
     socket.send('x'.repeat(100_000));
-    await eventually(
+    await until(
       async () => socket.closed,
       (code) => code === 1009,
     );

@@ -1,12 +1,13 @@
 import { afterEach, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { aPatient, book, eventually, proposed, succeeded } from '../fixtures.ts';
+import { aPatient, book, proposed, succeeded } from '../fixtures.ts';
 import { medplum, request } from '../http.ts';
 import { config } from '../installation.ts';
 import { aBooking, about, cancel, confirm, staffChange, subscribed } from './fixtures.ts';
 import { eventEntries, events, focusIn, type Listener, listen, numbersAt, ofKind } from './listener.ts';
 import './stand-ins.ts';
+import { until } from '../../lib/until.ts';
 
 const open: Listener[] = [];
 async function aListener(): Promise<Listener> {
@@ -24,7 +25,7 @@ async function toldOnlyOfAnother(appointment: Appointment, ...listeners: readonl
   const { meta } = await staffChange(appointment, { comment: 'The last change' });
   const last = `W/"${meta?.versionId}"`;
   for (const listener of listeners) {
-    const told = await eventually(
+    const told = await until(
       async () => ofKind(listener, 'event-notification').flatMap(({ bundle }) => eventEntries(bundle)),
       (entries) => entries.some(({ response }) => response?.etag === last),
     );
@@ -119,7 +120,7 @@ it('others who may read it are told when a requestor takes a pending appointment
   expect((await request('portal-a', 'PATCH', `/Appointment/${appointment.id}`, { body: cancellation })).status).toBe(
     200,
   );
-  await eventually(
+  await until(
     async () => ofKind(listener, 'event-notification').map(({ bundle }) => focusIn(bundle)[0] ?? ''),
     (told) => told.some((focus) => focus.endsWith(appointment.id ?? '-')),
   );

@@ -86,11 +86,9 @@ const wrong: readonly (readonly [string, unknown])[] = [
 ];
 
 describe('what is no patch, or leads to no valid appointment', () => {
-  it.each(wrong)('%s: 400 within two seconds, nothing changed', async (_, body) => {
+  it.each(wrong)('%s: 400, nothing changed', async (_, body) => {
     const { id, booked } = await aBooking();
-    const start = Date.now();
     const answer = await patch(id, body);
-    expect(Date.now() - start).toBeLessThan(2_000);
     expect(answer.status).toBe(400);
     expect(issuesOf(answer)[0]).toMatch(/^(patch-invalid|immutable-element|profile-violation)/);
     expect(isActionable(answer)).toBe(true);

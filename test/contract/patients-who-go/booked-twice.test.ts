@@ -1,17 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient } from '@medplum/fhirtypes';
-import {
-  aSchedule,
-  aSlot,
-  book,
-  eventually,
-  parameters,
-  proposed,
-  simultaneously,
-  stored,
-  succeeded,
-} from '../fixtures.ts';
+import { until } from '../../lib/until.ts';
+import { aSchedule, aSlot, book, parameters, proposed, simultaneously, stored, succeeded } from '../fixtures.ts';
 import { request, resourceIn } from '../http.ts';
 
 const system = 'https://example.org/patients';
@@ -34,7 +25,7 @@ describe('a new patient of two first bookings at the same moment', () => {
       );
     const referenced = (appointments: readonly Appointment[]) =>
       new Set(appointments.map(({ participant }) => participant[0]?.actor?.reference));
-    const settled = await eventually(all, (appointments) => referenced(appointments).size === 1);
+    const settled = await until(all, (appointments) => referenced(appointments).size === 1);
     const [survivor] = referenced(settled);
     const found = await stored('Patient', `identifier=${system}|${value}`);
     expect(settled.every(({ status }) => status === 'booked')).toBe(true);

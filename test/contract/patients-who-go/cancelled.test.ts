@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Patient } from '@medplum/fhirtypes';
-import { aSlot, book, eventually, proposed, slotsOf, succeeded } from '../fixtures.ts';
+import { until } from '../../lib/until.ts';
+import { aSlot, book, proposed, slotsOf, succeeded } from '../fixtures.ts';
 import { issuesOf, resourceIn } from '../http.ts';
 import { aBooking, cancellation, patch, read } from '../patch/fixtures.ts';
 import { aPending, edit, inMedplum } from '../status/fixtures.ts';
@@ -17,11 +18,11 @@ describe.each(goes)('a patient who %s', (_, go) => {
     const later = await aSlot(schedule, 60, 90);
     const second = succeeded('Appointment', await book(proposed(patient, [later], { from: 60, to: 90 })));
     await go(patient);
-    await eventually(
+    await until(
       () => read(id),
       ({ status }) => status === 'cancelled',
     );
-    await eventually(
+    await until(
       () => read(second.id ?? ''),
       ({ status }) => status === 'cancelled',
     );
@@ -35,7 +36,7 @@ describe.each(goes)('a patient who %s', (_, go) => {
     const later = await aSlot(over.schedule, 60, 90);
     const open = succeeded('Appointment', await book(proposed(over.patient, [later], { from: 60, to: 90 })));
     await go(over.patient);
-    await eventually(
+    await until(
       () => read(open.id ?? ''),
       ({ status }) => status === 'cancelled',
     );
@@ -46,7 +47,7 @@ describe.each(goes)('a patient who %s', (_, go) => {
   it('takes a request along that waits for confirmation', async () => {
     const { schedule, patient, id } = await aPending();
     await go(patient);
-    await eventually(
+    await until(
       () => read(id),
       ({ status }) => status === 'cancelled',
     );

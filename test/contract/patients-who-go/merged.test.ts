@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { aPatient, eventually, slotsOf } from '../fixtures.ts';
+import { until } from '../../lib/until.ts';
+import { aPatient, slotsOf } from '../fixtures.ts';
 import { aBooking, read } from '../patch/fixtures.ts';
 import { edit } from '../status/fixtures.ts';
 import { editPatient, merge } from './fixtures.ts';
@@ -11,7 +12,7 @@ describe('a patient who is merged into another one', () => {
     const { schedule, patient, booked, id } = await aBooking();
     const survivor = await aPatient();
     await merge(patient, survivor);
-    await eventually(
+    await until(
       () => patientOf(id),
       (reference) => reference === `Patient/${survivor.id}`,
     );
@@ -24,7 +25,7 @@ describe('a patient who is merged into another one', () => {
     const [first, second] = [await aPatient(), await aPatient()];
     await merge(first, second);
     await merge(patient, first);
-    await eventually(
+    await until(
       () => patientOf(id),
       (reference) => reference === `Patient/${second.id}`,
     );
@@ -35,7 +36,7 @@ describe('a patient who is merged into another one', () => {
     const survivor = await aPatient();
     await editPatient(survivor, { active: false });
     await merge(patient, survivor);
-    await eventually(
+    await until(
       () => read(id),
       ({ status }) => status === 'cancelled',
     );
@@ -49,7 +50,7 @@ describe('a patient who is merged into another one', () => {
     const survivor = await aPatient();
     await merge(patient, survivor);
     await merge(open.patient, survivor);
-    await eventually(
+    await until(
       () => patientOf(open.id),
       (reference) => reference === `Patient/${survivor.id}`,
     );

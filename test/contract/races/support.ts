@@ -1,4 +1,5 @@
-import { book, eventually } from '../fixtures.ts';
+import { until } from '../../lib/until.ts';
+import { book } from '../fixtures.ts';
 import { type Answer, request } from '../http.ts';
 import { base } from '../installation.ts';
 
@@ -10,7 +11,7 @@ export async function bookLater(body: unknown): Promise<Answer> {
   const accepted = await book(body, 'portal-a', { prefer: 'respond-async' });
   const path = (accepted.headers.get('content-location') ?? '').slice(base.length);
   return accepted.status === 202
-    ? eventually(
+    ? until(
         () => request('portal-a', 'GET', path),
         ({ status }) => status !== 202,
       )

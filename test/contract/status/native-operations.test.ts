@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventually, slotsOf } from '../fixtures.ts';
+import { until } from '../../lib/until.ts';
+import { slotsOf } from '../fixtures.ts';
 import { medplum } from '../http.ts';
 import { aBooking } from '../patch/fixtures.ts';
 import { aPending, inMedplum } from './fixtures.ts';
@@ -17,7 +18,7 @@ describe("Medplum's own operations, called by clinic staff", () => {
     if (status !== 404) {
       expect([status, text]).toEqual([200, expect.any(String)]);
       expect((await inMedplum(id)).status).toBe('booked');
-      await eventually(
+      await until(
         () => slotsOf(schedule),
         (slots) => slots.join() === 'busy 0-30',
       );
@@ -30,7 +31,7 @@ describe("Medplum's own operations, called by clinic staff", () => {
     if (status !== 404) {
       expect([status, text]).toEqual([200, expect.any(String)]);
       expect((await inMedplum(id)).status).toBe('cancelled');
-      await eventually(
+      await until(
         () => slotsOf(schedule),
         (slots) => slots.join() === 'free 0-30',
       );

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { aClinic, aPatient, aSlot, book, eventually, minutes, proposed, slotsOf, succeeded } from '../fixtures.ts';
+import { until } from '../../lib/until.ts';
+import { aClinic, aPatient, aSlot, book, minutes, proposed, slotsOf, succeeded } from '../fixtures.ts';
 import { medplum } from '../http.ts';
 import { patch } from '../patch/fixtures.ts';
 import { aPending, byHand, edit, inMedplum } from './fixtures.ts';
@@ -11,7 +12,7 @@ describe('the slots follow what clinic staff do in Medplum', () => {
     const { schedule, id } = await aPending();
     expect(await slotsOf(schedule)).toEqual(['busy-tentative 0-30']);
     expect((await edit(id, { status: 'booked' })).status).toBe(200);
-    await eventually(() => slotsOf(schedule), are(['busy 0-30']));
+    await until(() => slotsOf(schedule), are(['busy 0-30']));
   });
 
   it.each<[string, unknown]>([
@@ -36,14 +37,14 @@ describe('the slots follow what clinic staff do in Medplum', () => {
     const { schedule, id } = await aPending();
     const headers = { 'content-type': Array.isArray(body) ? 'application/json-patch+json' : 'application/fhir+json' };
     expect((await medplum('front-desk', 'PATCH', `/Appointment/${id}`, { body, headers })).status).toBe(200);
-    await eventually(() => slotsOf(schedule), are(['busy 0-30']));
+    await until(() => slotsOf(schedule), are(['busy 0-30']));
   });
 
   it('confirmed by staff at the service: busy', async () => {
     const { schedule, id } = await aPending();
     const confirmation = [{ op: 'replace', path: '/status', value: 'booked' }];
     expect((await patch(id, confirmation, 'front-desk')).status).toBe(200);
-    await eventually(() => slotsOf(schedule), are(['busy 0-30']));
+    await until(() => slotsOf(schedule), are(['busy 0-30']));
   });
 
   it('cancelled: free again, and whole', async () => {
@@ -51,7 +52,7 @@ describe('the slots follow what clinic staff do in Medplum', () => {
     const pending = succeeded('Appointment', await book(proposed(patient, [slot], { from: 60, to: 90 })));
     expect(await slotsOf(schedule)).toEqual(['free 0-60', 'busy-tentative 60-90', 'free 90-240']);
     expect((await edit(pending.id ?? '', { status: 'cancelled' })).status).toBe(200);
-    await eventually(() => slotsOf(schedule), are(['free 0-240']));
+    await until(() => slotsOf(schedule), are(['free 0-240']));
   });
 
   it('cancelled with its slots deleted, as by the $cancel of Medplum: offered again', async () => {
@@ -70,19 +71,19 @@ describe('the slots follow what clinic staff do in Medplum', () => {
       ],
     };
     expect((await medplum('front-desk', 'POST', '', { body: transaction })).status).toBe(200);
-    await eventually(() => slotsOf(schedule), are(['free 0-240']));
+    await until(() => slotsOf(schedule), are(['free 0-240']));
   });
 
   it('cancelled, its slot taken away by the clinic, then deleted: not offered again', async () => {
     const { schedule, slot, id } = await aPending();
     expect((await edit(id, { status: 'cancelled' })).status).toBe(200);
-    await eventually(() => slotsOf(schedule), are(['free 0-30']));
+    await until(() => slotsOf(schedule), are(['free 0-30']));
     expect((await medplum('front-desk', 'DELETE', `/Slot/${slot.id}`)).status).toBe(200);
     expect((await medplum('front-desk', 'DELETE', `/Appointment/${id}`)).status).toBe(200);
     const later = await aSlot(schedule, 60, 90);
     const other = succeeded('Appointment', await book(proposed(await aPatient(), [later], { from: 60, to: 90 })));
     expect((await edit(other.id ?? '', { status: 'cancelled' })).status).toBe(200);
-    await eventually(() => slotsOf(schedule), are(['free 60-90']));
+    await until(() => slotsOf(schedule), are(['free 60-90']));
   });
 
   it('a slot that was never offered, but made for the appointment: gone with it', async () => {
@@ -92,31 +93,31 @@ describe('the slots follow what clinic staff do in Medplum', () => {
     const made = succeeded('Appointment', await medplum('front-desk', 'POST', '/Appointment', { body }));
     expect((await medplum('front-desk', 'DELETE', `/Slot/${own.id}`)).status).toBe(200);
     expect((await edit(made.id ?? '', { status: 'cancelled' })).status).toBe(200);
-    await eventually(() => slotsOf(schedule), are(['free 0-30']));
+    await until(() => slotsOf(schedule), are(['free 0-30']));
   });
 
   it('a slot that another appointment holds, too, is what that one needs', async () => {
     const { schedule, slot, patient, id } = await aPending();
     const body = { ...proposed(patient, [slot]), status: 'booked' };
     const other = succeeded('Appointment', await medplum('front-desk', 'POST', '/Appointment', { body }));
-    await eventually(() => slotsOf(schedule), are(['busy 0-30']));
+    await until(() => slotsOf(schedule), are(['busy 0-30']));
     expect((await edit(other.id ?? '', { status: 'cancelled' })).status).toBe(200);
-    await eventually(() => slotsOf(schedule), are(['busy-tentative 0-30']));
+    await until(() => slotsOf(schedule), are(['busy-tentative 0-30']));
     expect((await edit(id, { status: 'cancelled' })).status).toBe(200);
-    await eventually(() => slotsOf(schedule), are(['free 0-30']));
+    await until(() => slotsOf(schedule), are(['free 0-30']));
   });
 
   it('an appointment that staff make in Medplum takes its slot', async () => {
     const { schedule, slot, patient } = await aClinic({}, { end: minutes(60) });
     const body = { ...proposed(patient, [slot]), status: 'booked' };
     expect((await medplum('front-desk', 'POST', '/Appointment', { body })).status).toBe(201);
-    await eventually(() => slotsOf(schedule), are(['busy 0-30', 'free 30-60']));
+    await until(() => slotsOf(schedule), are(['busy 0-30', 'free 30-60']));
   });
 
   it('fulfilled: busy stays', async () => {
     const { schedule, id } = await aPending();
     expect((await edit(id, { status: 'booked' })).status).toBe(200);
-    await eventually(() => slotsOf(schedule), are(['busy 0-30']));
+    await until(() => slotsOf(schedule), are(['busy 0-30']));
     expect((await edit(id, { status: 'fulfilled' })).status).toBe(200);
     expect(await slotsOf(schedule)).toEqual(['busy 0-30']);
   });

@@ -5,8 +5,8 @@ import type { FastifyInstance } from 'fastify';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { GatewayLimits } from '../../../gateway/context.ts';
 import { type Binding, bindingToken } from '../../../gateway/websocket/messages.ts';
+import { until } from '../../lib/until.ts';
 import { gatewayTo } from '../fake-medplum.ts';
-import { until } from '../until.ts';
 
 /** A Medplum that has websockets only, and remembers what it was told. */
 interface FakeMedplum {

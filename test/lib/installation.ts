@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './free-port.ts';
+import { type Service, serviceOf } from './service.ts';
+import { timeScale } from './time-scale.ts';
+
+/** The embedded Medplum with the service deployed, and a gateway, as one process that keeps its data in a folder. */
+export interface Installation extends Service {
+  /** Address of Medplum, with a slash at its end. */
+  readonly medplumUrl: string;
+  /** What `test/contract/installation.ts` reads from the environment. */
+  readonly addresses: Readonly<Record<string, string>>;
+}
+
+/** The longest time limit that the configuration takes, in seconds. */
+const LONGEST = 600;
+
+/** The project's own configuration; a slow machine takes longer to answer. */
+function configuration(changes: object): string {
+  const own: object = JSON.parse(readFileSync('booking.config.json', 'utf8'));
+  return JSON.stringify({ ...own, timeout: Math.min(LONGEST, Math.ceil(15 * timeScale)), ...changes });
+}
+
+/**
+ * Prepares an installation on ports of its own; `end` removes its data.
+ *
+ * @param environment - further settings of the process
+ * @param changes - to the configuration
+ */
+export async function prepareService(
+  environment: Readonly<Record<string, string>> = {},
+  changes: object = {},
+): Promise<Installation> {
+  const [port, medplumPort] = [await freePort(), await freePort()];
+  const folder = await mkdtemp(join(tmpdir(), 'booking-'));
+  const file = join(folder, 'booking.config.json');
+  await writeFile(file, configuration(changes));
+  const settings = {
+    PORT: String(port),
+    MEDPLUM_PORT: String(medplumPort),
+    BOOKING_CONFIG: file,
+    SANDBOX_DATA: join(folder, 'data'),
+  };
+  const service = serviceOf('scripts/start.ts', { ...settings, ...environment }, 'curl');
+  const medplumUrl = `http://localhost:${medplumPort}/`;
+  return {
+    ...service,
+    medplumUrl,
+    addresses: {
+      BOOKING_BASE_URL: `http://localhost:${port}/fhir/R4`,
+      MEDPLUM_BASE_URL: medplumUrl,
+      PORTAL_A_TOKEN: 'portal-a',
+      PORTAL_B_TOKEN: 'portal-b',
+      FRONT_DESK_TOKEN: 'front-desk',
+      ADMIN_TOKEN: 'admin',
+    },
+    async end() {
+      await service.end();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
