@@ -89,10 +89,12 @@ async function bodyOf(message: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
+/** Headers that concern the connection to the proxy, not the request. */
+const ofConnection = new Set(['host', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'expect']);
+
 async function forwardTo(target: string, { method, path, body }: Passing, message: IncomingMessage): Promise<Upstream> {
-  const kept = ['authorization', 'content-type', 'accept', 'x-medplum', 'prefer'] as const;
   const headers = Object.fromEntries(
-    kept.flatMap((name) => (message.headers[name] ? [[name, String(message.headers[name])]] : [])),
+    Object.entries(message.headers).flatMap(([name, value]) => (ofConnection.has(name) ? [] : [[name, String(value)]])),
   );
   const response = await fetch(`${target.replace(/\/$/, '')}${path}`, { method, headers, ...(body && { body }) });
   const type = response.headers.get('content-type') ?? 'text/plain';
