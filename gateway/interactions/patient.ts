@@ -12,6 +12,8 @@ import type { UpstreamAnswer } from '../medplum/client.ts';
 import { isCaller } from '../medplum/current-profile.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { publicResource } from '../medplum/public-resources.ts';
+import { searchIssue } from '../search/filter.ts';
+import { searchControls } from '../search/result-parameters.ts';
 import { formatQuery, parseQuery, rewriteSearch } from '../search/rewrite.ts';
 import { metaOfUpdated } from './patient-tags.ts';
 
@@ -66,13 +68,22 @@ async function store(
   return isSuccess(answer) ? written(answer, exchange, context) : upstreamProblem(answer, context.config);
 }
 
-/** `If-None-Exist`, checked and rewritten like any search. */
+/** `If-None-Exist`, checked and rewritten like any search; a condition on the patient itself, without chains. */
 function condition(sent: string | undefined, { config }: GatewayContext): Record<string, string> | readonly Issue[] {
   if (sent === undefined) {
     return {};
   }
   const search = rewriteSearch('Patient', parseQuery(sent.replace(/^\?/, '')), config);
-  return 'params' in search ? { 'if-none-exist': formatQuery(search.params) } : search;
+  if (!('params' in search)) {
+    return search;
+  }
+  const filters = search.params.filter(({ name }) => !Object.hasOwn(searchControls, name));
+  const chained = filters.filter(({ chain }) => chain !== undefined);
+  return chained.length > 0
+    ? chained.map(({ name }) =>
+        searchIssue(name, `If-None-Exist takes conditions on the patient itself, not '${name}'.`),
+      )
+    : { 'if-none-exist': formatQuery(filters) };
 }
 
 function isIssues(value: Record<string, string> | readonly Issue[]): value is readonly Issue[] {

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import { isObject } from '../../core/fhir/resource.ts';
+import type { ServedTypeName } from '../served-types.ts';
+import { typesFoundWhole } from './access-policy.ts';
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from './client.ts';
 
-/** Who calls: the profile that Medplum knows the token's owner by. */
+/** Who calls: the profile that Medplum knows the token's owner by, and what its AccessPolicy lets it find. */
 export interface Caller {
   readonly profileType: string;
   readonly profileId: string;
+  /** The types of which the caller finds every resource. */
+  readonly findsAllOf: readonly ServedTypeName[];
 }
 
 /** Finds out who calls. */
@@ -28,9 +32,10 @@ export function fingerprint(authorization: string): string {
 }
 
 function callerOf(body: unknown): Caller | undefined {
-  const profile = isObject(body) ? body.profile : undefined;
+  const { profile, accessPolicy } = isObject(body) ? body : {};
   const isKnown = isObject(profile) && typeof profile.resourceType === 'string' && typeof profile.id === 'string';
-  return isKnown ? { profileType: String(profile.resourceType), profileId: String(profile.id) } : undefined;
+  const findsAllOf = typesFoundWhole(accessPolicy);
+  return isKnown ? { profileType: String(profile.resourceType), profileId: String(profile.id), findsAllOf } : undefined;
 }
 
 /** Whether the question who calls was answered. */

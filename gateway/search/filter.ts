@@ -9,9 +9,23 @@ export interface SearchParam {
   readonly value: string;
 }
 
+/** One link of a chain: a reference parameter, as it was written (`actor:Patient`), and the type that it leads to. */
+export interface ChainLink {
+  readonly name: string;
+  readonly text: string;
+  readonly target: ServedTypeName;
+}
+
+/** A chained filter, taken apart: its links, and the filter on the resources that the last one leads to. */
+export interface Chain {
+  readonly links: readonly ChainLink[];
+  readonly end: SearchParam;
+}
+
 /** A filter as Medplum understands it. */
 export interface Filter extends SearchParam {
   readonly entry: SearchParameterEntry;
+  readonly chain?: Chain;
 }
 
 const maxChainLength = 4;
@@ -26,15 +40,16 @@ function unknownParameter(type: ServedTypeName, sent: string, name: string): Iss
   return searchIssue(sent, `${type} cannot be searched by '${name}'. Supported: ${known}.`);
 }
 
-/** One link of a chain, `schedule` or `actor:HealthcareService`: the type it leads to. */
-function followLink(type: ServedTypeName, link: string, sent: string): ServedTypeName | Issue {
-  const [name = '', modifier] = link.split(':', 2);
+/** One link of a chain, `schedule` or `actor:HealthcareService`, followed through the table. */
+function followLink(type: ServedTypeName, text: string, sent: string): ChainLink | Issue {
+  const [name = '', modifier] = text.split(':', 2);
   const targets = searchParameter(type, name)?.targets;
   if (!targets) {
-    return unknownParameter(type, sent, link);
+    return unknownParameter(type, sent, text);
   }
   const target = modifier === undefined && targets.length === 1 ? targets[0] : targets.find((one) => one === modifier);
-  return target ?? searchIssue(sent, `'${name}' leads to several types: write ${targets[0]} or another after a colon.`);
+  const diagnostics = `'${name}' leads to ${targets.join(', ')}: write one of them after a colon.`;
+  return target ? { name, text, target } : searchIssue(sent, diagnostics);
 }
 
 /** Splits at commas that no backslash protects. */
@@ -89,7 +104,7 @@ export function isIssue<T extends object>(result: T | Issue): result is Issue {
 /**
  * Reads one filter of a search and writes it the way Medplum understands it: parameters by Medplum's names (also at the
  * end of a chain, `schedule.actor:HealthcareService.type`), references relative. A chain is followed through the table
- * of search parameters, so that it never leaves the types of the service.
+ * of search parameters, so that it never leaves the types of the service; `resolveChains` follows it through the data.
  *
  * @param type - resource type that is searched
  * @param sent - one parameter of the query, decoded, not empty
@@ -98,18 +113,20 @@ export function isIssue<T extends object>(result: T | Issue): result is Issue {
  * @see specification 4.3; https://hl7.org/fhir/R4/search.html#chaining
  */
 export function readFilter(type: ServedTypeName, sent: SearchParam, baseUrl: string): Filter | Issue {
-  const links = sent.name.split('.');
-  const last = links.pop() ?? '';
-  if (links.length >= maxChainLength) {
+  const parts = sent.name.split('.');
+  const last = parts.pop() ?? '';
+  if (parts.length >= maxChainLength) {
     return searchIssue(sent.name, `A chain has at most ${maxChainLength} links.`);
   }
+  const links: ChainLink[] = [];
   let current = type;
-  for (const link of links) {
-    const next = followLink(current, link, sent.name);
-    if (typeof next !== 'string') {
-      return next;
+  for (const part of parts) {
+    const link = followLink(current, part, sent.name);
+    if (isIssue(link)) {
+      return link;
     }
-    current = next;
+    links.push(link);
+    current = link.target;
   }
   const filter = readLast(current, last, sent, baseUrl);
   if (isIssue(filter) || links.length === 0) {
@@ -117,5 +134,5 @@ export function readFilter(type: ServedTypeName, sent: SearchParam, baseUrl: str
   }
   return filter.entry.type === 'composite'
     ? searchIssue(sent.name, `'${last}' cannot stand at the end of a chain.`)
-    : { ...filter, name: [...links, filter.name].join('.') };
+    : { ...filter, name: [...parts, filter.name].join('.'), chain: { links, end: filter } };
 }

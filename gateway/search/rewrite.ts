@@ -3,12 +3,17 @@ import type { Issue } from '../../core/fhir/outcome.ts';
 import { storedType } from '../../core/notifications/subscription/channel.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { readContextTypeValue, type UseContextFilter } from './context-type-value.ts';
-import { isIssue, readFilter, type SearchParam, searchIssue } from './filter.ts';
+import { type Chain, isIssue, readFilter, type SearchParam, searchIssue } from './filter.ts';
 import { checkControl, searchControls } from './result-parameters.ts';
+
+/** A parameter as Medplum understands it; a chained one also taken apart. */
+export interface RewrittenParam extends SearchParam {
+  readonly chain?: Chain;
+}
 
 /** A search as Medplum understands it. */
 export interface RewrittenSearch {
-  readonly params: readonly SearchParam[];
+  readonly params: readonly RewrittenParam[];
   /** Conditions that Medplum cannot check; every one must hold. */
   readonly filters: readonly UseContextFilter[];
 }
@@ -21,7 +26,14 @@ const defaults: Partial<Record<ServedTypeName, readonly SearchParam[]>> = {
   Schedule: [{ name: 'active:not', value: 'false' }],
 };
 
+/**
+ * The types of which callers see different parts. Where nothing else orders them the database's own order would, which
+ * depends on what others have stored; and pages could overlap.
+ */
+const ordered: readonly ServedTypeName[] = ['Appointment', 'Patient', 'QuestionnaireResponse', 'Subscription'];
+
 const maxParameters = 100;
+const maxChains = 5;
 
 /**
  * Takes a query or an HTML form apart.
@@ -46,7 +58,7 @@ const valuesInMedplum: Partial<Record<ServedTypeName, Readonly<Record<string, (v
 };
 
 interface Step {
-  readonly params: readonly SearchParam[];
+  readonly params: readonly RewrittenParam[];
   readonly filter?: UseContextFilter;
 }
 
@@ -67,10 +79,26 @@ function rewriteParameter(type: ServedTypeName, sent: SearchParam, baseUrl: stri
   }
   if (filter.entry.type !== 'composite') {
     const inMedplum = valuesInMedplum[type]?.[filter.name] ?? ((value: string) => value);
-    return { params: [{ name: filter.name, value: inMedplum(filter.value) }] };
+    const { name, chain } = filter;
+    return { params: [{ name, value: inMedplum(filter.value), ...(chain && { chain }) }] };
   }
   const context = readContextTypeValue(filter.value);
   return isIssue(context) ? context : { params: context.narrowing, filter: context.matches };
+}
+
+/** The parameters with an order that leaves nothing open. */
+function withOrder(type: ServedTypeName, params: readonly RewrittenParam[]): readonly RewrittenParam[] {
+  if (!ordered.includes(type)) {
+    return params;
+  }
+  const last = params.findLastIndex(({ name }) => name === '_sort');
+  if (last < 0) {
+    return [...params, { name: '_sort', value: '_lastUpdated,_id' }];
+  }
+  const keys = params.flatMap(({ name, value }) => (name === '_sort' ? value.split(',') : []));
+  return keys.some((key) => key.replace(/^-/, '') === '_id')
+    ? params
+    : params.map((param, index) => (index === last ? { ...param, value: `${param.value},_id` } : param));
 }
 
 /**
@@ -102,8 +130,12 @@ export function rewriteSearch(
   if (filters.length > 0 && inclusion) {
     return [searchIssue(inclusion.name, `'${inclusion.name}' cannot be combined with 'context-type-value'.`)];
   }
+  const chains = params.filter(({ chain }) => chain !== undefined);
+  if (chains.length > maxChains) {
+    return [searchIssue(chains[maxChains]?.name ?? '', `A search has at most ${maxChains} chained parameters.`)];
+  }
   const added = (defaults[type] ?? []).filter(
     ({ name, value }) => !params.some((param) => param.name === name && param.value === value),
   );
-  return { params: [...params, ...added], filters };
+  return { params: withOrder(type, [...params, ...added]), filters };
 }

@@ -1,3 +1,4 @@
+import type { BundleLink } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
@@ -5,6 +6,8 @@ import type { UpstreamCall } from '../medplum/client.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle, publicBundle } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
+import { resolveChains } from './chain.ts';
+import type { SearchParam } from './filter.ts';
 import { searchFiltered } from './post-filter.ts';
 import { formatQuery, parseQuery, type RewrittenSearch, rewriteSearch } from './rewrite.ts';
 
@@ -30,6 +33,16 @@ function searchCall(
     : { method, path: `fhir/R4/${type}`, query, headers };
 }
 
+const paging: readonly string[] = ['_count', '_offset', '_cursor'];
+
+/** A link that repeats the search as it was sent, chains and all; only the page is that of Medplum's link. */
+function asSent(link: BundleLink, sent: readonly SearchParam[]): BundleLink {
+  const [path = '', query = ''] = link.url.split('?', 2);
+  const others = sent.filter(({ name }) => !paging.includes(name));
+  const page = parseQuery(query).filter(({ name }) => paging.includes(name));
+  return { ...link, url: `${path}?${formatQuery([...others, ...page])}` };
+}
+
 /** The searches of a type: by GET the query counts, by POST the query and the form. */
 function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string, method: 'GET' | 'POST'): Handler {
   return async (exchange, context) => {
@@ -39,20 +52,25 @@ function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string,
     if (isRefused(rewritten)) {
       return refusal(rewritten, config);
     }
-    if (rewritten.filters.length > 0) {
-      return searchFiltered(type, sent, rewritten, exchange, context);
+    const params = await resolveChains(rewritten.params, exchange, context);
+    if ('status' in params) {
+      return params;
     }
-    const query = formatQuery(rewritten.params);
-    const found = await upstream.call(searchCall(type, query, method, exchange.upstreamHeaders));
+    if (rewritten.filters.length > 0) {
+      return searchFiltered(type, sent, { ...rewritten, params }, exchange, context);
+    }
+    const isChained = params !== rewritten.params;
+    const call = searchCall(type, formatQuery(params), isChained ? 'POST' : method, exchange.upstreamHeaders);
+    const found = await upstream.call(call);
     if (!isSuccess(found)) {
       return upstreamProblem(found, config);
     }
-    return isBundle(found.body)
-      ? {
-          status: 200,
-          resource: publicBundle(found.body, type, addresses, representationQuery(exchange.query)),
-        }
-      : problem('bad-gateway');
+    if (!isBundle(found.body)) {
+      return problem('bad-gateway');
+    }
+    const bundle = publicBundle(found.body, type, addresses, representationQuery(exchange.query));
+    const link = bundle.link?.map((one) => (isChained ? asSent(one, sent) : one));
+    return { status: 200, resource: { ...bundle, ...(link && { link }) } };
   };
 }
 

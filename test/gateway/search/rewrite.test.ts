@@ -43,7 +43,10 @@ describe('search rewrites', () => {
       ['schedule=https://other/Schedule/1'],
     ],
     ['a bare id gets its type', 'Slot', 'schedule=1', ['schedule=Schedule/1']],
-    ['a type after the parameter', 'Appointment', 'actor:Practitioner=1', ['actor=Practitioner/1']],
+    ['a type after the parameter', 'Schedule', 'actor:Practitioner=1', ['actor=Practitioner/1', 'active:not=false']],
+    ['an order, where callers see different parts', 'Patient', '_count=1', ['_count=1', '_sort=_lastUpdated,_id']],
+    ['… that leaves nothing open', 'Appointment', '_sort=-date,status', ['_sort=-date,status,_id']],
+    ['… as it was asked for', 'Appointment', '_sort=-_id', ['_sort=-_id']],
     [
       'dates as they are',
       'Slot',
@@ -88,6 +91,7 @@ describe('search rewrites', () => {
     ['Slot', 'status=fr%00ee'],
     ['CodeSystem', 'context-type-value=a'],
     ['CodeSystem', 'context-type-value=a$b$c'],
+    ['Slot', Array(6).fill('schedule.active=true').join('&')],
     ['CodeSystem', 'context-type-value=a$b&_include=CodeSystem:supplements'],
   ])('%s?%s is refused', (type, query) => {
     expect(rewrite(type, query)).toEqual(['malformed-request']);

@@ -82,6 +82,7 @@ describe('searches', () => {
     expect([...new URLSearchParams(received?.body)]).toEqual([
       ['_count', '5'],
       ['family', 'Müller'],
+      ['_sort', '_lastUpdated,_id'],
     ]);
   });
 

@@ -1,0 +1,23 @@
+import { isObject } from '../../core/fhir/resource.ts';
+import { type ServedTypeName, servedTypeNames } from '../served-types.ts';
+
+/** Whether a rule of an AccessPolicy lets its holder find every resource of a type. */
+function opens(rule: unknown, type: ServedTypeName): boolean {
+  if (!isObject(rule) || (rule.resourceType !== type && rule.resourceType !== '*')) {
+    return false;
+  }
+  const isSearchable = !Array.isArray(rule.interaction) || rule.interaction.includes('search');
+  return isSearchable && rule.criteria === undefined && rule.compartment === undefined;
+}
+
+/**
+ * The resource types of the service of which the holder of an AccessPolicy finds every resource there is in its project.
+ *
+ * @param policy - as `GET /auth/me` tells it, with its parameters filled in; of whatever shape: what it does not say
+ *   clearly is taken for restricted
+ * @see https://www.medplum.com/docs/access/access-policies
+ */
+export function typesFoundWhole(policy: unknown): readonly ServedTypeName[] {
+  const rules: readonly unknown[] = isObject(policy) && Array.isArray(policy.resource) ? policy.resource : [];
+  return servedTypeNames.filter((type) => rules.some((rule) => opens(rule, type)));
+}

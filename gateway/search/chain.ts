@@ -1,0 +1,108 @@
+import type { GatewayContext } from '../context.ts';
+import type { FhirRequest } from '../handler.ts';
+import { problem, refusal } from '../http/errors.ts';
+import type { FhirResponse } from '../http/response.ts';
+import { isCaller } from '../medplum/current-profile.ts';
+import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
+import { isBundle, publicResource } from '../medplum/public-resources.ts';
+import type { ServedTypeName } from '../served-types.ts';
+import { type SearchParam, searchIssue } from './filter.ts';
+import { formatQuery, type RewrittenParam } from './rewrite.ts';
+
+/** The most resources that a link of a chain may lead to, where they have to be named one by one. */
+const maxLinked = 300;
+
+/** What no resource is called: a search for it finds nothing. */
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+/** What resolving one chain needs to know: who asks, and what the client wrote. */
+interface Resolution {
+  readonly exchange: FhirRequest;
+  readonly context: GatewayContext;
+  /** Whether the caller finds every resource of a type. */
+  readonly findsAll: (type: ServedTypeName) => boolean;
+  readonly sent: SearchParam;
+}
+
+/** The ids of the resources that a condition finds for the caller. */
+async function idsOf(
+  type: ServedTypeName,
+  condition: SearchParam,
+  { exchange, context: { upstream, config }, sent }: Resolution,
+): Promise<readonly string[] | FhirResponse> {
+  const page = [
+    { name: '_elements', value: 'id' },
+    { name: '_count', value: String(maxLinked + 1) },
+  ];
+  const found = await upstream.call({
+    method: 'POST',
+    path: `fhir/R4/${type}/_search`,
+    headers: { ...exchange.upstreamHeaders, 'content-type': 'application/x-www-form-urlencoded' },
+    body: formatQuery([condition, ...page]),
+  });
+  if (!isSuccess(found)) {
+    return upstreamProblem(found, config);
+  }
+  if (!isBundle(found.body)) {
+    return problem('bad-gateway');
+  }
+  const ids = (found.body.entry ?? []).flatMap((entry) => publicResource(entry?.resource, type)?.id ?? []);
+  const diagnostics = `'${sent.name}' leads to more than ${maxLinked} resources of type ${type}: ask for fewer.`;
+  return ids.length > maxLinked ? refusal([searchIssue(sent.name, diagnostics)], config) : ids;
+}
+
+/** The condition on `type` that a chain stands for; beginning with the link at `index`. */
+async function conditionOf(
+  { links, end }: NonNullable<RewrittenParam['chain']>,
+  index: number,
+  resolution: Resolution,
+): Promise<SearchParam | FhirResponse> {
+  const rest = links.slice(index);
+  const [link] = rest;
+  if (!link || rest.every(({ target }) => resolution.findsAll(target))) {
+    return { name: [...rest.map(({ text }) => text), end.name].join('.'), value: end.value };
+  }
+  const condition = await conditionOf({ links, end }, index + 1, resolution);
+  if ('status' in condition) {
+    return condition;
+  }
+  const ids = await idsOf(link.target, condition, resolution);
+  return 'status' in ids
+    ? ids
+    : { name: link.name, value: (ids.length > 0 ? ids : [nobody]).map((id) => `${link.target}/${id}`).join(',') };
+}
+
+/**
+ * Replaces chains by what they find for the caller, link by link from the end. Medplum follows a chain without regard to
+ * what the caller may read at its links (https://www.medplum.com/docs/search/chained-search), so that a search of one's
+ * own patients would tell of others linked to them. Each link is therefore a search of its own, under the caller's
+ * AccessPolicy. A chain over types of which the caller finds everything anyway is left to Medplum.
+ *
+ * @param params - of a rewritten search
+ * @returns the parameters without such chains (the same list if there are none); or the answer to give instead: Medplum's refusal, or 400 where a link leads
+ *   to too many resources
+ * @see https://hl7.org/fhir/R4/search.html#chaining
+ */
+export async function resolveChains(
+  params: readonly RewrittenParam[],
+  exchange: FhirRequest,
+  context: GatewayContext,
+): Promise<readonly SearchParam[] | FhirResponse> {
+  if (params.every(({ chain }) => chain === undefined)) {
+    return params;
+  }
+  const caller = await context.callers.find(exchange.authorization);
+  if (!isCaller(caller)) {
+    return upstreamProblem(caller, context.config);
+  }
+  const findsAll = (type: ServedTypeName): boolean => caller.findsAllOf.includes(type);
+  const resolved: SearchParam[] = [];
+  for (const { chain, ...sent } of params) {
+    const condition = chain ? await conditionOf(chain, 0, { exchange, context, findsAll, sent }) : sent;
+    if ('status' in condition) {
+      return condition;
+    }
+    resolved.push(condition);
+  }
+  return resolved.some(({ name }, index) => name !== params[index]?.name) ? resolved : params;
+}

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import { base, type FakeMedplum, gatewayTo, type Received, searchset, startFakeMedplum } from '../fake-medplum.ts';
+
+let fake: FakeMedplum;
+let gateway: FastifyInstance;
+let caller = 0;
+
+beforeAll(async () => {
+  fake = await startFakeMedplum();
+  gateway = gatewayTo(fake);
+});
+afterAll(() => Promise.all([gateway.close(), fake.close()]));
+beforeEach(() => {
+  fake.received.length = 0;
+  caller++;
+});
+
+const open = (...types: string[]) => types.map((resourceType) => ({ resourceType, interaction: ['read', 'search'] }));
+const own = { resourceType: 'Patient', interaction: ['read', 'search'], criteria: 'Patient?_tag=x|y' };
+
+/** Medplum as it answers a caller with these rules, and searches of a type with so many resources. */
+function answering(rules: readonly object[] | undefined, found: Readonly<Record<string, number>> = {}) {
+  fake.answer = ({ path }) => {
+    if (path === '/auth/me') {
+      const accessPolicy = rules && { resourceType: 'AccessPolicy', resource: rules };
+      return { body: { profile: { resourceType: 'ClientApplication', id: 'portal-a-id' }, accessPolicy } };
+    }
+    const [, type = ''] = /R4\/(\w+)/.exec(path) ?? [];
+    const resources = Array.from({ length: found[type] ?? 0 }, (_, index) => ({ resourceType: type, id: `${index}` }));
+    return { body: searchset(fake.url, type, resources, '_count=1&_offset=1&patient=x') };
+  };
+}
+
+/** The searches that Medplum was sent, with their parameters but those of the page. */
+const searches = () =>
+  fake.received.flatMap(({ path, query, body }: Received) => {
+    const sent = [...query, ...new URLSearchParams(body)].filter(([name]) => !/^_(sort|count|elements)$/.test(name));
+    return path === '/auth/me'
+      ? []
+      : [`${path.replace('/fhir/R4/', '')}?${sent.map((one) => one.join('=')).join('&')}`];
+  });
+
+async function get(url: string) {
+  const headers = { authorization: `Bearer caller-${caller}` };
+  const answer = await gateway.inject({ url: `/fhir/R4/${url}`, headers });
+  return { status: answer.statusCode, body: answer.json() };
+}
+
+const none = '00000000-0000-0000-0000-000000000000';
+
+describe('a chain', () => {
+  test.each<[string, object[] | undefined, string, string[]]>([
+    [
+      'over types that the caller finds whole is left to Medplum',
+      open('Schedule', 'HealthcareService'),
+      'Slot?schedule.actor:HealthcareService.type=ct',
+      ['Slot?schedule.actor:HealthcareService.service-type=ct'],
+    ],
+    ['of an administrator, too', open('*'), 'Appointment?patient.family=a', ['Appointment?patient.family=a']],
+    [
+      'through a type with criteria is a search of its own',
+      [own],
+      'Appointment?patient.family=a',
+      ['Patient/_search?family=a', 'Appointment/_search?patient=Patient/0,Patient/1'],
+    ],
+    [
+      '… from the end, link by link',
+      [own, ...open('Organization')],
+      'Appointment?patient.link.organization.name=a',
+      [
+        'Patient/_search?organization.name=a',
+        'Patient/_search?link=Patient/0,Patient/1',
+        'Appointment/_search?patient=Patient/0,Patient/1',
+      ],
+    ],
+    [
+      '… of several, each for itself',
+      [own],
+      'Appointment?patient.family=a&status=booked&patient.given=b',
+      [
+        'Patient/_search?family=a',
+        'Patient/_search?given=b',
+        'Appointment/_search?patient=Patient/0,Patient/1&status=booked&patient=Patient/0,Patient/1',
+      ],
+    ],
+    [
+      'that leads nowhere finds nothing',
+      [own],
+      'Appointment?slot.start=ge2027-01-01',
+      ['Slot/_search?start=ge2027-01-01', `Appointment/_search?slot=Slot/${none}`],
+    ],
+    [
+      'is resolved where a rule for searches is missing',
+      [{ resourceType: 'Patient', interaction: ['read'] }, own],
+      'Appointment?patient.active=true',
+      ['Patient/_search?active=true', 'Appointment/_search?patient=Patient/0,Patient/1'],
+    ],
+    [
+      '… and where Medplum does not tell the policy',
+      undefined,
+      'Appointment?patient.active=true',
+      ['Patient/_search?active=true', 'Appointment/_search?patient=Patient/0,Patient/1'],
+    ],
+  ])('%s', async (_, rules, url, expected) => {
+    answering(rules, { Patient: 2 });
+    expect((await get(url)).status).toBe(200);
+    expect(searches()).toEqual(expected);
+  });
+
+  test('stands as sent in the links of the answer', async () => {
+    answering([own], { Patient: 1, Appointment: 1 });
+    const { body } = await get('Appointment?patient.family=a&_count=1&_format=json');
+    expect(body.link).toEqual([
+      { relation: 'self', url: `${base}/Appointment?patient.family=a&_format=json&_count=20` },
+      { relation: 'next', url: `${base}/Appointment?patient.family=a&_format=json&_count=1&_offset=1` },
+    ]);
+  });
+
+  test('that leads to too many resources is refused', async () => {
+    answering([own], { Patient: 301 });
+    const { status, body } = await get('Appointment?patient.active=true');
+    expect([status, body.issue[0].expression]).toEqual([400, ['http.patient.active']]);
+    expect(searches()).toEqual(['Patient/_search?active=true']);
+  });
+
+  test('through a type that the caller may not search is what Medplum says', async () => {
+    fake.answer = ({ path }) => (path === '/auth/me' ? undefined : { status: 403 });
+    expect((await get('Appointment?patient.active=true')).status).toBe(403);
+  });
+});
