@@ -1,10 +1,12 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
 import { endTask } from '../core/booking/async/task.ts';
+import { isResource } from '../core/fhir/resource.ts';
 import { belongsTo } from '../core/fhir/tags.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
-import { sendBundle } from './lib/medplum.ts';
+import { sendTransaction } from './lib/medplum.ts';
+import { ofType, readInTransaction } from './lib/read.ts';
 
 const notFound: OperationOutcome = {
   resourceType: 'OperationOutcome',
@@ -12,21 +14,31 @@ const notFound: OperationOutcome = {
   issue: [{ severity: 'error', code: 'not-found', diagnostics: 'There is no such job.' }],
 };
 
+async function readTask(medplum: MedplumClient, id: string): Promise<Task | undefined> {
+  const [found] = await readInTransaction(medplum, [`Task?_id=${encodeURIComponent(id)}`]);
+  return ofType('Task', found)[0];
+}
+
+/** The Task as it is once it was cancelled, or once somebody else has ended it. */
+async function cancel(medplum: MedplumClient, task: Task): Promise<Task | undefined> {
+  const cancelled = await sendTransaction(medplum, [endTask(task, { status: 'cancelled' })]);
+  const written: unknown = cancelled.kind === 'done' ? cancelled.bundle.entry?.[0]?.resource : undefined;
+  return isResource(written, 'Task') ? written : readTask(medplum, task.id ?? '');
+}
+
 /**
  * Drops an asynchronous booking that was not carried out yet. One that has ended stays as it is.
  *
  * @param event - input: Parameters with the parameter `id`, the job's id
  * @returns the Task as it is then, or `not-found` if it does not belong to the caller
+ * @throws Error when Medplum does not answer
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<Parameters>): Promise<Task | OperationOutcome> {
   const id = event.input.parameter?.find(({ name }) => name === 'id')?.valueId ?? '';
-  const [task] = await medplum.searchResources('Task', `_id=${encodeURIComponent(id)}`, { cache: 'reload' });
+  const task = await readTask(medplum, id);
   if (!task || !belongsTo(task, callerOf(event).id, config)) {
     return notFound;
   }
-  if (task.status === 'requested') {
-    const entry = [endTask(task, { status: 'cancelled' })];
-    await sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
-  }
-  return { ...(await medplum.readResource('Task', task.id, { cache: 'reload' })), input: undefined };
+  const latest = task.status === 'requested' ? await cancel(medplum, task) : task;
+  return latest ? { ...latest, input: undefined } : notFound;
 }

@@ -7,7 +7,7 @@ import { isResource } from '../core/fhir/resource.ts';
 import { decideBooking } from './lib/booking/book.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
-import { sendBundle } from './lib/medplum.ts';
+import { sendTransaction } from './lib/medplum.ts';
 
 const notStored: Issue = {
   code: 'upstream-unavailable',
@@ -34,11 +34,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
     return answer(plan.issues);
   }
   const resource = taskOf(event.input, caller.id, state, config);
-  const stored = await sendBundle(medplum, {
-    resourceType: 'Bundle',
-    type: 'transaction',
-    entry: [{ request: { method: 'POST', url: 'Task' }, resource }],
-  });
+  const stored = await sendTransaction(medplum, [{ request: { method: 'POST', url: 'Task' }, resource }]);
   const task = stored.kind === 'done' ? stored.bundle.entry?.[0]?.resource : undefined;
   return isResource(task, 'Task')
     ? { ...task, input: undefined }

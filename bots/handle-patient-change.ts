@@ -6,30 +6,48 @@ import { identifierQuery } from '../core/booking/search.ts';
 import { ownerOf, requestorQuery } from '../core/fhir/tags.ts';
 import { syncAppointmentsOfPatient } from './lib/booking/slot-sync.ts';
 import { config } from './lib/config.ts';
-import { sendBundle } from './lib/medplum.ts';
+import { retryOvertaken, sendBundle } from './lib/medplum.ts';
+import { ofType, readInBatch } from './lib/read.ts';
 
 /** How often a merge is decided anew when a patient has changed meanwhile. */
 const ATTEMPTS = 5;
 
-/**
- * Merges what two bookings have made of one patient; gives the ids of those who are merged into another one.
- *
- * @throws Error when the server does not answer or refuses it, or others were faster too often
- */
-async function mergeDuplicates(medplum: MedplumClient, patient: Patient, attempt = 1): Promise<string[]> {
+async function readPatients(medplum: MedplumClient, query: Iterable<[string, string]>): Promise<Patient[]> {
+  const [found] = await readInBatch(medplum, [`Patient?${new URLSearchParams([...query])}`]);
+  return ofType('Patient', found);
+}
+
+/** Merges the duplicates once; gives their ids. */
+async function merge(medplum: MedplumClient, patient: Patient): Promise<string[] | 'overtaken'> {
   const query = identifierQuery(patient.identifier, requestorQuery(ownerOf(patient, config) ?? '', config));
-  const found = query ? await medplum.searchResources('Patient', new URLSearchParams(query), { cache: 'reload' }) : [];
-  const { elder, younger } = duplicatesOf(patient, found, config);
+  const { elder, younger } = duplicatesOf(patient, query ? await readPatients(medplum, query) : [], config);
   for (const duplicate of younger) {
     const merged = await sendBundle(medplum, mergeTransaction(duplicate, elder));
-    if (merged.kind === 'overtaken' && attempt < ATTEMPTS) {
-      return mergeDuplicates(medplum, patient, attempt + 1);
+    if (merged.kind === 'overtaken') {
+      return 'overtaken';
     }
     if (merged.kind !== 'done') {
       throw new Error(`Patient/${duplicate.id} could not be merged into Patient/${elder.id} (${merged.kind}).`);
     }
   }
   return younger.map(({ id }) => id ?? '');
+}
+
+/**
+ * Merges what two bookings have made of one patient; gives the ids of those who are merged into another one.
+ *
+ * @throws Error when the server does not answer or refuses it, or others were faster too often
+ */
+async function mergeDuplicates(medplum: MedplumClient, patient: Patient): Promise<string[]> {
+  const merged = await retryOvertaken(
+    () => merge(medplum, patient),
+    (result) => result === 'overtaken',
+    { most: ATTEMPTS },
+  );
+  if (merged === 'overtaken') {
+    throw new Error(`The duplicates of Patient/${patient.id} could not be merged: others were faster each time.`);
+  }
+  return merged;
 }
 
 /**
@@ -45,7 +63,7 @@ export async function handler(
   { input }: BotEvent<Patient | { deletedResource: Patient }>,
 ): Promise<void> {
   const { id = '' } = 'deletedResource' in input ? input.deletedResource : input;
-  const [patient] = await medplum.searchResources('Patient', `_id=${encodeURIComponent(id)}`, { cache: 'reload' });
+  const [patient] = await readPatients(medplum, [['_id', id]]);
   const gone = patient && isActivePatient(patient) ? await mergeDuplicates(medplum, patient) : [id];
   for (const one of gone) {
     await syncAppointmentsOfPatient(medplum, one);

@@ -1,5 +1,5 @@
 import { type BotEvent, evalFhirPathTyped, type MedplumClient } from '@medplum/core';
-import type { Appointment, Bundle, OperationOutcome } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { validateChange } from '../core/booking/appointment/change.ts';
 import { inStoredSpelling } from '../core/booking/appointment/immutable-elements.ts';
 import type { Evaluate } from '../core/booking/patch/fhirpath-patch.ts';
@@ -13,11 +13,17 @@ import { isResource } from '../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../core/fhir/tags.ts';
 import { updateEntry } from '../core/fhir/update-entry.ts';
 import type { Requestor } from './lib/booking/book.ts';
-import { readPatients, readRelatedSlots } from './lib/booking/related-reads.ts';
+import {
+  completeRelated,
+  type Related,
+  readRelatedAppointment,
+  readRelatedSlots,
+} from './lib/booking/related-reads.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
-import { backOff, sendBundle } from './lib/medplum.ts';
+import { retryOvertaken, sendBundle, sendTransaction } from './lib/medplum.ts';
 import { newId } from './lib/new-id.ts';
+import { ReadError } from './lib/read.ts';
 
 type Answer = Appointment | OperationOutcome;
 
@@ -57,18 +63,14 @@ const evaluate: Evaluate = (path, value) => {
 /** The transaction that stores a result; the slots follow its status in it. */
 async function transactionOf(
   medplum: MedplumClient,
-  stored: Appointment,
+  { appointment: stored, slots }: Target,
   result: Appointment,
   caller: Requestor,
-): Promise<Bundle> {
+): Promise<BundleEntry[]> {
   const meta = markChange(result.meta, caller.id, stored.meta?.versionId, config);
   const isFollowed = result.status !== stored.status;
-  const slots = isFollowed ? slotEntries(result, await readRelatedSlots(medplum, result), config, newId) : [];
-  return {
-    resourceType: 'Bundle',
-    type: 'transaction',
-    entry: [updateEntry(stored, { ...result, meta }), ...slots],
-  };
+  const followed = isFollowed ? slotEntries(result, await readRelatedSlots(medplum, result, slots), config, newId) : [];
+  return [updateEntry(stored, { ...result, meta }), ...followed];
 }
 
 /** The last version of an appointment, if it was deleted. */
@@ -83,8 +85,9 @@ async function isDeletedOf(medplum: MedplumClient, id: string, caller: Requestor
   return deleted !== undefined && belongsTo(deleted, caller.id, config);
 }
 
-async function read(medplum: MedplumClient, { id, ifMatch }: PatchRequest, caller: Requestor) {
-  const answer = await sendBundle(medplum, patchReads(id), caller.authorization);
+/** The appointment as the caller sees it, or why it cannot be changed. */
+async function readAsCaller(medplum: MedplumClient, { id, ifMatch }: PatchRequest, caller: Requestor) {
+  const answer = await sendBundle(medplum, patchReads(id), { authorization: caller.authorization });
   const target = answer.kind === 'done' ? readPatchTarget(answer.bundle) : { kind: 'failed' as const };
   if (target.kind === 'unknown' || target.kind === 'deleted') {
     const isDeleted = target.kind === 'deleted' || (await isDeletedOf(medplum, id, caller));
@@ -101,22 +104,45 @@ async function read(medplum: MedplumClient, { id, ifMatch }: PatchRequest, calle
     : refuse([outdated]);
 }
 
+/** An appointment that is to be changed, with its slots and patients. */
+type Target = Related & { readonly appointment: Appointment };
+
+/**
+ * Reads an appointment with the caller's rights, and at the same time what it depends on with the Bot's own: nothing of
+ * that reaches a caller who does not see the appointment.
+ */
+async function read(
+  medplum: MedplumClient,
+  request: PatchRequest,
+  caller: Requestor,
+): Promise<Target | OperationOutcome> {
+  const [appointment, related] = await Promise.all([
+    readAsCaller(medplum, request, caller),
+    readRelatedAppointment(medplum, request.id),
+  ]);
+  if (appointment.resourceType === 'OperationOutcome') {
+    return appointment;
+  }
+  return { ...(await completeRelated(medplum, appointment, related)), appointment };
+}
+
 /** Decides once, and writes; `overtaken` if somebody else was faster. */
 async function attempt(
   medplum: MedplumClient,
   request: PatchRequest,
   caller: Requestor,
 ): Promise<Answer | 'overtaken'> {
-  const stored = await read(medplum, request, caller);
-  if (stored.resourceType === 'OperationOutcome') {
-    return stored;
+  const target = await read(medplum, request, caller);
+  if ('resourceType' in target) {
+    return target;
   }
+  const { appointment: stored, patients } = target;
   const patched = applyPatch(stored, request.patch, evaluate);
   if ('issues' in patched) {
     return refuse(patched.issues);
   }
   const changer = belongsTo(stored, caller.id, config) ? 'requestor' : 'repository';
-  const issues = validateChange(stored, patched.result, changer, await readPatients(medplum, stored), config);
+  const issues = validateChange(stored, patched.result, changer, patients, config);
   if (issues.length > 0) {
     return refuse(issues);
   }
@@ -124,7 +150,7 @@ async function attempt(
   if (hasNoEffect(stored, result)) {
     return stored;
   }
-  const written = await sendBundle(medplum, await transactionOf(medplum, stored, result, caller));
+  const written = await sendTransaction(medplum, await transactionOf(medplum, target, result, caller));
   if (written.kind === 'done') {
     const resource = written.bundle.entry?.[0]?.resource;
     return isResource(resource, 'Appointment') ? resource : refuse([unavailable]);
@@ -149,13 +175,16 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   if ('issues' in request) {
     return refuse(request.issues);
   }
-  for (let tried = 1; tried <= config.maxAttempts; tried++) {
-    const start = Date.now();
-    const answer = await attempt(medplum, request, callerOf(event));
-    if (answer !== 'overtaken') {
-      return answer;
+  const caller = callerOf(event);
+  const answer = await retryOvertaken(
+    () => attempt(medplum, request, caller),
+    (one) => one === 'overtaken',
+    { most: config.maxAttempts },
+  ).catch((error: unknown) => {
+    if (error instanceof ReadError) {
+      return refuse([unavailable]);
     }
-    await backOff(Date.now() - start);
-  }
-  return refuse([contested]);
+    throw error;
+  });
+  return answer === 'overtaken' ? refuse([contested]) : answer;
 }

@@ -1,15 +1,15 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Bot, Bundle, BundleEntry, Task } from '@medplum/fhirtypes';
+import type { Bot, BundleEntry, Task } from '@medplum/fhirtypes';
 import { completedBy, completing, failed, jobIn, overdueQuery, visibleTo } from '../core/booking/async/task.ts';
 import { parseBookRequest } from '../core/booking/book/request.ts';
 import { toOperationOutcome } from '../core/fhir/outcome.ts';
 import { bookAppointment, isTransient } from './lib/booking/book.ts';
 import { config } from './lib/config.ts';
-import { sendBundle } from './lib/medplum.ts';
+import { sendTransaction } from './lib/medplum.ts';
+import { ofType, readInTransaction } from './lib/read.ts';
 
 async function end(medplum: MedplumClient, entry: BundleEntry): Promise<void> {
-  const bundle: Bundle = { resourceType: 'Bundle', type: 'transaction', entry: [entry] };
-  const ended = await sendBundle(medplum, bundle);
+  const ended = await sendTransaction(medplum, [entry]);
   if (ended.kind !== 'done' && ended.kind !== 'overtaken') {
     throw new Error(`The Task could not be ended (${ended.kind}); it will be tried again.`);
   }
@@ -51,9 +51,9 @@ function shuffled<T>(items: readonly T[]): T[] {
     .map(({ item }) => item);
 }
 
-/** The jobs that should have been carried out by now: whoever had them was killed, or could not reach the server. */
-async function overdue(medplum: MedplumClient): Promise<Task[]> {
-  return medplum.searchResources('Task', overdueQuery(Date.now(), config), { cache: 'reload' });
+async function readTasks(medplum: MedplumClient, query: Record<string, string>): Promise<Task[]> {
+  const [found] = await readInTransaction(medplum, [`Task?${new URLSearchParams(query)}`]);
+  return ofType('Task', found);
 }
 
 /**
@@ -68,10 +68,12 @@ async function overdue(medplum: MedplumClient): Promise<Task[]> {
 export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot>): Promise<void> {
   const { input } = event;
   if (input.resourceType === 'Task') {
-    return run(medplum, await medplum.readResource('Task', input.id ?? '', { cache: 'reload' }));
+    const [task] = await readTasks(medplum, { _id: input.id ?? '' });
+    return task && run(medplum, task);
   }
   const start = Date.now();
-  const left = shuffled(await overdue(medplum));
+  // Whoever had these jobs was killed, or could not reach the server.
+  const left = shuffled(await readTasks(medplum, overdueQuery(Date.now(), config)));
   const failures: string[] = [];
   for (const task of left) {
     if (Date.now() - start > PATIENCE) {

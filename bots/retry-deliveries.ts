@@ -12,7 +12,7 @@ import { isDue, woken } from '../core/notifications/delivery/delivery-state.ts';
 import { awaitsHandshake } from '../core/notifications/delivery/outbox.ts';
 import { mapConcurrently } from './lib/concurrency.ts';
 import { config } from './lib/config.ts';
-import { sendBundle } from './lib/medplum.ts';
+import { sendTransaction } from './lib/medplum.ts';
 import { BATCH_SIZE, recordEvents } from './lib/notifications/event-writer.ts';
 import { readOpenOutboxes, type SubscriptionOutbox, writeOutbox } from './lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from './lib/read.ts';
@@ -48,7 +48,7 @@ async function moveCursor(medplum: MedplumClient, stored: Task | undefined, unti
   const request = stored
     ? { method: 'PUT' as const, url: `Task/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` }
     : { method: 'POST' as const, url: 'Task', ifNoneExist: cursorSearch() };
-  await sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry: [{ request, resource }] });
+  await sendTransaction(medplum, [{ request, resource }]);
 }
 
 /** Announces what changed lately and was not announced: the job that should have done it never ran, or has failed. */

@@ -1,9 +1,9 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
 import { validateChange, validateCreation } from '../core/booking/appointment/change.ts';
 import { mayBecome } from '../core/booking/appointment/status.ts';
 import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
-import { readPatients } from './lib/booking/related-reads.ts';
+import { readForChange } from './lib/booking/related-reads.ts';
 import { config } from './lib/config.ts';
 
 /** The header by which Medplum tells a deletion from a change. */
@@ -16,18 +16,11 @@ function deletionIssues(appointment: Appointment): Issue[] {
     : [];
 }
 
-async function storedVersion(medplum: MedplumClient, id: string | undefined): Promise<Appointment | undefined> {
-  const found = await medplum.searchResources('Appointment', `_id=${encodeURIComponent(id ?? '')}`, {
-    cache: 'reload',
-  });
-  return found[0];
-}
-
 async function issuesOf(medplum: MedplumClient, { input, headers }: BotEvent<Appointment>): Promise<readonly Issue[]> {
   if (headers?.[DELETION] !== undefined) {
     return deletionIssues(input);
   }
-  const [stored, patients] = [await storedVersion(medplum, input.id), await readPatients(medplum, input)];
+  const { stored, patients } = await readForChange(medplum, input);
   return stored
     ? validateChange(stored, input, 'repository', patients, config)
     : validateCreation(input, patients, config);
@@ -38,14 +31,10 @@ async function issuesOf(medplum: MedplumClient, { input, headers }: BotEvent<App
  * API, its own operations. What the Bots of the service write does not come here, for they ask the same rules themselves.
  *
  * @param event - input: the Appointment as it would be stored, or as it is if it is to be deleted
- * @returns `true`: the write may be made
- * @throws OperationOutcome with which Medplum refuses the write. Medplum 5.0 takes whatever is returned for consent.
+ * @returns `true`: the write may be made; or the OperationOutcome with which Medplum refuses it
  * @see specification section 3 and 4.5; https://www.medplum.com/docs/bots/bot-pre-commit
  */
-export async function handler(medplum: MedplumClient, event: BotEvent<Appointment>): Promise<true> {
+export async function handler(medplum: MedplumClient, event: BotEvent<Appointment>): Promise<true | OperationOutcome> {
   const issues = await issuesOf(medplum, event);
-  if (issues.length > 0) {
-    throw toOperationOutcome(issues, config, 'patch');
-  }
-  return true;
+  return issues.length > 0 ? toOperationOutcome(issues, config, 'patch') : true;
 }

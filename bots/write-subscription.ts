@@ -13,7 +13,7 @@ import {
   updatedSubscription,
 } from '../core/notifications/subscription/submission.ts';
 import { config } from './lib/config.ts';
-import { type BundleAnswer, sendBundle } from './lib/medplum.ts';
+import { type BundleAnswer, retryOvertaken, sendTransaction } from './lib/medplum.ts';
 import { newId } from './lib/new-id.ts';
 import {
   outboxEntry,
@@ -48,10 +48,6 @@ function refusedByServer(answer: BundleAnswer): OperationOutcome {
       }),
     ),
   );
-}
-
-function transaction(medplum: MedplumClient, entry: BundleEntry[]): Promise<BundleAnswer> {
-  return sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
 }
 
 /** How long a subscriber waits for the name of its endpoint to be resolved, in milliseconds. */
@@ -93,7 +89,7 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
     return refuse([existing === undefined ? unavailable : exceeded]);
   }
   const fullUrl = newId();
-  const written = await transaction(medplum, [
+  const written = await sendTransaction(medplum, [
     {
       fullUrl,
       request: { method: 'POST', url: 'Subscription' },
@@ -116,6 +112,26 @@ const outdated: Issue = {
   diagnostics: 'The Subscription has another version by now: read it again.',
 };
 
+const contested: Issue = {
+  ...outdated,
+  diagnostics: 'Others were writing the Subscription at the same moment: try again.',
+};
+
+async function attempt(medplum: MedplumClient, id: string, decide: Change): Promise<Answer | 'overtaken'> {
+  const mailbox = await readOutbox(medplum, id);
+  const entries = mailbox ? decide(mailbox) : refusals['not-found'];
+  if ('resourceType' in entries) {
+    return entries;
+  }
+  const written = await sendTransaction(medplum, entries);
+  if (written.kind !== 'done') {
+    return written.kind === 'overtaken' ? 'overtaken' : refusedByServer(written);
+  }
+  const stored: unknown = written.bundle.entry?.[0]?.resource;
+  const result = isResource(stored, 'Subscription') ? stored : mailbox?.subscription;
+  return result ? asShown(result) : refusedByServer(written);
+}
+
 /**
  * Changes a Subscription that the caller may see. Deliveries that record what they do meanwhile are no reason to refuse:
  * it is tried anew then.
@@ -130,20 +146,12 @@ async function change(medplum: MedplumClient, input: unknown, caller: Subscriber
   if (wanted !== undefined && seen.meta?.versionId !== wanted) {
     return refuse([outdated]);
   }
-  for (let attempt = 1; attempt <= config.maxAttempts; attempt++) {
-    const mailbox = await readOutbox(medplum, id);
-    const entries = mailbox ? decide(mailbox) : refusals['not-found'];
-    if ('resourceType' in entries) {
-      return entries;
-    }
-    const written = await transaction(medplum, entries);
-    if (written.kind !== 'overtaken') {
-      const stored: unknown = written.kind === 'done' ? written.bundle.entry?.[0]?.resource : undefined;
-      const result = isResource(stored, 'Subscription') ? stored : mailbox?.subscription;
-      return written.kind === 'done' && result ? asShown(result) : refusedByServer(written);
-    }
-  }
-  return refuse([{ ...outdated, diagnostics: 'Others were writing the Subscription at the same moment: try again.' }]);
+  const answer = await retryOvertaken(
+    () => attempt(medplum, id, decide),
+    (one) => one === 'overtaken',
+    { most: config.maxAttempts },
+  );
+  return answer === 'overtaken' ? refuse([contested]) : answer;
 }
 
 function outboxAfter(

@@ -17,19 +17,6 @@ export interface BuildFolders {
 
 const defaultFolders: BuildFolders = { source: 'bots', output: 'dist/bots' };
 
-/**
- * Medplum 5.0 gives VM contexts a `require` that only throws (mended by medplum#7923). `fetch` is a function of the
- * server itself there: by it Node's own modules are reached all the same.
- */
-const banner = `var require = (() => {
-  try {
-    require('node:timers');
-    return require;
-  } catch {
-    return fetch.constructor.constructor('return process')().getBuiltinModule;
-  }
-})();`;
-
 /** Medplum wraps a Bot's code, looks for `exports.handler`, and calls a function right behind it. */
 const footer = ';Object.assign(exports, module.exports);';
 
@@ -55,7 +42,6 @@ export async function bundleBot(source: string, name: string, config: BookingCon
     legalComments: 'none',
     logLevel: 'silent',
     define: { __BOOKING_CONFIG__: JSON.stringify(config), WebSocket: '{}' },
-    banner: { js: banner },
     footer: { js: footer },
   }).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);

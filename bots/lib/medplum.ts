@@ -1,6 +1,6 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { MedplumClient } from '@medplum/core';
-import type { Bundle, OperationOutcome } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { timeLimits } from '../../core/config/time-limits.ts';
 import type { Issue } from '../../core/fhir/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
@@ -18,8 +18,57 @@ export type BundleAnswer =
   /** No answer, or none that says what was done: a transaction may have been carried out. */
   | { readonly kind: 'lost'; readonly issue: Issue };
 
+/** Whose rights a request has, and how much of `meta` the server shows. */
+export interface RequestOptions {
+  /** Credentials to send; by default the Bot's own. */
+  readonly authorization?: string | undefined;
+  /** Whether `meta` tells who has written a resource (Medplum's extended mode). */
+  readonly withAuthors?: boolean;
+}
+
 /** How long the server may take for one answer: a read and a write fit into the time that the gateway waits. */
 const LIMIT = timeLimits(config).exchange;
+
+/** Between a Bot and its server, packing and unpacking an answer takes longer than sending it as it is. */
+function headersFor(medplum: MedplumClient, { authorization, withAuthors }: RequestOptions): Record<string, string> {
+  return {
+    'content-type': 'application/fhir+json',
+    accept: 'application/fhir+json',
+    'accept-encoding': 'identity',
+    authorization: authorization ?? `Bearer ${medplum.getAccessToken()}`,
+    ...(withAuthors && { 'x-medplum': 'extended' }),
+  };
+}
+
+/** The answer to a request: its status, and its body if that is JSON. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Why a request has no answer. */
+type Unanswered = 'not-connected' | 'no-answer' | 'too-late';
+
+/** Errors of a connection that was never made: what should have been sent has not arrived. */
+const notConnected = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH/;
+
+function reasonOf(error: unknown): Unanswered {
+  const cause = error instanceof Error && error.cause ? error.cause : error;
+  return notConnected.test(String(cause)) ? 'not-connected' : 'no-answer';
+}
+
+async function send(url: string, headers: Record<string, string>, body?: string): Promise<Answer> {
+  const response = await fetch(url, { headers, ...(body !== undefined && { method: 'POST', body }) });
+  return { status: response.status, body: await response.json() };
+}
+
+/** The one place where a Bot calls its server. It never throws. */
+async function call(url: string, headers: Record<string, string>, body?: string): Promise<Answer | Unanswered> {
+  const late = Promise.withResolvers<Unanswered>();
+  const timer = setTimeout(() => late.resolve('too-late'), LIMIT);
+  const answer = send(url, headers, body).catch(reasonOf);
+  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
+}
 
 function failed(status: number): BundleAnswer {
   const diagnostics = `The FHIR server answered with status ${status}. Nothing was written; try again in a moment.`;
@@ -31,7 +80,16 @@ function lost(code: 'upstream-unavailable' | 'upstream-timeout', what: string): 
   return { kind: 'lost', issue: { code, diagnostics } };
 }
 
-function classify(status: number, body: unknown): BundleAnswer {
+const unanswered: Readonly<Record<Unanswered, BundleAnswer>> = {
+  'not-connected': {
+    kind: 'failed',
+    issue: { code: 'upstream-unavailable', diagnostics: 'The FHIR server cannot be reached.' },
+  },
+  'no-answer': lost('upstream-unavailable', 'The FHIR server gave no usable answer.'),
+  'too-late': lost('upstream-timeout', 'The FHIR server did not answer in time.'),
+};
+
+function classify({ status, body }: Answer): BundleAnswer {
   if (status === 200 && isResource(body, 'Bundle')) {
     return { kind: 'done', bundle: body };
   }
@@ -42,67 +100,80 @@ function classify(status: number, body: unknown): BundleAnswer {
     return { kind: 'invalid', outcome: body };
   }
   if (status === 504) {
-    return lost('upstream-timeout', 'The FHIR server did not answer in time.');
+    return unanswered['too-late'];
   }
   const isRefusal = status >= 400 && status < 500;
   return isRefusal ? failed(status) : lost('upstream-unavailable', `The FHIR server answered with status ${status}.`);
-}
-
-/** Errors of a connection that was never made: what should have been sent has not arrived. */
-const notConnected = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH/;
-
-function unanswered(error: unknown): BundleAnswer {
-  const cause = error instanceof Error && error.cause ? error.cause : error;
-  return notConnected.test(String(cause))
-    ? { kind: 'failed', issue: { code: 'upstream-unavailable', diagnostics: 'The FHIR server cannot be reached.' } }
-    : lost('upstream-unavailable', 'The FHIR server gave no usable answer.');
-}
-
-/** Between a Bot and its server, packing and unpacking an answer takes longer than sending it as it is. */
-const headers = {
-  'content-type': 'application/fhir+json',
-  accept: 'application/fhir+json',
-  'accept-encoding': 'identity',
-} as const;
-
-async function send(url: string, authorization: string, bundle: Bundle): Promise<BundleAnswer> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { ...headers, authorization },
-    body: JSON.stringify(bundle),
-  });
-  const body: unknown = await response.json();
-  return classify(response.status, body);
 }
 
 /**
  * Sends a batch or a transaction to the server that runs this Bot, once: a transaction is never repeated unseen.
  * It never throws, and gives up after two fifths of `BookingConfig.timeout`.
  *
- * @param authorization - credentials to send it with; by default the Bot's own
  * @see https://hl7.org/fhir/R4/http.html#transaction
  */
 export async function sendBundle(
   medplum: MedplumClient,
   bundle: Bundle,
-  authorization = `Bearer ${medplum.getAccessToken()}`,
+  options: RequestOptions = {},
 ): Promise<BundleAnswer> {
-  const tooLate = lost('upstream-timeout', 'The FHIR server did not answer in time.');
-  const late = Promise.withResolvers<BundleAnswer>();
-  const timer = setTimeout(() => late.resolve(tooLate), LIMIT);
-  const answer = send(medplum.fhirUrl().toString(), authorization, bundle).catch(unanswered);
-  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
+  const answer = await call(medplum.fhirUrl().toString(), headersFor(medplum, options), JSON.stringify(bundle));
+  return typeof answer === 'string' ? unanswered[answer] : classify(answer);
+}
+
+/** Writes entries in one transaction with the Bot's own rights, as `sendBundle` does. */
+export const sendTransaction = (medplum: MedplumClient, entry: BundleEntry[]): Promise<BundleAnswer> =>
+  sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
+
+/**
+ * Asks the server for something that is no part of a batch. It never throws, and gives up after two fifths of `BookingConfig.timeout`.
+ *
+ * @param path - relative to the base address of the server, for example `auth/me`
+ * @returns status and body; `undefined` without an answer that can be read
+ */
+export async function get(medplum: MedplumClient, path: string, options: RequestOptions): Promise<Answer | undefined> {
+  const answer = await call(new URL(path, medplum.getBaseUrl()).toString(), headersFor(medplum, options));
+  return typeof answer === 'string' ? undefined : answer;
 }
 
 /** The longest pause, in milliseconds: an attempt that ran into its limit says nothing about how busy the server is. */
 const LONGEST_PAUSE = 2_000;
 
 /**
- * Waits before deciding anew, up to as long as the attempt took that was overtaken: those who were overtaken together
- * do not meet again, the busier the server the longer they leave it alone, and nobody waits longer for having waited.
+ * Waits before deciding anew, at most as long as the attempt took that was overtaken: those who were overtaken together
+ * do not meet again, and the busier the server is, the longer they leave it alone.
  *
  * @param attempt - length of the attempt, in milliseconds
  */
 export async function backOff(attempt: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(attempt, LONGEST_PAUSE)));
+}
+
+/** How long something is tried. */
+export interface Attempts {
+  readonly most: number;
+  /** After so many milliseconds no further attempt begins. */
+  readonly within?: number;
+}
+
+/**
+ * Does something that reads, decides and writes; overtaken by others, does it anew.
+ *
+ * @param isOvertaken - whether the result calls for another attempt
+ * @returns the result of the last attempt
+ */
+export async function retryOvertaken<T>(
+  act: () => Promise<T>,
+  isOvertaken: (result: T) => boolean,
+  { most, within = Number.POSITIVE_INFINITY }: Attempts,
+): Promise<T> {
+  const end = Date.now() + within;
+  for (let count = 1; ; count++) {
+    const start = Date.now();
+    const result = await act();
+    if (!isOvertaken(result) || count >= most || Date.now() > end) {
+      return result;
+    }
+    await backOff(Date.now() - start);
+  }
 }

@@ -1,8 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
 import { isResource } from '../../core/fhir/resource.ts';
+import { type BundleAnswer, sendBundle } from './medplum.ts';
 
-/** The resources that one search or history gave. */
+/** The resources that one search, history or read gave. */
 function resourcesIn({ resource }: BundleEntry): Resource[] {
   if (!isResource(resource, 'Bundle')) {
     return resource ? [resource] : [];
@@ -10,37 +11,63 @@ function resourcesIn({ resource }: BundleEntry): Resource[] {
   return (resource.entry ?? []).flatMap((entry) => entry.resource ?? []);
 }
 
+const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWith('2') ?? false;
+
+function reasonOf(answer: BundleAnswer): string {
+  return 'issue' in answer ? answer.issue.diagnostics : 'It did not answer everything that was asked.';
+}
+
+/** The server did not answer a read, or refused it: nothing was decided. */
+export class ReadError extends Error {
+  override readonly name = 'ReadError';
+}
+
+/** How often a read is sent: it does no harm to send it again when its connection breaks. */
+const ATTEMPTS = 2;
+
+async function send(medplum: MedplumClient, type: 'batch' | 'transaction', entry: BundleEntry[]) {
+  let answer: BundleAnswer;
+  let attempt = 0;
+  do {
+    answer = await sendBundle(medplum, { resourceType: 'Bundle', type, entry }, { withAuthors: true });
+    attempt += 1;
+  } while (answer.kind === 'lost' && answer.issue.code !== 'upstream-timeout' && attempt < ATTEMPTS);
+  return answer;
+}
+
 async function read(medplum: MedplumClient, type: 'batch' | 'transaction', urls: readonly string[]) {
   if (urls.length === 0) {
     return [];
   }
-  const entry = urls.map((url): BundleEntry => ({ request: { method: 'GET', url } }));
-  const answer = await medplum.executeBatch({ resourceType: 'Bundle', type, entry });
-  const answers = answer.entry ?? [];
-  if (answers.length !== urls.length || answers.some(({ response }) => !response?.status.startsWith('2'))) {
-    throw new Error('The server did not answer everything that was asked.');
+  const answer = await send(
+    medplum,
+    type,
+    urls.map((url) => ({ request: { method: 'GET', url } })),
+  );
+  const answers = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
+  if (answers.length !== urls.length || !answers.every(isGood)) {
+    throw new ReadError(`The FHIR server could not be read. ${reasonOf(answer)}`);
   }
   return answers.map(resourcesIn);
 }
 
 /**
- * Reads several searches as they were at one moment: they go in one transaction. It is for searches that include
- * nothing: what a transaction reads by id, includes or takes from a history, Medplum 5.0 puts into its cache when it
- * ends, whatever others have written meanwhile. Resources carry their authors (Medplum's extended mode).
+ * Reads several searches as they were at one moment, with the Bot's own rights: they go in one transaction, which a
+ * server with a read replica answers from its primary database. Resources carry their authors.
  *
  * @param urls - relative to the FHIR base address
  * @returns the resources that each of them gave
- * @throws Error when the server does not answer or refuses one of them
+ * @throws ReadError when the server does not answer or refuses one of them
  */
 export const readInTransaction = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
   read(medplum, 'transaction', urls);
 
 /**
- * Reads several searches and histories, each by itself. Resources carry their authors (Medplum's extended mode).
+ * Reads several searches and histories, each by itself, with the Bot's own rights. Resources carry their authors.
  *
  * @param urls - relative to the FHIR base address
  * @returns the resources that each of them gave
- * @throws Error when the server does not answer or refuses one of them
+ * @throws ReadError when the server does not answer or refuses one of them
  */
 export const readInBatch = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
   read(medplum, 'batch', urls);

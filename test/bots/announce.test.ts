@@ -65,7 +65,6 @@ async function announceWith(known: readonly Appointment[]): Promise<Resource[]> 
     medplum: {
       getAccessToken: () => 'token',
       fhirUrl: () => 'http://localhost/fhir/R4',
-      executeBatch: async (sent: Bundle) => answered(sent),
     },
     fetch: async (_url: string, { body }: { body: string }) => {
       const sent = JSON.parse(body) as Bundle;

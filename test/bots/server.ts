@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import vm from 'node:vm';
-import type { Appointment, Bundle, BundleEntry, OperationOutcome, Patient, Resource } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry, OperationOutcome, Patient, Resource, Slot } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { scaled } from '../lib/time-scale.ts';
 
@@ -11,6 +11,8 @@ export interface FakeServer {
   readonly written: Resource[];
   /** The batches and transactions that the Bot has sent. */
   readonly asked?: unknown[];
+  /** The slots that there are; without them each was deleted. */
+  readonly slots?: readonly Slot[];
   /** When searches do not find the appointment: whether it was deleted, or the database that is searched is behind. */
   readonly unfound?: 'deleted' | 'behind';
 }
@@ -27,6 +29,7 @@ function unfoundAnswer({ appointment, unfound }: FakeServer, url: string): Bundl
   const history: Bundle = { resourceType: 'Bundle', type: 'history', entry: [latest, { resource: appointment }] };
   const answers: Readonly<Record<string, BundleEntry>> = {
     [`Appointment?_id=${appointment.id}`]: searchset([]),
+    [`Patient?_has:Appointment:patient:_id=${appointment.id}&_count=1000`]: searchset([]),
     [`Appointment/${appointment.id}`]: { response: { status: '200' }, resource: appointment },
     [`Appointment/${appointment.id}/_history`]: { response: { status: '200' }, resource: history },
   };
@@ -47,9 +50,12 @@ function answer(server: FakeServer, { request, resource }: BundleEntry): BundleE
   if (url === `Appointment?_id=${appointment.id}`) {
     return searchset([appointment]);
   }
+  if (url.startsWith('Slot?')) {
+    return searchset(server.slots ?? []);
+  }
   if (url.startsWith('Patient?')) {
-    const ids = new URLSearchParams(url.split('?')[1]).get('_id')?.split(',') ?? [];
-    return searchset(patients.filter(({ id }) => ids.includes(id ?? '')));
+    const ids = new URLSearchParams(url.split('?')[1]).get('_id')?.split(',');
+    return searchset(patients.filter(({ id }) => !ids || ids.includes(id ?? '')));
   }
   return url.includes('?') ? searchset([]) : notFound;
 }
@@ -70,17 +76,11 @@ const fetchOf =
     return { status: 200, json: async () => JSON.parse(text) };
   };
 
-/** The same function as one of Node.js itself, not of the tests: by it a Bot reaches the globals of the server. */
-const ofNode: (call: ReturnType<typeof fetchOf>) => ReturnType<typeof fetchOf> = vm.runInThisContext(
-  '(call) => (...parameters) => call(...parameters)',
-);
-
 /** The client that Medplum hands to a Bot, as far as these Bots use it. */
-const clientOf = ({ appointment }: FakeServer) => ({
+const medplum = {
   getAccessToken: () => 'token',
   fhirUrl: () => 'http://localhost/fhir/R4',
-  searchResources: async () => [appointment],
-});
+} as const;
 
 /** Compiles the bundle of a Bot once. */
 export function compile(code: string): vm.Script {
@@ -111,41 +111,15 @@ interface Call {
   readonly headers?: object;
 }
 
-const common = { console, URL, URLSearchParams, TextEncoder } as const;
-
-/** What a VM context has besides: before 5.1 its `require` only throws, and the handler is not told who calls. */
-const contexts = {
-  '5.1': (event: Call) => ({
-    ...common,
-    process,
-    TextDecoder,
-    require: createRequire(import.meta.url),
-    event,
-    told: event,
-  }),
-  '5.0': (event: Call) => ({
-    ...common,
-    require: (name: string): never => {
-      throw new Error(`Dynamic require of "${name}" is not supported`);
-    },
-    event,
-    told: { ...event, requester: undefined },
-  }),
-} as const;
-
 /**
  * Runs a Bot the way Medplum does: in a context with few globals, with a call appended to it.
  *
  * @param event - input, headers, and who calls
- * @param version - of Medplum
  */
-export async function run(
-  script: vm.Script,
-  event: Call,
-  server: FakeServer,
-  version: keyof typeof contexts = '5.1',
-): Promise<BotAnswer> {
-  const context = { ...contexts[version](event), medplum: clientOf(server), fetch: ofNode(fetchOf(server)) };
+export async function run(script: vm.Script, event: Call, server: FakeServer): Promise<BotAnswer> {
+  const require = createRequire(import.meta.url);
+  const globals = { console, URL, URLSearchParams, TextEncoder, TextDecoder, process, require };
+  const context = { ...globals, event, told: event, medplum, fetch: fetchOf(server) };
   const answer: unknown = await script.runInNewContext(context, { timeout: scaled(5_000) }).catch(refusal);
   const value: unknown = JSON.parse(JSON.stringify(answer));
   if (!isAnswer(value)) {

@@ -13,7 +13,7 @@ import { bookingErrors } from '../../../core/fhir/errors.ts';
 import type { Issue } from '../../../core/fhir/outcome.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { config } from '../config.ts';
-import { backOff, sendBundle } from '../medplum.ts';
+import { type Attempts, retryOvertaken, sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 
 /** On whose behalf a booking is decided. */
@@ -71,7 +71,7 @@ export async function decideBooking(
   const reads = bookingReads(parsed.request, id, config);
   const isAnything = (reads.entry ?? []).length > 0;
   const read = isAnything
-    ? await sendBundle(medplum, reads, authorization)
+    ? await sendBundle(medplum, reads, { authorization })
     : ({ kind: 'done', bundle: reads } as const);
   const found = read.kind === 'done' ? readState(read.bundle) : undefined;
   if (!found || 'status' in found) {
@@ -120,8 +120,8 @@ async function write(medplum: MedplumClient, request: BookRequest, transaction: 
   }
 }
 
-/** How long a booking is decided anew: the gateway is still waiting then. */
-const PATIENCE = timeLimits(config).decide;
+/** A booking is decided anew as long as the gateway is still waiting. */
+const attempts: Attempts = { most: config.maxAttempts, within: timeLimits(config).decide };
 
 async function attempt(
   medplum: MedplumClient,
@@ -164,18 +164,13 @@ export async function bookAppointment(
   if (!request) {
     return refused(...parsed.issues);
   }
-  const end = Date.now() + PATIENCE;
   let lost: Issue | undefined;
-  for (let count = 1; ; count++) {
-    const start = Date.now();
+  const decide = async (): Promise<Attempt> => {
     const result = await attempt(medplum, { ...parsed, request }, requestor, extend);
     lost ??= result.kind === 'again' && result.issue !== contested ? result.issue : undefined;
-    const isOver = count >= config.maxAttempts || Date.now() > end;
-    if (result.kind === 'again' && !isOver) {
-      await backOff(Date.now() - start);
-      continue;
-    }
-    const settled = result.kind === 'again' ? refused(result.issue) : result;
-    return lost && settled.kind === 'refused' && isTransient(settled.issues) ? refused(lost) : settled;
-  }
+    return result;
+  };
+  const last = await retryOvertaken(decide, ({ kind }) => kind === 'again', attempts);
+  const result = last.kind === 'again' ? refused(last.issue) : last;
+  return lost && result.kind === 'refused' && isTransient(result.issues) ? refused(lost) : result;
 }

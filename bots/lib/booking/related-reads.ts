@@ -3,53 +3,130 @@ import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes'
 import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
 import { slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
-import { byId, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import { readState, searchByIds } from '../../../core/booking/search.ts';
+import { byId } from '../../../core/booking/resource-set.ts';
 import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
 import { lostOffer, originsOf, type RelatedSlots } from '../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
+import { ofType, ReadError, readInBatch } from '../read.ts';
 
-async function send(medplum: MedplumClient, entry: BundleEntry[]): Promise<Bundle> {
-  if (entry.length === 0) {
-    return { resourceType: 'Bundle', type: 'batch-response' };
+/** The slots and patients of an appointment, as far as they exist. */
+export interface Related {
+  readonly slots: readonly Slot[];
+  readonly patients: Patients;
+}
+
+/** An appointment with its slots and patients, as they were read together. */
+export interface RelatedAppointment extends Related {
+  /** Absent if it was deleted. */
+  readonly appointment: Appointment | undefined;
+}
+
+const MOST = '_count=1000';
+
+const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `${type}?_id=${ids.join(',')}&${MOST}`;
+
+/**
+ * Reads an appointment with its slots and patients in one batch, with the Bot's own rights.
+ *
+ * @param id - of the appointment, as the caller has sent it
+ * @throws ReadError when the server could not be read
+ */
+export async function readRelatedAppointment(medplum: MedplumClient, id: string): Promise<RelatedAppointment> {
+  const one = encodeURIComponent(id);
+  const [appointments, slots, patients] = await readInBatch(medplum, [
+    `Appointment?_id=${one}`,
+    `Slot?_has:Appointment:slot:_id=${one}&${MOST}`,
+    `Patient?_has:Appointment:patient:_id=${one}&${MOST}`,
+  ]);
+  return {
+    appointment: ofType('Appointment', appointments)[0],
+    slots: ofType('Slot', slots),
+    patients: byId(ofType('Patient', patients)),
+  };
+}
+
+/**
+ * What an appointment names and `known` lacks, read by id, with the Bot's own rights: the slots and patients of another
+ * version, those that a search does not follow (absolute references), and in vain those that were deleted.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function completeRelated(
+  medplum: MedplumClient,
+  appointment: Appointment,
+  known: Related,
+): Promise<Related> {
+  const slotIds = slotIdsOf(appointment).filter((id) => !known.slots.some((slot) => slot.id === id));
+  const patientIds = patientIdsOf(appointment, config.baseUrl).flatMap(({ id }) =>
+    known.patients.has(id) ? [] : [id],
+  );
+  const found = (
+    await readInBatch(medplum, [
+      ...(slotIds.length > 0 ? [idSearch('Slot', slotIds)] : []),
+      ...(patientIds.length > 0 ? [idSearch('Patient', patientIds)] : []),
+    ])
+  ).flat();
+  return {
+    slots: [...known.slots, ...ofType('Slot', found)],
+    patients: new Map([...known.patients, ...byId(ofType('Patient', found))]),
+  };
+}
+
+/**
+ * Adds the patients into whom those of an appointment were merged.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readSurvivors(medplum: MedplumClient, known: Patients): Promise<Patients> {
+  let patients = known;
+  const asked = new Set(known.keys());
+  for (;;) {
+    const unknown = unknownSurvivors(patients).filter((id) => !asked.has(id));
+    if (unknown.length === 0) {
+      return patients;
+    }
+    const [found] = await readInBatch(medplum, [idSearch('Patient', unknown)]);
+    patients = new Map([...patients, ...byId(ofType('Patient', found))]);
+    for (const id of unknown) {
+      asked.add(id);
+    }
   }
-  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry });
+}
+
+/**
+ * An appointment as it is stored, and those patients who exist of what it is to become, in one batch.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readForChange(
+  medplum: MedplumClient,
+  changed: Appointment,
+): Promise<{ readonly stored: Appointment | undefined; readonly patients: Patients }> {
+  const ids = patientIdsOf(changed, config.baseUrl).map(({ id }) => id);
+  const [appointments, patients] = await readInBatch(medplum, [
+    `Appointment?_id=${encodeURIComponent(changed.id ?? '')}`,
+    ...(ids.length > 0 ? [idSearch('Patient', ids)] : []),
+  ]);
+  return { stored: ofType('Appointment', appointments)[0], patients: byId(ofType('Patient', patients)) };
+}
+
+async function sendReads(medplum: MedplumClient, bundle: Bundle): Promise<Bundle> {
+  const answer = await sendBundle(medplum, bundle);
   if (answer.kind !== 'done') {
-    throw new Error(`The FHIR server could not be read (${answer.kind}).`);
+    throw new ReadError(`The FHIR server could not be read (${answer.kind}).`);
   }
   return answer.bundle;
 }
 
-async function read(medplum: MedplumClient, entry: BundleEntry[]): Promise<ResourceSet> {
-  const found = readState(await send(medplum, entry));
-  if ('status' in found) {
-    throw new Error(`The FHIR server could not be searched (status ${found.status}).`);
-  }
-  return found.state;
-}
-
-/**
- * The patients of an appointment who exist, and those into whom they were merged, with the Bot's own rights.
- *
- * @throws Error when the server could not be read
- */
-export async function readPatients(medplum: MedplumClient, appointment: Appointment): Promise<Patients> {
-  let wanted = patientIdsOf(appointment, config.baseUrl).map(({ id }) => id);
-  let patients: Patients = new Map();
-  while (wanted.length > 0) {
-    const state = await read(medplum, searchByIds('Patient', wanted));
-    const asked = new Set(wanted);
-    patients = new Map([...patients, ...byId(resourcesOfType(state, 'Patient'))]);
-    wanted = unknownSurvivors(patients).filter((id) => !asked.has(id));
-  }
-  return patients;
-}
-
+/** A slot that was never there has no history. */
 async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<Slot[]> {
+  if (ids.length === 0) {
+    return [];
+  }
   const entry = ids.map((id): BundleEntry => ({ request: { method: 'GET', url: `Slot/${id}/_history` } }));
-  const histories = await send(medplum, entry);
+  const histories = await sendReads(medplum, { resourceType: 'Bundle', type: 'batch', entry });
   return (histories.entry ?? []).flatMap(({ resource }) =>
     resource?.resourceType === 'Bundle' ? (lostOffer(resource) ?? []) : [],
   );
@@ -58,23 +135,28 @@ async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<S
 /**
  * Everything that the slots of an appointment depend on, with the Bot's own rights.
  *
- * @throws Error when the server could not be read
+ * @param own - those of its slots that exist (`completeRelated`)
+ * @throws ReadError when the server could not be read
  */
-export async function readRelatedSlots(medplum: MedplumClient, appointment: Appointment): Promise<RelatedSlots> {
+export async function readRelatedSlots(
+  medplum: MedplumClient,
+  appointment: Appointment,
+  own: readonly Slot[],
+): Promise<RelatedSlots> {
   const ids = slotIdsOf(appointment);
-  const own = resourcesOfType(await read(medplum, searchByIds('Slot', ids)), 'Slot');
+  const used = own.filter(({ id }) => id !== undefined && ids.includes(id));
   const lost = await lostOf(
     medplum,
-    ids.filter((id) => !own.some((slot) => slot.id === id)),
+    ids.filter((id) => !used.some((slot) => slot.id === id)),
   );
-  const origins = originsOf([...own, ...lost], config);
+  const origins = originsOf([...used, ...lost], config);
   if (origins.length === 0) {
     return { fragments: { slots: [], uses: new Map() }, lost };
   }
-  const bundle = await send(medplum, fragmentReads(origins, artefactUri(config, 'LocalSlotOrigin')).entry ?? []);
+  const bundle = await sendReads(medplum, fragmentReads(origins, artefactUri(config, 'LocalSlotOrigin')));
   const fragments = readFragments(bundle, [appointment.id]);
   if ('status' in fragments) {
-    throw new Error(`The FHIR server could not be searched (status ${fragments.status}).`);
+    throw new ReadError(`The FHIR server could not be searched (status ${fragments.status}).`);
   }
   return { fragments, lost };
 }

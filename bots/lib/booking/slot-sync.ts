@@ -5,18 +5,31 @@ import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointme
 import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { config } from '../config.ts';
-import { backOff, sendBundle } from '../medplum.ts';
+import { type BundleAnswer, retryOvertaken, sendTransaction } from '../medplum.ts';
 import { newId } from '../new-id.ts';
-import { readPatients, readRelatedSlots } from './related-reads.ts';
-
-/** The appointment as it is now, or `undefined` if it was deleted. */
-async function current(medplum: MedplumClient, id: string): Promise<Appointment | undefined> {
-  const found = await medplum.searchResources('Appointment', `_id=${encodeURIComponent(id)}`, { cache: 'reload' });
-  return found[0];
-}
+import { ofType, readInBatch } from '../read.ts';
+import { completeRelated, readRelatedAppointment, readRelatedSlots, readSurvivors } from './related-reads.ts';
 
 /** An appointment that was deleted holds nothing any more, as one that was cancelled. */
 const asCancelled = (deleted: Appointment): Appointment => ({ ...deleted, status: 'cancelled' });
+
+/** Reads, decides and writes once; `settled` if there is nothing to write. */
+async function attempt(medplum: MedplumClient, seen: Appointment): Promise<BundleAnswer['kind'] | 'settled'> {
+  const found = await readRelatedAppointment(medplum, seen.id ?? '');
+  const stored = found.appointment;
+  const appointment = stored ?? asCancelled(seen);
+  const related = await completeRelated(medplum, appointment, found);
+  const patients = await readSurvivors(medplum, related.patients);
+  const changed = afterPatientChange(appointment, patients, config.baseUrl);
+  const { fragments, lost } = await readRelatedSlots(medplum, changed, related.slots);
+  // What was over when it was deleted has given its slots back: whoever deletes them later does not offer them any more.
+  const missing = stored || holdsSlots(seen) ? lost : [];
+  const entry = [
+    ...(stored && changed !== stored ? [updateEntry(stored, changed)] : []),
+    ...slotEntries(changed, { fragments, lost: missing }, config, newId),
+  ];
+  return entry.length > 0 ? (await sendTransaction(medplum, entry)).kind : 'settled';
+}
 
 /**
  * Brings an appointment and its slots to what its status and its patients demand, whoever has changed them last. It looks
@@ -27,37 +40,24 @@ const asCancelled = (deleted: Appointment): Appointment => ({ ...deleted, status
  * @see specification section 3
  */
 export async function syncAppointment(medplum: MedplumClient, seen: Appointment): Promise<void> {
-  for (let attempt = 1; attempt <= config.maxAttempts; attempt++) {
-    const start = Date.now();
-    const stored = await current(medplum, seen.id ?? '');
-    const appointment = stored ?? asCancelled(seen);
-    const patients = await readPatients(medplum, appointment);
-    const changed = afterPatientChange(appointment, patients, config.baseUrl);
-    const { fragments, lost } = await readRelatedSlots(medplum, changed);
-    // What was over when it was deleted has given its slots back: whoever deletes them later does not offer them any more.
-    const missing = stored || holdsSlots(seen) ? lost : [];
-    const entry = [
-      ...(stored && changed !== stored ? [updateEntry(stored, changed)] : []),
-      ...slotEntries(changed, { fragments, lost: missing }, config, newId),
-    ];
-    const written =
-      entry.length > 0 && (await sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry }));
-    if (!written || written.kind === 'done') {
-      return;
-    }
-    if (written.kind !== 'overtaken') {
-      throw new Error(`Appointment/${seen.id} could not be settled (${written.kind}).`);
-    }
-    await backOff(Date.now() - start);
+  const result = await retryOvertaken(
+    () => attempt(medplum, seen),
+    (kind) => kind === 'overtaken',
+    { most: config.maxAttempts },
+  );
+  if (result === 'overtaken') {
+    throw new Error(`The slots of Appointment/${seen.id} could not be written: others were faster each time.`);
   }
-  throw new Error(`Appointment/${seen.id} could not be settled: others were faster each time.`);
+  if (result !== 'settled' && result !== 'done') {
+    throw new Error(`The slots of Appointment/${seen.id} could not be written (${result}).`);
+  }
 }
 
 /** Brings every open appointment of a patient to what the patient's state demands. */
 export async function syncAppointmentsOfPatient(medplum: MedplumClient, id: string): Promise<void> {
   const query = new URLSearchParams({ actor: `Patient/${id}`, status: statusQuery(isOpen), _count: '1000' });
-  const appointments = await medplum.searchResources('Appointment', query, { cache: 'reload' });
-  for (const appointment of appointments) {
+  const [found] = await readInBatch(medplum, [`Appointment?${query}`]);
+  for (const appointment of ofType('Appointment', found)) {
     await syncAppointment(medplum, appointment);
   }
 }

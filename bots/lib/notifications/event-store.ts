@@ -68,7 +68,7 @@ export async function readContents(
   const versions = events.map(({ appointment, version }) => get(`Appointment/${appointment}/_history/${version}`));
   const [stored, found] = await Promise.all([
     sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry: versions }),
-    sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry: searches.map(get) }, authorization),
+    sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry: searches.map(get) }, { authorization }),
   ]);
   const isRead = stored.kind === 'done' && (stored.bundle.entry ?? []).every(isKnown);
   if (!isRead || found.kind !== 'done' || !(found.bundle.entry ?? []).every(isGood)) {

@@ -10,7 +10,7 @@ import { topicOf } from '../../../core/notifications/subscription/topics.ts';
 import type { Requestor } from '../booking/book.ts';
 import { callerOf } from '../caller.ts';
 import { config } from '../config.ts';
-import { sendBundle } from '../medplum.ts';
+import { get, sendBundle } from '../medplum.ts';
 
 /** Who asks about Subscriptions: the caller of a Bot, with the credentials of the call. */
 export type Subscriber = Requestor & { readonly authorization: string };
@@ -60,7 +60,7 @@ export async function readAsCaller(
     return refusals['not-found'];
   }
   const entry = [{ request: { method: 'GET' as const, url: `Subscription/${id}` } }];
-  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, authorization);
+  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
   if (answer.kind !== 'done') {
     return refuse([unavailable]);
   }
@@ -79,7 +79,7 @@ export async function searchAsCaller(
 ): Promise<Subscription[] | OperationOutcome> {
   const url = `Subscription?_profile=${encodeURIComponent(artefactUri(config, 'LocalSubscriptionTermin'))}&_count=1000`;
   const entry = [{ request: { method: 'GET' as const, url } }];
-  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, authorization);
+  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
   const found: unknown = answer.kind === 'done' ? answer.bundle.entry?.[0]?.resource : undefined;
   if (!isResource(found, 'Bundle')) {
     return refuse([unavailable]);
@@ -103,9 +103,15 @@ export async function countOwnSubscriptions(medplum: MedplumClient, { id }: Subs
   return isResource(found, 'Bundle') ? found.total : undefined;
 }
 
-/** The appointments that the caller may read now, as criteria; empty if none, or if Medplum does not say. */
+/**
+ * The appointments that the caller may read now, as criteria; empty if none, or if Medplum does not say.
+ *
+ * @throws Error when Medplum does not answer
+ */
 export async function readableAppointmentsOf(medplum: MedplumClient, { authorization }: Subscriber): Promise<string[]> {
-  const response = await fetch(new URL('auth/me', medplum.getBaseUrl()).toString(), { headers: { authorization } });
-  const me: unknown = response.status === 200 ? await response.json() : undefined;
-  return readableAppointments(me);
+  const answer = await get(medplum, 'auth/me', { authorization });
+  if (!answer) {
+    throw new Error('Medplum does not say what the caller may read.');
+  }
+  return readableAppointments(answer.status === 200 ? answer.body : undefined);
 }

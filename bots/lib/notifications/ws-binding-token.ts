@@ -4,7 +4,7 @@ import type { Issue } from '../../../core/fhir/outcome.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { messageSubscription } from '../../../core/notifications/delivery/message.ts';
 import { config } from '../config.ts';
-import { sendBundle } from '../medplum.ts';
+import { type Answer, get, sendBundle } from '../medplum.ts';
 import { refuse, type Subscriber, unavailable } from './subscriber.ts';
 
 /** Whatever Medplum says against a websocket, the subscriber can only take another channel. */
@@ -14,20 +14,10 @@ function unsupported(outcome: OperationOutcome): Issue {
   return { code: 'channel-unsupported', diagnostics, expression: 'Subscription.channel.type' };
 }
 
-/** Asks Medplum for a token with the caller's own rights; without an answer that can be read, the status is 0. */
-async function askForToken(
-  medplum: MedplumClient,
-  id: string,
-  { authorization }: Subscriber,
-): Promise<{ readonly status: number; readonly body: unknown }> {
+/** Asks Medplum for a token with the caller's own rights. */
+function askForToken(medplum: MedplumClient, id: string, { authorization }: Subscriber): Promise<Answer | undefined> {
   const url = medplum.fhirUrl('Subscription', id, '$get-ws-binding-token').toString();
-  try {
-    const response = await fetch(url, { headers: { authorization } });
-    const body: unknown = await response.json();
-    return { status: response.status, body };
-  } catch {
-    return { status: 0, body: undefined };
-  }
+  return get(medplum, url, { authorization });
 }
 
 /**
@@ -52,8 +42,9 @@ export async function createBindingToken(
   if (!isResource(created, 'Subscription')) {
     return refuse([unavailable]);
   }
-  const { status, body } = await askForToken(medplum, created.id ?? '', caller);
-  if (status === 400 && isResource(body, 'OperationOutcome')) {
+  const answer = await askForToken(medplum, created.id ?? '', caller);
+  const body = answer?.body;
+  if (answer?.status === 400 && isResource(body, 'OperationOutcome')) {
     return refuse([unsupported(body)]);
   }
   if (!isResource(body, 'Parameters')) {
