@@ -36,8 +36,8 @@ beforeAll(async () => {
 const over: string[] = [];
 
 /** The requests of the Bot that carries a job out, in their order; those that are over may still be looked at. */
-const isTaskRead = ({ method, path }: Passing): boolean =>
-  method === 'GET' && path.includes('/Task/') && !over.some((id) => path.includes(id));
+const isTaskRead = ({ body }: Passing): boolean =>
+  body.includes('"url":"Task?_id=') && !over.some((id) => body.includes(id));
 const isBooking = (passing: Passing): boolean => isTransaction(passing) && passing.body.includes('Appointment');
 const isStoring = (passing: Passing): boolean => isTransaction(passing) && passing.body.includes('"requested"');
 const isCarryingOut = (passing: Passing): boolean => isBooking(passing) && !isStoring(passing);
