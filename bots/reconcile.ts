@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import { isActivePatient } from '../core/booking/book/resolve-participants.ts';
+import { isActivePatient } from '../core/booking/patient/identity.ts';
 import { isOutOfSync } from '../core/booking/slots/synchronize.ts';
 import { formatInstant } from '../core/fhir/instant.ts';
 import { syncAppointment, syncAppointmentsOfPatient } from './lib/booking/slot-sync.ts';

@@ -4,7 +4,7 @@ import { type BookingContext, type BookingPlan, planBooking } from '../../../cor
 import { bookingReads } from '../../../core/booking/book/reads.ts';
 import type { BookRequest, ParsedRequest } from '../../../core/booking/book/request.ts';
 import { serverRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
-import type { ResourceSet } from '../../../core/booking/resource-set.ts';
+import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { readState } from '../../../core/booking/search.ts';
 import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
 import { artefactUri } from '../../../core/config/config.ts';
@@ -58,6 +58,20 @@ const contested: Issue = {
 const undecided: BookingDecision = { plan: { kind: 'refuse', issues: [unavailable] }, state: new Map() };
 
 /**
+ * The same state, with the authors of its patients: Medplum names them on demand only, and they tell the duplicates that
+ * simultaneous bookings have created from patients that a portal has submitted.
+ */
+async function withAuthors(medplum: MedplumClient, state: ResourceSet): Promise<ResourceSet> {
+  const ids = resourcesOfType(state, 'Patient').flatMap(({ id }) => id ?? []);
+  const query = new URLSearchParams({ _id: ids.join(','), _count: String(ids.length) });
+  const patients = await medplum.searchResources('Patient', query, { cache: 'reload' });
+  return new Map([...state, ...patients.map((patient) => [`Patient/${patient.id}`, patient] as const)]);
+}
+
+const isAmbiguous = (plan: BookingPlan): boolean =>
+  plan.kind === 'refuse' && plan.issues.some(({ code }) => code === 'patient-ambiguous');
+
+/**
  * Reads what a booking depends on, and asks the rules.
  *
  * @param parsed - the request, which must have been readable
@@ -77,8 +91,10 @@ export async function decideBooking(
   if (!found || 'status' in found) {
     return undecided;
   }
-  const state = narrow(found.state);
-  const plan = planBooking(parsed, state, context);
+  const seen = narrow(found.state);
+  const first = planBooking(parsed, seen, context);
+  const state = isAmbiguous(first) ? await withAuthors(medplum, seen) : seen;
+  const plan = state === seen ? first : planBooking(parsed, state, context);
   if (plan.kind !== 'read-fragments') {
     return { plan, state };
   }

@@ -3,7 +3,7 @@ import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { parseReference } from '../../fhir/reference.ts';
 import { ownerTags } from '../../fhir/tags.ts';
-import { isActivePatient } from '../book/resolve-participants.ts';
+import { isActivePatient } from '../patient/identity.ts';
 import { appointmentShape, shapeIssues } from './elements.ts';
 import { immutableIssues } from './immutable-elements.ts';
 import { profileIssues } from './profile.ts';

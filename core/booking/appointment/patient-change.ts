@@ -1,5 +1,5 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
-import { isActivePatient } from '../book/resolve-participants.ts';
+import { isActivePatient } from '../patient/identity.ts';
 import { idIn } from '../resource-set.ts';
 import { type Patients, patientIdsOf } from './change.ts';
 import { isOpen } from './status.ts';

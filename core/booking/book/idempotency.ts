@@ -3,10 +3,11 @@ import type { BookingConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { belongsTo } from '../../fhir/tags.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
+import { hasCommonIdentifier } from '../patient/identity.ts';
 import { findResource, idIn, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import type { Calendar } from '../slots/calendar.ts';
 import type { BookRequest } from './request.ts';
-import { hasCommonIdentifier, type ResolvedParticipants } from './resolve-participants.ts';
+import type { ResolvedParticipants } from './resolve-participants.ts';
 
 const patientIds = (participants: readonly AppointmentParticipant[]): string[] =>
   participants.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []).sort();

@@ -1,14 +1,9 @@
-import type {
-  AppointmentParticipant,
-  BundleEntry,
-  Identifier,
-  Patient,
-  Reference,
-  RelatedPerson,
-} from '@medplum/fhirtypes';
+import type { AppointmentParticipant, BundleEntry, Patient, Reference, RelatedPerson } from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { belongsTo, metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
+import { duplicatesOf } from '../patient/deduplicate.ts';
+import { hasCommonIdentifier, isActivePatient } from '../patient/identity.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import type { Located } from './parameters.ts';
 import type { BookRequest } from './request.ts';
@@ -29,27 +24,11 @@ export interface ParticipantContext {
   readonly newId: () => string;
 }
 
-/**
- * Whether appointments can be made for a patient: not marked inactive, and not merged into another one.
- *
- * @see specification 2.1; https://hl7.org/fhir/R4/patient.html#merge
- */
-export function isActivePatient(patient: Patient): boolean {
-  return patient.active !== false && !patient.link?.some(({ type }) => type === 'replaced-by');
-}
-
 const inactive = (expression: string): Issue => ({
   code: 'patient-inactive',
   diagnostics: 'The patient is inactive or was merged into another one; book for an active patient.',
   expression,
 });
-
-/** Whether two resources share an identifier: the same value in the same system. */
-export function hasCommonIdentifier(one: readonly Identifier[] | undefined, other: readonly Identifier[] | undefined) {
-  return (one ?? []).some(
-    ({ system, value }) => value && other?.some((known) => known.system === system && known.value === value),
-  );
-}
 
 /** Of the persons that were found, those that the requestor has submitted with one of these identifiers or this id. */
 function knownPersons<T extends Patient | RelatedPerson>(
@@ -71,8 +50,22 @@ interface Submitted {
   readonly issues: readonly Issue[];
 }
 
+/**
+ * Of the patients that the requestor has submitted with these identifiers, those that can be meant: the active ones, and
+ * of duplicates that are still to be merged the oldest. Where none is active, the first of them.
+ */
+function candidates(known: readonly Patient[], config: TagConfig): readonly Patient[] {
+  const [first, ...others] = known.filter(isActivePatient);
+  if (!first) {
+    return known.slice(0, 1);
+  }
+  const { elder, younger } = duplicatesOf(first, others, config);
+  return younger.length === others.length ? [elder] : [first, ...others];
+}
+
 function submittedPatient(patient: Located<Patient>, state: ResourceSet, context: ParticipantContext): Submitted {
-  const [known, second] = knownPersons(resourcesOfType(state, 'Patient'), patient, context);
+  const persons = knownPersons(resourcesOfType(state, 'Patient'), patient, context);
+  const [known, second] = candidates(persons, context.config);
   const reference = known ? `Patient/${known.id}` : context.newId();
   const { id: _, meta, ...submitted } = patient.value;
   const ambiguous: Issue = {

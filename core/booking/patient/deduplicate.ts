@@ -1,7 +1,7 @@
 import type { Bundle, Patient } from '@medplum/fhirtypes';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
-import { hasCommonIdentifier, isActivePatient } from '../book/resolve-participants.ts';
+import { hasCommonIdentifier, isActivePatient } from './identity.ts';
 
 /** Whether a Bot has written a patient last: then no portal has touched it since it came with a booking. */
 function isByBot({ meta }: Patient): boolean {

@@ -8,16 +8,17 @@ import { request, resourceIn } from '../http.ts';
 const system = 'https://example.org/patients';
 
 describe('a new patient of two first bookings at the same moment', () => {
-  it('is one patient in the end, with all the appointments', async () => {
+  it('is one patient in the end, with all the appointments, and is booked for before and afterwards', async () => {
     const schedule = await aSchedule();
-    const slots = await Promise.all([0, 1, 2].map((index) => aSlot(schedule, index * 30, index * 30 + 30)));
+    const slots = await Promise.all([0, 1, 2, 3, 4].map((index) => aSlot(schedule, index * 30, index * 30 + 30)));
     const value = randomUUID();
     const patient: Patient = { resourceType: 'Patient', id: 'new', identifier: [{ system, value }] };
-    const answers = await simultaneously(3, (index) => {
+    const bookFor = (index: number) => {
       const slot = slots[index];
       const appointment = proposed(patient, slot ? [slot] : [], { from: index * 30, to: index * 30 + 30 });
       return book(parameters(appointment, ['patient', patient]));
-    });
+    };
+    const answers = [...(await simultaneously(3, bookFor)), await bookFor(3)];
     const booked = answers.map((answer) => succeeded('Appointment', answer));
     const all = async (): Promise<Appointment[]> =>
       Promise.all(
@@ -30,6 +31,8 @@ describe('a new patient of two first bookings at the same moment', () => {
     const found = await stored('Patient', `identifier=${system}|${value}`);
     expect(settled.every(({ status }) => status === 'booked')).toBe(true);
     expect(found.filter((one) => one.active !== false).map(({ id }) => `Patient/${id}`)).toEqual([survivor]);
+    const later = succeeded('Appointment', await bookFor(4));
+    expect(later.participant[0]?.actor?.reference).toBe(survivor);
   });
 
   it('patients that a portal has submitted by itself are left alone', async () => {

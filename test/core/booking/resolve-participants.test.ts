@@ -72,6 +72,32 @@ describe('a patient handed over in the booking', () => {
     expect(written(result, 'Appointment')[0]?.participant).toHaveLength(1);
   });
 
+  const duplicate = (id: string, second: number, author = 'Bot/book'): Patient => ({
+    ...patient,
+    id,
+    meta: { ...patient.meta, lastUpdated: `2027-01-01T00:00:0${second}.000Z`, author: { reference: author } },
+  });
+  const again: Patient = { ...newPatient, identifier: patient.identifier ?? [] };
+
+  it.each([
+    ['bookings at the same moment have created it twice: the oldest', [duplicate('b', 2), duplicate('a', 1)], 'a'],
+    ['a duplicate was merged into it', [{ ...duplicate('a', 1), active: false }, patient], 'anna'],
+    [
+      'another one was merged into it',
+      [{ ...patient, id: 'a', link: [{ type: 'replaced-by' as const, other: {} }] }, patient],
+      'anna',
+    ],
+  ])('is the active patient where %s', (_, state, id) => {
+    const result = book(pointingAt('#p1'), again, ...state);
+    expect(written(result, 'Patient')).toEqual([]);
+    expect(written(result, 'Appointment')[0]?.participant[0]?.actor?.reference).toBe(`Patient/${id}`);
+  });
+
+  it('is ambiguous where only one of two came with a booking', () => {
+    const result = book(pointingAt('#p1'), again, duplicate('a', 1), duplicate('b', 2, 'ClientApplication/portal'));
+    expect(issuesOf(result)).toEqual(['patient-ambiguous Parameters.parameter[1].resource.identifier']);
+  });
+
   it("is not taken for another requestor's patient with the same identifier", () => {
     const foreign = { ...patient, meta: { tag: [requestorTag('other-portal', config)] } };
     const result = book(nobody, { ...newPatient, identifier: patient.identifier ?? [] }, foreign);
