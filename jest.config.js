@@ -1,8 +1,9 @@
 import { scaled } from './test/lib/time-scale.ts';
 
-const common = {
+export const common = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
