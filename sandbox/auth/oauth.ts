@@ -80,6 +80,7 @@ function grant(server: Server, client: WithId<ClientApplication>, scope: string)
     access_token: tokens.issue(claims, lifetime),
     project: membership.project,
     profile: membership.profile,
+    smart_style_url: `${platform.baseUrl()}fhir/R4/.well-known/smart-styles.json`,
     need_patient_banner: false,
   };
 }
@@ -107,7 +108,7 @@ function send(reply: FastifyReply, result: object): FastifyReply {
 export function oauthRoutes(app: FastifyInstance, server: Server): void {
   app.post('/oauth2/token', async (request, reply) => {
     if (!isForm(request.headers['content-type'])) {
-      return reply.code(400).send('Unsupported content type');
+      return reply.code(400).type('text/html; charset=utf-8').send('Unsupported content type');
     }
     const form = formShape.safeParse(request.body);
     return send(reply, answer(server, request.headers.authorization, form.success ? form.data : {}));

@@ -1,4 +1,4 @@
-import { createReference, isResourceType, type WithId } from '@medplum/core';
+import { badRequest, createReference, isResourceType, OperationOutcomeError, type WithId } from '@medplum/core';
 import type { AccessPolicy, Bot, ClientApplication, ProjectMembership } from '@medplum/fhirtypes';
 import { findMembership } from '../access/membership.ts';
 import { effectivePolicy } from '../access/policy.ts';
@@ -21,7 +21,8 @@ export interface Sessions {
    * The member that an `Authorization` header stands for; `undefined` if it stands for no one (401).
    *
    * @param isExtended - whether the caller wants to see Medplum's own fields in `meta`
-   * @throws OperationOutcomeError (400) if the member's access policy is missing
+   * @throws OperationOutcomeError (400) if the member was deleted since its token was issued, or its access policy is
+   *   missing
    */
   authenticate(authorization: string | undefined, isExtended: boolean): Session | undefined;
   /** The session of a member that is known already. */
@@ -121,8 +122,18 @@ export function createSessions(unit: Reader, tokens: Tokens): Sessions {
       return findMembership(unit, createReference(named));
     }
     const claims = tokens.verify(credentials);
-    const found = claims && unit.find('ProjectMembership', claims.login_id)?.resource;
-    return found?.resourceType === 'ProjectMembership' ? found : undefined;
+    return claims && holderOf(claims.login_id);
+  }
+
+  /** Who a genuine token was issued to. Medplum answers no 401 when that member, or its client, is gone. */
+  function holderOf(login: string): WithId<ProjectMembership> {
+    const found = unit.find('ProjectMembership', login)?.resource;
+    if (found?.resourceType !== 'ProjectMembership' || !follow(unit, found.profile.reference)) {
+      const outcome = badRequest('Authentication error');
+      const issue = outcome.issue.map((one) => ({ ...one, diagnostics: 'OperationOutcomeError: Gone' }));
+      throw new OperationOutcomeError({ ...outcome, issue });
+    }
+    return found;
   }
 
   return {

@@ -64,11 +64,7 @@ function sendValue(request: FastifyRequest, reply: FastifyReply, status: number,
   if (text === undefined) {
     return reply.code(500).send({ msg: 'Internal Server Error' });
   }
-  const isMinimal = request.headers.prefer === 'return=minimal';
-  return reply
-    .code(status)
-    .type(`${type}; charset=utf-8`)
-    .send(isMinimal ? '' : text);
+  return reply.code(status).type(`${type}; charset=utf-8`).send(text);
 }
 
 /**
@@ -112,7 +108,7 @@ export async function executeBot(
   if (!bot) {
     return sendOutcome(request, reply, notFound);
   }
-  const input = request.method === 'POST' ? request.body : query;
+  const input = request.method === 'POST' ? (request.body ?? {}) : query;
   const result = await callBot(server, session, bot.id, input, request);
   return sendBotResult(request, reply, result, server.platform.baseUrl());
 }

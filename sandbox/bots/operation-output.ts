@@ -14,9 +14,11 @@ function fieldOf(output: unknown, name: string): unknown {
 
 function assertCount({ name, min = 0, max }: OperationDefinitionParameter, value: unknown): void {
   const count = Array.isArray(value) ? value.length : value === undefined ? 0 : 1;
-  if (count < min || (max !== '*' && count > Number(max))) {
-    const expected = max !== '1' ? `${min}..${max}` : min > 0 ? '1' : '0..1';
-    throw new Error(`Expected ${expected} value(s) for output parameter ${name}, but ${count} provided`);
+  if (count < min) {
+    throw new Error(`Expected ${min} or more values for output parameter '${name}', got ${count}`);
+  }
+  if (max !== '*' && count > Number(max)) {
+    throw new Error(`Expected at most ${max} values for output parameter '${name}', got ${count}`);
   }
 }
 

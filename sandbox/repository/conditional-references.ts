@@ -1,16 +1,23 @@
-import { badRequest, isReference, OperationOutcomeError, parseSearchRequest, type SearchRequest } from '@medplum/core';
-import type { Resource } from '@medplum/fhirtypes';
+import {
+  badRequest,
+  createReference,
+  isReference,
+  OperationOutcomeError,
+  parseSearchRequest,
+  type SearchRequest,
+} from '@medplum/core';
+import type { Reference, Resource } from '@medplum/fhirtypes';
 
 type Search = (request: SearchRequest) => Promise<readonly Resource[]>;
 
-async function resolve(reference: string, path: string, search: Search): Promise<string> {
+async function resolve(reference: string, path: string, search: Search): Promise<Reference> {
   const found = await search({ ...parseSearchRequest(reference), count: 2, sortRules: undefined });
   const [only, ...others] = found;
   if (!only || others.length > 0) {
     const problem = only ? 'matched multiple' : 'did not match any';
     throw new OperationOutcomeError(badRequest(`Conditional reference '${reference}' ${problem} resources`, path));
   }
-  return `${only.resourceType}/${only.id}`;
+  return createReference(only);
 }
 
 async function inValue(value: unknown, path: string, search: Search): Promise<unknown> {
@@ -22,15 +29,18 @@ async function inValue(value: unknown, path: string, search: Search): Promise<un
   if (typeof value !== 'object' || value === null) {
     return value;
   }
-  const entries = Object.entries(value).map(async ([name, inner]) => {
-    const isConditional = name === 'reference' && typeof inner === 'string' && inner.includes('?');
-    return [name, isConditional ? await resolve(inner, path, search) : await inValue(inner, `${path}.${name}`, search)];
-  });
+  if (isReference(value) && value.reference.includes('?')) {
+    return resolve(value.reference, path, search);
+  }
+  const entries = Object.entries(value).map(async ([name, inner]) => [
+    name,
+    await inValue(inner, `${path}.${name}`, search),
+  ]);
   return Object.fromEntries(await Promise.all(entries));
 }
 
 /**
- * Replaces references that are a search (`Patient?identifier=…`) by what they find.
+ * Replaces references that are a search (`Patient?identifier=…`) by references to what they find, with its name.
  *
  * @throws OperationOutcomeError (400) if one finds nothing, or more than one resource
  * @see https://hl7.org/fhir/R4/http.html#trules

@@ -19,9 +19,7 @@ function entryOf(version: Write, fullUrl: string, show: (resource: StoredResourc
   const outcome = outcomeOf(version);
   return {
     fullUrl,
-    request: resource
-      ? { method: 'GET', url: `${type}/${id}/_history/${versionId}` }
-      : { method: 'DELETE', url: `${type}/${id}` },
+    request: { method: 'GET', url: `${type}/${id}/_history/${versionId}` },
     response: { status: String(getStatus(outcome)), outcome },
     ...(resource && { resource: show(resource) }),
   };
