@@ -8,6 +8,7 @@ import { historyReads, patchReads, readDeleted, readPatchTarget } from '../core/
 import { absentOutcome, asPatchInvalid, patchRefusedByServer } from '../core/booking/patch/rejection.ts';
 import { type PatchRequest, parsePatchRequest } from '../core/booking/patch/request.ts';
 import { slotEntries } from '../core/booking/slots/synchronize.ts';
+import { conditionalReferenceIssues } from '../core/fhir/conditional-reference.ts';
 import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
 import { isResource } from '../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../core/fhir/tags.ts';
@@ -142,7 +143,8 @@ async function attempt(
     return refuse(patched.issues);
   }
   const changer = belongsTo(stored, caller.id, config) ? 'requestor' : 'repository';
-  const issues = validateChange(stored, patched.result, changer, patients, config);
+  const judged = validateChange(stored, patched.result, changer, patients, config);
+  const issues = [...judged, ...conditionalReferenceIssues(patched.result, 'Appointment', judged)];
   if (issues.length > 0) {
     return refuse(issues);
   }

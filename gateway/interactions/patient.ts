@@ -1,4 +1,5 @@
 import type { Patient } from '@medplum/fhirtypes';
+import { conditionalReferenceIssues } from '../../core/fhir/conditional-reference.ts';
 import type { Issue } from '../../core/fhir/outcome.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { isObject } from '../../core/fhir/resource.ts';
@@ -103,8 +104,9 @@ export const createPatient: Handler = async (exchange, context) => {
   if (!isPatient(body)) {
     return refusal([notAPatient], config);
   }
-  if (isIssues(headers)) {
-    return refusal(headers, config);
+  const issues = [...(isIssues(headers) ? headers : []), ...conditionalReferenceIssues(body, 'Patient')];
+  if (isIssues(headers) || issues.length > 0) {
+    return refusal(issues, config);
   }
   const caller = await context.callers.find(exchange.authorization);
   if (!isCaller(caller)) {
@@ -123,7 +125,9 @@ function bodyIssues(body: unknown, id: string): readonly Issue[] {
     return [notAPatient];
   }
   const diagnostics = `The id in the body must be that of the address, '${id}'.`;
-  return body.id === id ? [] : [{ code: 'malformed-request', diagnostics, expression: 'Patient.id' }];
+  const idIssues: Issue[] =
+    body.id === id ? [] : [{ code: 'malformed-request', diagnostics, expression: 'Patient.id' }];
+  return [...idIssues, ...conditionalReferenceIssues(body, 'Patient')];
 }
 
 /**

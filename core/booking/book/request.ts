@@ -1,8 +1,10 @@
 import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
+import { conditionalReferenceIssues } from '../../fhir/conditional-reference.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { isId, parseReference } from '../../fhir/reference.ts';
+import { isResource } from '../../fhir/resource.ts';
 import type { Interval } from '../slots/interval.ts';
 import { type Located, readInputs } from './parameters.ts';
 import { type Participant, readParticipants } from './participants.ts';
@@ -95,6 +97,8 @@ function readReference(
     : { ids: [{ value: id, path }], issues: [] };
 }
 
+const rootOf = (body: unknown): string => (isResource(body, 'Parameters') ? 'Parameters' : 'Appointment');
+
 /**
  * Reads the body of `$book`. Everything wrong with its form is found at once.
  *
@@ -129,6 +133,16 @@ export function parseBookRequest(body: unknown, config: Pick<BookingConfig, 'bas
           expression: `${appointment.path}.slot`,
         },
       ];
+  const found = [
+    ...issues,
+    ...missingElements(appointment, patient !== undefined),
+    ...instantIssues(appointment),
+    ...placeIssues,
+    ...slots.issues,
+    ...schedule.issues,
+    ...replaced.issues,
+    ...people.issues,
+  ];
   return {
     request: {
       appointment,
@@ -141,15 +155,6 @@ export function parseBookRequest(body: unknown, config: Pick<BookingConfig, 'bas
       relatedPerson,
       answers,
     },
-    issues: [
-      ...issues,
-      ...missingElements(appointment, patient !== undefined),
-      ...instantIssues(appointment),
-      ...placeIssues,
-      ...slots.issues,
-      ...schedule.issues,
-      ...replaced.issues,
-      ...people.issues,
-    ],
+    issues: [...found, ...conditionalReferenceIssues(body, rootOf(body), found)],
   };
 }

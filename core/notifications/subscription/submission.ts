@@ -1,5 +1,6 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { conditionalReferenceIssues } from '../../fhir/conditional-reference.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { metaOfSubmitted } from '../../fhir/tags.ts';
@@ -66,6 +67,7 @@ export function parseSubmission(
     ...statusIssues(sent, kind),
     ...missingReason(sent),
     ...found,
+    ...conditionalReferenceIssues(sent, 'Subscription'),
     ...(kind === 'create' ? endIssues(settings, now) : []),
   ];
   return settings && issues.length === 0 ? { submission: { sent, settings }, issues } : { issues };
