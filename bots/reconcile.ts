@@ -39,8 +39,8 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
 }
 
 /**
- * Runs every minute and does what `follow` and `depart` should have done: Medplum starts a Bot that has failed no second
- * time, and a job may be lost with its server.
+ * Runs every minute and does what `sync-slots` and `handle-patient-change` should have done: Medplum does not start a Bot
+ * again that has failed, and a job may be lost with its server.
  *
  * @throws Error when Medplum does not answer, or something could not be settled; the next run does it
  */

@@ -17,7 +17,7 @@ import { BATCH_SIZE, recordEvents } from './lib/notifications/event-writer.ts';
 import { readOpenOutboxes, type SubscriptionOutbox, writeOutbox } from './lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from './lib/read.ts';
 
-/** After so many milliseconds what is left to be announced is left to the next sweep: the Bot has ten seconds. */
+/** After so many milliseconds what is left to be announced is left to the next run: the Bot has ten seconds. */
 const PATIENCE = 6_000;
 
 const cursorSearch = (): string => `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${CHECKPOINT}`)}`;
@@ -74,7 +74,7 @@ async function catchUp(medplum: MedplumClient, cursor: Task | undefined, isListe
  * Runs every minute and starts what is due: deliveries whose time for the next attempt has come, or that have died,
  * heartbeats, the end of Subscriptions; and announces what was changed and not announced.
  *
- * @throws Error when Medplum does not answer; the next sweep does it
+ * @throws Error when Medplum does not answer; the next run does it
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const [cursors] = await readInTransaction(medplum, [`Task?${cursorSearch()}`]);

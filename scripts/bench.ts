@@ -26,7 +26,7 @@ function positive(text: string): number {
   return value;
 }
 
-function readWays(text: string): TargetName[] {
+function readTargets(text: string): TargetName[] {
   return text.split(',').map((given) => {
     const name = targetNames.find((one) => one === given);
     if (!name) {
@@ -42,7 +42,7 @@ interface Row extends Measurement {
   readonly way: TargetName;
 }
 
-/** Measures all ways in turns, a part of the bookings in each round, so that they meet the same weather. */
+/** Measures all targets in turns, a part of the bookings in each round, so that whatever else the machine does hits all alike. */
 async function measureAll(
   callers: number,
   { bookings, rounds, only }: BenchArguments,
@@ -106,8 +106,8 @@ async function main(): Promise<void> {
     )
     .option('--callers <numbers>', 'how many callers at the same time', numbers, [1, 8, 32])
     .option('--bookings <number>', 'bookings of each way at each number of callers', positive, 200)
-    .option('--rounds <number>', 'in how many rounds, the ways in turns', positive, 5)
-    .option('--only <ways>', `only these ways (${targetNames.join(', ')})`, readWays, targetNames)
+    .option('--rounds <number>', 'in how many rounds, the targets in turns', positive, 5)
+    .option('--only <targets>', `only these targets (${targetNames.join(', ')})`, readTargets, targetNames)
     .option('--json', 'print the figures as JSON')
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .parse()

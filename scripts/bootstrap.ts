@@ -39,8 +39,8 @@ async function ensureProject(medplum: MedplumClient, options: BootstrapOptions):
     throw new Error(`The server has ${found.length} projects named ${options.project}. Choose another name.`);
   }
   const project = found[0] ?? (await createProject(medplum, options.project, options.owner));
-  const wanted = withWishes(project, options);
-  return wanted === project ? project : medplum.updateResource(wanted);
+  const desired = withWishes(project, options);
+  return desired === project ? project : medplum.updateResource(desired);
 }
 
 async function ensureAdministrator(medplum: MedplumClient, projectId: string): Promise<WithId<ClientApplication>> {

@@ -10,6 +10,8 @@ import { loadConfig } from './cli/load-config.ts';
 import { deployBots } from './deploy/bots.ts';
 import { writeCliConfig } from './deploy/cli-config.ts';
 import { artefactsBeforeBots, operations, subscriptions } from './deploy/desired-state.ts';
+import { findObsolete, remove } from './deploy/removal.ts';
+import { uninstall } from './deploy/uninstall.ts';
 import { type Connection, type Credentials, connect } from './medplum/connect.ts';
 import { type Counts, startReport } from './medplum/report.ts';
 import { upsert } from './medplum/upsert.ts';
@@ -39,7 +41,8 @@ export interface Deployment {
 
 /**
  * Brings a Medplum project to what the service needs: terminology, profiles, AccessPolicies, Bots and operations.
- * What is there already and right is left alone, so that a second run changes nothing.
+ * What is there already and right is left alone, so that a second run changes nothing. What another version of the
+ * service has deployed and this one does not have goes last, when its successors are at work.
  *
  * @throws Error that says what to do when the server cannot be reached, refuses the credentials or a resource, or lacks
  *   what the service needs
@@ -49,23 +52,34 @@ export async function deploy(options: DeployOptions): Promise<Deployment> {
   const [connection, code] = await Promise.all([connect(options), options.code ?? buildBots(config)]);
   const report = startReport(log, dryRun);
   const artefacts = buildArtefacts(config);
-  const wanted = artefactsBeforeBots(artefacts);
-  const ids = await upsert(connection, wanted, report, dryRun);
+  const desired = artefactsBeforeBots(artefacts);
+  const artefactIds = await upsert(connection, desired, report, dryRun);
   const policyNames = Object.keys(artefacts.accessPolicies) as PolicyName[];
-  const policyIds = ids.slice(-policyNames.length);
+  const policyIds = artefactIds.slice(-policyNames.length);
   const policies = Object.fromEntries(policyNames.map((name, index) => [name, policyIds[index]]));
   const bots = await deployBots({ connection, config, policyId: policies.bots, report, dryRun }, code);
   await upsert(connection, operations(artefacts, bots), report, dryRun);
-  await upsert(connection, subscriptions(artefacts, bots, config), report, dryRun);
+  const obsolete = await findObsolete(connection, config);
+  const ids = [...Object.values(bots), ...obsolete.bots.map(({ id }) => id)];
+  await upsert(connection, subscriptions(artefacts, bots, ids, config), report, dryRun);
+  if (obsolete.bots.length + obsolete.subscriptions.length > 0) {
+    await remove(connection, obsolete, config, report, dryRun);
+    await upsert(connection, subscriptions(artefacts, bots, Object.values(bots), config), silent, dryRun);
+  }
   if (cliConfig && !dryRun) {
     writeCliConfig(cliConfig, options.baseUrl, bots);
   }
   return { connection, counts: report.counts(), policies, bots };
 }
 
+/** Takes what is written a second time in one deployment. */
+const silent = startReport(() => undefined);
+
 /** The counts of a deployment as a sentence. */
-export function summary({ created, updated, unchanged }: Counts, dryRun = false): string {
-  const counts = `${created} created, ${updated} updated, ${unchanged} unchanged`;
+export function summary({ created, updated, unchanged, removed }: Counts, dryRun = false): string {
+  const counts = [`${created} created, ${updated} updated, ${unchanged} unchanged`, removed && `${removed} removed`]
+    .filter(Boolean)
+    .join(', ');
   return dryRun ? `Dry run, nothing was written. Would be: ${counts}.` : `Done: ${counts}.`;
 }
 
@@ -73,17 +87,14 @@ async function main(): Promise<void> {
   const command = withCredentials(new Command())
     .name('npm run deploy --')
     .description('Deploys the service to a Medplum project: profiles, code systems, access policies, Bots, operations.')
-    .option('--dry-run', 'print what would be done, write nothing');
-  const given = command.parse().opts<CredentialArguments & { dryRun?: boolean }>();
+    .option('--dry-run', 'print what would be done, write nothing')
+    .option('--remove', 'uninstall: remove the Bots, what starts them, operations, and policies that nobody has');
+  const given = command.parse().opts<CredentialArguments & { dryRun?: boolean; remove?: boolean }>();
   const { dryRun = false } = given;
-  const config = loadConfig(given.config);
-  const { counts } = await deploy({
-    ...credentialsFrom(given),
-    config,
-    dryRun,
-    cliConfig: 'medplum.config.json',
-    log: console.log,
-  });
+  const options = { ...credentialsFrom(given), config: loadConfig(given.config), dryRun, log: console.log };
+  const counts = given.remove
+    ? await uninstall(options)
+    : (await deploy({ ...options, cliConfig: 'medplum.config.json' })).counts;
   console.log(summary(counts, dryRun));
 }
 

@@ -13,7 +13,7 @@ import { projectChecks } from './doctor/project.ts';
 import { queueChecks } from './doctor/queues.ts';
 import { serverChecks } from './doctor/server.ts';
 import { type Credentials, logIn } from './medplum/connect.ts';
-import { rawFor } from './medplum/http.ts';
+import { requesterFor } from './medplum/http.ts';
 
 /** Everything that is examined, in the order of the report. */
 const checks: readonly Check[] = [
@@ -40,7 +40,7 @@ async function dryRunLines({ config, credentials, code }: DoctorOptions): Promis
   return lines;
 }
 
-async function patientFor(options: DoctorOptions): Promise<Installation> {
+async function connectTo(options: DoctorOptions): Promise<Installation> {
   const { credentials } = options;
   const { medplum, me } = await logIn(credentials);
   let lines: Promise<string[]> | undefined;
@@ -48,8 +48,8 @@ async function patientFor(options: DoctorOptions): Promise<Installation> {
     ...options,
     medplum,
     me,
-    raw: rawFor(credentials.baseUrl, medplum.getAccessToken()),
-    rawAnonymous: rawFor(credentials.baseUrl),
+    request: requesterFor(credentials.baseUrl, medplum.getAccessToken()),
+    requestAnonymously: requesterFor(credentials.baseUrl),
     dryRun: () => {
       lines ??= dryRunLines(options);
       return lines;
@@ -59,9 +59,9 @@ async function patientFor(options: DoctorOptions): Promise<Installation> {
 
 const messageOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason));
 
-async function runCheck({ name, run }: Check, patient: Installation): Promise<Row> {
+async function runCheck({ name, run }: Check, installation: Installation): Promise<Row> {
   try {
-    return { check: name, ...(await run(patient)) };
+    return { check: name, ...(await run(installation)) };
   } catch (reason) {
     return { check: name, ...error(`could not be examined: ${messageOf(reason)}`, 'Mend the errors above first.') };
   }
@@ -73,15 +73,15 @@ async function runCheck({ name, run }: Check, patient: Installation): Promise<Ro
  * @returns a line for each check; a single one if the server cannot be reached or refuses the credentials
  */
 export async function examine(options: DoctorOptions): Promise<Row[]> {
-  let patient: Installation;
+  let installation: Installation;
   try {
-    patient = await patientFor(options);
+    installation = await connectTo(options);
   } catch (reason) {
     return [{ check: 'connection', ...error(messageOf(reason), 'Nothing else can be examined before.') }];
   }
   const rows: Row[] = [];
   for (const check of checks) {
-    rows.push(await runCheck(check, patient));
+    rows.push(await runCheck(check, installation));
   }
   return rows;
 }
@@ -92,9 +92,9 @@ export function report(rows: readonly Row[]): string {
     [level, check, found],
     ...(help ? [['', '', `→ ${help}`]] : []),
   ]);
-  const count = (wanted: Level): string => {
-    const number = rows.filter(({ level }) => level === wanted).length;
-    return `${number} ${wanted}${number === 1 ? '' : 's'}`;
+  const count = (desired: Level): string => {
+    const number = rows.filter(({ level }) => level === desired).length;
+    return `${number} ${desired}${number === 1 ? '' : 's'}`;
   };
   return `${formatTable(['', 'check', 'found'], lines)}\n\n${count('error')}, ${count('warning')}.`;
 }

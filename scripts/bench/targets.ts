@@ -84,7 +84,7 @@ function forMedplum(place: Place, config: BookingConfig): Parameters {
 
 type Way = (place: Place, installation: Installation, config: BookingConfig) => ReturnType<typeof post>;
 
-/** The ways to book that are compared; the first is what the others are measured by. */
+/** The targets that are compared, each a way to book; the first is what the others are measured by. */
 export const targets = {
   bare: (place, { medplum, tokens }, config) => post(medplum, tokens.staff, bareTransaction(place, config)),
   medplum: (place, { medplum, tokens }, config) =>
@@ -100,7 +100,7 @@ export const targets = {
 /** Name of a way to book. */
 export type TargetName = keyof typeof targets;
 
-/** All ways to book, the one that the others are measured by first. */
+/** All targets, the one that the others are measured by first. */
 export const targetNames = Object.keys(targets) as TargetName[];
 
 type Answer = Awaited<ReturnType<typeof post>>;
@@ -207,10 +207,7 @@ export async function makePlaces(installation: Installation, count: number, now:
   return places;
 }
 
-/**
- * The ways that an installation offers: Medplum's own `$book` came with 5.1; before, the name belongs to the Bot, which
- * does not take what Medplum's takes.
- */
+/** The targets that an installation has: the project may lack what Medplum's own `$book` needs. */
 export async function targetsOf(installation: Installation, config: BookingConfig, now: number): Promise<TargetName[]> {
   const [place] = await makePlaces(installation, 1, now);
   const tried = place && (await send('medplum', place, installation, config));

@@ -63,12 +63,12 @@ async function createBot({ connection, policyId }: BotPlan, name: BotName): Prom
 }
 
 async function updateSettings(plan: BotPlan, name: BotName, bot: WithId<Bot>): Promise<boolean> {
-  const wanted = { ...bot, ...botSettings(name, plan.config) };
-  if (hasContent(bot, wanted)) {
+  const desired = { ...bot, ...botSettings(name, plan.config) };
+  if (hasContent(bot, desired)) {
     return false;
   }
   if (!plan.dryRun) {
-    await plan.connection.medplum.updateResource(wanted);
+    await plan.connection.medplum.updateResource(desired);
   }
   return true;
 }

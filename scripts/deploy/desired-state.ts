@@ -20,9 +20,9 @@ const byName = <T extends Resource & { name?: string }>(resource: T): DesiredRes
 });
 
 /** The codes of a clinic's services are the clinic's: once the CodeSystem is there, its concepts stay. */
-function keepConcepts(wanted: CodeSystem, stored: Resource): CodeSystem {
-  const isClinics = wanted.useContext !== undefined && stored.resourceType === 'CodeSystem' && stored.concept;
-  return isClinics ? { ...wanted, concept: stored.concept } : wanted;
+function keepConcepts(desired: CodeSystem, stored: Resource): CodeSystem {
+  const isClinics = desired.useContext !== undefined && stored.resourceType === 'CodeSystem' && stored.concept;
+  return isClinics ? { ...desired, concept: stored.concept } : desired;
 }
 
 /** What is deployed before the Bots: terminology, profiles, and at the end the AccessPolicies, in their order. */
@@ -45,24 +45,29 @@ export function operations(artefacts: Artefacts, botIds: Readonly<Record<string,
   });
 }
 
-/** The Subscriptions that start Bots, each with the id of its Bot; found again by their tag. */
+/**
+ * The Subscriptions that start Bots, each with the id of its Bot; found again by their tag.
+ *
+ * @param authors - ids of all Bots whose writes count as the service's
+ */
 export function subscriptions(
   artefacts: Artefacts,
   botIds: Readonly<Partial<Record<BotName, string>>>,
+  authors: readonly string[],
   config: BookingConfig,
 ): DesiredResource[] {
   return artefacts.subscriptions.map(({ name, bot, resource, extension }) => ({
     resource: {
       ...resource,
       channel: { ...resource.channel, endpoint: `Bot/${botIds[bot]}` },
-      extension: extension(Object.values(botIds)),
+      extension: extension(authors),
     },
     query: `_tag=${encodeURIComponent(`${artefactUri(config, 'LocalBot')}|${name}`)}`,
     label: `Subscription ${name}`,
   }));
 }
 
-/** A wanted resource of one type among those of all types. */
+/** A desired resource of one type among those of all types. */
 function generalise<T extends Resource>({ resource, query, label, merge }: DesiredResource<T>): DesiredResource {
   return {
     resource,

@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BookingConfig } from '../../core/config/config.ts';
 import type { Credentials, Me } from '../medplum/connect.ts';
-import type { Raw } from '../medplum/http.ts';
+import type { Request } from '../medplum/http.ts';
 
 /** How grave a finding is: errors lose bookings or answers, warnings cost something or may do so. */
 export type Level = 'ok' | 'warning' | 'error';
@@ -25,9 +25,9 @@ export interface Installation {
   readonly medplum: MedplumClient;
   readonly me: Me;
   /** Calls Medplum without reading more into the answer than status, headers and text. */
-  readonly raw: Raw;
+  readonly request: Request;
   /** The same without a token. */
-  readonly rawAnonymous: Raw;
+  readonly requestAnonymously: Request;
   /** Bookings that the installation shall carry in a minute. */
   readonly bookingsPerMinute: number;
   /** Address at which the gateway is reached from here. */
@@ -39,7 +39,7 @@ export interface Installation {
 /** One thing that is examined: a name, and how its line of the report comes about. */
 export interface Check {
   readonly name: string;
-  readonly run: (patient: Installation) => Promise<Verdict>;
+  readonly run: (installation: Installation) => Promise<Verdict>;
 }
 
 /**
@@ -50,10 +50,10 @@ export interface Check {
  */
 export function check<T>(
   name: string,
-  read: (patient: Installation) => Promise<T>,
-  judge: (found: T, patient: Pick<Installation, 'bookingsPerMinute' | 'config'>) => Verdict,
+  read: (installation: Installation) => Promise<T>,
+  judge: (found: T, installation: Pick<Installation, 'bookingsPerMinute' | 'config'>) => Verdict,
 ): Check {
-  return { name, run: async (patient) => judge(await read(patient), patient) };
+  return { name, run: async (installation) => judge(await read(installation), installation) };
 }
 
 /** Everything is as it should be. */

@@ -1,11 +1,18 @@
-import type { Schedule, Subscription } from '@medplum/fhirtypes';
+import type { Subscription } from '@medplum/fhirtypes';
 import type { Finding } from '../../core/booking/consistency/check.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
 import { findInconsistencies } from '../check-consistency.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
-const PENDING = /^would be (created|updated) {2}(.*)$/;
+const PENDING = /^would be (created|updated|removed) {2}(.*)$/;
+
+/** How each change that a deployment would make is told. */
+const pendingTexts: Readonly<Record<string, string>> = {
+  created: 'missing',
+  updated: 'out of date',
+  removed: 'left by another version',
+};
 
 /**
  * What a deployment would do, judged.
@@ -19,7 +26,7 @@ export function judgeDryRun(lines: readonly string[], isMeant: (subject: string)
     .filter(isMeant);
   const pending = lines.flatMap((line) => {
     const [, change, subject = ''] = PENDING.exec(line) ?? [];
-    return change && isMeant(subject) ? [`${subject} (${change === 'created' ? 'missing' : 'out of date'})`] : [];
+    return change && isMeant(subject) ? [`${subject} (${pendingTexts[change]})`] : [];
   });
   return pending.length === 0
     ? ok(`all ${subjects.length} as in this version of the service`)
@@ -67,21 +74,6 @@ export function judgeConsistency(findings: readonly Finding[]): Verdict {
   return errors.length > 0 ? error(`${errors.length} errors: ${text}`, help) : warning(text, help);
 }
 
-/**
- * Whether searches find what is open for booking: Medplum 5.0 takes a schedule that does not say `active` for inactive.
- *
- * @param inactive - the schedules that Medplum finds as such
- */
-export function judgeSchedules(inactive: readonly Schedule[]): Verdict {
-  const hidden = inactive.filter(({ active }) => active === undefined).map(({ id }) => `Schedule/${id}`);
-  return hidden.length === 0
-    ? ok('searches find all that are open')
-    : warning(
-        `${hidden.length} without active, which searches do not find: ${shorten(hidden)}`,
-        'Set active to true on them, or upgrade to Medplum 5.1.',
-      );
-}
-
 /** What the deployment must have left, and the bookings since. */
 export const deploymentChecks: readonly Check[] = [
   check(
@@ -95,6 +87,5 @@ export const deploymentChecks: readonly Check[] = [
     (lines) => judgeDryRun(lines, (subject) => !isBot(subject)),
   ),
   check('internal Subscriptions', readSubscriptions, judgeSubscriptions),
-  check('schedules', ({ medplum }) => medplum.searchResources('Schedule', 'active=false&_count=1000'), judgeSchedules),
   check('consistency', ({ medplum, config }) => findInconsistencies(medplum, config), judgeConsistency),
 ];

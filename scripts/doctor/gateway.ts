@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseJson, type RawAnswer, rawFor } from '../medplum/http.ts';
+import { type HttpAnswer, parseJson, requesterFor } from '../medplum/http.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** What the gateway says about itself. */
@@ -36,7 +36,7 @@ export function judgeGateway(
 
 const metadataSchema = z.object({ implementation: z.object({ url: z.string() }) });
 
-function addressIn({ text }: RawAnswer): string | undefined {
+function addressIn({ text }: HttpAnswer): string | undefined {
   return metadataSchema.safeParse(parseJson(text)).data?.implementation.url;
 }
 
@@ -44,7 +44,7 @@ async function readGateway({ gatewayUrl, config }: Installation): Promise<Gatewa
   if (!gatewayUrl) {
     return undefined;
   }
-  const gateway = rawFor(gatewayUrl);
+  const gateway = requesterFor(gatewayUrl);
   const [ready, metadata] = await Promise.all([
     gateway('readyz').catch(() => undefined),
     gateway(`${new URL(config.baseUrl).pathname.replace(/^\//, '')}/metadata`).catch(() => undefined),

@@ -12,7 +12,7 @@ export interface Attempt {
  * Tries to create a resource in a transaction that must fail, for its other entry reads what is not there. Where
  * transactions are atomic nothing is left, whatever was thought of the resource meanwhile.
  */
-export async function tryInVain({ raw }: Pick<Installation, 'raw'>, resource: Resource): Promise<Attempt> {
+export async function tryInVain({ request }: Pick<Installation, 'request'>, resource: Resource): Promise<Attempt> {
   const bundle: Bundle = {
     resourceType: 'Bundle',
     type: 'transaction',
@@ -21,5 +21,5 @@ export async function tryInVain({ raw }: Pick<Installation, 'raw'>, resource: Re
       { request: { method: 'GET', url: `Basic/${randomUUID()}` } },
     ],
   };
-  return raw('fhir/R4', JSON.stringify(bundle));
+  return request('fhir/R4', JSON.stringify(bundle));
 }

@@ -34,7 +34,7 @@ export function judgeFeatures({ project: { features = [] } }: Me): Verdict {
 export interface PreCommit {
   /** The project's setting. */
   readonly isSet: boolean;
-  /** The answer to a write that the Bot guard refuses; undefined if it could not be tried without leaving anything. */
+  /** The answer to a write that the Bot validate-appointment refuses; undefined if it could not be tried without leaving anything. */
   readonly answer?: string | undefined;
 }
 
@@ -51,9 +51,9 @@ export function judgePreCommit({ isSet, answer }: PreCommit): Verdict {
     return warning('on in the project; not tried, as transactions are not atomic', 'Mend the features first.');
   }
   return answer.includes('patient-not-found')
-    ? ok('the Bot guard is asked before changes are made')
+    ? ok('the Bot validate-appointment is asked before changes are made')
     : warning(
-        `on in the project, but the Bot guard is not asked: ${consequence}`,
+        `on in the project, but the Bot validate-appointment is not asked: ${consequence}`,
         `Set ${PRE_COMMIT} (MEDPLUM_PRE_COMMIT_SUBSCRIPTIONS_ENABLED=true) in the configuration of the server.`,
       );
 }
@@ -97,13 +97,13 @@ async function readProject({ medplum, me }: Installation): Promise<Project> {
   return medplum.readResource('Project', me.project.id);
 }
 
-async function tryPreCommit(patient: Installation): Promise<PreCommit> {
-  const { setting } = await readProject(patient);
+async function tryPreCommit(installation: Installation): Promise<PreCommit> {
+  const { setting } = await readProject(installation);
   const isSet = setting?.some(({ name, valueBoolean }) => name === PRE_COMMIT && valueBoolean) ?? false;
-  if (!isSet || !patient.me.project.features?.includes('transaction-bundles')) {
+  if (!isSet || !installation.me.project.features?.includes('transaction-bundles')) {
     return { isSet };
   }
-  const { text } = await tryInVain(patient, {
+  const { text } = await tryInVain(installation, {
     resourceType: 'Appointment',
     status: 'proposed',
     participant: [{ actor: { reference: `Patient/${randomUUID()}` }, status: 'accepted' }],
@@ -111,9 +111,9 @@ async function tryPreCommit(patient: Installation): Promise<PreCommit> {
   return { isSet, answer: text };
 }
 
-async function readQuota(patient: Installation): Promise<Quota> {
-  const { headers } = await patient.raw('fhir/R4/Basic?_count=1');
-  const { systemSetting } = await readProject(patient);
+async function readQuota(installation: Installation): Promise<Quota> {
+  const { headers } = await installation.request('fhir/R4/Basic?_count=1');
+  const { systemSetting } = await readProject(installation);
   return {
     remaining: remainingPoints(headers.get('ratelimit')),
     setting: systemSetting?.find(({ name }) => name === USER_QUOTA)?.valueInteger,

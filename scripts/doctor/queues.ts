@@ -6,7 +6,7 @@ import { OUTBOX, type OutboxStatus, outboxOf } from '../../core/notifications/de
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** How long something may wait for a Bot before it counts as standing still, in milliseconds. */
-const PATIENCE = 10 * 60_000;
+const STALLED_AFTER = 10 * 60_000;
 
 /** The events of one Subscription. */
 export interface Delivery {
@@ -30,7 +30,8 @@ const first = ([one]: readonly Delivery[]): string => `${one?.subscription}${one
  */
 export function judgeDeliveries(all: readonly Delivery[]): Verdict {
   const open = all.filter(({ status }) => status !== 'cancelled');
-  const isIdle = ({ status, age }: Delivery): boolean => ['ready', 'in-progress'].includes(status) && age > PATIENCE;
+  const isIdle = ({ status, age }: Delivery): boolean =>
+    ['ready', 'in-progress'].includes(status) && age > STALLED_AFTER;
   const [idle, failed, waiting] = [
     open.filter(isIdle),
     open.filter(({ status }) => status === 'failed'),
@@ -39,7 +40,7 @@ export function judgeDeliveries(all: readonly Delivery[]): Verdict {
   if (idle.length > 0) {
     return error(
       `${idle.length} deliveries stand still with ${total(idle)} events (${first(idle)})`,
-      'Check the feature cron, and the logs of the Bots deliver and sweep.',
+      'Check the feature cron, and the logs of the Bots deliver-events and retry-deliveries.',
     );
   }
   if (failed.length > 0) {
@@ -82,9 +83,9 @@ async function tasks({ medplum, config }: Installation, code: string, narrowing 
   return found;
 }
 
-async function readDeliveries(patient: Installation): Promise<Delivery[]> {
+async function readDeliveries(installation: Installation): Promise<Delivery[]> {
   const now = Date.now();
-  return (await tasks(patient, OUTBOX)).flatMap((task) => deliveryOf(task, now));
+  return (await tasks(installation, OUTBOX)).flatMap((task) => deliveryOf(task, now));
 }
 
 /** Bookings that were accepted and are not carried out. */
@@ -96,17 +97,17 @@ export interface Waiting {
 
 /** An accepted booking is carried out at once, or after a crash within minutes. */
 export function judgeWaiting({ bookings, oldest }: Waiting): Verdict {
-  return oldest > PATIENCE
+  return oldest > STALLED_AFTER
     ? error(
         `${bookings} accepted bookings wait, the oldest for ${Math.round(oldest / 60_000)} minutes`,
-        'Check the Subscription task-requested, the log of the Bot work, and that the server runs its workers.',
+        'Check the Subscription task-requested, the log of the Bot process-booking, and that the server runs its workers.',
       )
     : ok(bookings === 0 ? 'none waits' : `${bookings} are under way`);
 }
 
-async function readWaiting(patient: Installation): Promise<Waiting> {
+async function readWaiting(installation: Installation): Promise<Waiting> {
   const now = Date.now();
-  const waiting = await tasks(patient, BOOK_TASK, { status: 'requested' });
+  const waiting = await tasks(installation, BOOK_TASK, { status: 'requested' });
   const ages = waiting.map(({ authoredOn, meta }) => now - Date.parse(authoredOn ?? meta?.lastUpdated ?? ''));
   return { bookings: waiting.length, oldest: Math.max(0, ...ages) };
 }
@@ -115,22 +116,22 @@ async function readWaiting(patient: Installation): Promise<Waiting> {
  * Whether Medplum starts what it shall start by the clock. Its timetable is in Redis: where that was lost, the Bots sleep
  * on until they are registered anew.
  *
- * @param age - milliseconds since the last sweep; undefined: there was none yet
+ * @param age - milliseconds since its last run; undefined: there was none yet
  */
 export function judgeClock(age: number | undefined): Verdict {
   const help =
-    'Check the feature cron and the log of the Bot sweep. If Redis was lost: POST admin/super/reloadcron ' +
+    'Check the feature cron and the log of the Bot retry-deliveries. If Redis was lost: POST admin/super/reloadcron ' +
     '(Prefer: respond-async), as a super administrator.';
   if (age === undefined) {
-    return warning('the Bot sweep has not run yet; it does so every minute', help);
+    return warning('the Bot retry-deliveries has not run yet; it does so every minute', help);
   }
-  return age > PATIENCE
-    ? error(`the Bot sweep has not run for ${Math.round(age / 60_000)} minutes`, help)
-    : ok('the Bot sweep runs');
+  return age > STALLED_AFTER
+    ? error(`the Bot retry-deliveries has not run for ${Math.round(age / 60_000)} minutes`, help)
+    : ok('the Bot retry-deliveries runs');
 }
 
-async function readClock(patient: Installation): Promise<number | undefined> {
-  const [cursor] = await tasks(patient, CHECKPOINT);
+async function readClock(installation: Installation): Promise<number | undefined> {
+  const [cursor] = await tasks(installation, CHECKPOINT);
   return cursor && Date.now() - Date.parse(cursor.meta?.lastUpdated ?? '');
 }
 

@@ -1,20 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
 import { artefactUri } from '../../core/config/config.ts';
 import { fixedLimits } from '../../gateway/context.ts';
-import { parseJson, type RawAnswer } from '../medplum/http.ts';
+import { type HttpAnswer, parseJson } from '../medplum/http.ts';
+import { isTooOld, tooOld, versionIn } from '../medplum/version.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 import { tryInVain } from './probe.ts';
 
 /** What the service was tried with, by the beginning of Medplum's version. */
 const triedVersions = {
-  '5.0': 'a real server 5.0.2',
   '5.1': 'a real server 5.1.23',
   '5.2': 'the packages 5.2.13, in the embedded Medplum',
 } as const;
 
 /** What is thought of a version of Medplum; undefined: the server does not say. */
 export function judgeVersion(version: string | undefined): Verdict {
+  if (isTooOld(version)) {
+    return error(`Medplum ${version}`, tooOld(version));
+  }
   const tried = Object.entries(triedVersions).find(([start]) => version?.startsWith(`${start}.`));
   const list = Object.values(triedVersions).join(', ');
   return tried
@@ -22,11 +24,9 @@ export function judgeVersion(version: string | undefined): Verdict {
     : warning(`Medplum ${version ?? 'of unknown version'}`, `The service was tried with ${list}.`);
 }
 
-const healthSchema = z.object({ version: z.string() });
-
-async function readVersion({ raw }: Installation): Promise<string | undefined> {
-  const { text } = await raw('healthcheck');
-  return healthSchema.safeParse(parseJson(text)).data?.version;
+async function readVersion({ request }: Installation): Promise<string | undefined> {
+  const { text } = await request('healthcheck');
+  return versionIn(parseJson(text));
 }
 
 /** Of what a transaction leaves behind that must fail. */
@@ -52,14 +52,14 @@ export function judgeTransaction({ status, left }: Remains): Verdict {
 const PROBE = 'urn:appointment-booking:doctor';
 
 /** Whatever is left is deleted. */
-async function tryTransaction(patient: Installation): Promise<Remains> {
+async function tryTransaction(installation: Installation): Promise<Remains> {
   const value = randomUUID();
-  const { status } = await tryInVain(patient, {
+  const { status } = await tryInVain(installation, {
     resourceType: 'Basic',
     identifier: [{ system: PROBE, value }],
     code: { text: 'Left over by a trial: delete it' },
   });
-  const { medplum } = patient;
+  const { medplum } = installation;
   const left = await medplum.searchResources('Basic', { identifier: `${PROBE}|${value}` });
   for (const { id } of left) {
     await medplum.deleteResource('Basic', id);
@@ -68,7 +68,7 @@ async function tryTransaction(patient: Installation): Promise<Remains> {
 }
 
 /** A Bot that is called with a body it must refuse shows whether Bots run at all. */
-export function judgeBot({ status, text }: Pick<RawAnswer, 'status' | 'text'>): Verdict {
+export function judgeBot({ status, text }: Pick<HttpAnswer, 'status' | 'text'>): Verdict {
   if (text.includes('malformed-request')) {
     return ok('the Bot book runs, and refuses what is malformed');
   }
@@ -86,13 +86,13 @@ export function judgeBot({ status, text }: Pick<RawAnswer, 'status' | 'text'>): 
       );
 }
 
-async function callBot({ raw, config }: Installation): Promise<RawAnswer> {
+async function callBot({ request, config }: Installation): Promise<HttpAnswer> {
   const identifier = encodeURIComponent(`${artefactUri(config, 'LocalBot')}|book`);
-  return raw(`fhir/R4/Bot/$execute?identifier=${identifier}`, '{"resourceType":"Parameters"}');
+  return request(`fhir/R4/Bot/$execute?identifier=${identifier}`, '{"resourceType":"Parameters"}');
 }
 
 /** Who answers `Appointment/$book` at Medplum's own address; either is right, as portals use the gateway. */
-export function judgeNativeRoute({ text }: Pick<RawAnswer, 'text'>): Verdict {
+export function judgeNativeRoute({ text }: Pick<HttpAnswer, 'text'>): Verdict {
   return text.includes('malformed-request')
     ? ok("Medplum's own address answers with this service's $book, too")
     : ok("Medplum's own address refuses in its own words (it has its own $book since 5.1); portals use the gateway");
@@ -112,9 +112,9 @@ export function judgeBodySize(status: number | undefined): Verdict {
 }
 
 /** Sent without a token: it reaches the limit, and nothing else. */
-async function sendLargeBody({ rawAnonymous }: Installation): Promise<number | undefined> {
+async function sendLargeBody({ requestAnonymously }: Installation): Promise<number | undefined> {
   const body = JSON.stringify({ resourceType: 'Basic', id: 'x'.repeat(fixedLimits.bodyBytes - 64) });
-  return rawAnonymous('fhir/R4/Basic', body).then(
+  return requestAnonymously('fhir/R4/Basic', body).then(
     ({ status }) => status,
     () => undefined,
   );
@@ -127,7 +127,7 @@ export const serverChecks: readonly Check[] = [
   check('Bots run', callBot, judgeBot),
   check(
     'native $book',
-    ({ raw }) => raw('fhir/R4/Appointment/$book', '{"resourceType":"Parameters"}'),
+    ({ request }) => request('fhir/R4/Appointment/$book', '{"resourceType":"Parameters"}'),
     judgeNativeRoute,
   ),
   check('body size', sendLargeBody, judgeBodySize),

@@ -7,7 +7,7 @@ function content(resource: Resource): unknown {
   return JSON.parse(JSON.stringify(rest));
 }
 
-/** Whether a stored resource says what is wanted; ids, versions and other metadata do not count. */
-export function hasContent(stored: Resource, wanted: Resource): boolean {
-  return deepEquals(content(stored), content(wanted));
+/** Whether a stored resource says what is desired; ids, versions and other metadata do not count. */
+export function hasContent(stored: Resource, desired: Resource): boolean {
+  return deepEquals(content(stored), content(desired));
 }

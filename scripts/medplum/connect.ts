@@ -2,6 +2,7 @@ import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
 import { z } from 'zod';
 import { projectFeatures } from './project-features.ts';
 import { fetchWithinRateLimit } from './rate-limit-retry.ts';
+import { isTooOld, tooOld, versionIn } from './version.ts';
 
 /** Address of a Medplum server and the client credentials of one of its project's administrators. */
 export interface Credentials {
@@ -35,7 +36,7 @@ export type Me = z.infer<typeof meSchema>;
 
 function problemsOf({ project, membership }: Me): string[] {
   const label = `${project.name ?? ''} (Project/${project.id})`.trim();
-  // Others than administrators are not always told the features: nothing is said about them then.
+  // Medplum leaves the features out where there are none, and where the caller is not told.
   const { features = membership.admin ? [] : neededFeatures } = project;
   const missing = neededFeatures.filter((feature) => !features.includes(feature));
   return [
@@ -77,15 +78,12 @@ function explain(error: unknown, { baseUrl }: Credentials): Error {
   );
 }
 
-/** Medplum 5.0 leaves the features out of `auth/me`; an administrator finds them in the Project. */
-async function readMe(medplum: MedplumClient): Promise<Me> {
-  const me = meSchema.parse(await medplum.get('auth/me'));
-  const { project, membership } = me;
-  if (project.features || !membership.admin) {
-    return me;
+/** @throws Error if the server is older than what the service needs */
+async function requireVersion(medplum: MedplumClient): Promise<void> {
+  const version = versionIn(await medplum.get('healthcheck').catch(() => undefined));
+  if (isTooOld(version)) {
+    throw new Error(tooOld(version));
   }
-  const { features = [] } = await medplum.readResource('Project', project.id);
-  return { ...me, project: { ...project, features } };
 }
 
 /**
@@ -108,17 +106,18 @@ export async function logIn(credentials: Credentials): Promise<{ medplum: Medplu
   } catch (error) {
     throw explain(error, credentials);
   }
-  return { medplum, me: await readMe(medplum) };
+  return { medplum, me: meSchema.parse(await medplum.get('auth/me')) };
 }
 
 /**
  * Logs in by client credentials and checks that the project can carry the service.
  *
  * @throws Error that says what to do when the server cannot be reached, the credentials are refused or belong to no
- *   administrator, or the project lacks a feature
+ *   administrator, the server is too old, or the project lacks a feature
  */
 export async function connect(credentials: Credentials): Promise<Connection> {
   const { medplum, me } = await logIn(credentials);
+  await requireVersion(medplum);
   requireSuitable(me);
   return { medplum, projectId: me.project.id };
 }

@@ -1,5 +1,5 @@
 /** An answer as it came. */
-export interface RawAnswer {
+export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -11,7 +11,7 @@ export interface RawAnswer {
  * @param path - below its base address
  * @param body - sent with POST as FHIR JSON; without one the call is a GET
  */
-export type Raw = (path: string, body?: string) => Promise<RawAnswer>;
+export type Request = (path: string, body?: string) => Promise<HttpAnswer>;
 
 const TIMEOUT = 20_000;
 
@@ -21,7 +21,7 @@ const TIMEOUT = 20_000;
  * @param baseUrl - with or without a slash at its end
  * @param token - bearer token, if there is one
  */
-export function rawFor(baseUrl: string, token?: string): Raw {
+export function requesterFor(baseUrl: string, token?: string): Request {
   const base = baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`;
   return async (path, body) => {
     const response = await fetch(new URL(path, base), {

@@ -27,11 +27,11 @@ function put(settings: readonly Setting[] | undefined, setting: Setting): Settin
 
 /** Only ever raises the quota. */
 function quota(project: Project, bookingsPerMinute: number): Setting[] | undefined {
-  const wanted = quotaFor(bookingsPerMinute);
+  const desired = quotaFor(bookingsPerMinute);
   const current = project.systemSetting?.find(({ name }) => name === USER_QUOTA)?.valueInteger ?? 0;
-  return current >= wanted
+  return current >= desired
     ? project.systemSetting
-    : put(project.systemSetting, { name: USER_QUOTA, valueInteger: wanted });
+    : put(project.systemSetting, { name: USER_QUOTA, valueInteger: desired });
 }
 
 /**
@@ -42,11 +42,11 @@ function quota(project: Project, bookingsPerMinute: number): Setting[] | undefin
 export function withWishes<T extends Project>(project: T, { bookingsPerMinute }: ProjectWishes): T {
   const features = [...new Set([...(project.features ?? []), ...Object.keys(projectFeatures)])];
   const isPreCommitOn = project.setting?.some(({ name, valueBoolean }) => name === PRE_COMMIT && valueBoolean);
-  const wanted = {
+  const desired = {
     ...project,
     features,
     setting: isPreCommitOn ? project.setting : put(project.setting, { name: PRE_COMMIT, valueBoolean: true }),
     ...(bookingsPerMinute && { systemSetting: quota(project, bookingsPerMinute) }),
   };
-  return deepEquals(wanted, project) ? project : wanted;
+  return deepEquals(desired, project) ? project : desired;
 }

@@ -1,5 +1,5 @@
 /** What a deployment did, or in a dry run would do, with one thing. */
-export type Change = 'created' | 'updated' | 'unchanged';
+export type Change = 'created' | 'updated' | 'unchanged' | 'removed';
 
 /** Counts of what a deployment did. */
 export type Counts = Readonly<Record<Change, number>>;
@@ -17,7 +17,7 @@ export interface Report {
  * @param dryRun - whether the lines say what would be done
  */
 export function startReport(log: (line: string) => void, dryRun = false): Report {
-  const counts = { created: 0, updated: 0, unchanged: 0 };
+  const counts = { created: 0, updated: 0, unchanged: 0, removed: 0 };
   const prefix = dryRun ? 'would be ' : '';
   return {
     note(change, subject) {

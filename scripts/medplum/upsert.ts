@@ -13,13 +13,13 @@ export interface DesiredResource<T extends Resource = Resource> {
   /** How it is called in the report. */
   readonly label: string;
   /** Keeps what others may have changed in the stored one; by default nothing. */
-  readonly merge?: (wanted: T, stored: Resource) => T;
+  readonly merge?: (desired: T, stored: Resource) => T;
 }
 
-/** What is to be done with a wanted resource, and the stored one, if there is one. */
+/** What is to be done with a desired resource, and the stored one, if there is one. */
 interface Step {
-  readonly wanted: DesiredResource;
-  readonly change: Change;
+  readonly desired: DesiredResource;
+  readonly change: Exclude<Change, 'removed'>;
   readonly stored?: WithId<Resource>;
   readonly resource: Resource;
 }
@@ -60,18 +60,18 @@ export async function runBatch(
   return answers;
 }
 
-function plan(wanted: DesiredResource, found: BundleEntry | undefined): Step {
+function plan(desired: DesiredResource, found: BundleEntry | undefined): Step {
   const bundle = found?.resource;
   const hits = bundle?.resourceType === 'Bundle' ? (bundle.entry ?? []).map(({ resource }) => resource) : [];
   const [stored, ...others] = hits.filter(hasId);
   if (others.length > 0) {
-    throw new Error(`${wanted.label} is there ${hits.length} times. Delete all but one, then deploy again.`);
+    throw new Error(`${desired.label} is there ${hits.length} times. Delete all but one, then deploy again.`);
   }
   if (!stored) {
-    return { wanted, change: 'created', resource: wanted.resource };
+    return { desired, change: 'created', resource: desired.resource };
   }
-  const resource = wanted.merge?.(wanted.resource, stored) ?? wanted.resource;
-  return { wanted, stored, resource, change: hasContent(stored, resource) ? 'unchanged' : 'updated' };
+  const resource = desired.merge?.(desired.resource, stored) ?? desired.resource;
+  return { desired, stored, resource, change: hasContent(stored, resource) ? 'unchanged' : 'updated' };
 }
 
 function toEntry({ stored, resource }: Step): BundleEntry {
@@ -84,7 +84,7 @@ function toEntry({ stored, resource }: Step): BundleEntry {
     : { resource, request: { method: 'POST', url: type } };
 }
 
-/** The stored ones of the wanted resources, found in one batch, and what would have to be done. */
+/** The stored ones of the desired resources, found in one batch, and what would have to be done. */
 async function planAll(connection: Connection, all: readonly DesiredResource[]): Promise<Step[]> {
   const searches = all.map(
     ({ resource, query }): BundleEntry => ({ request: { method: 'GET', url: `${resource.resourceType}?${query}` } }),
@@ -94,13 +94,13 @@ async function planAll(connection: Connection, all: readonly DesiredResource[]):
     searches,
     all.map(({ label }) => label),
   );
-  return all.map((wanted, index) => plan(wanted, found[index]));
+  return all.map((desired, index) => plan(desired, found[index]));
 }
 
 /**
  * Creates what is missing and updates what differs: one batch to look, one to write.
  *
- * @param all - the wanted resources
+ * @param all - the desired resources
  * @param dryRun - whether to write nothing
  * @returns the ids, in the order of `all`; in a dry run `undefined` for what is not there
  * @throws Error naming the resource that the server refuses, or that is there more than once
@@ -116,10 +116,10 @@ export async function upsert(
   const written = await runBatch(
     connection,
     writes.map(toEntry),
-    writes.map(({ wanted }) => wanted.label),
+    writes.map(({ desired }) => desired.label),
   );
   return steps.map((step) => {
-    report.note(step.change, step.wanted.label);
+    report.note(step.change, step.desired.label);
     return step.stored?.id ?? written[writes.indexOf(step)]?.resource?.id;
   });
 }

@@ -18,31 +18,46 @@ const accessToken = `${encoded({ alg: 'none' })}.${encoded({ client_id: 'id', lo
 const reference = { reference: 'Some/1', display: 'one' } as const;
 const profile = { resourceType: 'ClientApplication', id: 'id' } as const;
 
-/** Medplum 5.0: `auth/me` does not tell the features of the project. */
-function answersOf(admin: boolean, features: readonly string[]): Record<string, Reply> {
+interface Server {
+  readonly version?: string;
+  readonly admin?: boolean;
+  readonly features?: readonly string[];
+}
+
+const needed = ['bots', 'transaction-bundles'];
+
+function answersOf({ version = '5.1.23', admin = true, features = needed }: Server): Record<string, Reply> {
   return {
+    '/healthcheck': { body: { ok: true, version } },
     '/oauth2/token': { body: { access_token: accessToken, project: reference, profile: reference } },
-    '/auth/me': { body: { project: { id: 'p1', name: 'Clinic' }, membership: { admin }, profile } },
-    '/fhir/R4/Project/p1': { body: { resourceType: 'Project', id: 'p1', features } },
+    '/auth/me': {
+      body: { project: { id: 'p1', name: 'Clinic', ...(admin && { features }) }, membership: { admin }, profile },
+    },
   };
 }
 
-const connectTo = (admin: boolean, ...features: string[]) => {
-  const answers = answersOf(admin, features);
+const connectTo = (server: Server) => {
+  const answers = answersOf(server);
   fake.answer = ({ path }) => answers[path];
   return connect({ baseUrl: fake.url, clientId: 'id', clientSecret: 'secret' });
 };
 
-test('features that auth/me leaves out are read from the project', async () => {
-  expect(await connectTo(true, 'bots', 'transaction-bundles')).toMatchObject({ projectId: 'p1' });
+test.each(['5.1.0', '5.1.23-c85c57591', '5.2.13', '6.0.0', 'of our own'])('version %s will do', async (version) => {
+  expect(await connectTo({ version })).toMatchObject({ projectId: 'p1' });
 });
 
-test('and missed if they are not there', async () => {
-  await expect(connectTo(true, 'bots')).rejects.toThrow(/lacks the feature transaction-bundles/);
+test.each(['5.0.14', '4.5.2'])('version %s is refused, before anything else', async (version) => {
+  await expect(connectTo({ version, features: [] })).rejects.toThrow(
+    new RegExp(`^The server runs Medplum ${version}; the service needs 5.1 or later: upgrade Medplum first.$`),
+  );
+});
+
+test('features that are missing are named', async () => {
+  await expect(connectTo({ features: ['bots'] })).rejects.toThrow(/lacks the feature transaction-bundles/);
 });
 
 test('others than administrators are told so first', async () => {
-  await expect(connectTo(false)).rejects.toThrow(
+  await expect(connectTo({ admin: false })).rejects.toThrow(
     /^(?!.*lacks the feature).*do not belong to an administrator(?!.*lacks the feature)/s,
   );
 });

@@ -31,7 +31,12 @@ const botIdentifier = { system: artefactUri(config, 'LocalBot'), value: 'book' }
 test('the first deployment creates everything', async () => {
   const { accessPolicies, ...lists } = buildArtefacts(config);
   const artefacts = [Object.values(accessPolicies), ...Object.values(lists)].flat();
-  expect(first.counts).toEqual({ created: artefacts.length + Object.keys(bots).length, updated: 0, unchanged: 0 });
+  expect(first.counts).toEqual({
+    created: artefacts.length + Object.keys(bots).length,
+    updated: 0,
+    unchanged: 0,
+    removed: 0,
+  });
   const found = await medplum.searchResources('StructureDefinition', { url: artefactUri(config, 'LocalTermin') });
   expect(found).toHaveLength(1);
 });
@@ -39,7 +44,7 @@ test('the first deployment creates everything', async () => {
 test('a second deployment changes nothing, and says so', async () => {
   const before = await countAll(medplum);
   const { counts } = await installation.deploy({ code: trivial });
-  expect(counts).toEqual({ created: 0, updated: 0, unchanged: first.counts.created });
+  expect(counts).toEqual({ created: 0, updated: 0, unchanged: first.counts.created, removed: 0 });
   expect(installation.lines).toContain('unchanged  Bot book');
   expect(await countAll(medplum)).toEqual(before);
 });

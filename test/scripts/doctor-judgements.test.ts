@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Project, Schedule } from '@medplum/fhirtypes';
+import type { Project } from '@medplum/fhirtypes';
 import { environmentLines } from '../../scripts/bootstrap.ts';
-import { judgeDryRun, judgeSchedules } from '../../scripts/doctor/deployment.ts';
+import { judgeDryRun } from '../../scripts/doctor/deployment.ts';
 import { judgeFeatures, judgePreCommit, judgeQuota, remainingPoints } from '../../scripts/doctor/project.ts';
 import { type Delivery, judgeClock, judgeDeliveries, judgeWaiting } from '../../scripts/doctor/queues.ts';
 import {
@@ -21,8 +21,8 @@ describe('judgements', () => {
   test.each([
     ['5.1.23-c85c575', 'ok'],
     ['5.2.13', 'ok'],
-    ['5.0.2', 'ok'],
-    ['4.5.2', 'warning'],
+    ['5.0.2', 'error'],
+    ['4.5.2', 'error'],
     ['6.0.0', 'warning'],
     [undefined, 'warning'],
   ])('version %s: %s', (version, level) => {
@@ -77,19 +77,10 @@ describe('judgements', () => {
   });
 
   test('the dry run of a deployment', () => {
-    const lines = ['unchanged  Bot work', 'would be updated  Bot book', 'would be created  ValueSet x'];
+    const lines = ['unchanged  Bot patch', 'would be updated  Bot book', 'would be created  ValueSet x'];
     const isBot = (subject: string): boolean => subject.startsWith('Bot ');
     expect(judgeDryRun(lines, isBot)).toMatchObject({ level: 'error', found: '1 of 2: Bot book (out of date)' });
     expect(judgeDryRun(lines.slice(0, 1), isBot).level).toBe('ok');
-  });
-
-  test('schedules that searches pass over', () => {
-    const schedule: Schedule = { resourceType: 'Schedule', actor: [] };
-    expect(judgeSchedules([{ ...schedule, id: 'a', active: false }]).level).toBe('ok');
-    expect(judgeSchedules([{ ...schedule, id: 'b' }])).toMatchObject({
-      level: 'warning',
-      found: expect.stringContaining('Schedule/b'),
-    });
   });
 });
 

@@ -1,0 +1,110 @@
+import type { WithId } from '@medplum/core';
+import type { Bot, OperationDefinition, Subscription } from '@medplum/fhirtypes';
+import { bots } from '../../core/config/bots.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { internalSubscriptions } from '../../profiles/subscriptions.ts';
+import type { Connection } from '../medplum/connect.ts';
+import type { Report } from '../medplum/report.ts';
+
+/** What a deployment has left in a project and is to go. */
+export interface Removal {
+  readonly subscriptions: readonly WithId<Subscription>[];
+  readonly operations: readonly WithId<OperationDefinition>[];
+  readonly bots: readonly WithId<Bot>[];
+}
+
+const PAGE = 500;
+
+const nameIn = (bot: Bot, system: string): string | undefined =>
+  bot.identifier?.find((identifier) => identifier.system === system)?.value;
+
+const tagIn = ({ meta }: Subscription, system: string): string | undefined =>
+  meta?.tag?.find((tag) => tag.system === system)?.code;
+
+async function ownBots({ medplum }: Connection, system: string): Promise<WithId<Bot>[]> {
+  const found: WithId<Bot>[] = [];
+  for await (const page of medplum.searchResourcePages('Bot', { _count: PAGE })) {
+    found.push(...page.filter((bot) => nameIn(bot, system) !== undefined));
+  }
+  return found;
+}
+
+/** Those that start Bots: what subscribers send has another endpoint, whatever tags it carries. */
+async function ownSubscriptions({ medplum }: Connection, system: string): Promise<WithId<Subscription>[]> {
+  const found: WithId<Subscription>[] = [];
+  for await (const page of medplum.searchResourcePages('Subscription', { type: 'rest-hook', _count: PAGE })) {
+    found.push(...page.filter((one) => tagIn(one, system) && one.channel.endpoint?.startsWith('Bot/')));
+  }
+  return found;
+}
+
+/** The Bots and Subscriptions of another version of the service that this one does not have. */
+export async function findObsolete(connection: Connection, config: BookingConfig): Promise<Removal> {
+  const system = artefactUri(config, 'LocalBot');
+  const names = new Set(internalSubscriptions(config).map(({ name }): string => name));
+  const [subscriptions, deployed] = [await ownSubscriptions(connection, system), await ownBots(connection, system)];
+  return {
+    subscriptions: subscriptions.filter((one) => !names.has(tagIn(one, system) ?? '')),
+    operations: [],
+    bots: deployed.filter((bot) => !Object.hasOwn(bots, nameIn(bot, system) ?? '')),
+  };
+}
+
+/** Everything by which the service acts: its Bots, what starts them, and the operations that they carry out. */
+export async function findDeployed(
+  connection: Connection,
+  config: BookingConfig,
+  operationUrls: readonly string[],
+): Promise<Removal> {
+  const system = artefactUri(config, 'LocalBot');
+  return {
+    subscriptions: await ownSubscriptions(connection, system),
+    operations: await connection.medplum.searchResources('OperationDefinition', { url: operationUrls.join(',') }),
+    bots: await ownBots(connection, system),
+  };
+}
+
+/**
+ * Deletes a Bot so that nothing of it runs, at whatever moment this ends. Medplum takes a Bot off its clock when the Bot
+ * loses its schedule, and not when it is deleted; and what a membership refers to goes after the membership.
+ */
+async function removeBot({ medplum }: Connection, bot: WithId<Bot>): Promise<void> {
+  const { cronString, cronTiming, ...unscheduled } = bot;
+  if (cronString || cronTiming) {
+    await medplum.updateResource(unscheduled);
+  }
+  for (const { id } of await medplum.searchResources('ProjectMembership', { profile: `Bot/${bot.id}` })) {
+    await medplum.deleteResource('ProjectMembership', id);
+  }
+  await medplum.deleteResource('Bot', bot.id);
+}
+
+/**
+ * Removes what starts Bots, then the Bots. Interrupted, it leaves nothing that runs without being found again: a Bot
+ * keeps its identifier to the end.
+ */
+export async function remove(
+  connection: Connection,
+  { subscriptions, operations, bots: old }: Removal,
+  config: BookingConfig,
+  report: Report,
+  dryRun = false,
+): Promise<void> {
+  const { medplum } = connection;
+  const system = artefactUri(config, 'LocalBot');
+  const step = async (subject: string, act: () => Promise<unknown>): Promise<void> => {
+    if (!dryRun) {
+      await act();
+    }
+    report.note('removed', subject);
+  };
+  for (const one of subscriptions) {
+    await step(`Subscription ${tagIn(one, system)}`, () => medplum.deleteResource('Subscription', one.id));
+  }
+  for (const { id, url } of operations) {
+    await step(`OperationDefinition ${url}`, () => medplum.deleteResource('OperationDefinition', id));
+  }
+  for (const bot of old) {
+    await step(`Bot ${nameIn(bot, system)}`, () => removeBot(connection, bot));
+  }
+}

@@ -1,0 +1,65 @@
+import type { AccessPolicy, ProjectMembership, Reference } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { type Artefacts, buildArtefacts } from '../../profiles/artefacts.ts';
+import { type Connection, type Credentials, connect } from '../medplum/connect.ts';
+import { type Counts, startReport } from '../medplum/report.ts';
+import { findDeployed, remove } from './removal.ts';
+
+/** What an uninstallation needs to know. */
+export interface UninstallOptions extends Credentials {
+  readonly config: BookingConfig;
+  /** Says what would be done, and writes nothing. */
+  readonly dryRun?: boolean;
+  /** Takes each line of the report as soon as it is known. */
+  readonly log: (line: string) => void;
+}
+
+const policiesOf = ({ accessPolicy, access = [] }: ProjectMembership): (Reference<AccessPolicy> | undefined)[] => [
+  accessPolicy,
+  ...access.map(({ policy }) => policy),
+];
+
+/** The policies of the service that no member has, apart from the Bots that go. */
+async function unusedPolicies(
+  { medplum }: Connection,
+  { accessPolicies }: Artefacts,
+  bots: readonly { readonly id: string }[],
+) {
+  const gone = new Set(bots.map(({ id }) => `Bot/${id}`));
+  const used = new Set<string | undefined>();
+  for await (const page of medplum.searchResourcePages('ProjectMembership', { _count: 500 })) {
+    for (const membership of page.filter(({ profile }) => !gone.has(profile.reference ?? ''))) {
+      policiesOf(membership).forEach((policy) => void used.add(policy?.reference));
+    }
+  }
+  const found = await Promise.all(
+    Object.values(accessPolicies).map(({ name = '' }) =>
+      medplum.searchResources('AccessPolicy', { 'name:exact': name }),
+    ),
+  );
+  return found.flat().filter(({ id }) => !used.has(`AccessPolicy/${id}`));
+}
+
+/**
+ * Takes the service out of a project: what starts its Bots, the operations, the Bots with their memberships, and those
+ * of its AccessPolicies that nobody has any more. Profiles, code systems and naming systems stay, for what is stored
+ * refers to them, and so does everything that the clinic or a requestor has entered. A second run finds nothing left.
+ *
+ * @throws Error that says what to do when the server cannot be reached or refuses the credentials or a deletion
+ */
+export async function uninstall({ config, dryRun = false, log, ...credentials }: UninstallOptions): Promise<Counts> {
+  const connection = await connect(credentials);
+  const report = startReport(log, dryRun);
+  const artefacts = buildArtefacts(config);
+  const urls = artefacts.operationDefinitions.map(({ url }) => url ?? '');
+  const deployed = await findDeployed(connection, config, urls);
+  const policies = await unusedPolicies(connection, artefacts, deployed.bots);
+  await remove(connection, deployed, config, report, dryRun);
+  for (const { id, name } of policies) {
+    if (!dryRun) {
+      await connection.medplum.deleteResource('AccessPolicy', id);
+    }
+    report.note('removed', `AccessPolicy ${name}`);
+  }
+  return report.counts();
+}

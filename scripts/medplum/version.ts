@@ -1,0 +1,24 @@
+import { z } from 'zod';
+
+/** The oldest version of Medplum that carries the service. */
+export const OLDEST_VERSION = '5.1';
+
+const healthSchema = z.object({ version: z.string() });
+
+/** The version in the answer of Medplum's `healthcheck`; `undefined` if it names none. */
+export function versionIn(health: unknown): string | undefined {
+  return healthSchema.safeParse(health).data?.version;
+}
+
+const partsOf = (version: string): number[] => (/^(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number);
+
+/** Whether a version is known to be older than the service needs. */
+export function isTooOld(version: string | undefined): boolean {
+  const [major, minor = 0] = partsOf(version ?? '');
+  const [oldestMajor = 0, oldestMinor = 0] = partsOf(OLDEST_VERSION);
+  return major !== undefined && (major < oldestMajor || (major === oldestMajor && minor < oldestMinor));
+}
+
+/** What an operator is told about a server that is too old. */
+export const tooOld = (version: string | undefined): string =>
+  `The server runs Medplum ${version}; the service needs ${OLDEST_VERSION} or later: upgrade Medplum first.`;
