@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { badRequest, createReference, forbidden, OperationOutcomeError, type WithId } from '@medplum/core';
+import { createReference, forbidden, OperationOutcomeError, type WithId } from '@medplum/core';
 import type {
   AccessPolicy,
   Bot,
@@ -94,16 +94,4 @@ export function adminRoutes(app: FastifyInstance, server: Server, authenticate: 
   app.post('/admin/projects/:projectId/bot', async (request, reply) =>
     reply.code(201).send(await createBot(server, administrator(request, reply), request.body)),
   );
-  app.get('/admin/projects/:projectId', async (request, reply) => {
-    const { id, name, setting, secret, site } = administrator(request, reply).project;
-    return { project: { id, name, setting, secret, site } };
-  });
-  app.post('/admin/projects/:projectId/secrets', async (request, reply) => {
-    const session = administrator(request, reply);
-    const secret = z.array(z.looseObject({ name: z.string() })).safeParse(request.body);
-    if (!secret.success) {
-      throw new OperationOutcomeError(badRequest('Secrets must be a list of settings'));
-    }
-    return repositoryOf(server, session).updateResource<Project>({ ...session.project, secret: secret.data });
-  });
 }

@@ -12,7 +12,6 @@ import {
 } from '@medplum/core';
 import type { OperationOutcome } from '@medplum/fhirtypes';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
-import { openIdConfiguration, smartConfiguration } from '../auth/discovery.ts';
 import { aboutMe } from '../auth/me.ts';
 import { oauthRoutes } from '../auth/oauth.ts';
 import type { Server } from '../server.ts';
@@ -20,7 +19,6 @@ import { adminRoutes } from './admin.ts';
 import { sendOutcome } from './answer.ts';
 import { type Authenticate, binaryRoutes } from './binary.ts';
 import { parseBody } from './body.ts';
-import { capabilityStatement } from './capability.ts';
 import { fhirRoutes } from './fhir.ts';
 
 /** Medplum's default: larger bodies than this get 413. */
@@ -37,9 +35,7 @@ function outcomeOf(error: FastifyError | OperationOutcomeError | Error): Operati
   return status && status < 500 ? badRequest(error.message) : serverError(error);
 }
 
-function publicRoutes(app: FastifyInstance, server: Server, authenticate: Authenticate): void {
-  const { platform } = server;
-  const started = platform.now();
+function plainRoutes(app: FastifyInstance, authenticate: Authenticate): void {
   app.get('/', async (_request, reply) => reply.type('text/plain').send('OK'));
   app.get('/healthcheck', async () => ({
     ok: true,
@@ -49,18 +45,6 @@ function publicRoutes(app: FastifyInstance, server: Server, authenticate: Authen
     postgres: true,
     redis: true,
   }));
-  app.get('/fhir/R4/metadata', async (_request, reply) =>
-    reply
-      .type('application/json; charset=utf-8')
-      .send(JSON.stringify(capabilityStatement(platform.baseUrl(), started))),
-  );
-  app.get('/fhir/R4/$versions', async () => ({ versions: ['4.0'], default: '4.0' }));
-  for (const base of ['/.well-known', '/fhir/R4/.well-known']) {
-    app.get(`${base}/smart-configuration`, async () => smartConfiguration(platform.baseUrl()));
-  }
-  for (const name of ['openid-configuration', 'oauth-authorization-server']) {
-    app.get(`/.well-known/${name}`, async () => openIdConfiguration(platform.baseUrl()));
-  }
   app.get('/auth/me', async (request, reply) => aboutMe(authenticate(request, reply)));
 }
 
@@ -114,7 +98,7 @@ export function createApp(server: Server, flushed: () => Promise<void>): Fastify
   app.setNotFoundHandler((request, reply) => sendOutcome(request, reply, notFound));
 
   const authenticate = authenticator(server);
-  publicRoutes(app, server, authenticate);
+  plainRoutes(app, authenticate);
   oauthRoutes(app, server);
   adminRoutes(app, server, authenticate);
   binaryRoutes(app, server, authenticate);

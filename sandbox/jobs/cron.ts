@@ -1,10 +1,9 @@
 import { ContentType, type WithId } from '@medplum/core';
-import type { Bot, Timing } from '@medplum/fhirtypes';
+import type { Bot } from '@medplum/fhirtypes';
 import { findMembership } from '../access/membership.ts';
 import type { Platform } from '../platform.ts';
 import type { UnitOfWork } from '../storage/unit-of-work.ts';
 
-const days: Readonly<Record<string, number>> = { sun: 0, mon: 1, tue: 2, wed: 3, thu: 4, fri: 5, sat: 6 };
 /** Minute, hour, day of the month, month, day of the week: their lowest and highest values. */
 const ranges = [
   [0, 59],
@@ -13,23 +12,6 @@ const ranges = [
   [1, 12],
   [0, 7],
 ] as const;
-
-/**
- * What Medplum makes of a Timing. Its idea of `period` is its own: how often a day (up to 24), or how often an hour.
- *
- * @returns a cron expression of five fields, or `undefined` without `repeat`
- */
-export function timingToCron({ repeat }: Timing): string | undefined {
-  if (!repeat) {
-    return undefined;
-  }
-  const period = repeat.period || 1;
-  const isWithinHour = period > 24 && period < 60;
-  const minute = isWithinHour ? `*/${Math.ceil((24 * 60) / period)}` : '0';
-  const hour = isWithinHour ? '*' : `*/${Math.ceil(24 / period)}`;
-  const dayOfWeek = repeat.dayOfWeek?.map((day) => days[day]).join(',') ?? '*';
-  return `${minute} ${hour} * * ${dayOfWeek}`;
-}
 
 function fieldValues(field: string, [low, high]: readonly [number, number]): Set<number> | undefined {
   const values = new Set<number>();
@@ -75,8 +57,7 @@ export function parseCron(expression: string): ((minute: Date) => boolean) | und
 }
 
 function isDue(bot: Bot, minute: Date): boolean {
-  const expression = (bot.cronTiming && timingToCron(bot.cronTiming)) ?? bot.cronString;
-  return Boolean(expression && parseCron(expression)?.(minute));
+  return Boolean(bot.cronString && parseCron(bot.cronString)?.(minute));
 }
 
 /** The Bots that run by the clock. */
@@ -87,7 +68,7 @@ export interface Cron {
 const minute = 60_000;
 
 /**
- * Runs the Bots with `cronTiming` or `cronString` at their minutes; their input is the Bot itself.
+ * Runs the Bots with `cronString` at their minutes; their input is the Bot itself.
  *
  * @param unit - where Bots are read
  * @param delayScale - how long a minute lasts; 1 for a real one

@@ -35,7 +35,7 @@ async function callBot(
     throw new Error('Could not find project membership for bot');
   }
   const input = job.interaction === 'delete' ? { deletedResource: resource } : resource;
-  const headers = hookHeaders(subscription, job, resource, JSON.stringify(input));
+  const headers = hookHeaders(subscription, job, resource);
   // What the Bot answers is not looked at: as in Medplum 5.1, a Bot that throws is not run again.
   await platform.executeBot({
     subscription,

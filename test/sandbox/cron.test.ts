@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
-import { parseCron, timingToCron } from '../../sandbox/jobs/cron.ts';
+import { parseCron } from '../../sandbox/jobs/cron.ts';
 import { until } from '../lib/until.ts';
 import { withSandbox } from './start.ts';
 
@@ -22,14 +22,6 @@ describe('a cron expression', () => {
   test.each([['* * * *'], ['60 * * * *'], ['a * * * *'], ['*/0 * * * *'], ['5-1 * * * *']])('%s is none', (text) => {
     expect(parseCron(text)).toBeUndefined();
   });
-});
-
-test.each([
-  [{ period: 4 }, '0 */6 * * *'],
-  [{ period: 30 }, '*/48 * * * *'],
-  [{ dayOfWeek: ['mon' as const, 'fri' as const] }, '0 */24 * * 1,5'],
-])('a Timing becomes what Medplum makes of it: %p', (repeat, expected) => {
-  expect(timingToCron({ repeat })).toBe(expected);
 });
 
 test('a Bot with cronString runs every minute, with itself as input', async () => {

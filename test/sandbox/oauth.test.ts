@@ -65,14 +65,8 @@ describe('without a token that is good', () => {
     },
   );
 
-  test.each([
-    ['healthcheck'],
-    ['fhir/R4/metadata'],
-    ['.well-known/openid-configuration'],
-    ['.well-known/smart-configuration'],
-    ['fhir/R4/.well-known/smart-configuration'],
-  ])('%s answers', async (path) => {
-    expect((await client().send('GET', path, undefined, { authorization: '' })).status).toBe(200);
+  test('healthcheck answers', async () => {
+    expect((await client().send('GET', 'healthcheck', undefined, { authorization: '' })).status).toBe(200);
   });
 });
 

@@ -67,10 +67,4 @@ export const differences: readonly Difference[] = [
     path: /^answer\.body\.config\.menu\[1\]$/,
     reason: "The menu of Medplum's app, which does not work with the sandbox.",
   },
-  {
-    scenario: 'discovery',
-    request: /\/\.well-known\//,
-    path: /^answer\.body\.\w+/,
-    reason: 'The sandbox names only the grants, addresses and algorithms that it plays.',
-  },
 ];

@@ -116,7 +116,6 @@ export const portal: Scenario = async (stage) => {
     ['POST AccessPolicy', { resourceType: 'AccessPolicy', name: 'x' }],
     [`POST /admin/projects/${stage.projectId}/client`, { name: 'x' }],
     [`POST /admin/projects/${stage.projectId}/bot`, { name: 'x' }],
-    [`GET /admin/projects/${stage.projectId}`],
   ];
   for (const write of writes) {
     await portal.send(...write);

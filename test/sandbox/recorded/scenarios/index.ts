@@ -4,7 +4,7 @@ import { botInput, botOutput, customOperations } from './bots.ts';
 import { batch, conditionalTransaction, transaction } from './bundles.ts';
 import { administration, deployment } from './deployment.ts';
 import { badInput, conditional, lifeOfAResource } from './interactions.ts';
-import { discovery, tokens } from './oauth.ts';
+import { tokens } from './oauth.ts';
 import { outbox } from './outbox.ts';
 import { fhirPathPatch, fhirPathPatchOfInnerLists, jsonPatch } from './patch.ts';
 import { searchParameters, searchRefusals, searchResults } from './search.ts';
@@ -36,6 +36,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'subscriptions-to-bots': subscriptionsToBots,
   'pre-commit': preCommit,
   tokens,
-  discovery,
   'websocket-subscriptions': websocketSubscriptions,
 };

@@ -58,17 +58,3 @@ async function membershipLost(stage: Stage): Promise<void> {
     await sendAsClient('GET /auth/me');
   }
 }
-
-/** What anybody may ask. */
-export const discovery: Scenario = async ({ nobody }) => {
-  const paths = [
-    '/.well-known/openid-configuration',
-    '/.well-known/oauth-authorization-server',
-    '/.well-known/smart-configuration',
-    '/fhir/R4/.well-known/smart-configuration',
-    '/fhir/R4/$versions',
-  ];
-  for (const path of paths) {
-    await nobody.send(`GET ${path}`);
-  }
-};
