@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Patient } from '@medplum/fhirtypes';
-import { aClinic, aPatient, book, proposed, slotsOf } from '../fixtures.ts';
+import { aClinic, aPatient, book, parameters, proposed, slotsOf } from '../fixtures.ts';
 import { issuesOf, medplum } from '../http.ts';
 
 it.each<[string, Partial<Patient>]>([
@@ -12,6 +12,17 @@ it.each<[string, Partial<Patient>]>([
   expect((await medplum('admin', 'PUT', `/Patient/${patient.id}`, { body })).status).toBe(200);
   const answer = await book(proposed(patient, [slot]));
   expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'patient-inactive Appointment.participant[0].actor']);
+  expect(await slotsOf(schedule)).toEqual(['free 0-30']);
+});
+
+it('an inactive patient found again by the parameter patient is refused with 422', async () => {
+  const { schedule, slot, patient } = await aClinic();
+  const body = { ...patient, active: false };
+  expect((await medplum('admin', 'PUT', `/Patient/${patient.id}`, { body })).status).toBe(200);
+  const { participant: _, ...appointment } = proposed(patient, [slot]);
+  const again = { resourceType: 'Patient', identifier: patient.identifier };
+  const answer = await book(parameters(appointment, ['patient', again]));
+  expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'patient-inactive Parameters.parameter[1].resource']);
   expect(await slotsOf(schedule)).toEqual(['free 0-30']);
 });
 

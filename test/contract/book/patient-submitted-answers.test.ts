@@ -22,6 +22,13 @@ describe('patient-submitted answers', () => {
     expect((await request('portal-b', 'GET', `/${reference}`)).status).toBe(404);
   });
 
+  it('name the questionnaire that was sent', async () => {
+    const { slot, patient } = await aClinic();
+    await book(parameters(proposed(patient, [slot]), ['patientSubmittedInformation', answers]));
+    const [response] = await stored('QuestionnaireResponse', `subject=Patient/${patient.id}`);
+    expect(response?.questionnaire).toBe(answers.questionnaire);
+  });
+
   it.each<[string, Partial<QuestionnaireResponse>, string]>([
     ['text must be filled', { text: undefined }, 'answers-text-missing Parameters.parameter[1].resource.text'],
     ...[{ status: 'generated' }, {}, { status: 'generated', div: '' }].map(
@@ -40,6 +47,18 @@ describe('patient-submitted answers', () => {
       'each item must carry its question',
       { item: [{ linkId: '1', answer: [{ valueString: 'none' }] }] },
       'answers-items-missing Parameters.parameter[1].resource.item[0].text',
+    ],
+    [
+      'each item below another one must carry its question',
+      { item: [{ linkId: '1', text: 'Allergies', item: [{ linkId: '1.1', answer: [{ valueString: 'none' }] }] }] },
+      'answers-items-missing Parameters.parameter[1].resource.item[0].item[0].text',
+    ],
+    [
+      'each item below an answer must carry its question',
+      {
+        item: [{ linkId: '1', text: 'Allergies', answer: [{ valueString: 'nuts', item: [{ linkId: '1.1' }] }] }],
+      },
+      'answers-items-missing Parameters.parameter[1].resource.item[0].answer[0].item[0].text',
     ],
   ])('%s: 422, and nothing is booked', async (_, change, issue) => {
     const { slot, patient } = await aClinic();
