@@ -12,7 +12,7 @@ export default {
   jest: {
     projectType: 'custom',
     config: { ...common, testMatch: ['<rootDir>/test/{core,gateway}/**/*.test.ts'], testTimeout: 30_000 },
-    enableFindRelatedTests: false,
+    enableFindRelatedTests: true,
   },
   testRunnerNodeArgs: ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
   coverageAnalysis: 'perTest',
