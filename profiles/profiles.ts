@@ -162,6 +162,37 @@ const questionnaireResponse: Profile = {
 const withValue = (url: string, condition: string): string =>
   `extension.where(url = '${url}').count() = 1 and extension.where(url = '${url}').all(${condition})`;
 
+function publishing(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalPublishing',
+    type: 'Extension',
+    title: 'Publication of opening hours',
+    description: 'Whether the opening hours of a schedule are published as free slots; they are unless it says false.',
+    context: ['Schedule'],
+    differential: [
+      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalPublishing') },
+      { id: 'Extension.value[x]', min: 1, type: [{ code: 'boolean' }] },
+    ],
+  };
+}
+
+function offered(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalOffered',
+    type: 'Extension',
+    title: 'Time for which a slot is offered',
+    description:
+      'The time for which a slot made by hand was offered before taken time narrowed it; set by the service.',
+    context: ['Slot'],
+    differential: [
+      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalOffered') },
+      { id: 'Extension.value[x]', min: 1, type: [{ code: 'Period' }] },
+    ],
+  };
+}
+
 function ownChanges(config: BookingConfig): Profile {
   return {
     artefact: 'LocalOwnChanges',
@@ -249,6 +280,8 @@ export function profiles(config: BookingConfig): Profile[] {
     termin(config),
     priorityExtension(config),
     confirmation(config),
+    publishing(config),
+    offered(config),
     schedule(config),
     slot,
     patient(config),

@@ -139,6 +139,9 @@ export function valueSets(config: BookingConfig): ValueSet[] {
 
 const identifierSystems: Partial<Record<Artefact, string>> = {
   LocalSlotOrigin: 'Identifies the slot that a slot was split off from.',
+  LocalPublishedSlot:
+    'Identifies the slots that are made from opening hours: by schedule, service, start and place, or by the closed day.',
+  LocalClosedDays: 'Identifies the healthcare service whose times of no availability close every schedule.',
   LocalBot: 'Identifies the Bots of the service by their names.',
   LocalEvent: 'Identifies the events of a Subscription: its id and the number of the event.',
 };

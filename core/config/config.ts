@@ -9,6 +9,8 @@ export const artefacts = {
   LocalTermin: 'StructureDefinition',
   LocalTerminPriorityExtension: 'StructureDefinition',
   LocalConfirmation: 'StructureDefinition',
+  LocalPublishing: 'StructureDefinition',
+  LocalOffered: 'StructureDefinition',
   LocalSchedule: 'StructureDefinition',
   LocalSlot: 'StructureDefinition',
   LocalPatient: 'StructureDefinition',
@@ -23,6 +25,8 @@ export const artefacts = {
   LocalTask: 'CodeSystem',
   LocalChangedBy: 'CodeSystem',
   LocalSlotOrigin: 'NamingSystem',
+  LocalPublishedSlot: 'NamingSystem',
+  LocalClosedDays: 'NamingSystem',
   LocalBot: 'NamingSystem',
   LocalEvent: 'NamingSystem',
 } as const;

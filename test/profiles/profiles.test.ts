@@ -92,6 +92,14 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['a code', { valueCode: undefined, valueString: 'manual' }, 'Extension.value[x]'],
     ['a known code', { valueCode: 'perhaps' }, 'Extension.value[x]'],
   ],
+  LocalPublishing: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],
+  ],
+  LocalOffered: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['a value', { valuePeriod: undefined }, 'Extension.value[x]'],
+  ],
   LocalSchedule: [
     ['an actor', { actor: undefined }, 'Schedule.actor'],
     ['actor.reference', { actor: [{ display: 'CT' }] }, 'Schedule.actor[0].reference'],

@@ -56,6 +56,8 @@ test('LocalContextType is created only where its address is the context type sys
 test('a profile that has a publisher of its own is not created under its address', () => {
   expect(buildArtefacts(isik).structureDefinitions.map(({ name }) => name)).toEqual([
     'LocalConfirmation',
+    'LocalPublishing',
+    'LocalOffered',
     'LocalOwnChanges',
   ]);
   const own = { ...isik, profileBase: 'https://clinic.example/fhir' };

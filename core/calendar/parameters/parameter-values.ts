@@ -1,0 +1,148 @@
+import type { Extension, Resource } from '@medplum/fhirtypes';
+import { type Checked, faulty, sound } from '../problem.ts';
+import { isTimeZone } from '../time/time-zone.ts';
+
+/** FHIR's extension for the time zone of a practitioner, a location … */
+export const TIME_ZONE = 'http://hl7.org/fhir/StructureDefinition/timezone';
+
+/** The times at which appointments may begin: every day anew from midnight, as the clocks of a time zone show it. */
+export interface Alignment {
+  /** Minutes from one start to the next; a whole number of them makes a day. */
+  readonly interval: number;
+  /** Minutes between midnight and a start. */
+  readonly offset: number;
+  readonly timeZone: string;
+}
+
+const minutesOf: Readonly<Record<string, number>> = { min: 1, h: 60, d: 1440, wk: 10_080 };
+
+const MINUTES_OF_A_DAY = 1440;
+
+/** Bounds of each length, in minutes. The longest appointment is a week: what is longer is no appointment. */
+const lengths = {
+  duration: { least: 1, most: 7 * MINUTES_OF_A_DAY },
+  bufferBefore: { least: 0, most: MINUTES_OF_A_DAY },
+  bufferAfter: { least: 0, most: MINUTES_OF_A_DAY },
+  alignmentInterval: { least: 0, most: MINUTES_OF_A_DAY },
+  alignmentOffset: { least: 0, most: 7 * MINUTES_OF_A_DAY },
+} as const;
+
+type Length = keyof typeof lengths;
+
+/** How many places there may be at the same time at most. */
+const MOST_PLACES = 100;
+
+/** Scheduling parameters as one resource gives them. */
+export interface Layer {
+  readonly extension: Extension | undefined;
+  readonly path: string;
+}
+
+/** A parameter that was found. */
+export interface Found {
+  readonly extension: Extension;
+  readonly path: string;
+}
+
+/** All values of a parameter in one resource. */
+export function parametersIn({ extension, path }: Layer, url: string): Found[] {
+  const found = (extension?.extension ?? []).filter((inner) => inner.url === url);
+  return found.map((inner, index) => ({
+    extension: inner,
+    path: found.length > 1 ? `${path}.extension('${url}')[${index}]` : `${path}.extension('${url}')`,
+  }));
+}
+
+/** The parameter in the first of the layers that has it: that of the Schedule goes before that of its service. */
+function parameter(layers: readonly Layer[], url: string): Checked<Found | undefined> {
+  for (const layer of layers) {
+    const [first, ...more] = parametersIn(layer, url);
+    if (first) {
+      return more.length === 0
+        ? sound(first)
+        : faulty('parameters-contradictory', `The parameter ${url} is given more than once.`, first.path);
+    }
+  }
+  return sound(undefined);
+}
+
+/** A length of time in minutes, if it is given. */
+export function length(layers: readonly Layer[], name: Length): Checked<number | undefined> {
+  const { value: found, problems } = parameter(layers, name);
+  if (!found) {
+    return { value: undefined, problems };
+  }
+  const { value, unit, code, comparator } = found.extension.valueDuration ?? {};
+  const { least, most } = lengths[name];
+  const minutes = (value ?? Number.NaN) * (minutesOf[unit ?? code ?? ''] ?? Number.NaN);
+  const isUsable = comparator === undefined && Number.isInteger(minutes) && minutes >= least && minutes <= most;
+  return isUsable
+    ? sound(minutes)
+    : faulty(
+        name.startsWith('alignment') ? 'alignment-invalid' : 'duration-invalid',
+        `The parameter ${name} is a whole number of minutes from ${least} to ${most}, in min, h, d or wk.`,
+        `${found.path}.value`,
+      );
+}
+
+/** A time zone, if it is given. */
+export function timeZone(
+  layers: readonly Layer[],
+  name: 'timezone' | 'alignmentTimezone',
+): Checked<string | undefined> {
+  const { value: found, problems } = parameter(layers, name);
+  return found ? knownTimeZone(found.extension.valueCode, `${found.path}.value`) : { value: undefined, problems };
+}
+
+function knownTimeZone(value: string | undefined, path: string): Checked<string> {
+  return value !== undefined && isTimeZone(value)
+    ? sound(value)
+    : faulty('time-zone-unknown', 'A time zone is a name of the IANA database, such as Europe/Berlin.', path);
+}
+
+/** The time zone of the actor of a Schedule. */
+export function actorTimeZone(actor: Resource): Checked<string> {
+  const path = `${actor.resourceType}/${actor.id}`;
+  const extensions = 'extension' in actor ? (actor.extension ?? []) : [];
+  const found = extensions.find(({ url }) => url === TIME_ZONE);
+  return found
+    ? knownTimeZone(found.valueCode, `${path}.extension('${TIME_ZONE}').value`)
+    : faulty(
+        'time-zone-missing',
+        `Give the scheduling parameters a timezone, or ${path} the extension ${TIME_ZONE}.`,
+        `${path}.extension`,
+      );
+}
+
+/** The times at which appointments may begin; by default every full hour of UTC. */
+export function alignment(layers: readonly Layer[]): Checked<Alignment> {
+  const interval = length(layers, 'alignmentInterval');
+  const offset = length(layers, 'alignmentOffset');
+  const zone = timeZone(layers, 'alignmentTimezone');
+  const problems = [...interval.problems, ...offset.problems, ...zone.problems];
+  // 0 stands for an hour, as in Medplum.
+  const minutes = interval.value || 60;
+  if (problems.length > 0) {
+    return { value: undefined, problems };
+  }
+  return MINUTES_OF_A_DAY % minutes === 0
+    ? sound({ interval: minutes, offset: offset.value ?? 0, timeZone: zone.value ?? 'Etc/UTC' })
+    : faulty(
+        'alignment-invalid',
+        `A day is no multiple of ${minutes} minutes: appointments would begin at other times than expected around midnight. Choose 5, 10, 15, 20, 30, 45, 60 …`,
+        `${parameter(layers, 'alignmentInterval').value?.path}.value`,
+      );
+}
+
+/** How many appointments there may be at the same time; one by default. */
+export function capacity(layers: readonly Layer[]): Checked<number> {
+  const { value: found, problems } = parameter(layers, 'slotCapacity');
+  if (!found) {
+    return problems.length > 0 ? { value: undefined, problems } : sound(1);
+  }
+  const { valuePositiveInt, valueInteger, valueUnsignedInt } = found.extension;
+  const places = valuePositiveInt ?? valueInteger ?? valueUnsignedInt ?? Number.NaN;
+  return Number.isInteger(places) && places >= 1 && places <= MOST_PLACES
+    ? sound(places)
+    : faulty('capacity-invalid', `The parameter slotCapacity is from 1 to ${MOST_PLACES}.`, `${found.path}.value`);
+}

@@ -1,0 +1,129 @@
+import type { CodeableConcept, HealthcareService, Reference, Resource, Schedule } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { CalendarProblem } from '../problem.ts';
+import { type SchedulingParameters, schedulingParameters } from './scheduling-parameters.ts';
+
+/** Medplum's extension by which a coded service names its HealthcareService. */
+export const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
+
+/** Medplum's code for a Schedule that offers every service. */
+const allServices = { system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' } as const;
+
+/** A service that a Schedule offers, and when and how long. */
+export interface ServiceCalendar {
+  readonly service: HealthcareService & { readonly id: string };
+  readonly parameters: SchedulingParameters;
+}
+
+/** Whether the opening hours of a Schedule are published as free Slots. */
+export type Publishing =
+  | { readonly kind: 'on'; readonly calendars: readonly ServiceCalendar[] }
+  /** It takes no part: what was published is withdrawn. */
+  | { readonly kind: 'off'; readonly reason: 'switched-off' | 'no-service' }
+  /** It is closed for booking for now, or its parameters are unusable: what was published stays as it is. */
+  | { readonly kind: 'kept'; readonly problems: readonly CalendarProblem[] };
+
+/** The resources that the opening hours of a Schedule are made of. */
+export interface ScheduleContext {
+  readonly schedule: Schedule;
+  /** Those that exist of the services it names; all there are for a Schedule that offers every service. */
+  readonly services: readonly HealthcareService[];
+  /** Its actor, if that exists. */
+  readonly actor: Resource | undefined;
+}
+
+function hasId<T extends { readonly id?: string }>(resource: T): resource is T & { readonly id: string } {
+  return resource.id !== undefined;
+}
+
+/** The id of the HealthcareService that a coded service names. */
+export function serviceIdOf({ extension = [] }: CodeableConcept): string | undefined {
+  const reference = extension.find(({ url }) => url === SERVICE_TYPE_REFERENCE)?.valueReference?.reference;
+  const [type, id] = reference?.split('/') ?? [];
+  return type === 'HealthcareService' ? id : undefined;
+}
+
+/** Whether a Schedule offers every service there is. */
+export function offersAllServices({ serviceType = [] }: Schedule): boolean {
+  return serviceType.some(({ coding = [] }) =>
+    coding.some(({ system, code }) => system === allServices.system && code === allServices.code),
+  );
+}
+
+/** The ids of the services that a Schedule names, each once. */
+export function serviceIdsOf({ serviceType = [] }: Schedule): string[] {
+  return [...new Set(serviceType.map(serviceIdOf).filter((id) => id !== undefined))];
+}
+
+/** How a published Slot names its service: its codes, and the service itself as Medplum's `$find` does. */
+export function serviceTypeOf(service: HealthcareService & { readonly id: string }): CodeableConcept[] {
+  const valueReference: Reference<HealthcareService> = { reference: `HealthcareService/${service.id}` };
+  const link = { url: SERVICE_TYPE_REFERENCE, valueReference };
+  const types: CodeableConcept[] = service.type?.length ? service.type : [{}];
+  return types.map((type) => ({ ...type, extension: [...(type.extension ?? []), link] }));
+}
+
+function isSwitchedOff({ extension = [] }: Schedule, config: Pick<BookingConfig, 'profileBase' | 'names'>): boolean {
+  const url = artefactUri(config, 'LocalPublishing');
+  return extension.some((one) => one.url === url && one.valueBoolean === false);
+}
+
+function missingServices(ids: readonly string[], services: readonly HealthcareService[]): CalendarProblem[] {
+  return ids
+    .filter((id) => !services.some((service) => service.id === id))
+    .map((id) => ({
+      code: 'service-not-found',
+      diagnostics: `HealthcareService/${id} does not exist. Remove it from the Schedule or name another one.`,
+      expression: 'Schedule.serviceType',
+    }));
+}
+
+function actorProblems({ schedule, actor }: ScheduleContext): CalendarProblem[] {
+  return schedule.actor.length === 1 && actor
+    ? []
+    : [
+        {
+          code: 'actor-not-single',
+          diagnostics: `Opening hours are those of one actor; the Schedule names ${schedule.actor.length}${actor ? '' : ', and the first does not exist'}.`,
+          expression: 'Schedule.actor',
+        },
+      ];
+}
+
+/**
+ * What of a Schedule is to be published, or why nothing is.
+ *
+ * @returns `kept` with all problems found, if there are any: one unusable service keeps the whole Schedule as it is
+ */
+export function publishingOf(
+  context: ScheduleContext,
+  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+): Publishing {
+  const { schedule, services, actor } = context;
+  if (isSwitchedOff(schedule, config)) {
+    return { kind: 'off', reason: 'switched-off' };
+  }
+  const ids = serviceIdsOf(schedule);
+  const isOffered = ({ id = '' }: HealthcareService): boolean => offersAllServices(schedule) || ids.includes(id);
+  if (ids.length === 0 && !offersAllServices(schedule)) {
+    return { kind: 'off', reason: 'no-service' };
+  }
+  if (schedule.active === false) {
+    return { kind: 'kept', problems: [] };
+  }
+  const offered = services.filter((service) => isOffered(service) && service.active !== false).filter(hasId);
+  const read = actor
+    ? offered.map((service) => ({ service, found: schedulingParameters(schedule, service, actor) }))
+    : [];
+  const problems = [
+    ...missingServices(ids, services),
+    ...actorProblems(context),
+    ...read.flatMap(({ found }) => found.problems),
+  ];
+  return problems.length > 0
+    ? { kind: 'kept', problems }
+    : {
+        kind: 'on',
+        calendars: read.flatMap(({ service, found }) => (found.value ? [{ service, parameters: found.value }] : [])),
+      };
+}

@@ -1,0 +1,134 @@
+import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
+import type { Interval } from '../../booking/slots/interval.ts';
+import { type Checked, faulty, sound, together } from '../problem.ts';
+import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
+import { alwaysOpen, scheduleHours, serviceHours, type WeeklyHours } from '../time/weekly-hours.ts';
+import {
+  type Alignment,
+  actorTimeZone,
+  alignment,
+  capacity,
+  type Layer,
+  length,
+  parametersIn,
+  timeZone,
+} from './parameter-values.ts';
+
+/** Medplum's extension for opening hours and lengths, on Schedule and HealthcareService. */
+export const SCHEDULING_PARAMETERS = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';
+
+/** What Medplum's scheduling parameters say about the appointments of one service in one Schedule. */
+export interface SchedulingParameters {
+  /** Minutes. */
+  readonly duration: number;
+  /** Minutes before an appointment that must be free too. */
+  readonly bufferBefore: number;
+  /** Minutes after an appointment that must be free too. */
+  readonly bufferAfter: number;
+  readonly alignment: Alignment;
+  readonly timeZone: string;
+  readonly hours: readonly WeeklyHours[];
+  /** When it is closed in spite of its hours. */
+  readonly closed: readonly Interval[];
+  /** How many appointments there may be at the same time. */
+  readonly capacity: number;
+}
+
+function hours({ availableTime }: HealthcareService, [ofSchedule]: readonly [Layer, Layer], path: string) {
+  const availabilities = parametersIn(ofSchedule, 'availability');
+  if (availabilities.length > 0) {
+    return together(availabilities.map(({ extension, path }) => scheduleHours(extension, path)));
+  }
+  return availableTime ? serviceHours(availableTime, `${path}.availableTime`) : sound(alwaysOpen);
+}
+
+function closedTimes(closures: readonly Closure[], zone: string): Checked<readonly Interval[]> {
+  return together(
+    closures.map(({ period, path }) => {
+      const { value, problems } = periodInterval(period, zone, path);
+      return { value: value && [value], problems };
+    }),
+  );
+}
+
+function required(duration: Checked<number | undefined>, path: string): Checked<number | undefined> {
+  return duration.value === undefined && duration.problems.length === 0
+    ? faulty('duration-missing', `Give ${path} scheduling parameters with a duration.`, `${path}.extension`)
+    : duration;
+}
+
+function ofService(schedule: Schedule, service: HealthcareService): Checked<readonly [Layer, Layer]> {
+  const named = (schedule.extension ?? []).filter(
+    ({ url, extension = [] }) =>
+      url === SCHEDULING_PARAMETERS &&
+      extension.some(
+        (inner) => inner.url === 'service' && inner.valueReference?.reference === `HealthcareService/${service.id}`,
+      ),
+  );
+  const own = (service.extension ?? []).filter(({ url }) => url === SCHEDULING_PARAMETERS);
+  const misplaced = (own[0]?.extension ?? []).find(({ url }) => url === 'service' || url === 'availability');
+  const path = `HealthcareService/${service.id}.extension('${SCHEDULING_PARAMETERS}')`;
+  if (named.length > 1 || own.length > 1) {
+    const at = named.length > 1 ? `Schedule.extension('${SCHEDULING_PARAMETERS}')` : path;
+    return faulty('parameters-contradictory', 'There are scheduling parameters once for each service.', at);
+  }
+  if (misplaced) {
+    const what = `A HealthcareService has no parameter ${misplaced.url}; its hours are in availableTime.`;
+    return faulty('parameters-contradictory', what, `${path}.extension('${misplaced.url}')`);
+  }
+  const index = named[0] ? schedule.extension?.indexOf(named[0]) : undefined;
+  return sound([
+    { extension: named[0], path: `Schedule.extension[${index}]` },
+    { extension: own[0], path },
+  ]);
+}
+
+/**
+ * The scheduling parameters of one service in one Schedule, as Medplum resolves them: each field from the Schedule, else
+ * from the service, else by default. Beyond what Medplum does, `notAvailableTime` and `HealthcareService.notAvailable`
+ * count, and what cannot be meant is a problem, not a surprise.
+ *
+ * @param actor - of the Schedule, whose time zone counts where the parameters name none
+ * @see https://www.medplum.com/docs/scheduling/defining-availability
+ */
+export function schedulingParameters(
+  schedule: Schedule,
+  service: HealthcareService,
+  actor: Resource,
+): Checked<SchedulingParameters> {
+  const { value: layers, problems } = ofService(schedule, service);
+  if (!layers) {
+    return { value: undefined, problems };
+  }
+  const path = `HealthcareService/${service.id}`;
+  const zone = timeZone(layers, 'timezone');
+  const read = {
+    duration: required(length(layers, 'duration'), path),
+    bufferBefore: length(layers, 'bufferBefore'),
+    bufferAfter: length(layers, 'bufferAfter'),
+    alignment: alignment(layers),
+    timeZone: zone.value === undefined && zone.problems.length === 0 ? actorTimeZone(actor) : zone,
+    hours: hours(service, layers, path),
+    capacity: capacity(layers),
+  };
+  const closures = [
+    ...parametersIn(layers[0], 'availability').flatMap((found) => scheduleClosures(found.extension, found.path)),
+    ...serviceClosures(service, path),
+  ];
+  const closed = closedTimes(closures, read.timeZone.value ?? 'UTC');
+  const found = [...Object.values(read), closed].flatMap((one) => one.problems);
+  const [duration, zoneName, open] = [read.duration.value, read.timeZone.value, read.hours.value];
+  if (found.length > 0 || duration === undefined || zoneName === undefined || !open || !read.alignment.value) {
+    return { value: undefined, problems: found };
+  }
+  return sound({
+    duration,
+    bufferBefore: read.bufferBefore.value ?? 0,
+    bufferAfter: read.bufferAfter.value ?? 0,
+    alignment: read.alignment.value,
+    timeZone: zoneName,
+    hours: open,
+    closed: closed.value ?? [],
+    capacity: read.capacity.value ?? 1,
+  });
+}

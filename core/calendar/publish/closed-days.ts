@@ -1,0 +1,51 @@
+import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { Interval } from '../../booking/slots/interval.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type Checked, faulty, sound, together } from '../problem.ts';
+import { closedSlot, type WantedSlot } from '../slots/published-slot.ts';
+import { type Closure, periodInterval, serviceClosures } from '../time/not-available.ts';
+
+type ClosedDaysConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+
+/**
+ * Whether a HealthcareService is the installation's calendar of closed days: it carries an identifier of the system
+ * LocalClosedDays, and its element `notAvailable` lists the days on which no Schedule is open.
+ */
+export function isClosedDays({ identifier = [] }: HealthcareService, config: ClosedDaysConfig): boolean {
+  return identifier.some(({ system }) => system === artefactUri(config, 'LocalClosedDays'));
+}
+
+/** The days on which the whole installation is closed. */
+export function closedDays(services: readonly HealthcareService[], config: ClosedDaysConfig): Closure[] {
+  return services
+    .filter((service) => isClosedDays(service, config))
+    .flatMap((service) => serviceClosures(service, `HealthcareService/${service.id}`));
+}
+
+/**
+ * The Slots that block a Schedule on the days on which the whole installation is closed.
+ *
+ * @param timeZone - of the Schedule, whose days they are
+ * @param period - those that lie outside it are left out
+ */
+export function closedSlots(
+  schedule: Schedule & { readonly id: string },
+  closures: readonly Closure[],
+  timeZone: string,
+  period: Interval,
+  config: ClosedDaysConfig,
+): Checked<readonly WantedSlot[]> {
+  return together(
+    closures.map((closure): Checked<readonly WantedSlot[]> => {
+      const { value, problems } = periodInterval(closure.period, timeZone, closure.path);
+      if (!value) {
+        return { value, problems };
+      }
+      if (!Number.isFinite(value.start) || !Number.isFinite(value.end)) {
+        return faulty('period-invalid', 'Closed days have a start and an end.', closure.path);
+      }
+      const isNear = value.start < period.end && value.end > period.start;
+      return sound(isNear ? [closedSlot(schedule, value, closure.description, config)] : []);
+    }),
+  );
+}

@@ -1,0 +1,101 @@
+import type { Schedule } from '@medplum/fhirtypes';
+import type { Interval } from '../../booking/slots/interval.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import { type ServiceCalendar, serviceTypeOf } from '../parameters/schedule-calendar.ts';
+import { type Checked, sound } from '../problem.ts';
+import { offeredSlot, type WantedSlot } from '../slots/published-slot.ts';
+import { type PlacedSlot, takesFrom } from '../slots/slot-role.ts';
+import { alignedStarts } from '../time/grid.ts';
+import { covers, type IntervalSet, subtract, union } from '../time/interval-set.ts';
+import { periodInterval } from '../time/not-available.ts';
+import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
+import { openIntervals } from '../time/weekly-hours.ts';
+
+const MINUTE = 60_000;
+
+/** No appointment with its buffers is longer: in milliseconds. */
+const LONGEST = 9 * DAY;
+
+/** A place where no Slot is published. */
+const NO_PLACE = 0;
+
+/** However far the Schedule plans, it is not published further than this: in milliseconds, two years. */
+const FURTHEST = 2 * 366 * DAY;
+
+/**
+ * The time for which a Schedule is published: its planning horizon, else so many weeks from now, to the end of a day of
+ * its time zone. It begins in the past, so that the moment of publishing cuts no opening hours short.
+ */
+export function publishedPeriod(
+  { planningHorizon }: Schedule,
+  timeZone: string,
+  now: number,
+  horizonWeeks: number,
+): Checked<Interval> {
+  const endOfDay = (time: number): number =>
+    instantOf(timeZone, (Math.floor(localTimeOf(timeZone, time) / DAY) + 1) * DAY);
+  const rolling = { start: now - LONGEST, end: endOfDay(now + horizonWeeks * 7 * DAY) };
+  if (!planningHorizon?.start && !planningHorizon?.end) {
+    return sound(rolling);
+  }
+  const { value, problems } = periodInterval(planningHorizon, timeZone, 'Schedule.planningHorizon');
+  return value
+    ? sound({
+        start: Math.max(rolling.start, value.start),
+        end: planningHorizon.end ? Math.min(value.end, endOfDay(now + FURTHEST)) : rolling.end,
+      })
+    : { value, problems };
+}
+
+/** The time at which one place of a service is open and nothing takes it. */
+function freeTime(
+  calendar: ServiceCalendar,
+  period: Interval,
+  slots: readonly PlacedSlot[],
+  place: number,
+): IntervalSet {
+  const { parameters, service } = calendar;
+  const services = serviceTypeOf(service);
+  const taken = slots.filter(
+    ({ role, resource }) =>
+      (role.kind === 'taking' && takesFrom(resource, services)) ||
+      (role.kind === 'published' && role.key.place === place && resource.status !== 'entered-in-error'),
+  );
+  const open = openIntervals(parameters.hours, parameters.timeZone, period);
+  return subtract(open, union([...parameters.closed, ...taken]));
+}
+
+/**
+ * The Slots that the opening hours of one service ask for: those that Medplum's `$find` would offer, at every place. An
+ * appointment with its buffers lies within the opening hours and within time that nothing takes.
+ *
+ * @param period - `publishedPeriod`; buffers must not leave it either
+ * @param now - none begins before
+ * @param slots - what takes time: takings, and published Slots that are held
+ */
+export function wantedSlots(
+  schedule: Schedule & { readonly id: string },
+  calendar: ServiceCalendar,
+  period: Interval,
+  now: number,
+  slots: readonly PlacedSlot[],
+  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+): WantedSlot[] {
+  const { duration, bufferBefore, bufferAfter, alignment, capacity } = calendar.parameters;
+  const length = duration * MINUTE;
+  const places = Array.from({ length: capacity }, (_, index) => index + 1);
+  return places.flatMap((place) =>
+    freeTime(calendar, period, slots, place)
+      .flatMap(({ start, end }) =>
+        alignedStarts({ start: start + bufferBefore * MINUTE, end: end - bufferAfter * MINUTE }, alignment, length),
+      )
+      .filter((start) => start >= now)
+      .map((start) => offeredSlot(schedule, calendar, { start, end: start + length }, place, config)),
+  );
+}
+
+/** Whether a service is still open during a stretch of time, and nothing but what is published takes it. */
+export function isStillOpen(interval: Interval, calendar: ServiceCalendar, slots: readonly PlacedSlot[]): boolean {
+  const around = { start: interval.start - DAY, end: interval.end + DAY };
+  return covers(freeTime(calendar, around, slots, NO_PLACE), interval);
+}

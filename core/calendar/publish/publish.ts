@@ -1,0 +1,159 @@
+import type { Schedule, Slot } from '@medplum/fhirtypes';
+import { type Interval, overlaps } from '../../booking/slots/interval.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import type { Publishing, ServiceCalendar } from '../parameters/schedule-calendar.ts';
+import { type CalendarProblem, sound, together } from '../problem.ts';
+import { offerChanges } from '../slots/hand-made.ts';
+import type { WantedSlot } from '../slots/published-slot.ts';
+import {
+  type PlacedSlot,
+  placedSlots,
+  publishedKeyOf,
+  publishedValueOf,
+  servicesOffered,
+  takesFrom,
+} from '../slots/slot-role.ts';
+import type { Closure } from '../time/not-available.ts';
+import { closedSlots } from './closed-days.ts';
+import { publishedPeriod, wantedSlots } from './offers.ts';
+import { heldPublished, publishedChanges } from './published-changes.ts';
+import { type SlotChange, withdrawal } from './slot-change.ts';
+
+type PublishConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+
+/** Everything that the Slots of one Schedule depend on. */
+export interface PublishState {
+  readonly schedule: Schedule & { readonly id: string };
+  readonly publishing: Publishing;
+  /** All its Slots that end after now, whatever their status, and those of the day before. */
+  readonly slots: readonly Slot[];
+  /** Ids of Slots without a mark of which the history shows that they were once free. */
+  readonly offered: ReadonlySet<string>;
+  /** Ids of Slots that open appointments refer to: they are not touched, whatever their status. */
+  readonly held: ReadonlySet<string>;
+  readonly closedDays: readonly Closure[];
+  /** Milliseconds since 1970 UTC. */
+  readonly now: number;
+  readonly horizonWeeks: number;
+}
+
+/** What is to be done so that the Slots of a Schedule are as its opening hours and its takings demand. */
+export interface PublishPlan {
+  /** Empty when there is nothing left to do. */
+  readonly changes: readonly SlotChange[];
+  /** Why nothing is published; what was published stays, as far as nothing takes its time. */
+  readonly problems: readonly CalendarProblem[];
+}
+
+function isClosedDay({ resource }: PlacedSlot, config: PublishConfig): boolean {
+  return publishedKeyOf(resource, config)?.kind === 'closed';
+}
+
+/** A Slot that is about to be stored, as if it were. */
+function asTaking({ key, start, end, resource }: WantedSlot): PlacedSlot {
+  return { id: key, origin: key, start, end, resource, role: { kind: 'taking' } };
+}
+
+/** The blocks of closed days: one is there for each; what staff have made of it stays. */
+function blockChanges(
+  stored: readonly PlacedSlot[],
+  wanted: readonly WantedSlot[],
+  config: PublishConfig,
+): SlotChange[] {
+  const made = wanted.flatMap((block): SlotChange[] => {
+    const found = stored.filter((slot) => publishedValueOf(slot.resource, config) === block.key);
+    const withdrawn = found.find(({ resource }) => resource.status === 'entered-in-error')?.resource;
+    if (found.some(({ resource }) => resource.status !== 'entered-in-error')) {
+      return [];
+    }
+    const resource: Slot = withdrawn ? { ...withdrawn, ...block.resource, meta: withdrawn.meta } : block.resource;
+    return [{ stored: withdrawn, resource, group: block.key }];
+  });
+  const lifted = stored.filter(
+    (slot) =>
+      slot.resource.status === 'busy-unavailable' &&
+      !wanted.some(({ key }) => key === publishedValueOf(slot.resource, config)),
+  );
+  return [...made, ...lifted.map(({ id, resource }) => withdrawal(resource, id))];
+}
+
+/** What free published Slots are withdrawn although the opening hours are unusable: their time is taken. */
+function takenAway(
+  published: readonly PlacedSlot[],
+  takings: readonly PlacedSlot[],
+  { schedule, held }: PublishState,
+): SlotChange[] {
+  return published
+    .filter(({ id, resource }) => resource.status === 'free' && !held.has(id))
+    .filter((slot) =>
+      takings.some(
+        (taking) => overlaps(slot, taking) && takesFrom(taking.resource, servicesOffered(slot.resource, schedule)),
+      ),
+    )
+    .map(({ id, resource }) => withdrawal(resource, id));
+}
+
+/** What the opening hours and the closed days ask for. */
+interface Wanted {
+  readonly calendars: readonly { readonly calendar: ServiceCalendar; readonly period: Interval }[];
+  readonly blocks: readonly WantedSlot[];
+}
+
+function wantedOf({ schedule, publishing, closedDays, now, horizonWeeks }: PublishState, config: PublishConfig) {
+  const calendars = publishing.kind === 'on' ? publishing.calendars : [];
+  const periods = together(
+    calendars.map((calendar) => {
+      const { value, problems } = publishedPeriod(schedule, calendar.parameters.timeZone, now, horizonWeeks);
+      return { value: value && [{ calendar, period: value }], problems };
+    }),
+  );
+  const [first] = periods.value ?? [];
+  const ahead = first && { start: now, end: first.period.end };
+  const blocks =
+    first && ahead ? closedSlots(schedule, closedDays, first.calendar.parameters.timeZone, ahead, config) : sound([]);
+  const problems = [...periods.problems, ...blocks.problems];
+  const value: Wanted = { calendars: periods.value ?? [], blocks: blocks.value ?? [] };
+  return problems.length > 0 ? { value: undefined, problems } : sound(value);
+}
+
+/**
+ * Decides what is to be published, withdrawn and narrowed in one Schedule. Carried out, there is nothing left to do.
+ *
+ * - Free Slots are made from the opening hours, as many places as there are, each for one appointment.
+ * - A taking withdraws the published Slots that it overlaps, and narrows free ones made by hand; they return with it.
+ * - What is booked, held or blocked is never touched.
+ * - With unusable opening hours, what was published stays, except where time is taken.
+ */
+export function planSlots(state: PublishState, config: PublishConfig): PublishPlan {
+  const { schedule, publishing, slots, offered, held, now } = state;
+  const placed = placedSlots(slots, offered, config);
+  const published = placed.filter(({ role }) => role.kind === 'published');
+  const closed = placed.filter((slot) => isClosedDay(slot, config));
+  const others = placed.filter(({ role }) => role.kind === 'taking').filter((slot) => !closed.includes(slot));
+  const { value: wanted, problems } = wantedOf(state, config);
+  if (publishing.kind === 'kept' || !wanted) {
+    const takings = placed.filter(({ role }) => role.kind === 'taking');
+    return {
+      changes: [...takenAway(published, takings, state), ...offerChanges(placed, takings, state, config)],
+      problems: publishing.kind === 'kept' ? publishing.problems : problems,
+    };
+  }
+  const isOpened = ({ key }: WantedSlot): boolean =>
+    closed.some(
+      ({ resource }) => resource.status === 'free' && resource.identifier?.some(({ value }) => value === key),
+    );
+  const takings = [...others, ...wanted.blocks.filter((block) => !isOpened(block)).map(asTaking)];
+  const taken = [...takings, ...heldPublished(published, held)];
+  const calendars = wanted.calendars.map(({ calendar }) => calendar);
+  const offers = wanted.calendars.flatMap(({ calendar, period }) =>
+    wantedSlots(schedule, calendar, period, now, taken, config),
+  );
+  return {
+    changes: [
+      ...blockChanges(closed, wanted.blocks, config),
+      ...publishedChanges(published, { wanted: offers, calendars, takings, held, now }),
+      ...offerChanges(placed, takings, state, config),
+    ],
+    problems: [],
+  };
+}

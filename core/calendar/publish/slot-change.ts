@@ -1,0 +1,60 @@
+import type { Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
+import { parseInstant } from '../../fhir/instant.ts';
+
+/** A Slot that is to be created, or changed if it still has the version that was read. */
+export interface SlotChange {
+  readonly stored: Slot | undefined;
+  readonly resource: Slot;
+  /** What must be written together with it carries the same. */
+  readonly group: string;
+}
+
+/** Takes a Slot back. It is not deleted, so that its version guards against whoever books it at this moment. */
+export function withdrawal(stored: Slot, group: string): SlotChange {
+  return { stored, resource: { ...stored, status: 'entered-in-error' }, group };
+}
+
+/** When a change may be made: what is withdrawn goes before all that it overlaps and that is made in its stead. */
+function moment({ resource }: SlotChange): number {
+  return parseInstant(resource.status === 'entered-in-error' ? resource.start : resource.end) ?? 0;
+}
+
+/**
+ * The changes in portions that can be written one after the other, those of the nearest future first. What belongs
+ * together stays together.
+ *
+ * @param size - how many changes a portion has at least, except for the last
+ */
+export function portions(changes: readonly SlotChange[], size: number): SlotChange[][] {
+  const groups = new Map<string, SlotChange[]>();
+  for (const change of changes) {
+    groups.set(change.group, [...(groups.get(change.group) ?? []), change]);
+  }
+  const ordered = [...groups.values()]
+    .map((group) => ({ group, at: Math.max(...group.map(moment)) }))
+    .sort((a, b) => a.at - b.at);
+  const result: SlotChange[][] = [];
+  for (const { group } of ordered) {
+    const last = result.at(-1);
+    if (last && last.length < size) {
+      last.push(...group);
+    } else {
+      result.push([...group]);
+    }
+  }
+  return result;
+}
+
+function entryOf({ stored, resource }: SlotChange): BundleEntry {
+  return stored
+    ? {
+        request: { method: 'PUT', url: `Slot/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` },
+        resource,
+      }
+    : { request: { method: 'POST', url: 'Slot' }, resource };
+}
+
+/** The transaction that makes the changes, or none of them. */
+export function slotTransaction(changes: readonly SlotChange[]): Bundle {
+  return { resourceType: 'Bundle', type: 'transaction', entry: changes.map(entryOf) };
+}

@@ -1,0 +1,165 @@
+import type { Extension, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Interval } from '../../booking/slots/interval.ts';
+import { contains, overlaps } from '../../booking/slots/interval.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import type { SlotChange } from '../publish/slot-change.ts';
+import { type IntervalSet, subtract, union } from '../time/interval-set.ts';
+import { isTaken, type PlacedSlot, servicesOffered, takesFrom } from './slot-role.ts';
+
+type OfferConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+
+/** What besides the Slots decides about offers that were made by hand. */
+export interface OfferContext {
+  readonly schedule: Schedule;
+  /** Ids of Slots that are not to be touched although they look free. */
+  readonly held: ReadonlySet<string>;
+  readonly now: number;
+}
+
+/** The elements that all pieces of an offer have in common. */
+const offerElements = ['schedule', 'serviceCategory', 'serviceType', 'specialty', 'appointmentType'] as const;
+
+/** An offer made by hand: a Slot, what was split off from it, and what a taking has withdrawn of it. */
+interface Offer {
+  readonly origin: string;
+  readonly members: readonly PlacedSlot[];
+  /** The time for which it was offered before a taking narrowed it, if one did. */
+  readonly whole: Interval | undefined;
+}
+
+function wholeOf({ extension = [] }: Slot, url: string): Interval | undefined {
+  const period = extension.find((one) => one.url === url)?.valuePeriod;
+  const [start, end] = [parseInstant(period?.start), parseInstant(period?.end)];
+  return start !== undefined && end !== undefined && start < end ? { start, end } : undefined;
+}
+
+function withWhole(extension: readonly Extension[] = [], whole: Interval | undefined, url: string): Extension[] {
+  const others = extension.filter((one) => one.url !== url);
+  const valuePeriod = whole && { start: formatInstant(whole.start), end: formatInstant(whole.end) };
+  return valuePeriod ? [...others, { url, valuePeriod }] : others;
+}
+
+/** Slots that were withdrawn for a taking count; those that staff entered in error do not. */
+function offersIn(slots: readonly PlacedSlot[], config: OfferConfig): Offer[] {
+  const url = artefactUri(config, 'LocalOffered');
+  const members = new Map<string, PlacedSlot[]>();
+  for (const slot of slots) {
+    const isWithdrawn = slot.role.kind === 'none' && wholeOf(slot.resource, url) !== undefined;
+    if (slot.role.kind === 'offer' || isWithdrawn) {
+      members.set(slot.origin, [...(members.get(slot.origin) ?? []), slot]);
+    }
+  }
+  return [...members].map(([origin, found]) => {
+    const whole = found.map(({ resource }) => wholeOf(resource, url)).find((one) => one !== undefined);
+    const live = found.filter(({ resource }) => resource.status !== 'entered-in-error');
+    // A piece that lies elsewhere was moved by hand: then the offer is what staff have made of it.
+    const isCurrent = whole !== undefined && live.every((slot) => contains(whole, slot));
+    return { origin, members: found, whole: isCurrent ? whole : undefined };
+  });
+}
+
+/** A Slot as a piece of an offer. */
+function piece(source: Slot, origin: string, { start, end }: Interval, config: OfferConfig): Slot {
+  const common = Object.fromEntries(
+    offerElements.filter((name) => source[name] !== undefined).map((name) => [name, source[name]]),
+  );
+  return {
+    resourceType: 'Slot',
+    ...(source.meta?.profile && { meta: { profile: source.meta.profile } }),
+    schedule: source.schedule,
+    ...common,
+    identifier: [{ system: artefactUri(config, 'LocalSlotOrigin'), value: origin }],
+    status: 'free',
+    start: formatInstant(start),
+    end: formatInstant(end),
+  };
+}
+
+function sameSet(one: IntervalSet, other: IntervalSet): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ start, end }, index) => start === other[index]?.start && end === other[index]?.end)
+  );
+}
+
+/** Puts the free pieces of an offer to the stretches that are left of it: those there are first, then new ones. */
+function rearranged(
+  offer: Offer,
+  pieces: readonly PlacedSlot[],
+  left: IntervalSet,
+  whole: Interval | undefined,
+  config: OfferConfig,
+): SlotChange[] {
+  const url = artefactUri(config, 'LocalOffered');
+  const group = offer.origin;
+  const isFree = ({ resource }: PlacedSlot): boolean => resource.status === 'free';
+  const rank = (slot: PlacedSlot): number => (slot.id === offer.origin ? 0 : isFree(slot) ? 1 : 2);
+  const ordered = [...pieces].sort((a, b) => rank(a) - rank(b) || a.start - b.start);
+  const [source] = offer.members;
+  const written = ordered.map(({ resource }, index): SlotChange => {
+    const { extension, ...rest } = resource;
+    const kept = withWhole(extension, whole, url);
+    const stretch = left[index];
+    const time = stretch
+      ? { status: 'free' as const, start: formatInstant(stretch.start), end: formatInstant(stretch.end) }
+      : { status: 'entered-in-error' as const };
+    return { stored: resource, resource: { ...rest, ...(kept.length > 0 && { extension: kept }), ...time }, group };
+  });
+  const made = left.slice(ordered.length).map((stretch): SlotChange[] => {
+    const resource = source && piece(source.resource, offer.origin, stretch, config);
+    return resource
+      ? [
+          {
+            stored: undefined,
+            resource: { ...resource, ...(whole && { extension: withWhole([], whole, url) }) },
+            group,
+          },
+        ]
+      : [];
+  });
+  return [...written, ...made.flat()];
+}
+
+function changesOf(
+  offer: Offer,
+  takings: readonly PlacedSlot[],
+  { schedule, held, now }: OfferContext,
+  config: OfferConfig,
+): SlotChange[] {
+  const isHeld = ({ id, resource }: PlacedSlot): boolean => isTaken(resource) || held.has(id);
+  const pieces = offer.members.filter((slot) => !isHeld(slot));
+  const free = union(pieces.filter(({ resource }) => resource.status === 'free'));
+  const [source] = offer.members;
+  const possible = offer.whole ? subtract([offer.whole], union(offer.members.filter(isHeld))) : free;
+  const services = source && servicesOffered(source.resource, schedule);
+  const inTheWay = takings.filter(
+    (taking) => possible.some((stretch) => overlaps(stretch, taking)) && takesFrom(taking.resource, services),
+  );
+  const left = subtract(possible, union(inTheWay));
+  const isWhole = inTheWay.length === 0;
+  const url = artefactUri(config, 'LocalOffered');
+  const isRemembered = isWhole ? !pieces.some(({ resource }) => wholeOf(resource, url)) : offer.whole !== undefined;
+  if (possible.every(({ end }) => end <= now) || (sameSet(free, left) && isRemembered)) {
+    return [];
+  }
+  const live = offer.members.filter(({ resource }) => resource.status !== 'entered-in-error');
+  const hull = { start: Math.min(...live.map(({ start }) => start)), end: Math.max(...live.map(({ end }) => end)) };
+  return rearranged(offer, pieces, left, isWhole ? undefined : (offer.whole ?? hull), config);
+}
+
+/**
+ * Narrows the free Slots that were made by hand to what takings leave of them, and gives back what a taking took that is
+ * gone. Each remembers the time for which it was offered in the extension LocalOffered as long as it is narrowed.
+ *
+ * @param slots - all of the Schedule
+ * @param takings - what takes time from every place
+ */
+export function offerChanges(
+  slots: readonly PlacedSlot[],
+  takings: readonly PlacedSlot[],
+  context: OfferContext,
+  config: OfferConfig,
+): SlotChange[] {
+  return offersIn(slots, config).flatMap((offer) => changesOf(offer, takings, context, config));
+}

@@ -1,0 +1,135 @@
+import type { CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Interval } from '../../booking/slots/interval.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { parseInstant } from '../../fhir/instant.ts';
+import { serviceIdOf } from '../parameters/schedule-calendar.ts';
+import { type PublishedKey, parseKey } from './published-slot.ts';
+
+/**
+ * What a Slot is in its Schedule.
+ *
+ * - `offer`: made by hand to be booked, or what is left of such a one. Free or taken, it is a place of its own.
+ * - `published`: made from the opening hours. Those with the same place exclude each other.
+ * - `taking`: was never on offer. It takes time from every place.
+ * - `none`: was entered in error.
+ */
+export type SlotRole =
+  | { readonly kind: 'offer' }
+  | { readonly kind: 'published'; readonly key: PublishedKey & { readonly kind: 'offer' } }
+  | { readonly kind: 'taking' }
+  | { readonly kind: 'none' };
+
+type RoleConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+
+/** A stored Slot with readable times and its role. */
+export interface PlacedSlot extends Interval {
+  readonly id: string;
+  readonly resource: Slot;
+  readonly role: SlotRole;
+  /** Id of the Slot that it was split off from, or its own. */
+  readonly origin: string;
+}
+
+function identifierIn({ identifier = [] }: Slot, wanted: string): string | undefined {
+  return identifier.find(({ system }) => system === wanted)?.value;
+}
+
+/** The identifier under which a Slot was published, if it was. */
+export function publishedValueOf(slot: Slot, config: RoleConfig): string | undefined {
+  return identifierIn(slot, artefactUri(config, 'LocalPublishedSlot'));
+}
+
+/** What a Slot was published as, if it was. */
+export function publishedKeyOf(slot: Slot, config: RoleConfig): PublishedKey | undefined {
+  return parseKey(publishedValueOf(slot, config) ?? '');
+}
+
+/** The id of the Slot from which this one was split off, or its own. */
+export function originOf(slot: Slot, config: RoleConfig): string | undefined {
+  return identifierIn(slot, artefactUri(config, 'LocalSlotOrigin')) ?? slot.id;
+}
+
+/**
+ * Whether only its history tells if a Slot was ever on offer: it is taken, and carries none of the marks that the
+ * service leaves on offers when it publishes, splits or takes them.
+ */
+export function isUnmarked(slot: Slot, config: RoleConfig): boolean {
+  const isMarked =
+    identifierIn(slot, artefactUri(config, 'LocalSlotOrigin')) !== undefined ||
+    publishedKeyOf(slot, config) !== undefined ||
+    (slot.meta?.tag ?? []).some(({ system }) => system === artefactUri(config, 'LocalSlotOrigin'));
+  return isTaken(slot) && !isMarked;
+}
+
+/** Whether a Slot is booked, held or blocked. */
+export function isTaken({ status }: Slot): boolean {
+  return status !== 'free' && status !== 'entered-in-error';
+}
+
+function roleOf(slot: Slot, wasOffered: boolean, config: RoleConfig): SlotRole {
+  const key = publishedKeyOf(slot, config);
+  if (key?.kind === 'offer') {
+    return { kind: 'published', key };
+  }
+  if (slot.status === 'entered-in-error') {
+    return { kind: 'none' };
+  }
+  const isClosedDay = key?.kind === 'closed' && slot.status !== 'free';
+  return { kind: isClosedDay || (isUnmarked(slot, config) && !wasOffered) ? 'taking' : 'offer' };
+}
+
+/**
+ * The Slots of one Schedule by what they are in it. What has no readable times is left out, for it neither offers nor
+ * takes anything.
+ *
+ * @param slots - as stored, in any order
+ * @param offered - ids of those without a mark of which the history shows that they were once free (`isUnmarked`)
+ */
+export function placedSlots(slots: readonly Slot[], offered: ReadonlySet<string>, config: RoleConfig): PlacedSlot[] {
+  const placed = slots.flatMap((resource): PlacedSlot[] => {
+    const [start, end] = [parseInstant(resource.start), parseInstant(resource.end)];
+    const [id, origin] = [resource.id, originOf(resource, config)];
+    return id === undefined || origin === undefined || start === undefined || end === undefined || start >= end
+      ? []
+      : [{ id, start, end, origin, resource, role: roleOf(resource, offered.has(id), config) }];
+  });
+  // What was split off from a published Slot belongs to its place.
+  const published = new Map(placed.flatMap(({ id, role }) => (role.kind === 'published' ? [[id, role]] : [])));
+  return placed.map((slot) => ({
+    ...slot,
+    role: (slot.role.kind === 'offer' && published.get(slot.origin)) || slot.role,
+  }));
+}
+
+function isSameService(one: CodeableConcept, other: CodeableConcept): boolean {
+  const [id, otherId] = [serviceIdOf(one), serviceIdOf(other)];
+  const codings = other.coding ?? [];
+  return (
+    (id !== undefined && id === otherId) ||
+    (one.coding ?? []).some(({ system, code }) =>
+      codings.some((coding) => coding.system === system && coding.code === code),
+    )
+  );
+}
+
+/**
+ * Whether a taking stands in the way of a service. An appointment does so for every service, whichever it is for; a
+ * block (`busy-unavailable`) that names services does so for these only.
+ *
+ * @param services - what is offered; nothing named means anything
+ */
+export function takesFrom(
+  { status, serviceType = [] }: Slot,
+  services: readonly CodeableConcept[] | undefined,
+): boolean {
+  if (status !== 'busy-unavailable' || serviceType.length === 0) {
+    return true;
+  }
+  const offered = services ?? [];
+  return offered.length > 0 && offered.every((service) => serviceType.some((taken) => isSameService(service, taken)));
+}
+
+/** What a Slot offers: its own services, else those of its Schedule. */
+export function servicesOffered(slot: Slot, schedule: Schedule): readonly CodeableConcept[] | undefined {
+  return slot.serviceType?.length ? slot.serviceType : schedule.serviceType;
+}

@@ -1,0 +1,76 @@
+import type { Extension, HealthcareService, Period } from '@medplum/fhirtypes';
+import type { Interval } from '../../booking/slots/interval.ts';
+import { parseInstant } from '../../fhir/instant.ts';
+import { type Checked, faulty, sound } from '../problem.ts';
+import { DAY, instantOf } from './time-zone.ts';
+
+/** A time at which a Schedule or a service is closed although its weekly hours are open. */
+export interface Closure {
+  readonly description: string | undefined;
+  /** Where a start or an end is missing, it is closed since ever or for good. */
+  readonly period: Period;
+  /** FHIRPath of the period. */
+  readonly path: string;
+}
+
+const datePattern = /^(?<year>\d{4})(?:-(?<month>0[1-9]|1[0-2])(?:-(?<day>0[1-9]|[12]\d|3[01]))?)?$/;
+
+/** A stretch of local time: a year, a month or a day, as if it were UTC. */
+function localStretch(value: string): Interval | undefined {
+  const parts = datePattern.exec(value)?.groups;
+  if (!parts) {
+    return undefined;
+  }
+  const [year, month, day] = [Number(parts.year), Number(parts.month ?? 1) - 1, Number(parts.day ?? 1)];
+  const start = Date.UTC(year, month, day);
+  if (new Date(start).getUTCMonth() !== month) {
+    return undefined;
+  }
+  const end = parts.day ? start + DAY : parts.month ? Date.UTC(year, month + 1) : Date.UTC(year + 1, 0);
+  return { start, end };
+}
+
+/** One bound of a period as an instant; a date is the whole day, month or year in the time zone. */
+function bound(value: string, side: 'start' | 'end', timeZone: string): number | undefined {
+  const stretch = localStretch(value);
+  return stretch ? instantOf(timeZone, stretch[side]) : parseInstant(value);
+}
+
+/**
+ * The time that a FHIR Period stands for. Dates are whole days of the time zone, the last one included.
+ *
+ * @param path - FHIRPath of the period
+ * @returns with `-Infinity` or `Infinity` where the period has no start or end
+ * @see https://hl7.org/fhir/R4/datatypes.html#Period
+ */
+export function periodInterval({ start, end }: Period, timeZone: string, path: string): Checked<Interval> {
+  const from = start === undefined ? Number.NEGATIVE_INFINITY : bound(start, 'start', timeZone);
+  const to = end === undefined ? Number.POSITIVE_INFINITY : bound(end, 'end', timeZone);
+  if (from === undefined || to === undefined) {
+    const what = 'A period has dates (2027-12-24) or instants (2027-12-24T12:00:00+01:00).';
+    return faulty('period-invalid', what, `${path}.${from === undefined ? 'start' : 'end'}`);
+  }
+  if (start === undefined && end === undefined) {
+    return faulty('period-invalid', 'A period has a start or an end.', path);
+  }
+  return from < to ? sound({ start: from, end: to }) : faulty('period-invalid', 'A period ends after it starts.', path);
+}
+
+/** The closures that a service names in its element `notAvailable`. */
+export function serviceClosures({ notAvailable = [] }: HealthcareService, path: string): Closure[] {
+  return notAvailable.map(({ description, during = {} }, index) => ({
+    description,
+    period: during,
+    path: `${path}.notAvailable[${index}].during`,
+  }));
+}
+
+/** The closures that a Schedule names in `notAvailableTime` of its availability, which has the shape of R5's Availability. */
+export function scheduleClosures(availability: Extension, path: string): Closure[] {
+  const times = (availability.extension ?? []).filter(({ url }) => url === 'notAvailableTime');
+  return times.map(({ extension = [] }, index) => ({
+    description: extension.find(({ url }) => url === 'description')?.valueString,
+    period: extension.find(({ url }) => url === 'during')?.valuePeriod ?? {},
+    path: `${path}.extension('notAvailableTime')[${index}].extension('during').value`,
+  }));
+}

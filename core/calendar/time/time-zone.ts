@@ -1,0 +1,79 @@
+/** Milliseconds of a day that has 24 hours. */
+export const DAY = 86_400_000;
+
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+/** Offsets are written as `GMT`, `GMT+05:30` or, long ago, `GMT-00:25:21`. */
+const offsetPattern = /GMT(?:(?<sign>[+-])(?<hours>\d\d):(?<minutes>\d\d)(?::(?<seconds>\d\d))?)?$/;
+
+function formatterOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formatters.get(timeZone);
+  if (known) {
+    return known;
+  }
+  const formatter = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
+  formatters.set(timeZone, formatter);
+  return formatter;
+}
+
+/** Whether the runtime knows a time zone: an IANA name in any letter case, or an offset such as `+01:00`. */
+export function isTimeZone(timeZone: string): boolean {
+  try {
+    formatterOf(timeZone);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * By how much the clocks of a time zone are ahead of UTC.
+ *
+ * @param time - milliseconds since 1970 UTC
+ * @returns milliseconds
+ * @throws RangeError if there is no such time zone
+ */
+export function offsetAt(timeZone: string, time: number): number {
+  const found = offsetPattern.exec(formatterOf(timeZone).format(time))?.groups;
+  const { sign, hours = '0', minutes = '0', seconds = '0' } = found ?? {};
+  const size = Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(seconds) * 1000;
+  return sign === '-' ? -size : size;
+}
+
+/** What the clocks of a time zone show at an instant, as if it were UTC. */
+export function localTimeOf(timeZone: string, time: number): number {
+  return time + offsetAt(timeZone, time);
+}
+
+/**
+ * The instant at which the clocks of a time zone show a local time. One that is shown twice is the earlier instant; one
+ * that is skipped is as far after the change as it would be without it (as in RFC 5545, and `Temporal`'s `compatible`).
+ *
+ * @param localTime - what the clocks show, as if it were UTC: milliseconds since 1970
+ * @returns milliseconds since 1970 UTC
+ */
+export function instantOf(timeZone: string, localTime: number): number {
+  const before = offsetAt(timeZone, localTime - DAY);
+  const after = offsetAt(timeZone, localTime + DAY);
+  const possible = [localTime - before, localTime - after].filter((time) => localTimeOf(timeZone, time) === localTime);
+  return possible.length > 0 ? Math.min(...possible) : localTime - before;
+}
+
+/**
+ * The first instant after `from` at which the offset is another one than at `from`.
+ *
+ * @param to - an instant with another offset; there is one change between the two
+ */
+export function changeOfOffset(timeZone: string, from: number, to: number): number {
+  const offset = offsetAt(timeZone, from);
+  let [earlier, later] = [from, to];
+  while (later - earlier > 1) {
+    const middle = Math.floor((earlier + later) / 2);
+    if (offsetAt(timeZone, middle) === offset) {
+      earlier = middle;
+    } else {
+      later = middle;
+    }
+  }
+  return later;
+}
