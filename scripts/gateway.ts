@@ -1,6 +1,36 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { buildGateway } from '../gateway/server.ts';
+import { runAsProgram } from './cli/command.ts';
 import { loadConfig } from './cli/load-config.ts';
+import { portOf } from './start/settings.ts';
+
+/** How long Medplum may take to say that it is well, in milliseconds. */
+const HEALTH_LIMIT = 5_000;
+
+/** @throws Error that says how to set the address */
+function medplumUrl(address: string | undefined): string {
+  if (!address || !/^https?:/.test(address) || !URL.canParse(address)) {
+    throw new Error(
+      `Set MEDPLUM_BASE_URL to the address of the Medplum server, for example https://medplum.example.org/${address ? `; ${address} is not an http address` : ''}.`,
+    );
+  }
+  return address;
+}
+
+/** A gateway may start before its Medplum: it says so, and goes on. */
+async function warnIfUnreachable(baseUrl: string, logger: Logger): Promise<void> {
+  const url = new URL('healthcheck', baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
+  const problem = await fetch(url, { signal: AbortSignal.timeout(HEALTH_LIMIT) }).then(
+    ({ ok, status }) => (ok ? undefined : `status ${status}`),
+    (error: unknown) => String(error instanceof Error ? (error.cause ?? error.message) : error),
+  );
+  if (problem) {
+    logger.warn(
+      `No Medplum server answers at ${url} (${problem}): check MEDPLUM_BASE_URL and that the server runs. Until then ` +
+        'requests are answered with 503.',
+    );
+  }
+}
 
 /**
  * Runs the gateway alone. Environment: `MEDPLUM_BASE_URL` (required), `MEDPLUM_ALIASES` (further addresses of that
@@ -9,10 +39,8 @@ import { loadConfig } from './cli/load-config.ts';
  */
 async function main(): Promise<void> {
   const { env } = process;
-  const medplumBaseUrl = env.MEDPLUM_BASE_URL;
-  if (!medplumBaseUrl) {
-    throw new Error('Set MEDPLUM_BASE_URL to the address of the Medplum server.');
-  }
+  const medplumBaseUrl = medplumUrl(env.MEDPLUM_BASE_URL);
+  const port = portOf('PORT', env.PORT, 8080);
   const logger = pino({ level: env.LOG_LEVEL ?? 'info' });
   const gateway = buildGateway({
     config: loadConfig(),
@@ -24,7 +52,13 @@ async function main(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => void gateway.close());
   }
-  await gateway.listen({ port: Number(env.PORT ?? 8080), host: env.HOST ?? '0.0.0.0' });
+  try {
+    await gateway.listen({ port, host: env.HOST ?? '0.0.0.0' });
+  } catch (error) {
+    await gateway.close();
+    throw error;
+  }
+  await warnIfUnreachable(medplumBaseUrl, logger);
 }
 
-await main();
+await runAsProgram(import.meta.url, main);

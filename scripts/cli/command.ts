@@ -1,5 +1,26 @@
 import { pathToFileURL } from 'node:url';
 
+/** An error of the operating system, for example of a port that is taken. */
+type SystemError = Error & { readonly code?: string; readonly port?: number };
+
+/** What an operator can do about an error of the operating system, by its code. */
+const remedies: Readonly<Record<string, (error: SystemError) => string>> = {
+  EADDRINUSE: ({ port }) =>
+    `Port ${port} is in use. End the program that has it, or choose another port: PORT for the gateway, MEDPLUM_PORT for ` +
+    'the embedded Medplum of npm start.',
+  EACCES: ({ message, port }) =>
+    port === undefined ? message : `Port ${port} may not be opened by this user: choose one above 1023 (PORT).`,
+};
+
+/** What went wrong, as a sentence that says what helps. */
+export function explain(error: unknown): string {
+  if (!(error instanceof Error)) {
+    return String(error);
+  }
+  const { code = '' }: SystemError = error;
+  return remedies[code]?.(error) ?? error.message;
+}
+
 /**
  * Runs a script's command if the script was started as a program, not imported. What goes wrong is printed as a
  * sentence, and the exit status is 1.
@@ -13,7 +34,7 @@ export async function runAsProgram(moduleUrl: string, command: () => Promise<voi
   try {
     await command();
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
+    console.error(explain(error));
     process.exitCode = 1;
   }
 }

@@ -9,7 +9,12 @@ export interface Ports {
 
 const defaults: Ports = { gateway: 8080, medplum: 8103 };
 
-function portOf(name: string, value: string | undefined, fallback: number): number {
+/**
+ * Reads a port from the environment.
+ *
+ * @throws Error naming the variable if it is not a port
+ */
+export function portOf(name: string, value: string | undefined, fallback: number): number {
   if (value === undefined || value === '') {
     return fallback;
   }

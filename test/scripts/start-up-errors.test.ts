@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { freePort } from '../lib/free-port.ts';
+import { serviceOf } from '../lib/service.ts';
+import { scaled } from '../lib/time-scale.ts';
+
+let folder: string;
+let occupant: Server;
+let taken: number;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'start-up-'));
+  await writeFile(join(folder, 'broken.json'), '{ "baseUrl": ');
+  await writeFile(join(folder, 'wrong.json'), '{ "baseUrl": "nowhere", "colour": "blue" }');
+  taken = await freePort();
+  occupant = createServer().listen(taken);
+});
+
+afterAll(async () => {
+  occupant.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Runs a program of the project to its end. */
+function run(script: string, environment: Readonly<Record<string, string>>) {
+  const { promise, resolve } = Promise.withResolvers<{ readonly code: unknown; readonly stderr: string }>();
+  const env = { PATH: process.env.PATH, MEDPLUM_BASE_URL: 'http://localhost:1/', ...environment };
+  execFile(process.execPath, [script], { env, timeout: scaled(20_000) }, (error, _, stderr) =>
+    resolve({ code: error ? error.code : 0, stderr }),
+  );
+  return promise;
+}
+
+const noStackTrace = /^\s+at /m;
+
+describe.each(['scripts/gateway.ts', 'scripts/start.ts'])('%s says in a sentence, without a stack trace,', (script) => {
+  test.each<[string, () => Record<string, string>, RegExp]>([
+    [
+      'that the configuration is missing',
+      () => ({ BOOKING_CONFIG: join(folder, 'none.json') }),
+      /none\.json cannot be read.*BOOKING_CONFIG/,
+    ],
+    [
+      'that the configuration is not JSON',
+      () => ({ BOOKING_CONFIG: join(folder, 'broken.json') }),
+      /broken\.json is not JSON/,
+    ],
+    [
+      'which fields of the configuration are wrong',
+      () => ({ BOOKING_CONFIG: join(folder, 'wrong.json') }),
+      /wrong\.json:.*colour.*baseUrl.*docs\/configuration\.md/s,
+    ],
+    ['that a port is none', () => ({ PORT: 'eighty' }), /PORT must be a port, 1 to 65535, not eighty/],
+  ])('%s', async (_, environment, expected) => {
+    const { code, stderr } = await run(script, environment());
+    expect(code).toBe(1);
+    expect(stderr).toMatch(expected);
+    expect(stderr).not.toMatch(noStackTrace);
+  });
+});
+
+test('the gateway says that its port is in use, and how to choose another', async () => {
+  const { code, stderr } = await run('scripts/gateway.ts', {
+    PORT: String(taken),
+    HOST: 'localhost',
+    LOG_LEVEL: 'fatal',
+  });
+  expect(code).toBe(1);
+  expect(stderr).toContain(`Port ${taken} is in use.`);
+  expect(stderr).toContain('PORT for the gateway');
+  expect(stderr).not.toMatch(noStackTrace);
+});
+
+test('npm start says that the port of the embedded Medplum is in use', async () => {
+  const ports = { PORT: String(await freePort()), MEDPLUM_PORT: String(taken) };
+  const { code, stderr } = await run('scripts/start.ts', ports);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`Port ${taken} is in use.`);
+  expect(stderr).not.toMatch(noStackTrace);
+});
+
+test('the gateway asks for the address of Medplum', async () => {
+  for (const address of ['', 'medplum.example.org']) {
+    const { code, stderr } = await run('scripts/gateway.ts', { MEDPLUM_BASE_URL: address });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^Set MEDPLUM_BASE_URL to the address of the Medplum server/);
+    expect(stderr).not.toMatch(noStackTrace);
+  }
+});
+
+test('a gateway whose Medplum does not answer starts, and says what to check', async () => {
+  const environment = { MEDPLUM_BASE_URL: 'http://localhost:1/', PORT: String(await freePort()), HOST: 'localhost' };
+  const gateway = serviceOf('scripts/gateway.ts', environment, 'check MEDPLUM_BASE_URL and that the server runs');
+  await gateway.start();
+  await gateway.end();
+});
