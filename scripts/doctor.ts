@@ -8,6 +8,7 @@ import { formatTable } from './cli/table.ts';
 import { deploy } from './deploy.ts';
 import { type Check, error, type Installation, type Level, type Row } from './doctor/check.ts';
 import { deploymentChecks } from './doctor/deployment.ts';
+import { exposureChecks } from './doctor/exposure.ts';
 import { gatewayChecks } from './doctor/gateway.ts';
 import { projectChecks } from './doctor/project.ts';
 import { queueChecks } from './doctor/queues.ts';
@@ -22,6 +23,7 @@ const checks: readonly Check[] = [
   ...deploymentChecks,
   ...queueChecks,
   ...gatewayChecks,
+  ...exposureChecks,
 ];
 
 /** What an examination needs to know. */

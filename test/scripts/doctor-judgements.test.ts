@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Project } from '@medplum/fhirtypes';
 import { environmentLines } from '../../scripts/bootstrap.ts';
 import { judgeDryRun } from '../../scripts/doctor/deployment.ts';
+import { judgeExposure } from '../../scripts/doctor/exposure.ts';
 import { judgeFeatures, judgePreCommit, judgeQuota, remainingPoints } from '../../scripts/doctor/project.ts';
 import { type Delivery, judgeClock, judgeDeliveries, judgeWaiting } from '../../scripts/doctor/queues.ts';
 import {
@@ -44,6 +45,23 @@ describe('judgements', () => {
       level: 'warning',
       found: expect.stringMatching(/cron.*websocket-subscriptions/),
     });
+  });
+
+  test.each([
+    [[['medplum', ['10.0.0.3', 'fd00::3']]], 'ok'],
+    [[['localhost', ['127.0.0.1', '::1']]], 'ok'],
+    [[['unknown', []]], 'ok'],
+    [
+      [
+        ['medplum', ['10.0.0.3']],
+        ['medplum.example.org', ['93.184.215.14']],
+      ],
+      'warning',
+    ],
+    [[['medplum.example.org', ['10.0.0.3', '2606:2800:21f:cb07::1']]], 'warning'],
+  ] as const)('Medplum at %j: %s', (known, level) => {
+    const hosts = known.map(([host, addresses]) => ({ host, addresses }));
+    expect(judgeExposure(hosts).level).toBe(level);
   });
 
   test('a server that runs no Bots in its VM context', () => {

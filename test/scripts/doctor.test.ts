@@ -38,6 +38,10 @@ test('an installation in order has no errors, and nothing is left behind', async
   const rows = await examine(options);
   expect(rows.filter(({ level }) => level === 'error')).toEqual([]);
   expect(rowOf(rows, 'Bots run').level).toBe('ok');
+  expect(rowOf(rows, "Medplum's address")).toMatchObject({
+    level: 'ok',
+    found: expect.stringContaining(new URL(installation.sandbox.baseUrl).hostname),
+  });
   expect(rowOf(rows, 'consistency').found).toBe('appointments and slots agree');
   expect(await deployment.connection.medplum.searchResources('Basic')).toHaveLength(0);
 });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { artefactUri } from '../../../core/config/config.ts';
 import { aClinic, aPatient, book, minutes, proposed } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
+import { config } from '../installation.ts';
 
 async function aBooking() {
   const { slot, patient } = await aClinic();
@@ -80,6 +82,25 @@ describe('a requestor at Medplum itself', () => {
       body: { ...patient, meta: { ...patient.meta, tag } },
     });
     expect(answer.status).toBe(403);
+  });
+
+  it("cannot give a patient another portal's tag besides its own, in whatever letters", async () => {
+    const [patient, foreign] = [await aPatient('portal-a'), await aPatient('portal-b')];
+    const system = artefactUri(config, 'LocalRequestor');
+    const theirs = foreign.meta?.tag?.find((tag) => tag.system === system);
+    for (const spelt of [system, system.toUpperCase(), system.toLowerCase(), system.replace('h', 'H')]) {
+      const tag = [...(patient.meta?.tag ?? []), { ...theirs, system: spelt }];
+      const { id: _, ...fresh } = { ...patient, meta: { tag } };
+      const patch = {
+        body: [{ op: 'add', path: '/meta/tag/-', value: { ...theirs, system: spelt } }],
+        headers: { 'content-type': 'application/json-patch+json' },
+      };
+      const path = `/Patient/${patient.id}`;
+      expect((await medplum('portal-a', 'POST', '/Patient', { body: fresh })).status).toBe(403);
+      expect((await medplum('portal-a', 'PUT', path, { body: { ...patient, meta: { tag } } })).status).toBe(403);
+      expect((await medplum('portal-a', 'PATCH', path, patch)).status).toBe(403);
+    }
+    expect((await medplum('portal-b', 'GET', `/Patient/${patient.id}`)).status).toBe(404);
   });
 
   it('cannot read policies, memberships, clients or audits', async () => {
