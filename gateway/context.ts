@@ -4,6 +4,7 @@ import type { BookingQueue } from './booking-queue.ts';
 import type { Addresses } from './medplum/address-rewriting.ts';
 import type { Upstream, UpstreamLimits } from './medplum/client.ts';
 import type { Callers } from './medplum/current-profile.ts';
+import type { BindingTokens } from './websocket/binding-token.ts';
 
 /** Limits of the gateway; every one has a default. */
 export interface GatewayLimits extends UpstreamLimits {
@@ -11,37 +12,67 @@ export interface GatewayLimits extends UpstreamLimits {
   readonly bodyBytes: number;
   /** Largest body of a PATCH, in bytes. */
   readonly patchBytes: number;
+  /** Largest form of a search, in bytes. */
+  readonly formBytes: number;
   /** Deepest nesting of objects and arrays in a request body. */
   readonly depth: number;
   /** Time for the readiness check of Medplum, in milliseconds. */
   readonly readyTimeoutMs: number;
+  /** Time in which the headers of a request must have arrived, in milliseconds. */
+  readonly headersTimeoutMs: number;
   /** Time in which a whole request must have arrived, in milliseconds. */
   readonly requestTimeoutMs: number;
   /** How long a shutdown waits for what is under way, in milliseconds. */
   readonly drainTimeoutMs: number;
   /** How long a booking waits for others of the same slot before it, in milliseconds. */
   readonly turnMs: number;
-  /** Websockets that may be open at the same time. */
+  /** Websockets that may be bound at the same time. */
   readonly websockets: number;
+  /** Websockets of one client that may be bound at the same time. */
+  readonly websocketsPerClient: number;
+  /** Websockets that may wait to be bound, of all addresses; they take no places of bound ones. */
+  readonly unboundWebsockets: number;
+  /** Websockets of one address that may wait to be bound. */
+  readonly unboundWebsocketsPerAddress: number;
   /** How long a websocket may be open before a token is sent, in milliseconds. */
   readonly bindMs: number;
-  /** Requests that one token (or, without one, one address) may send in a minute. */
+  /** Requests that one client may send in a minute, from whatever addresses and with whatever tokens. */
   readonly requestsPerMinute: number;
+  /** Requests that may come from one address in a minute. */
+  readonly requestsPerMinuteAndAddress: number;
+  /** Requests of one address in a minute whose credentials Medplum has to check: new tokens, and those for `/oauth2`. */
+  readonly attemptsPerMinuteAndAddress: number;
+  /** Requests of one client that are carried out at the same time. */
+  readonly concurrentRequests: number;
+  /** Requests of one client that wait for others of it. */
+  readonly waitingRequests: number;
+  /** How long a request waits for others of its client, in milliseconds. */
+  readonly placeMs: number;
 }
 
 /** The limits that no installation sets. */
 export const fixedLimits = {
   bodyBytes: 5 * 1024 * 1024,
   patchBytes: 256 * 1024,
+  formBytes: 64 * 1024,
   depth: 64,
   connectTimeoutMs: 2_000,
   responseBytes: 64 * 1024 * 1024,
   connections: 128,
   readyTimeoutMs: 2_000,
+  headersTimeoutMs: 10_000,
   drainTimeoutMs: 20_000,
   websockets: 1_000,
+  websocketsPerClient: 100,
+  unboundWebsockets: 200,
+  unboundWebsocketsPerAddress: 20,
   bindMs: 10_000,
   requestsPerMinute: 6_000,
+  requestsPerMinuteAndAddress: 12_000,
+  attemptsPerMinuteAndAddress: 120,
+  concurrentRequests: 32,
+  waitingRequests: 200,
+  placeMs: 10_000,
 } as const;
 
 /** The limits of a gateway, as far as its start does not set them. */
@@ -58,4 +89,5 @@ export interface GatewayContext {
   readonly upstream: Upstream;
   readonly callers: Callers;
   readonly turns: BookingQueue;
+  readonly bindingTokens: BindingTokens;
 }

@@ -3,11 +3,12 @@ import type { GatewayContext } from './context.ts';
 import { negotiate } from './http/content-negotiation.ts';
 import { parsePrefer, preferredReturn, prefersAsync, type ReturnPreference } from './http/prefer.ts';
 import { defaultRepresentation, type FhirResponse, type Representation, send } from './http/response.ts';
+import type { Caller } from './medplum/current-profile.ts';
 
 /** A request that was let in: everything a handler needs of it. */
 export interface FhirRequest {
-  /** The `Authorization` header. */
-  readonly authorization: string;
+  /** Who calls; only public routes, which need no token, have nobody. */
+  readonly caller: Caller | undefined;
   /** Headers for every call to Medplum that this request leads to; nothing else of the client's goes there. */
   readonly upstreamHeaders: Readonly<Record<string, string>>;
   readonly representation: Representation;
@@ -66,7 +67,7 @@ function exchangeOf(request: FastifyRequest): FhirRequest {
     return value === undefined ? [] : [[name, value] as const];
   });
   return {
-    authorization: header('authorization') ?? '',
+    caller: request.caller,
     upstreamHeaders: { ...Object.fromEntries(kept), accept: 'application/fhir+json', 'x-request-id': request.id },
     representation: representationOrDefault(request),
     returnPreference: preferredReturn(preferences),

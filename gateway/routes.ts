@@ -1,6 +1,14 @@
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import type {
+  FastifyError,
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+} from 'fastify';
 import { isId } from '../core/fhir/reference.ts';
 import { isObject } from '../core/fhir/resource.ts';
+import type { Admission } from './admission/admission.ts';
 import type { GatewayContext } from './context.ts';
 import { fastifyHandler, type Handler, headerOf, representationOf, representationOrDefault } from './handler.ts';
 import { addBodyParsers, announcesBody, type BodyKind, isPatchBody, isReadBody, isSupportedBody } from './http/body.ts';
@@ -16,6 +24,7 @@ import { read } from './interactions/read.ts';
 import { createSubscription, deleteSubscription, updateSubscription } from './interactions/subscription.ts';
 import { subscriptionEvents, subscriptionStatus, websocketToken } from './interactions/subscription-operations.ts';
 import { hasBearerToken } from './medplum/current-profile.ts';
+import { errorResponse } from './operations/error-handler.ts';
 import { searchByGet, searchByPost } from './search/search.ts';
 import {
   type Interaction,
@@ -107,8 +116,8 @@ const known = formats.map(({ mediaTypes }) => mediaTypes.join(', ')).join(', ');
 
 const notAcceptable = problem('not-acceptable', `Supported formats: ${known}.`);
 
-/** What must hold before a request is carried out: a token, an acceptable format, a readable kind of body. */
-function admit(route: Route, request: FastifyRequest): FhirResponse | undefined {
+/** What the headers of a request must say: a token, an acceptable format, a readable kind of body. */
+function headerProblem(route: Route, request: FastifyRequest): FhirResponse | undefined {
   if (!route.isPublic && !hasBearerToken(headerOf(request, 'authorization'))) {
     return problem('unauthorized');
   }
@@ -126,16 +135,34 @@ function admit(route: Route, request: FastifyRequest): FhirResponse | undefined 
   return undefined;
 }
 
-function addRoute(app: FastifyInstance, route: Route, context: GatewayContext): void {
+/** The largest body of a kind, in bytes. */
+function bodyLimits({ limits }: GatewayContext): Readonly<Record<BodyKind, number>> {
+  return { form: limits.formBytes, patch: limits.patchBytes, fhir: limits.bodyBytes };
+}
+
+/** A form that is too large is a search of the wrong form; every other body that is too large is refused as such. */
+function formProblem(error: { code?: string }, { limits, config }: GatewayContext): FhirResponse {
+  const diagnostics = `The form of a search has at most ${limits.formBytes} bytes.`;
+  return error.code === 'FST_ERR_CTP_BODY_TOO_LARGE'
+    ? refusal([{ code: 'malformed-request', diagnostics }], config)
+    : errorResponse(error);
+}
+
+function addRoute(app: FastifyInstance, route: Route, context: GatewayContext, admission: Admission): void {
   const { addresses, config } = context;
   const answer = (request: FastifyRequest, reply: FastifyReply, what: FhirResponse) =>
     send(reply, what, representationOrDefault(request), addresses);
   app.route({
     method: route.method,
     url: `${addresses.basePath}${route.path}`,
-    ...(route.body === 'patch' && { bodyLimit: context.limits.patchBytes }),
+    ...(route.body && { bodyLimit: bodyLimits(context)[route.body] }),
+    ...(route.body === 'form' && {
+      errorHandler: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
+        answer(request, reply.removeHeader('connection'), formProblem(error, context)),
+    }),
     onRequest: async (request, reply) => {
-      const refused = admit(route, request);
+      const refused =
+        headerProblem(route, request) ?? (route.isPublic ? undefined : await admission.admit(request, reply));
       return refused && answer(request, reply, refused);
     },
     preHandler: async (request, reply) => {
@@ -188,13 +215,18 @@ function refuseOtherMethods(
  *
  * @param date - since when the interface is as it is, for the CapabilityStatement
  */
-export async function addFhirRoutes(app: FastifyInstance, context: GatewayContext, date: string): Promise<void> {
+export async function addFhirRoutes(
+  app: FastifyInstance,
+  context: GatewayContext,
+  admission: Admission,
+  date: string,
+): Promise<void> {
   const statement = capabilityStatement(context.config, date);
   const routes = fhirRoutes(async () => ({ status: 200, resource: statement }));
   const fhir: FastifyPluginAsync = async (scope) => {
     addBodyParsers(scope, context.limits.depth);
     for (const route of routes) {
-      addRoute(scope, route, context);
+      addRoute(scope, route, context, admission);
     }
     for (const path of new Set(routes.map((route) => route.path))) {
       refuseOtherMethods(scope, path, routes, context);

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import helmet from '@fastify/helmet';
-import rateLimit from '@fastify/rate-limit';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -8,7 +7,10 @@ import fastify, {
   LogController,
   type onRequestAsyncHookHandler,
 } from 'fastify';
+import { Registry } from 'prom-client';
 import type { BookingConfig } from '../core/config/config.ts';
+import { createAdmission } from './admission/admission.ts';
+import { type TrustedProxies, type TrustProxy, trustedProxies } from './admission/client-address.ts';
 import { createBookingQueue } from './booking-queue.ts';
 import { defaultLimits, type GatewayContext, type GatewayLimits } from './context.ts';
 import { representationOrDefault } from './handler.ts';
@@ -16,14 +18,16 @@ import { problem } from './http/errors.ts';
 import { defaultRepresentation, send } from './http/response.ts';
 import { createAddresses } from './medplum/address-rewriting.ts';
 import { createUpstream } from './medplum/client.ts';
-import { createCallers, fingerprint, hasBearerToken } from './medplum/current-profile.ts';
+import { createCallers } from './medplum/current-profile.ts';
 import { addDiscovery } from './oauth/discovery.ts';
 import { addOAuth } from './oauth/proxy.ts';
 import { addErrorHandler, answerBrokenConnection, errorResponse } from './operations/error-handler.ts';
 import { addGracefulShutdown } from './operations/graceful-shutdown.ts';
 import { addHealth } from './operations/health.ts';
 import { addMetrics } from './operations/metrics.ts';
+import { addProtocolChecks, hostProblem } from './operations/protocol.ts';
 import { addFhirRoutes } from './routes.ts';
+import { createBindingTokens } from './websocket/binding-token.ts';
 import { addWebsockets, isWebsocket } from './websocket/server.ts';
 
 /** What a gateway needs to know. */
@@ -36,8 +40,12 @@ export interface GatewayOptions {
   /** A pino logger, or anything with its face; without it nothing is logged. */
   readonly logger?: FastifyBaseLogger;
   readonly limits?: Partial<GatewayLimits>;
-  /** Whether the client's address is taken from `X-Forwarded-For`: only behind a proxy that sets it. */
-  readonly trustProxy?: boolean;
+  /** The proxies whose `X-Forwarded-For` is believed: how many stand in front, or their networks. Default: none. */
+  readonly trustProxy?: TrustedProxies;
+  /** The key that websocket binding tokens are sealed with, 32 bytes, the same for all gateways. Default: random. */
+  readonly bindingKey?: Buffer | undefined;
+  /** Where metrics are collected; whoever gave it serves them. */
+  readonly metrics?: Registry;
   /** The clock, in milliseconds; default: the system's. */
   readonly now?: () => number;
 }
@@ -47,6 +55,7 @@ function createContext({
   medplumBaseUrl,
   medplumAliases = [],
   limits,
+  bindingKey,
   now = Date.now,
 }: GatewayOptions): GatewayContext {
   const all = { ...defaultLimits(config), ...limits };
@@ -58,19 +67,27 @@ function createContext({
     addresses: createAddresses(config, [medplumBaseUrl, ...medplumAliases]),
     callers: createCallers(upstream, now),
     turns: createBookingQueue(all.turnMs),
+    bindingTokens: createBindingTokens(bindingKey, now),
   };
 }
 
 function createServer(
-  { logger, trustProxy = false }: GatewayOptions,
+  { logger }: GatewayOptions,
   { limits, addresses }: GatewayContext,
+  trustProxy: TrustProxy,
 ): FastifyInstance {
   const broken = (error: unknown) => errorResponse(error);
   return fastify({
     ...(logger ? { loggerInstance: logger } : { logger: false }),
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy,
-    http: { shouldUpgradeCallback: (request) => isWebsocket(request, addresses) },
+    http: {
+      shouldUpgradeCallback: (request) => isWebsocket(request, addresses),
+      // Checked by `hostProblem`, which answers with an OperationOutcome.
+      requireHostHeader: false,
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs / 4, limits.requestTimeoutMs / 4),
+    },
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
     // Also ends the hook that waits for what is under way: by default after 10 seconds, with an error.
@@ -86,17 +103,6 @@ function createServer(
   });
 }
 
-/** Limits how many requests one token, or without one an address, may send. */
-async function addRateLimit(app: FastifyInstance, { limits }: GatewayContext): Promise<void> {
-  await app.register(rateLimit, {
-    max: limits.requestsPerMinute,
-    timeWindow: 60_000,
-    keyGenerator: ({ headers, ip }) =>
-      hasBearerToken(headers.authorization) ? fingerprint(headers.authorization) : ip,
-    errorResponseBuilder: () => Object.assign(new Error('Too many requests'), { statusCode: 429 }),
-  });
-}
-
 /**
  * Builds the HTTP face of the service in front of a Medplum server. It does not listen yet. `close()` ends it
  * gracefully: new requests are refused with 503, what is under way is finished and answered.
@@ -106,18 +112,18 @@ async function addRateLimit(app: FastifyInstance, { limits }: GatewayContext): P
 export function buildGateway(options: GatewayOptions): FastifyInstance {
   const context = createContext(options);
   const { addresses } = context;
-  const app = createServer(options, context);
+  const trustProxy = trustedProxies(options.trustProxy ?? 0);
+  const app = createServer(options, context, trustProxy);
   addErrorHandler(app, addresses);
+  addProtocolChecks(app);
   const drain = addGracefulShutdown(app, context);
-  const websockets = addWebsockets(app, context, options);
-  addMetrics(app, drain.inFlight, websockets);
+  const websockets = addWebsockets(app, context, { ...options, trustProxy });
+  addMetrics(app, options.metrics ?? new Registry(), drain.inFlight, websockets);
   const refuse: onRequestAsyncHookHandler = async (request, reply) => {
     reply.header('x-request-id', request.id);
     const refused = drain.isDraining()
       ? problem('shutting-down', undefined, { connection: 'close', 'retry-after': '5' })
-      : request.is404
-        ? problem('not-found')
-        : undefined;
+      : (hostProblem(request.raw) ?? (request.is404 ? problem('not-found') : undefined));
     return refused && send(reply, refused, representationOrDefault(request), addresses);
   };
   void app
@@ -127,12 +133,16 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     })
     .after(() => void app.addHook('onRequest', refuse));
   const service: FastifyPluginAsync = async (scope) => {
-    await addRateLimit(scope, context);
-    addHealth(scope, context);
+    const admission = await createAdmission(scope, context);
+    scope.addHook('onRequest', async (request, reply) => {
+      const refused = await admission.countAddress(request);
+      return refused && send(reply, refused, representationOrDefault(request), addresses);
+    });
     addDiscovery(scope, addresses);
-    await addOAuth(scope, context);
-    await addFhirRoutes(scope, context, new Date((options.now ?? Date.now)()).toISOString());
+    await addOAuth(scope, context, admission);
+    await addFhirRoutes(scope, context, admission, new Date((options.now ?? Date.now)()).toISOString());
   };
+  addHealth(app, context);
   void app.register(service);
   return app;
 }

@@ -35,6 +35,8 @@ export interface SandboxOptions {
   readonly delayScale?: number;
   /** Address at which Bots reach the server, if it is another one: Medplum's `vmContextBaseUrl`. */
   readonly botBaseUrl?: string | undefined;
+  /** What tokens name as their issuer: Medplum's `issuer`; default: the address of the server. */
+  readonly issuer?: string;
   /** Milliseconds from one heartbeat on websockets to the next; default 10 000, as in Medplum. */
   readonly heartbeatMilliseconds?: number;
   readonly logger?: SandboxLogger;
@@ -92,7 +94,7 @@ function unfinished(entries: readonly JournalEntry[]): Job[] {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, host = '127.0.0.1', dataFolder, delayScale = 1, botBaseUrl, logger = silent } = options;
-  const { heartbeatMilliseconds = 10_000 } = options;
+  const { heartbeatMilliseconds = 10_000, issuer } = options;
   loadDefinitions();
   const { journal, entries, key } = await openFolder(dataFolder);
   const now = (): Date => new Date();
@@ -119,7 +121,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     subscriptions?.notify(stored);
   };
   const unit = directUnit(store, commit);
-  const tokens = createTokens(key, () => baseUrl, now);
+  const tokens = createTokens(key, () => issuer ?? baseUrl, now);
   const executeBot = createBotExecutor({ unit, tokens, baseUrl: () => botBaseUrl ?? baseUrl });
   const platform: Platform = {
     baseUrl: () => baseUrl,

@@ -1,7 +1,10 @@
 import { type Logger, pino } from 'pino';
+import { Registry } from 'prom-client';
+import { serveMetrics } from '../gateway/operations/metrics.ts';
 import { buildGateway } from '../gateway/server.ts';
 import { runAsProgram } from './cli/command.ts';
 import { loadConfig } from './cli/load-config.ts';
+import { bindingKeyFrom, limitsFrom, metricsFrom, proxiesFrom } from './gateway/settings.ts';
 import { portOf } from './start/settings.ts';
 
 /** How long Medplum may take to say that it is well, in milliseconds. */
@@ -34,21 +37,29 @@ async function warnIfUnreachable(baseUrl: string, logger: Logger): Promise<void>
 
 /**
  * Runs the gateway alone. Environment: `MEDPLUM_BASE_URL` (required), `MEDPLUM_ALIASES` (further addresses of that
- * server, separated by commas), `PORT` (8080), `HOST` (0.0.0.0), `BOOKING_CONFIG`, `LOG_LEVEL` (info), `TRUST_PROXY`
- * (`true` behind a proxy). SIGTERM and SIGINT end it gracefully.
+ * server, separated by commas), `PORT` (8080), `HOST` (0.0.0.0), `BOOKING_CONFIG`, `LOG_LEVEL` (info), `TRUST_PROXY`,
+ * `METRICS_PORT`, `METRICS_HOST`, `WEBSOCKET_TOKEN_KEY` and the limits of `limitVariables`: see docs/operators.md.
+ * SIGTERM and SIGINT end it gracefully.
  */
 async function main(): Promise<void> {
   const { env } = process;
   const medplumBaseUrl = medplumUrl(env.MEDPLUM_BASE_URL);
   const port = portOf('PORT', env.PORT, 8080);
   const logger = pino({ level: env.LOG_LEVEL ?? 'info' });
+  const metrics = new Registry();
+  const metricsAddress = metricsFrom(env);
   const gateway = buildGateway({
     config: loadConfig(),
     medplumBaseUrl,
     medplumAliases: env.MEDPLUM_ALIASES?.split(',') ?? [],
     logger,
-    trustProxy: env.TRUST_PROXY === 'true',
+    trustProxy: proxiesFrom(env),
+    limits: limitsFrom(env),
+    bindingKey: bindingKeyFrom(env),
+    metrics,
   });
+  const metricsServer = metricsAddress && (await serveMetrics(metrics, metricsAddress));
+  gateway.addHook('onClose', async () => metricsServer?.close());
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => void gateway.close());
   }

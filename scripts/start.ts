@@ -106,7 +106,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const config = forOneMachine(forPort(options.config, ports.gateway));
   const building = buildBots(config);
   building.catch(() => undefined);
-  const sandbox = await startSandbox({ ...medplum, port: ports.medplum });
+  const sandbox = await startSandbox({ issuer: `${new URL(config.baseUrl).origin}/`, ...medplum, port: ports.medplum });
   try {
     return await startInFront(sandbox, config, options, building);
   } catch (error) {

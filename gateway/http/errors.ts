@@ -23,6 +23,11 @@ export const httpProblems = {
   'multiple-matches': { status: 412, type: 'multiple-matches', text: 'The condition matches several resources.' },
   'content-too-large': { status: 413, type: 'too-long', text: 'The body is larger than the service takes.' },
   'unsupported-media-type': { status: 415, type: 'not-supported', text: 'The Content-Type is not supported.' },
+  'expectation-failed': {
+    status: 417,
+    type: 'not-supported',
+    text: 'Expect has no other value here than 100-continue.',
+  },
   'too-many-requests': { status: 429, type: 'throttled', text: 'Too many requests: try again later.' },
   'headers-too-large': { status: 431, type: 'too-long', text: 'The address or the headers are too long.' },
   'internal-error': { status: 500, type: 'exception', text: 'The service has failed; the failure is in its log.' },

@@ -10,7 +10,6 @@ import { problem, refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
 import { type FhirResponse, preferred, versionHeaders } from '../http/response.ts';
 import type { UpstreamAnswer } from '../medplum/client.ts';
-import { isCaller } from '../medplum/current-profile.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { publicResource } from '../medplum/public-resources.ts';
 import { searchIssue } from '../search/filter.ts';
@@ -108,9 +107,9 @@ export const createPatient: Handler = async (exchange, context) => {
   if (isIssues(headers) || issues.length > 0) {
     return refusal(issues, config);
   }
-  const caller = await context.callers.find(exchange.authorization);
-  if (!isCaller(caller)) {
-    return upstreamProblem(caller, config);
+  const { caller } = exchange;
+  if (!caller) {
+    return problem('unauthorized');
   }
   const isRequestor = caller.profileType === 'ClientApplication';
   if (isRequestor && survivors(body) !== survivors(undefined)) {
@@ -153,11 +152,7 @@ export const updatePatient: Handler = async (exchange, context) => {
   }
   const before = isPatient(stored.body) ? stored.body : undefined;
   if (survivors(body) !== survivors(before)) {
-    const caller = await context.callers.find(exchange.authorization);
-    if (!isCaller(caller)) {
-      return upstreamProblem(caller, context.config);
-    }
-    if (before && belongsTo(before, caller.profileId, context.config)) {
+    if (before && belongsTo(before, exchange.caller?.profileId ?? '', context.config)) {
       return refusal([merged], context.config);
     }
   }

@@ -8,9 +8,10 @@ import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
+import { nameOf } from '../medplum/current-profile.ts';
 import { isBundle } from '../medplum/public-resources.ts';
 import { parseQuery } from '../search/rewrite.ts';
-import { bindingIn, bindingToken } from '../websocket/messages.ts';
+import { bindingIn } from '../websocket/messages.ts';
 import { websocketUrl } from '../websocket/server.ts';
 
 /** The values of an operation's parameter, from the query and from a Parameters resource in the body. */
@@ -81,7 +82,8 @@ export const subscriptionEvents: Handler = async (exchange, context) => {
 };
 
 /**
- * `$get-ws-binding-token`: what a client binds a websocket with, and where it connects.
+ * `$get-ws-binding-token`: what a client binds a websocket with, and where it connects. The token is sealed: it binds a
+ * websocket of this service and is no access token.
  *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
  */
@@ -91,14 +93,14 @@ export const websocketToken: Handler = async (exchange, context) => {
     return problem('not-found');
   }
   const answer = await callBot('subscription-operations', { operation: 'binding', id }, exchange, context);
-  const binding = 'body' in answer ? bindingIn(answer.body) : undefined;
+  const binding = 'body' in answer && exchange.caller ? bindingIn(answer.body, nameOf(exchange.caller)) : undefined;
   if (!binding) {
     return refusedByBot(answer, context);
   }
   const resource: Parameters = {
     resourceType: 'Parameters',
     parameter: [
-      { name: 'token', valueString: bindingToken(binding) },
+      { name: 'token', valueString: context.bindingTokens.seal(binding) },
       { name: 'expiration', valueDateTime: binding.expiration },
       { name: 'subscription', valueString: id },
       { name: 'websocket-url', valueUrl: websocketUrl(context.config) },

@@ -12,10 +12,15 @@ export interface Caller {
   readonly findsAllOf: readonly ServedTypeName[];
 }
 
+/** A caller, or why it is not known: the answer that refuses the token, or the failure to get one. */
+export type Identification = Caller | UpstreamAnswer | UpstreamFailure;
+
 /** Finds out who calls. */
 export interface Callers {
-  /** @returns the caller, or the answer or failure that says why it is not known */
-  readonly find: (authorization: string) => Promise<Caller | UpstreamAnswer | UpstreamFailure>;
+  /** What is remembered of a token; `undefined` if Medplum would have to be asked. */
+  readonly recall: (authorization: string) => Identification | undefined;
+  /** Who calls, from memory or from Medplum. */
+  readonly find: (authorization: string) => Promise<Identification>;
 }
 
 /** The `Authorization` header of a bearer token (https://www.rfc-editor.org/rfc/rfc6750#section-2.1). */
@@ -39,47 +44,91 @@ function callerOf(body: unknown): Caller | undefined {
 }
 
 /** Whether the question who calls was answered. */
-export function isCaller(found: Caller | UpstreamAnswer | UpstreamFailure): found is Caller {
+export function isCaller(found: Identification): found is Caller {
   return 'profileId' in found;
 }
 
-const maxAgeMs = 60_000;
-const maxCallers = 1_000;
+/** The name by which limits count a caller. */
+export function nameOf({ profileType, profileId }: Caller): string {
+  return `${profileType}/${profileId}`;
+}
 
-/**
- * Asks Medplum (`GET /auth/me`) who owns a token, and remembers the answer for a minute under the token's fingerprint;
- * of more than a thousand the one that was not asked for longest is forgotten.
- *
- * @param now - the clock, in milliseconds
- */
-export function createCallers(upstream: Upstream, now: () => number): Callers {
-  const known = new Map<string, { caller: Caller; until: number }>();
-  const remember = (key: string, entry: { caller: Caller; until: number }): void => {
+/** Remembers a bounded number of values for some time; the one that was not asked for longest is forgotten first. */
+function createMemory<T>(size: number, maxAgeMs: number, now: () => number) {
+  const known = new Map<string, { value: T; until: number }>();
+  const keep = (key: string, entry: { value: T; until: number }): void => {
     known.delete(key);
     known.set(key, entry);
     const oldest = known.keys().next().value;
-    if (known.size > maxCallers && oldest !== undefined) {
+    if (known.size > size && oldest !== undefined) {
       known.delete(oldest);
     }
   };
   return {
+    get: (key: string): T | undefined => {
+      const entry = known.get(key);
+      if (!entry || entry.until <= now()) {
+        known.delete(key);
+        return undefined;
+      }
+      keep(key, entry);
+      return entry.value;
+    },
+    set: (key: string, value: T): void => keep(key, { value, until: now() + maxAgeMs }),
+  };
+}
+
+const memorySize = 1_000;
+const verifiedMs = 60_000;
+const refusedMs = 10_000;
+
+/** How many questions to Medplum may be open: strangers must not fill the connections that bookings need. */
+const mostQuestions = 32;
+
+/**
+ * Asks Medplum (`GET /auth/me`) who owns a token. The answer is remembered under the token's fingerprint, for a minute,
+ * or for ten seconds if Medplum refuses the token. Refused tokens have a memory of their own: they drive no good one out.
+ *
+ * @param now - the clock, in milliseconds
+ */
+export function createCallers(upstream: Upstream, now: () => number): Callers {
+  const verified = createMemory<Caller>(memorySize, verifiedMs, now);
+  const refused = createMemory<UpstreamAnswer>(memorySize, refusedMs, now);
+  const open = new Map<string, Promise<Identification>>();
+  const ask = async (key: string, authorization: string): Promise<Identification> => {
+    const answer = await upstream.call({ method: 'GET', path: 'auth/me', headers: { authorization } });
+    if ('failure' in answer || answer.status !== 200) {
+      if ('status' in answer && answer.status === 401) {
+        refused.set(key, { status: 401, headers: {}, body: undefined });
+      }
+      return answer;
+    }
+    const caller = callerOf(answer.body);
+    if (!caller) {
+      return { failure: 'broken' };
+    }
+    verified.set(key, caller);
+    return caller;
+  };
+  const recall = (key: string): Identification | undefined => verified.get(key) ?? refused.get(key);
+  return {
+    recall: (authorization) => recall(fingerprint(authorization)),
     find: async (authorization) => {
       const key = fingerprint(authorization);
-      const entry = known.get(key);
-      if (entry && entry.until > now()) {
-        remember(key, entry);
-        return entry.caller;
+      const known = recall(key);
+      if (known) {
+        return known;
       }
-      const answer = await upstream.call({ method: 'GET', path: 'auth/me', headers: { authorization } });
-      if ('failure' in answer || answer.status !== 200) {
-        return answer;
+      const asked = open.get(key);
+      if (asked !== undefined) {
+        return asked;
       }
-      const caller = callerOf(answer.body);
-      if (!caller) {
-        return { failure: 'broken' };
+      if (open.size >= mostQuestions) {
+        return { failure: 'unavailable' };
       }
-      remember(key, { caller, until: now() + maxAgeMs });
-      return caller;
+      const question = ask(key, authorization).finally(() => open.delete(key));
+      open.set(key, question);
+      return question;
     },
   };
 }

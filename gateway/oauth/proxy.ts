@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isObject } from '../../core/fhir/resource.ts';
+import type { Admission } from '../admission/admission.ts';
 import type { GatewayContext } from '../context.ts';
 import { defaultRepresentation, send } from '../http/response.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';
@@ -76,9 +77,13 @@ function passThrough({ method, path }: Endpoint, { config, addresses, upstream }
   };
 }
 
-/** Adds the OAuth 2 endpoints of the service: Medplum's own, passed through. */
-export async function addOAuth(app: FastifyInstance, context: GatewayContext): Promise<void> {
+/** Adds the OAuth 2 endpoints of the service: Medplum's own, passed through, so often in a minute for each address. */
+export async function addOAuth(app: FastifyInstance, context: GatewayContext, admission: Admission): Promise<void> {
   const oauth: FastifyPluginAsync = async (scope) => {
+    scope.addHook('onRequest', async (request, reply) => {
+      const refused = await admission.countAttempt(request);
+      return refused && send(reply, refused, defaultRepresentation, context.addresses);
+    });
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
       'application/x-www-form-urlencoded',

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isObject } from '../../core/fhir/resource.ts';
 import { representationOrDefault } from '../handler.ts';
@@ -13,26 +13,36 @@ const parserProblems: Readonly<Record<string, HttpProblemName>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
 };
 
-/**
- * Answers a connection on which no HTTP request could be read.
- *
- * @param error - of Node's parser
- */
-export function answerBrokenConnection(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const name = parserProblems[error.code ?? ''] ?? 'bad-request';
+/** How long a refused client may take to read why, in milliseconds. */
+const lingerMs = 1_000;
+
+/** Writes a refusal on a connection without the help of Node's HTTP server, and closes it. */
+export function refuseConnection(socket: Duplex, name: HttpProblemName, diagnostics?: string): void {
   const { status } = httpProblems[name];
-  const body = JSON.stringify(outcomeOf(name));
+  const body = JSON.stringify(outcomeOf(name, diagnostics));
   const headers = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/fhir+json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
+  socket.once('error', () => socket.destroy());
   socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`);
+  // A connection that is cut at once loses the answer while the client still sends.
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+}
+
+/**
+ * Answers a connection on which no HTTP request could be read.
+ *
+ * @param error - of Node's parser
+ */
+export function answerBrokenConnection(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  refuseConnection(socket, parserProblems[error.code ?? ''] ?? 'bad-request');
 }
 
 /** What may be logged of an error: its kind and where it arose. Its message can quote what a client has sent. */

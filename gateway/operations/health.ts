@@ -8,9 +8,8 @@ import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
  * down neither is reached: every new request is answered 503.
  */
 export function addHealth(app: FastifyInstance, { upstream, limits, config, addresses }: GatewayContext): void {
-  const options = { config: { rateLimit: false } };
-  app.get('/healthz', options, async () => ({ status: 'ok' }));
-  app.get('/readyz', options, async (_request, reply) => {
+  app.get('/healthz', async () => ({ status: 'ok' }));
+  app.get('/readyz', async (_request, reply) => {
     const found = await upstream.call({ method: 'GET', path: 'healthcheck', timeoutMs: limits.readyTimeoutMs });
     return isSuccess(found)
       ? { status: 'ready' }

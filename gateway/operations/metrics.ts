@@ -1,5 +1,6 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
+import type { WebsocketCounts } from '../websocket/server.ts';
 
 /** The route a request was matched to, never its address: addresses hold patients' data. */
 function routeOf(request: FastifyRequest): string {
@@ -7,17 +8,21 @@ function routeOf(request: FastifyRequest): string {
 }
 
 /** Routes that machines ask again and again: their requests are logged at the level debug. */
-const quiet: readonly string[] = ['/healthz', '/readyz', '/metrics'];
+const quiet: readonly string[] = ['/healthz', '/readyz'];
 
 /**
- * Adds one log line per request (method, route, status, milliseconds; no address, header or body) and `/metrics` in
- * Prometheus' format.
+ * Adds one log line per request (method, route, status, milliseconds; no address, header or body), and measures.
  *
+ * @param registry - where the metrics are collected
  * @param inFlight - number of requests being answered
  * @param websockets - number of websockets that are open
  */
-export function addMetrics(app: FastifyInstance, inFlight: () => number, websockets: () => number): void {
-  const registry = new Registry();
+export function addMetrics(
+  app: FastifyInstance,
+  registry: Registry,
+  inFlight: () => number,
+  websockets: WebsocketCounts,
+): void {
   const duration = new Histogram({
     name: 'booking_gateway_request_duration_seconds',
     help: 'Time from the arrival of a request to the end of its answer',
@@ -35,10 +40,18 @@ export function addMetrics(app: FastifyInstance, inFlight: () => number, websock
   });
   new Gauge({
     name: 'booking_gateway_websockets',
-    help: 'Websockets that are open',
+    help: 'Websockets that are bound to Subscriptions',
     registers: [registry],
     collect() {
-      this.set(websockets());
+      this.set(websockets.bound());
+    },
+  });
+  new Gauge({
+    name: 'booking_gateway_websockets_unbound',
+    help: 'Websockets that are open and not bound yet',
+    registers: [registry],
+    collect() {
+      this.set(websockets.unbound());
     },
   });
   collectDefaultMetrics({ register: registry });
@@ -48,7 +61,22 @@ export function addMetrics(app: FastifyInstance, inFlight: () => number, websock
     const level = quiet.includes(line.route) ? 'debug' : 'info';
     request.log[level]({ ...line, ms: Math.round(reply.elapsedTime * 10) / 10 }, 'answered');
   });
-  app.get('/metrics', { config: { rateLimit: false } }, async (_request, reply) =>
-    reply.type(registry.contentType).send(await registry.metrics()),
-  );
+}
+
+/** Where metrics are served. */
+export interface MetricsAddress {
+  readonly port: number;
+  readonly host: string;
+}
+
+/**
+ * Serves `GET /metrics` in Prometheus' format on a port of its own, so that no client of the gateway can reach it.
+ *
+ * @returns the server, which listens; `close()` ends it
+ */
+export async function serveMetrics(registry: Registry, { port, host }: MetricsAddress): Promise<FastifyInstance> {
+  const app = fastify({ logger: false, requestTimeout: 10_000, forceCloseConnections: true });
+  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));
+  await app.listen({ port, host });
+  return app;
 }

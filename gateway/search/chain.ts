@@ -2,7 +2,6 @@ import type { GatewayContext } from '../context.ts';
 import type { FhirRequest } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
-import { isCaller } from '../medplum/current-profile.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle, publicResource } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
@@ -91,9 +90,9 @@ export async function resolveChains(
   if (params.every(({ chain }) => chain === undefined)) {
     return params;
   }
-  const caller = await context.callers.find(exchange.authorization);
-  if (!isCaller(caller)) {
-    return upstreamProblem(caller, context.config);
+  const { caller } = exchange;
+  if (!caller) {
+    return problem('unauthorized');
   }
   const findsAll = (type: ServedTypeName): boolean => caller.findsAllOf.includes(type);
   const resolved: SearchParam[] = [];

@@ -1,22 +1,16 @@
 import type { Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { isId } from '../../core/fhir/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { notificationIn } from '../../core/notifications/delivery/message.ts';
-
-/** What a websocket is bound with: what Medplum keeps for it, Medplum's token, and what the client is told once bound. */
-export interface Binding {
-  /** Id of the Subscription that Medplum keeps in memory for this binding. */
-  readonly id: string;
-  readonly token: string;
-  /** When it ends, as a dateTime. */
-  readonly expiration: string;
-  readonly handshake: Bundle;
-}
+import type { Binding, BindingTokens } from './binding-token.ts';
 
 const parameterOf = ({ parameter = [] }: Parameters, name: string) => parameter.find((one) => one.name === name);
 
-/** The binding in what the Bot answers. */
-export function bindingIn(body: unknown): Binding | undefined {
+/**
+ * The binding in what the Bot answers.
+ *
+ * @param client - name of the client that asked for it
+ */
+export function bindingIn(body: unknown, client: string): Binding | undefined {
   if (!isResource(body, 'Parameters')) {
     return undefined;
   }
@@ -25,28 +19,8 @@ export function bindingIn(body: unknown): Binding | undefined {
   const expiration = parameterOf(body, 'expiration')?.valueDateTime;
   const handshake: unknown = parameterOf(body, 'handshake')?.resource;
   return id && token && expiration && isResource(handshake, 'Bundle')
-    ? { id, token, expiration, handshake }
+    ? { id, token, expiration, client, handshake }
     : undefined;
-}
-
-/** A binding as the one token that clients know. What of it is to be trusted is Medplum's token, which Medplum signs. */
-export function bindingToken(binding: Binding): string {
-  return Buffer.from(JSON.stringify(binding)).toString('base64url');
-}
-
-/** Reads a token that `bindingToken` has made; `undefined` if it is none. */
-export function readBindingToken(text: string): Binding | undefined {
-  try {
-    const read: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    if (!isObject(read) || !isResource(read.handshake, 'Bundle')) {
-      return undefined;
-    }
-    const { id, token, expiration, handshake } = read;
-    const isWhole = isId(id) && typeof token === 'string' && typeof expiration === 'string';
-    return isWhole && !Number.isNaN(Date.parse(expiration)) ? { id, token, expiration, handshake } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** What a client says on its websocket. */
@@ -60,8 +34,8 @@ const verbs = { 'bind-with-token': 'bind', 'unbind-from-token': 'unbind' } as co
 /** The words of a message, which is either JSON as Medplum has it or plain text as R5 has it (`bind-with-token …`). */
 function wordsOf(text: string): readonly [verb?: string, token?: string] {
   if (!text.startsWith('{')) {
-    const [verb, token] = text.trim().split(/:?\s+/);
-    return [verb, token];
+    const [verb, token] = text.trim().split(/\s+/, 2);
+    return [verb?.replace(/:$/, ''), token];
   }
   try {
     const message: unknown = JSON.parse(text);
@@ -76,9 +50,10 @@ function wordsOf(text: string): readonly [verb?: string, token?: string] {
 /**
  * Reads a message of a client: `bind-with-token`, `unbind-from-token`, `ping`.
  *
+ * @param unseal - reads the token of `$get-ws-binding-token`
  * @see https://hl7.org/fhir/R5/subscriptions.html#channels
  */
-export function readClientMessage(text: string): ClientMessage {
+export function readClientMessage(text: string, unseal: BindingTokens['unseal']): ClientMessage {
   const [verb, token] = wordsOf(text);
   if (verb === 'ping') {
     return { kind: 'ping' };
@@ -86,10 +61,10 @@ export function readClientMessage(text: string): ClientMessage {
   if (verb !== 'bind-with-token' && verb !== 'unbind-from-token') {
     return { kind: 'malformed', diagnostics: 'Send bind-with-token and the token of $get-ws-binding-token.' };
   }
-  const binding = token === undefined ? undefined : readBindingToken(token);
+  const binding = token === undefined ? undefined : unseal(token);
   return binding
     ? { kind: verbs[verb], binding }
-    : { kind: 'malformed', diagnostics: `${verb} takes a token of $get-ws-binding-token.` };
+    : { kind: 'malformed', diagnostics: `${verb} takes a token of $get-ws-binding-token that has not expired.` };
 }
 
 /** What Medplum says on its websocket, as far as it concerns a client. */

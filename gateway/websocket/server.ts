@@ -3,9 +3,16 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { BookingConfig } from '../../core/config/config.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { addressGroup, clientAddress, type TrustProxy } from '../admission/client-address.ts';
 import type { GatewayContext } from '../context.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';
-import { closing, relay } from './relay.ts';
+import { refuseConnection } from '../operations/error-handler.ts';
+import { hostProblem } from '../operations/protocol.ts';
+import type { Binding } from './binding-token.ts';
+import { createWebsocketPlaces } from './places.ts';
+import { relay } from './relay.ts';
+import { closing } from './session.ts';
 
 const PATH = '/ws';
 
@@ -26,9 +33,6 @@ const clientBytes = 64 * 1024;
 /** How often clients are asked whether they are still there, in milliseconds. */
 const pingMs = 30_000;
 
-/** How many websockets that are not bound yet one address may have. */
-const mostWaiting = 50;
-
 /** How long a client may take to close its end, in milliseconds. */
 const graceMs = 1_000;
 
@@ -48,29 +52,55 @@ function keepAlive(server: WebSocketServer): NodeJS.Timeout {
   }, pingMs).unref();
 }
 
-/** The websockets that are not bound yet: anybody can open one, so that no address may have many of them. */
-function createWaiting() {
-  const addresses = new Map<WebSocket, string>();
-  return {
-    enter: (client: WebSocket, address: string): boolean => {
-      const known = [...addresses.values()].filter((one) => one === address);
-      if (known.length >= mostWaiting) {
-        return false;
-      }
-      addresses.set(client, address);
-      client.once('close', () => addresses.delete(client));
-      return true;
-    },
-    leave: (client: WebSocket): void => void addresses.delete(client),
-  };
-}
-
 /** How websockets are served. */
 export interface WebsocketOptions {
   /** Medplum's base address. */
   readonly medplumBaseUrl: string;
-  /** Whether the client's address is taken from `X-Forwarded-For`. */
-  readonly trustProxy?: boolean;
+  /** Which proxies are believed what address a client has. */
+  readonly trustProxy: TrustProxy;
+}
+
+/** How many websockets there are. */
+export interface WebsocketCounts {
+  readonly bound: () => number;
+  readonly unbound: () => number;
+}
+
+/** Serves a websocket that was opened. */
+function createRelays(context: GatewayContext, medplumUrl: string, failed: (error: unknown) => void) {
+  const places = createWebsocketPlaces<WebSocket>(context.limits);
+  const tokens = new Set<string>();
+  const claim = (client: WebSocket, { id, client: name }: Binding) => {
+    if (tokens.has(id)) {
+      return 'taken';
+    }
+    if (!places.bind(client, name)) {
+      return 'full';
+    }
+    tokens.add(id);
+    return 'claimed';
+  };
+  const serve = (client: WebSocket, address: string): void => {
+    const place = places.enter(client, addressGroup(address));
+    if (!place) {
+      client.close(closing.tryLater, 'Try again in a moment');
+      return;
+    }
+    place.displaced?.close(closing.tryLater, 'Bind sooner: others are waiting');
+    client.once('close', () => places.leave(client));
+    relay(client, medplumUrl, context, {
+      claim: (binding) => claim(client, binding),
+      release: (id) => tokens.delete(id),
+      failed,
+    });
+  };
+  return { serve, places };
+}
+
+/** Whether an offer to upgrade may be taken up; if not, what is wrong with it. */
+function upgradeProblem(request: IncomingMessage): string | undefined {
+  const issue = hostProblem(request)?.resource;
+  return isResource(issue, 'OperationOutcome') ? issue.issue[0]?.diagnostics : undefined;
 }
 
 /**
@@ -78,38 +108,37 @@ export interface WebsocketOptions {
  * is sent the same Bundles that others are posted. Medplum carries them, as messages that it tells on a websocket of its
  * own, and checks the tokens and the rights.
  *
- * @returns number of websockets that are open
+ * @returns the numbers of websockets that are open
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/channels.html
  */
 export function addWebsockets(
   app: FastifyInstance,
   context: GatewayContext,
-  { medplumBaseUrl, trustProxy = false }: WebsocketOptions,
-): () => number {
+  { medplumBaseUrl, trustProxy }: WebsocketOptions,
+): WebsocketCounts {
   const medplumUrl = new URL('ws/subscriptions-r4', medplumBaseUrl.replace(/^http/, 'ws').replace(/\/?$/, '/')).href;
   const server = new WebSocketServer({ noServer: true, maxPayload: clientBytes, perMessageDeflate: false });
+  const { serve, places } = createRelays(context, medplumUrl, (error) => app.log.error(error, 'websocket failed'));
   const pings = keepAlive(server);
-  const tokens = new Set<string>();
-  const waiting = createWaiting();
   let isClosing = false;
-  const serve = (client: WebSocket, address: string): void => {
-    client.on('error', () => undefined);
-    server.emit('connection', client);
-    if (isClosing || server.clients.size > context.limits.websockets || !waiting.enter(client, address)) {
-      client.close(closing.tryLater, 'Try again in a moment');
+  server.on('wsClientError', (error: Error, socket: Duplex) => refuseConnection(socket, 'bad-request', error.message));
+  app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    const wrong = upgradeProblem(request);
+    if (wrong) {
+      refuseConnection(socket, 'bad-request', wrong);
       return;
     }
-    relay(client, medplumUrl, context, {
-      claim: (id) => !tokens.has(id) && tokens.add(id).has(id),
-      release: (id) => tokens.delete(id),
-      settled: () => waiting.leave(client),
-      failed: (error) => app.log.error(error, 'websocket failed'),
+    const address = clientAddress(request, trustProxy);
+    server.handleUpgrade(request, socket, head, (client) => {
+      client.on('error', () => undefined);
+      server.emit('connection', client);
+      if (isClosing) {
+        client.close(closing.tryLater, 'Try again in a moment');
+      } else {
+        serve(client, address);
+      }
     });
-  };
-  app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const [forwarded] = String(request.headers['x-forwarded-for'] ?? '').split(',');
-    const address = (trustProxy && forwarded?.trim()) || (request.socket.remoteAddress ?? '');
-    server.handleUpgrade(request, socket, head, (client) => serve(client, address));
   });
   app.addHook('preClose', async () => {
     isClosing = true;
@@ -119,5 +148,5 @@ export function addWebsockets(
       setTimeout(() => client.terminate(), graceMs).unref();
     }
   });
-  return () => server.clients.size;
+  return { bound: places.bound, unbound: places.unbound };
 }

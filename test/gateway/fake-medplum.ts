@@ -25,6 +25,10 @@ export interface FakeMedplum {
   readonly received: Received[];
   /** Answers that arrived as a whole, and requests that were given up by the gateway. */
   readonly finished: { answered: number; abandoned: number };
+  /** The tokens that were verified, as `Authorization` headers. */
+  readonly verified: string[];
+  /** Answers the verification of a token; by default a requestor is named after it. */
+  verify: (authorization: string) => Reply | Promise<Reply>;
   /** Answers the next requests; `undefined` leaves the default. */
   answer: (received: Received) => Reply | undefined | Promise<Reply | undefined>;
   readonly close: () => Promise<void>;
@@ -35,7 +39,10 @@ export const base = config.baseUrl;
 export const bearer = { authorization: 'Bearer portal-a' };
 export const fhirJson = { ...bearer, 'content-type': 'application/fhir+json' };
 
-const me: Reply = { body: { profile: { resourceType: 'ClientApplication', id: 'portal-a-id' } } };
+/** The answer of `auth/me`: the token `portal-a` is that of the client `portal-a-id`. */
+const me = (authorization: string): Reply => ({
+  body: { profile: { resourceType: 'ClientApplication', id: `${authorization.replace(/^Bearer /, '')}-id` } },
+});
 
 export async function startFakeMedplum(): Promise<FakeMedplum> {
   const app: FastifyInstance = fastify({ bodyLimit: 10_000_000 });
@@ -47,6 +54,8 @@ export async function startFakeMedplum(): Promise<FakeMedplum> {
     url: '',
     received,
     finished,
+    verified: [],
+    verify: me,
     answer: (): Reply | undefined => undefined,
     close: () => app.close(),
   } as FakeMedplum & { url: string };
@@ -59,11 +68,16 @@ export async function startFakeMedplum(): Promise<FakeMedplum> {
       headers: request.headers,
       body: typeof request.body === 'string' ? request.body : '',
     };
+    if (one.path === '/auth/me') {
+      fake.verified.push(String(one.headers.authorization));
+      const { status = 200, body } = await fake.verify(String(one.headers.authorization));
+      return reply.code(status).send(body ?? {});
+    }
     received.push(one);
     reply.raw.once('close', () => {
       finished[reply.raw.writableFinished ? 'answered' : 'abandoned']++;
     });
-    const answer = (await fake.answer(one)) ?? (one.path === '/auth/me' ? me : { status: 404 });
+    const answer = (await fake.answer(one)) ?? { status: 404 };
     reply.code(answer.status ?? 200).headers(answer.headers ?? {});
     return typeof answer.body === 'string'
       ? reply.send(answer.body)

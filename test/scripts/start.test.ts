@@ -45,6 +45,22 @@ test('the printed commands lead from discovery to the booking and back', async (
   ]);
 });
 
+test('what the gateway says about tokens, and the tokens themselves, name no address of Medplum', async () => {
+  const { origin } = new URL(running.baseUrl);
+  const [client] = Object.values(running.demo.clients);
+  const body = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: client?.id ?? '',
+    client_secret: client?.secret ?? '',
+  });
+  const answer = await (await fetch(`${origin}/oauth2/token`, { method: 'POST', body })).text();
+  const claims = Buffer.from(JSON.parse(answer).access_token.split('.')[1], 'base64url').toString();
+  expect(JSON.parse(claims).iss).toBe(`${origin}/`);
+  const { issuer } = JSON.parse(await (await fetch(`${origin}/.well-known/openid-configuration`)).text());
+  expect(issuer).toBe(`${origin}/`);
+  expect(answer + claims).not.toContain(new URL(running.sandbox.baseUrl).host);
+});
+
 test('a port that is taken is an error, and leaves nothing running', async () => {
   const medplum = await freePort();
   const taken = Number(new URL(running.baseUrl).port);

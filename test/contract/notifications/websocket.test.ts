@@ -86,6 +86,15 @@ describe('$get-ws-binding-token', () => {
     expect([posted.status, posted.headers.get('cache-control')]).toEqual([200, 'no-store']);
   });
 
+  it('gives a token that is good for nothing else, and that nobody can read', async () => {
+    const { id } = await onWebsocket();
+    const { token } = await bindingTo(id);
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await request('nobody', 'GET', '/Patient', { headers })).status).toBe(401);
+    expect((await medplum('nobody', 'GET', '/fhir/R4/Patient', { headers })).status).toBe(401);
+    expect(Buffer.from(token, 'base64url').toString()).not.toMatch(/eyJ|Bundle|Subscription/);
+  });
+
   it('of a stranger: 404, as of nothing', async () => {
     const { id } = await onWebsocket();
     expect((await request('portal-b', 'GET', `/Subscription/${id}/$get-ws-binding-token`)).status).toBe(404);
@@ -242,9 +251,9 @@ describe('what is no good message', () => {
   it('a token that Medplum has not given binds nothing', async () => {
     const { id } = await onWebsocket();
     const { token, url } = await bindingTo(id);
-    const forged = { ...JSON.parse(Buffer.from(token, 'base64url').toString()), token: 'forged' };
+    const forged = Buffer.from(token, 'base64url').map((byte, index) => (index === 40 ? byte ^ 1 : byte));
     const socket = await connect(url);
-    socket.send(bindWith(Buffer.from(JSON.stringify(forged)).toString('base64url')));
+    socket.send(bindWith(Buffer.from(forged).toString('base64url')));
     const [first] = await until(
       async () => socket.received,
       (received) => received.length > 0,

@@ -23,9 +23,13 @@ describe('without a token', () => {
     expect((await request('nobody', 'GET', path)).status).toBe(200);
   });
 
-  it.each(['/healthz', '/readyz', '/metrics', '/.well-known/openid-configuration'])('%s answers', async (path) => {
+  it.each(['/healthz', '/readyz', '/.well-known/openid-configuration'])('%s answers', async (path) => {
     expect((await fetch(`${origin}${path}`)).status).toBe(200);
   });
+});
+
+it('metrics are not for clients', async () => {
+  expect((await fetch(`${origin}/metrics`)).status).toBe(404);
 });
 
 it('a token that is none is 401', async () => {

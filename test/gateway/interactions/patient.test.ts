@@ -5,6 +5,7 @@ import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startF
 
 let fake: FakeMedplum;
 let gateway: FastifyInstance;
+let verify: FakeMedplum['verify'];
 let clock = 0;
 const tagSystem = artefactUri(config, 'LocalRequestor');
 const own = { system: tagSystem, code: 'portal-a-id' };
@@ -12,12 +13,15 @@ const external = { system: config.metaTagSystem, code: 'external' };
 
 beforeAll(async () => {
   fake = await startFakeMedplum();
+  verify = fake.verify;
 });
 afterAll(() => fake.close());
 beforeEach(async () => {
   await gateway?.close();
   gateway = gatewayTo(fake, {}, { now: () => clock });
   fake.received.length = 0;
+  fake.verified.length = 0;
+  fake.verify = verify;
   respond({ status: 201, body: { resourceType: 'Patient', id: 'p1', meta: { versionId: 'v1' } } });
 });
 afterAll(() => gateway.close());
@@ -52,16 +56,13 @@ describe('POST /Patient', () => {
   });
 
   test('a patient from staff is not tagged', async () => {
-    fake.answer = ({ path }) =>
-      path === '/auth/me'
-        ? { body: { profile: { resourceType: 'Practitioner', id: 'x' } } }
-        : { status: 201, body: { resourceType: 'Patient', id: 'p1' } };
+    fake.verify = () => ({ body: { profile: { resourceType: 'Practitioner', id: 'x' } } });
     await create({ resourceType: 'Patient' });
     expect(stored().meta).toBeUndefined();
   });
 
   test('who calls is asked once a minute and token', async () => {
-    const asked = () => fake.received.filter(({ path }) => path === '/auth/me').length;
+    const asked = () => fake.verified.length;
     await create({ resourceType: 'Patient' });
     await create({ resourceType: 'Patient' });
     expect(asked()).toBe(1);
@@ -73,9 +74,10 @@ describe('POST /Patient', () => {
   });
 
   test('a token that is not known writes nothing: 401', async () => {
-    fake.answer = ({ path }) => (path === '/auth/me' ? { status: 401 } : undefined);
+    fake.verify = () => ({ status: 401 });
     expect((await create({ resourceType: 'Patient' })).statusCode).toBe(401);
-    expect(fake.received.map(({ path }) => path)).toEqual(['/auth/me']);
+    expect(fake.verified).toHaveLength(1);
+    expect(fake.received).toEqual([]);
   });
 
   test.each([
@@ -101,7 +103,7 @@ describe('POST /Patient', () => {
 
   test('If-None-Exist is checked like a search', async () => {
     await create({ resourceType: 'Patient' }, { 'if-none-exist': 'identifier=s|1' });
-    expect(fake.received[1]?.headers['if-none-exist']).toBe('identifier=s%7C1');
+    expect(fake.received[0]?.headers['if-none-exist']).toBe('identifier=s%7C1');
     const answer = await create({ resourceType: 'Patient' }, { 'if-none-exist': '_has:AuditEvent:patient:x=1' });
     expect(answer.statusCode).toBe(400);
   });

@@ -1,10 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { createServer, request as httpRequest } from 'node:http';
 import { connect as openSocket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { GatewayLimits } from '../../../gateway/context.ts';
-import { type Binding, bindingToken } from '../../../gateway/websocket/messages.ts';
+import { type Binding, createBindingTokens } from '../../../gateway/websocket/binding-token.ts';
 import { until } from '../../lib/until.ts';
 import { gatewayTo } from '../fake-medplum.ts';
 
@@ -51,13 +53,18 @@ interface Client {
   closed: number | undefined;
 }
 
+const bindingKey = randomBytes(32);
+const metrics = { registry: new Registry() };
+const { seal: bindingToken } = createBindingTokens(bindingKey);
+
 let medplum: FakeMedplum;
 let gateway: FastifyInstance;
 let address: string;
 const clients: WebSocket[] = [];
 
 async function start(limits: Partial<GatewayLimits> = {}): Promise<void> {
-  gateway = gatewayTo(medplum, limits);
+  metrics.registry = new Registry();
+  gateway = gatewayTo(medplum, limits, { bindingKey, metrics: metrics.registry });
   address = await gateway.listen({ port: 0, host: '127.0.0.1' });
 }
 
@@ -89,6 +96,7 @@ const aBinding = (id: string, expiration = inAnHour()): Binding => ({
   id,
   token: `token-of-${id}`,
   expiration,
+  client: 'ClientApplication/portal-a-id',
   handshake: { resourceType: 'Bundle', type: 'history', id: `handshake-${id}` },
 });
 const bind = (binding: Binding) => `bind-with-token ${bindingToken(binding)}`;
@@ -316,24 +324,69 @@ describe('a websocket', () => {
     await until(() => medplum.sockets.size === 0);
   });
 
-  test('too many are told to come again', async () => {
+  test('too many that are bound: the next one is told to come again when it binds', async () => {
     await start({ websockets: 1 });
-    const first = await connect();
+    const first = await bound('one');
     const second = await connect();
+    second.socket.send(bind(aBinding('two')));
     await until(() => second.closed !== undefined);
     expect([first.closed, second.closed]).toEqual([undefined, 1013]);
   });
 
-  test('one address has 50 at most that are not bound', async () => {
+  test('one client has so many that are bound, others are not kept out by it', async () => {
+    await start({ websocketsPerClient: 1 });
+    await bound('one');
+    const [second, other] = [await connect(), await connect()];
+    second.socket.send(bind(aBinding('two')));
+    await until(() => second.closed !== undefined);
+    expect(second.closed).toBe(1013);
+    other.socket.send(bind({ ...aBinding('three'), client: 'ClientApplication/portal-b-id' }));
+    await until(() => medplum.received.length === 2);
+    expect(other.closed).toBeUndefined();
+  });
+
+  test('a websocket of one client takes no token of another', async () => {
     await start();
-    const many = await Promise.all(Array.from({ length: 50 }, connect));
+    const client = await bound('one');
+    client.socket.send(bind({ ...aBinding('two'), client: 'ClientApplication/portal-b-id' }));
+    await until(() => client.received.length > 1);
+    expect([client.received[1]?.includes('serves one client'), medplum.received.length]).toEqual([true, 1]);
+  });
+
+  test('one address has few that are not bound', async () => {
+    await start({ unboundWebsocketsPerAddress: 3 });
+    const many = await Promise.all(Array.from({ length: 3 }, connect));
     const last = await connect();
     await until(() => last.closed !== undefined);
     expect([last.closed, many.filter(({ closed }) => closed !== undefined).length]).toEqual([1013, 0]);
   });
 
+  test('unbound websockets take no place of those that are bound', async () => {
+    await start({ websockets: 1, unboundWebsockets: 2, unboundWebsocketsPerAddress: 2 });
+    await Promise.all([connect(), connect()]);
+    for (const socket of clients.splice(0, 1)) {
+      socket.terminate();
+    }
+    await until(() => [...medplum.sockets].length === 0);
+    expect((await bound('one')).closed).toBeUndefined();
+  });
+
+  test.each([
+    ['unsealed, as they once were', () => Buffer.from(JSON.stringify(aBinding('one'))).toString('base64url')],
+    ['sealed with another key', () => createBindingTokens().seal(aBinding('one'))],
+    ['expired', () => bindingToken(aBinding('one', new Date(Date.now() - 1).toISOString()))],
+    ['cut', () => bindingToken(aBinding('one')).slice(0, -4)],
+  ])('takes no tokens that are %s, and asks nothing of Medplum', async (_, token) => {
+    await start();
+    const client = await connect();
+    client.socket.send(`bind-with-token ${token()}`);
+    await until(() => client.received.length > 0);
+    expect(client.received[0]).toContain('takes a token of $get-ws-binding-token');
+    expect(medplum.sockets.size).toBe(0);
+  });
+
   test.each([true, false])('a broken frame ends the websocket alone (refused: %s)', async (isRefused) => {
-    await start({ websockets: isRefused ? 0 : 10 });
+    await start({ unboundWebsocketsPerAddress: isRefused ? 0 : 10 });
     const raw = openSocket(Number(new URL(address).port), '127.0.0.1');
     raw.on('error', () => undefined);
     const handshake = [
@@ -354,7 +407,7 @@ describe('a websocket', () => {
   test('is closed with the service, and counted until then', async () => {
     await start();
     const client = await connect();
-    expect((await gateway.inject('/metrics')).body).toMatch(/^booking_gateway_websockets 1$/m);
+    expect(await metrics.registry.metrics()).toMatch(/^booking_gateway_websockets_unbound 1$/m);
     await gateway.close();
     await until(() => client.closed !== undefined);
     expect(client.closed).toBe(1001);
@@ -371,6 +424,26 @@ function upgrade(path: string, protocol: string): Promise<number | undefined> {
       .end();
   });
 }
+
+describe('a bad offer to become a websocket', () => {
+  test.each([
+    ['without a key', ['Host: x', 'Sec-WebSocket-Version: 13']],
+    ['of another version', ['Host: x', 'Sec-WebSocket-Version: 1', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']],
+    ['without a host', ['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']],
+  ])('%s is refused with an OperationOutcome', async (_, headers) => {
+    await start();
+    const raw = openSocket(Number(new URL(address).port), '127.0.0.1');
+    let answer = '';
+    raw.on('data', (data) => {
+      answer += data;
+    });
+    const offer = ['GET /fhir/R4/ws HTTP/1.1', 'Connection: Upgrade', 'Upgrade: websocket', ...headers];
+    raw.write(`${offer.join('\r\n')}\r\n\r\n`);
+    await new Promise((resolve) => raw.once('close', resolve));
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).resourceType).toBe('OperationOutcome');
+  });
+});
 
 describe('other offers to upgrade', () => {
   test.each([

@@ -1,0 +1,110 @@
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { GatewayContext } from '../context.ts';
+import { problem } from '../http/errors.ts';
+import type { FhirResponse } from '../http/response.ts';
+import { type Caller, hasBearerToken, isCaller, nameOf } from '../medplum/current-profile.ts';
+import { upstreamProblem } from '../medplum/errors.ts';
+import { addressGroup } from './client-address.ts';
+import { createClientPlaces } from './client-places.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls, once the token was verified. */
+    caller: Caller | undefined;
+  }
+}
+
+/** Decides who is served. Nothing of it reads a body. */
+export interface Admission {
+  /** Counts a request for the address that it comes from; an answer if there were too many. */
+  readonly countAddress: (request: FastifyRequest) => Promise<FhirResponse | undefined>;
+  /** Counts a request whose credentials Medplum has to check, for the address that it comes from. */
+  readonly countAttempt: (request: FastifyRequest) => Promise<FhirResponse | undefined>;
+  /**
+   * Verifies the token, counts the request for its client, and gives it one of the client's places until it is answered.
+   * Sets `request.caller`, unless an answer is returned.
+   */
+  readonly admit: (request: FastifyRequest, reply: FastifyReply) => Promise<FhirResponse | undefined>;
+}
+
+const minuteMs = 60_000;
+
+const tooMany = (seconds: number, what: string): FhirResponse =>
+  problem('too-many-requests', `${what} Try again in ${seconds} s.`, { 'retry-after': String(seconds) });
+
+/** Makes a limit of requests per minute. */
+function perMinute(app: FastifyInstance, max: number, what: string, keyOf: (request: FastifyRequest) => string) {
+  const count = app.createRateLimit({ max, timeWindow: minuteMs, keyGenerator: keyOf });
+  return async (request: FastifyRequest): Promise<FhirResponse | undefined> => {
+    const counted = await count(request);
+    return !counted.isAllowed && counted.isExceeded ? tooMany(Math.max(1, counted.ttlInSeconds), what) : undefined;
+  };
+}
+
+/**
+ * Prepares the limits of the gateway. Strangers are counted by their address alone, never by the token that they made up.
+ *
+ * @param app - where requests are decorated
+ */
+export async function createAdmission(
+  app: FastifyInstance,
+  { limits, callers, config }: GatewayContext,
+): Promise<Admission> {
+  await app.register(rateLimit, { global: false });
+  app.decorateRequest('caller', undefined);
+  const byAddress = ({ ip }: FastifyRequest): string => addressGroup(ip);
+  const countAddress = perMinute(
+    app,
+    limits.requestsPerMinuteAndAddress,
+    'Too many requests come from this address.',
+    byAddress,
+  );
+  const countAttempt = perMinute(
+    app,
+    limits.attemptsPerMinuteAndAddress,
+    'Too many different credentials come from this address.',
+    byAddress,
+  );
+  const countClient = perMinute(app, limits.requestsPerMinute, 'Too many requests of this client.', ({ caller }) =>
+    caller ? nameOf(caller) : '',
+  );
+  const places = createClientPlaces({
+    running: limits.concurrentRequests,
+    waiting: limits.waitingRequests,
+    patienceMs: limits.placeMs,
+  });
+  const takePlace = async (caller: Caller, reply: FastifyReply): Promise<FhirResponse | undefined> => {
+    const giveBack = await places.take(nameOf(caller));
+    if (!giveBack) {
+      return tooMany(1, 'Too many requests of this client are under way.');
+    }
+    if (reply.raw.closed) {
+      giveBack();
+    } else {
+      reply.raw.once('close', giveBack);
+    }
+    return undefined;
+  };
+  return {
+    countAddress,
+    countAttempt,
+    admit: async (request, reply) => {
+      const { authorization } = request.headers;
+      if (!hasBearerToken(authorization)) {
+        return problem('unauthorized');
+      }
+      const known = callers.recall(authorization);
+      const refused = known ? undefined : await countAttempt(request);
+      if (refused) {
+        return refused;
+      }
+      const found = known ?? (await callers.find(authorization));
+      if (!isCaller(found)) {
+        return upstreamProblem(found, config);
+      }
+      request.caller = found;
+      return (await countClient(request)) ?? takePlace(found, reply);
+    },
+  };
+}

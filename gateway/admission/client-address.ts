@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import proxyAddr from '@fastify/proxy-addr';
+import ipaddr from 'ipaddr.js';
+
+/** Whether a proxy is trusted: by its address, and how many proxies are between it and the gateway. */
+export type TrustProxy = (address: string, hop: number) => boolean;
+
+/** Which proxies are trusted: none, so many in a row, or those of these networks. */
+export type TrustedProxies = number | readonly string[];
+
+/**
+ * Makes the rule by which `X-Forwarded-For` is believed.
+ *
+ * @param proxies - number of proxies in front of the gateway, or their addresses and networks (`10.0.0.0/8`, `loopback`)
+ * @throws TypeError naming what is no address
+ */
+export function trustedProxies(proxies: TrustedProxies): TrustProxy {
+  return typeof proxies === 'number' ? (_address, hop) => hop < proxies : proxyAddr.compile([...proxies]);
+}
+
+/** The address of a client, as the trusted proxies tell it. */
+export function clientAddress(request: IncomingMessage, trust: TrustProxy): string {
+  return request.socket.remoteAddress === undefined ? '' : proxyAddr(request, trust);
+}
+
+/**
+ * The address by which limits count: one IPv4 address, or the /64 network of an IPv6 address, because whoever has one of
+ * its addresses has all of them.
+ *
+ * @param address - as text; what is no address stands for itself
+ */
+export function addressGroup(address: string): string {
+  if (!ipaddr.isValid(address)) {
+    return address;
+  }
+  const parsed = ipaddr.process(address);
+  if (!(parsed instanceof ipaddr.IPv6)) {
+    return parsed.toString();
+  }
+  return `${parsed.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`;
+}

@@ -1,0 +1,27 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { httpProblems, outcomeOf, problem } from '../http/errors.ts';
+import type { FhirResponse } from '../http/response.ts';
+
+/**
+ * What is wrong with the header `Host`: HTTP/1.1 asks for one, and two could be read differently by a proxy and by us.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2
+ */
+export function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): FhirResponse | undefined {
+  const count = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
+  const isRight = count === 1 || (count === 0 && httpVersion === '1.0');
+  return isRight ? undefined : problem('bad-request', `A request has one header Host, not ${count}.`);
+}
+
+/** Answers with an OperationOutcome what Node would answer without a body: an unknown `Expect`. */
+export function addProtocolChecks(app: FastifyInstance): void {
+  app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const name = 'expectation-failed';
+    response.writeHead(httpProblems[name].status, {
+      'content-type': 'application/fhir+json; charset=utf-8',
+      connection: 'close',
+    });
+    response.end(JSON.stringify(outcomeOf(name)));
+  });
+}

@@ -1,0 +1,95 @@
+import type { GatewayLimits } from '../context.ts';
+
+/** The limits of places for websockets. */
+export type PlaceLimits = Pick<
+  GatewayLimits,
+  'websockets' | 'websocketsPerClient' | 'unboundWebsockets' | 'unboundWebsocketsPerAddress'
+>;
+
+/** A place among the unbound websockets; another one may have had to make room. */
+export interface UnboundPlace<Socket> {
+  readonly displaced?: Socket;
+}
+
+/**
+ * Counts websockets: bound ones by the client that they belong to, others by their address. Anybody can open a websocket,
+ * so those that are not bound take no place of those that are.
+ */
+export interface WebsocketPlaces<Socket> {
+  /**
+   * Lets a websocket wait to be bound. If too many wait in all, the one that has waited longest at the address with most
+   * of them makes room.
+   *
+   * @returns `undefined` if its address has too many that wait
+   */
+  readonly enter: (socket: Socket, address: string) => UnboundPlace<Socket> | undefined;
+  /** Gives a websocket a place among the bound ones, once; `false` if none is left, or none for this client. */
+  readonly bind: (socket: Socket, client: string) => boolean;
+  readonly leave: (socket: Socket) => void;
+  readonly bound: () => number;
+  readonly unbound: () => number;
+}
+
+/** Groups that are counted: which sockets are in which group, in the order in which they came. */
+function createGroups<Socket>() {
+  const groups = new Map<string, Set<Socket>>();
+  const groupOf = new Map<Socket, string>();
+  return {
+    add: (socket: Socket, name: string): void => {
+      groupOf.set(socket, name);
+      groups.set(name, (groups.get(name) ?? new Set()).add(socket));
+    },
+    remove: (socket: Socket): void => {
+      const name = groupOf.get(socket) ?? '';
+      const group = groups.get(name);
+      group?.delete(socket);
+      groupOf.delete(socket);
+      if (group?.size === 0) {
+        groups.delete(name);
+      }
+    },
+    has: (socket: Socket): boolean => groupOf.has(socket),
+    sizeOf: (name: string): number => groups.get(name)?.size ?? 0,
+    size: (): number => groupOf.size,
+    oldestOfLargest: (): Socket | undefined => {
+      const [largest] = [...groups.values()].sort((one, other) => other.size - one.size);
+      return largest?.values().next().value;
+    },
+  };
+}
+
+/** Makes the places of a gateway. */
+export function createWebsocketPlaces<Socket>(limits: PlaceLimits): WebsocketPlaces<Socket> {
+  const bound = createGroups<Socket>();
+  const unbound = createGroups<Socket>();
+  return {
+    enter: (socket, address) => {
+      if (unbound.sizeOf(address) >= limits.unboundWebsocketsPerAddress) {
+        return undefined;
+      }
+      const displaced = unbound.size() >= limits.unboundWebsockets ? unbound.oldestOfLargest() : undefined;
+      if (displaced !== undefined) {
+        unbound.remove(displaced);
+      }
+      unbound.add(socket, address);
+      return displaced === undefined ? {} : { displaced };
+    },
+    bind: (socket, client) => {
+      if (bound.has(socket)) {
+        return true;
+      }
+      if (bound.size() >= limits.websockets || bound.sizeOf(client) >= limits.websocketsPerClient) {
+        return false;
+      }
+      unbound.remove(socket);
+      bound.add(socket, client);
+      return true;
+    },
+    leave: (socket) => {
+      bound.remove(socket);
+      unbound.remove(socket);
+    },
+    bound: bound.size,
+    unbound: unbound.size,
+  };
+}

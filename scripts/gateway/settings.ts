@@ -1,0 +1,82 @@
+import type { TrustedProxies } from '../../gateway/admission/client-address.ts';
+import { trustedProxies } from '../../gateway/admission/client-address.ts';
+import type { GatewayLimits } from '../../gateway/context.ts';
+import type { MetricsAddress } from '../../gateway/operations/metrics.ts';
+import { parseBindingKey } from '../../gateway/websocket/binding-token.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The limits that operators can set, by environment variable. */
+export const limitVariables = {
+  LIMIT_REQUESTS_PER_CLIENT: 'requestsPerMinute',
+  LIMIT_REQUESTS_PER_ADDRESS: 'requestsPerMinuteAndAddress',
+  LIMIT_ATTEMPTS_PER_ADDRESS: 'attemptsPerMinuteAndAddress',
+  LIMIT_CONCURRENT_PER_CLIENT: 'concurrentRequests',
+  LIMIT_WAITING_PER_CLIENT: 'waitingRequests',
+  LIMIT_CONNECTIONS_TO_MEDPLUM: 'connections',
+  LIMIT_WEBSOCKETS: 'websockets',
+  LIMIT_WEBSOCKETS_PER_CLIENT: 'websocketsPerClient',
+  LIMIT_UNBOUND_WEBSOCKETS: 'unboundWebsockets',
+  LIMIT_UNBOUND_WEBSOCKETS_PER_ADDRESS: 'unboundWebsocketsPerAddress',
+  LIMIT_BODY_BYTES: 'bodyBytes',
+} as const satisfies Record<string, keyof GatewayLimits>;
+
+/** Reads a whole number above zero. */
+function positive(name: string, text: string, most: number = Number.MAX_SAFE_INTEGER): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > most) {
+    throw new Error(`${name} must be a whole number from 1 to ${most}, not '${text}'.`);
+  }
+  return value;
+}
+
+/**
+ * The limits that the environment sets; all others keep their defaults.
+ *
+ * @throws Error naming the variable that is no number
+ */
+export function limitsFrom(environment: Environment): Partial<GatewayLimits> {
+  const set = Object.entries(limitVariables).flatMap(([name, limit]) => {
+    const text = environment[name];
+    return text ? [[limit, positive(name, text)] as const] : [];
+  });
+  return Object.fromEntries(set);
+}
+
+/**
+ * The proxies that are trusted, from `TRUST_PROXY`: how many stand in front of the gateway, or their networks, separated
+ * by commas. `true` is one proxy, `false` or nothing is none.
+ *
+ * @throws Error saying what is allowed
+ */
+export function proxiesFrom({ TRUST_PROXY: text = '' }: Environment): TrustedProxies {
+  const words: Readonly<Record<string, number>> = { '': 0, false: 0, true: 1 };
+  const said = Object.hasOwn(words, text) ? words[text] : undefined;
+  if (said !== undefined) {
+    return said;
+  }
+  if (/^\d{1,2}$/.test(text)) {
+    return Number(text);
+  }
+  const networks = text.split(',').map((network) => network.trim());
+  try {
+    trustedProxies(networks);
+  } catch {
+    throw new Error(`TRUST_PROXY must be a number of proxies, or their networks such as 10.0.0.0/8, not '${text}'.`);
+  }
+  return networks;
+}
+
+/** Where metrics are served, from `METRICS_PORT` and `METRICS_HOST` (127.0.0.1); nowhere without a port. */
+export function metricsFrom({ METRICS_PORT: port, METRICS_HOST: host }: Environment): MetricsAddress | undefined {
+  return port ? { port: positive('METRICS_PORT', port, 65_535), host: host || '127.0.0.1' } : undefined;
+}
+
+/** The key of websocket binding tokens, from `WEBSOCKET_TOKEN_KEY`; without it each process makes its own. */
+export function bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: text }: Environment): Buffer | undefined {
+  try {
+    return text ? parseBindingKey(text) : undefined;
+  } catch (error) {
+    throw new Error(`WEBSOCKET_TOKEN_KEY cannot be used. ${error instanceof Error ? error.message : ''}`);
+  }
+}

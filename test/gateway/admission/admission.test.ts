@@ -1,0 +1,178 @@
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import type { GatewayLimits } from '../../../gateway/context.ts';
+import { until } from '../../lib/until.ts';
+import { bearer, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+
+let fake: FakeMedplum;
+let gateway: FastifyInstance;
+
+beforeEach(async () => {
+  fake = await startFakeMedplum();
+});
+afterEach(async () => {
+  await gateway.close();
+  await fake.close();
+});
+
+const start = (limits: Partial<GatewayLimits> = {}) => {
+  gateway = gatewayTo(fake, limits, { trustProxy: 1 });
+};
+const refuseAll = () => {
+  fake.verify = () => ({ status: 401 });
+};
+const read = (token: string, from = '192.0.2.1') =>
+  gateway.inject({
+    url: '/fhir/R4/Slot/s1',
+    headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': from },
+  });
+
+describe('a token', () => {
+  test('that Medplum refuses: 401 before a body is read', async () => {
+    start();
+    refuseAll();
+    const { port } = new URL(await gateway.listen({ port: 0, host: '127.0.0.1' }));
+    const client = connect(Number(port), '127.0.0.1');
+    let answer = '';
+    client
+      .on('error', () => undefined)
+      .on('data', (data) => {
+        answer += data;
+      });
+    const headers = ['Host: x', 'Authorization: Bearer made-up', 'Content-Type: application/fhir+json'];
+    client.write(`POST /fhir/R4/Patient HTTP/1.1\r\n${headers.join('\r\n')}\r\nContent-Length: 5000000\r\n\r\n{`);
+    await until(() => answer.includes('\r\n\r\n'));
+    expect(answer).toMatch(/^HTTP\/1.1 401 /);
+    client.destroy();
+  });
+
+  test('is asked about once, good or bad, and once at a time', async () => {
+    start();
+    fake.verify = (authorization) =>
+      authorization.endsWith('good')
+        ? { body: { profile: { resourceType: 'ClientApplication', id: 'a' } } }
+        : { status: 401 };
+    const answers = await Promise.all(['good', 'good', 'bad', 'bad'].map((token) => read(token)));
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([404, 404, 401, 401]);
+    expect([...fake.verified].sort()).toEqual(['Bearer bad', 'Bearer good']);
+  });
+
+  test('is not refused when Medplum does not answer: 503', async () => {
+    start();
+    fake.verify = () => ({ status: 502 });
+    expect((await read('good')).statusCode).toBe(503);
+  });
+});
+
+describe('strangers', () => {
+  test('are counted by their address, whatever tokens they make up; known clients there are served', async () => {
+    start({ attemptsPerMinuteAndAddress: 3 });
+    expect((await read('portal-a')).statusCode).toBe(404);
+    refuseAll();
+    const made = [await read('made-up-1'), await read('made-up-2'), await read('made-up-3')];
+    expect(made.map(({ statusCode }) => statusCode)).toEqual([401, 401, 429]);
+    expect(Number(made[2]?.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await read('portal-a')).statusCode).toBe(404);
+    expect((await read('made-up-9', '192.0.2.2')).statusCode).toBe(401);
+    expect(fake.verified).toHaveLength(4);
+  });
+
+  test('of one IPv6 network count as one', async () => {
+    start({ attemptsPerMinuteAndAddress: 1 });
+    refuseAll();
+    expect((await read('one', '2001:db8::1')).statusCode).toBe(401);
+    expect((await read('two', '2001:db8::2')).statusCode).toBe(429);
+    expect((await read('two', '2001:db8:0:1::2')).statusCode).toBe(401);
+  });
+
+  test('try secrets at the token endpoint as rarely', async () => {
+    start({ attemptsPerMinuteAndAddress: 1 });
+    const send = () =>
+      gateway.inject({
+        method: 'POST',
+        url: '/oauth2/token',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload: 'a=b',
+      });
+    fake.answer = () => ({ status: 401 });
+    expect([(await send()).statusCode, (await send()).statusCode]).toEqual([401, 429]);
+  });
+
+  test('send so many requests from one address, with or without a token', async () => {
+    start({ requestsPerMinuteAndAddress: 2 });
+    const send = (from: string) => gateway.inject({ url: '/fhir/R4/metadata', headers: { 'x-forwarded-for': from } });
+    const first = [await send('192.0.2.1'), await send('192.0.2.1'), await send('192.0.2.1')];
+    expect(first.map(({ statusCode }) => statusCode)).toEqual([200, 200, 429]);
+    expect((await send('192.0.2.2')).statusCode).toBe(200);
+  });
+});
+
+describe('a client', () => {
+  test('has one limit, whatever tokens and addresses it uses', async () => {
+    start({ requestsPerMinute: 2 });
+    fake.verify = () => ({ body: { profile: { resourceType: 'ClientApplication', id: 'a' } } });
+    const answers = [await read('t1', '192.0.2.1'), await read('t2', '192.0.2.2'), await read('t3', '192.0.2.3')];
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([404, 404, 429]);
+  });
+
+  test('has so many requests under way; another one is served meanwhile', async () => {
+    start({ concurrentRequests: 2, waitingRequests: 0 });
+    const gate = Promise.withResolvers<void>();
+    fake.answer = async ({ headers }) => {
+      await (headers.authorization === bearer.authorization ? gate.promise : undefined);
+      return { status: 404 };
+    };
+    const open = [read('portal-a'), read('portal-a')];
+    await until(() => fake.received.length === 2);
+    expect((await read('portal-a')).statusCode).toBe(429);
+    expect((await read('portal-b')).statusCode).toBe(404);
+    gate.resolve();
+    await Promise.all(open);
+    await until(() => fake.received.length === 3);
+    expect((await read('portal-a')).statusCode).toBe(404);
+  });
+});
+
+describe('the form of a search', () => {
+  const search = (payload: string) =>
+    gateway.inject({
+      method: 'POST',
+      url: '/fhir/R4/Slot/_search',
+      headers: { ...bearer, 'content-type': 'application/x-www-form-urlencoded' },
+      payload,
+    });
+
+  test('of more than 64 KB is malformed, and not looked at', async () => {
+    start();
+    const answer = await search(`status=${'x'.repeat(64 * 1024)}`);
+    expect([answer.statusCode, answer.json().issue[0].details.coding[0].code]).toEqual([400, 'malformed-request']);
+    expect(fake.received).toEqual([]);
+  });
+
+  test('of 64 KB is read', async () => {
+    start();
+    expect((await search(`${'&'.repeat(64 * 1024 - 11)}status=free`)).statusCode).toBe(404);
+    expect(fake.received).toHaveLength(1);
+  });
+});
+
+test('another request is answered while one of 5 MB is worked on', async () => {
+  start();
+  const url = await gateway.listen({ port: 0, host: '127.0.0.1' });
+  const gate = Promise.withResolvers<void>();
+  fake.answer = async ({ path }) => {
+    await (path.endsWith('$execute') ? gate.promise : undefined);
+    return { status: 404 };
+  };
+  const name = 'x'.repeat(4_900_000);
+  const large = fetch(`${url}/fhir/R4/Appointment/$book`, {
+    method: 'POST',
+    headers: fhirJson,
+    body: JSON.stringify({ resourceType: 'Appointment', description: name }),
+  });
+  await until(() => fake.received.length > 0);
+  expect((await fetch(`${url}/fhir/R4/Slot/s1`, { headers: bearer })).status).toBe(404);
+  gate.resolve();
+  await large;
+});

@@ -1,0 +1,39 @@
+import { describe, expect, test } from '@jest/globals';
+import { addressGroup, trustedProxies } from '../../../gateway/admission/client-address.ts';
+import { proxiesFrom } from '../../../scripts/gateway/settings.ts';
+import { gatewayTo } from '../fake-medplum.ts';
+
+describe('limits count an address', () => {
+  test.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['unknown', 'unknown'],
+  ])('%s as %s', (address, group) => {
+    expect(addressGroup(address)).toBe(group);
+  });
+});
+
+describe('X-Forwarded-For is believed', () => {
+  test.each([
+    ['from nobody by default', '', '127.0.0.1'],
+    ['from one proxy', '1', '10.0.0.2'],
+    ['from one proxy, once written true', 'true', '10.0.0.2'],
+    ['from two proxies', '2', '203.0.113.9'],
+    ['from proxies of a network', '127.0.0.0/8, 10.0.0.0/8', '203.0.113.9'],
+    ['from no other network', '192.0.2.0/24', '127.0.0.1'],
+  ])('%s', async (_, setting, expected) => {
+    const app = gatewayTo({ url: 'http://127.0.0.1:1' }, {}, { trustProxy: proxiesFrom({ TRUST_PROXY: setting }) });
+    const seen: string[] = [];
+    app.addHook('onRequest', async ({ ip }) => void seen.push(ip));
+    await app.inject({ url: '/healthz', headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.9, 10.0.0.2' } });
+    await app.close();
+    expect(seen).toEqual([expected]);
+  });
+
+  test('from networks that exist', () => {
+    expect(() => trustedProxies(['nowhere'])).toThrow();
+  });
+});

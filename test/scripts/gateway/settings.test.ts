@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import {
+  bindingKeyFrom,
+  limitsFrom,
+  limitVariables,
+  metricsFrom,
+  proxiesFrom,
+} from '../../../scripts/gateway/settings.ts';
+
+describe('the settings of the gateway', () => {
+  test('limits are those that are set', () => {
+    expect(limitsFrom({ LIMIT_REQUESTS_PER_CLIENT: '10', LIMIT_WEBSOCKETS: '', PATH: '1' })).toEqual({
+      requestsPerMinute: 10,
+    });
+  });
+
+  test.each(['0', '-1', 'many', '1.5', '1e999'])('a limit of %s is refused, by its name', (text) => {
+    expect(() => limitsFrom({ LIMIT_WEBSOCKETS: text })).toThrow('LIMIT_WEBSOCKETS must be a whole number');
+  });
+
+  test.each<[string | undefined, number | string[]]>([
+    [undefined, 0],
+    ['', 0],
+    ['false', 0],
+    ['true', 1],
+    ['2', 2],
+    ['10.0.0.0/8, loopback', ['10.0.0.0/8', 'loopback']],
+  ])('TRUST_PROXY=%s', (text, expected) => {
+    expect(proxiesFrom({ TRUST_PROXY: text })).toEqual(expected);
+  });
+
+  test.each(['yes', '10.0.0.0/99', '-1'])('TRUST_PROXY=%s is refused', (text) => {
+    expect(() => proxiesFrom({ TRUST_PROXY: text })).toThrow('TRUST_PROXY must be a number of proxies');
+  });
+
+  test('metrics are served on a port that is set, on loopback unless said otherwise', () => {
+    expect(metricsFrom({})).toBeUndefined();
+    expect(metricsFrom({ METRICS_PORT: '9464' })).toEqual({ port: 9464, host: '127.0.0.1' });
+    expect(() => metricsFrom({ METRICS_PORT: '70000' })).toThrow('METRICS_PORT');
+  });
+
+  test('a key for websockets is 32 bytes', () => {
+    expect(bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: Buffer.alloc(32).toString('base64') })).toHaveLength(32);
+    expect(() => bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: 'short' })).toThrow('openssl rand -base64 32');
+  });
+
+  test('are all in the page for operators', () => {
+    const page = readFileSync('docs/operators.md', 'utf8');
+    const others = ['TRUST_PROXY', 'WEBSOCKET_TOKEN_KEY', 'METRICS_PORT', 'METRICS_HOST'];
+    expect([...Object.keys(limitVariables), ...others].filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+});
