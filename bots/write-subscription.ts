@@ -97,7 +97,7 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
     },
     {
       request: { method: 'POST', url: 'Task' },
-      resource: outboxTask(newOutbox(readable, Date.now()), fullUrl, config),
+      resource: outboxTask(newOutbox(readable, Date.now()), { subscription: fullUrl, subscriber: caller.id }, config),
     },
   ]);
   const stored: unknown = written.kind === 'done' ? written.bundle.entry?.[0]?.resource : undefined;

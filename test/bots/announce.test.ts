@@ -23,7 +23,11 @@ Object.assign(subscription.channel, {
   _payload: { extension: [{ url: backport.payloadContent, valueCode: settings.content }] },
 });
 
-const task = { ...outboxTask(outbox, 'Subscription/s1', config), id: 't1', meta: { versionId: '1' } };
+const task = {
+  ...outboxTask(outbox, { subscription: 'Subscription/s1', subscriber: portal }, config),
+  id: 't1',
+  meta: { versionId: '1' },
+};
 const versions = history({ by: portal, seconds: 1 }, { by: staff, seconds: 2, status: 'arrived' });
 const [current] = versions;
 

@@ -1,19 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
-import type { Subscription } from '@medplum/fhirtypes';
 import {
   abandoned,
-  claimed,
   delivered,
   ended,
   failed,
   handshakeSucceeded,
-  isFree,
   isHeartbeatDue,
   released,
 } from '../../../core/notifications/delivery/delivery-state.ts';
-import type { Outbox } from '../../../core/notifications/delivery/outbox.ts';
 import {
   type EventContent,
   notification,
@@ -22,16 +17,15 @@ import {
 } from '../../../core/notifications/events/bundle.ts';
 import { deliveredEvent } from '../../../core/notifications/events/event.ts';
 import { readableQuery } from '../../../core/notifications/events/read-access.ts';
-import type { SubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { config } from '../config.ts';
 import { newId } from '../new-id.ts';
+import { type Claim, changeOutbox, changeStatus, claimOutbox, type Decide, giveUp, record } from './claim.ts';
 import { readContents, readEvents, type StoredEvent } from './event-store.ts';
-import { type OutboxUpdate, readOutbox, type SubscriptionOutbox, writeOutbox } from './outbox-store.ts';
 import { postNotification } from './rest-hook.ts';
 import { sendWebsocketMessage } from './websocket-message.ts';
 
-/** After so many milliseconds a delivery begins nothing new; what is left is the next job's. */
+/** After so many milliseconds a delivery begins nothing new; what is left is the next one's. */
 const SLICE = 5_000;
 
 /** Milliseconds: what fails faster is tried again after as long. */
@@ -40,63 +34,9 @@ const SOON = 1_000;
 /** How many events are read ahead. */
 const AHEAD = 20;
 
-/** How often a write is tried anew when events are announced meanwhile. */
-const ATTEMPTS = 50;
-
-/** A mailbox that this delivery holds. */
-interface Held {
-  readonly medplum: MedplumClient;
-  readonly lease: string;
-  readonly mailbox: SubscriptionOutbox;
-  readonly settings: SubscriptionParameters;
-}
-
-/** What is to be written next, worked out anew whenever the mailbox had changed meanwhile; nothing if it is not due. */
-type Decide = (mailbox: SubscriptionOutbox) => OutboxUpdate | undefined;
-
-/** Writes a mailbox; `undefined` if it is not to be written (any more). */
-async function write(medplum: MedplumClient, mailbox: SubscriptionOutbox | undefined, decide: Decide) {
-  let current = mailbox;
-  for (let attempt = 1; current && attempt <= ATTEMPTS; attempt++) {
-    const update = decide(current);
-    const written = update && (await writeOutbox(medplum, current, update));
-    if (written !== 'overtaken') {
-      return written;
-    }
-    await wait(Math.random() * 10);
-    current = await readOutbox(medplum, current.subscription.id);
-  }
-  return undefined;
-}
-
-/** Writes the mailbox as long as this delivery holds it; whoever has taken it over goes on with it. */
-async function record({ medplum, lease, mailbox, settings }: Held, decide: Decide): Promise<Held | undefined> {
-  const written = await write(medplum, mailbox, (one) => (one.outbox.lease === lease ? decide(one) : undefined));
-  return written && { medplum, lease, mailbox: written, settings: written.settings ?? settings };
-}
-
-const to =
-  (change: (outbox: Outbox) => Outbox): Decide =>
-  ({ outbox }) => ({ outbox: change(outbox) });
-
-/** The mailbox with the Subscription in a new status. */
-function turned(
-  subscription: Subscription,
-  outbox: Outbox,
-  status: NonNullable<Subscription['status']>,
-  error?: string,
-): OutboxUpdate {
-  const { error: _, ...rest } = subscription;
-  return { outbox, subscription: { ...rest, status, ...(error && { error }) } };
-}
-
-const giveUp =
-  (error: string): Decide =>
-  ({ subscription, outbox }) =>
-    turned(subscription, abandoned(outbox, error), 'error', error);
-
-function send({ medplum, mailbox, settings }: Held, type: StatusType, contents: readonly EventContent[] = []) {
-  const { subscription, outbox } = mailbox;
+/** Sends a notification; gives what went wrong, whatever it was. */
+async function send({ medplum, stored, settings }: Claim, type: StatusType, contents: readonly EventContent[] = []) {
+  const { subscription, outbox } = stored;
   const report: StatusReport = {
     id: subscription.id,
     status: subscription.status ?? 'active',
@@ -106,74 +46,79 @@ function send({ medplum, mailbox, settings }: Held, type: StatusType, contents: 
   };
   const context = { baseUrl: config.baseUrl, now: Date.now(), newId };
   const bundle = notification(report, contents, settings.content, context);
-  return settings.endpoint
+  const sent = settings.endpoint
     ? postNotification(settings.endpoint, settings, subscription.channel.header, bundle)
-    : sendWebsocketMessage(medplum, mailbox, bundle);
+    : sendWebsocketMessage(medplum, stored, bundle);
+  return sent.catch((error: unknown) => `The notification could not be sent (${String(error)}).`);
 }
 
-async function shakeHands(held: Held): Promise<Held | undefined> {
-  const problem = await send(held, 'handshake');
-  return record(held, (mailbox) =>
+async function shakeHands(claim: Claim): Promise<Claim | undefined> {
+  const problem = await send(claim, 'handshake');
+  return record(claim, (stored) =>
     problem
-      ? giveUp(`Handshake: ${problem}`)(mailbox)
-      : turned(mailbox.subscription, handshakeSucceeded(mailbox.outbox, Date.now()), 'active'),
+      ? giveUp(`Handshake: ${problem}`)(stored)
+      : changeStatus(stored.subscription, handshakeSucceeded(stored.outbox, Date.now()), 'active'),
   );
 }
 
-/** An attempt has failed: it is recorded, and this delivery is over. */
-async function postpone(held: Held, problem: string): Promise<undefined> {
-  await record(held, ({ subscription, outbox }) => {
+/** Records that an attempt has failed, and ends the delivery. */
+async function postpone(claim: Claim, problem: string): Promise<undefined> {
+  await record(claim, ({ subscription, outbox }) => {
     const next = failed(outbox, problem, Date.now(), config.notifications);
-    return next.status === 'failed' ? turned(subscription, next, 'error', problem) : { outbox: next };
+    return next.status === 'failed' ? changeStatus(subscription, next, 'error', problem) : { outbox: next };
   });
   return undefined;
 }
 
 /** Sends an event; when a first attempt fails at once, a second follows soon: most failures are over by then. */
-async function sendEvent(held: Held, content: EventContent): Promise<string | undefined> {
+async function sendEvent(claim: Claim, content: EventContent): Promise<string | undefined> {
   const start = Date.now();
-  const problem = await send(held, 'event-notification', [content]);
-  const isWorthAnother = held.mailbox.outbox.attempts === 0 && Date.now() - start < SOON;
+  const problem = await send(claim, 'event-notification', [content]);
+  const isWorthAnother = claim.stored.outbox.attempts === 0 && Date.now() - start < SOON;
   if (!problem || !isWorthAnother) {
     return problem;
   }
   await wait(SOON);
-  return send(held, 'event-notification', [content]);
+  return send(claim, 'event-notification', [content]);
 }
 
-async function deliverEvent(held: Held, { resource }: StoredEvent, content: EventContent): Promise<Held | undefined> {
-  const problem = await sendEvent(held, content);
+async function deliverEvent(
+  claim: Claim,
+  { resource }: StoredEvent,
+  content: EventContent,
+): Promise<Claim | undefined> {
+  const problem = await sendEvent(claim, content);
   if (problem) {
-    return postpone(held, problem);
+    return postpone(claim, problem);
   }
   const { number } = content.event;
   const completed = deliveredEvent(resource, Date.now());
-  return record(held, ({ outbox }) => ({
+  return record(claim, ({ outbox }) => ({
     outbox: delivered(outbox, number, Date.now()),
     entries: [{ request: { method: 'PUT', url: `Communication/${resource.id}` }, resource: completed }],
   }));
 }
 
 /** Delivers the next events, one after the other, as long as there is time. */
-async function deliverEvents(held: Held, isTime: () => boolean): Promise<Held | undefined> {
-  const { medplum, mailbox } = held;
-  const { delivered: last, events, readable } = mailbox.outbox;
-  const stored = await readEvents(medplum, mailbox.subscription.id, last + 1, Math.min(events, last + AHEAD));
-  if (stored[0]?.event.number !== last + 1) {
-    return postpone(held, `Event ${last + 1} is missing.`);
+async function deliverEvents(claim: Claim, isTime: () => boolean): Promise<Claim | undefined> {
+  const { medplum, stored } = claim;
+  const { delivered: last, events, readable } = stored.outbox;
+  const found = await readEvents(medplum, stored.subscription.id, last + 1, Math.min(events, last + AHEAD));
+  if (found[0]?.event.number !== last + 1) {
+    return postpone(claim, `Event ${last + 1} is missing.`);
   }
-  const ids = [...new Set(stored.map(({ event }) => event.appointment))];
+  const ids = [...new Set(found.map(({ event }) => event.appointment))];
   const searches = readable.map((criteria) => readableQuery(criteria, ids));
   const contents = await readContents(
     medplum,
-    stored.map(({ event }) => event),
+    found.map(({ event }) => event),
     searches,
   );
-  let current: Held | undefined = held;
+  let current: Claim | undefined = claim;
   for (const [index, content] of contents.entries()) {
-    const event = stored[index];
-    const isNext = event && current?.mailbox.outbox.delivered === content.event.number - 1;
-    if (!current || !isNext || !isTime() || current.mailbox.subscription.status !== 'active') {
+    const event = found[index];
+    const isNext = event && current?.stored.outbox.delivered === content.event.number - 1;
+    if (!current || !isNext || !isTime() || current.stored.subscription.status !== 'active') {
       return current;
     }
     current = await deliverEvent(current, event, content);
@@ -181,65 +126,61 @@ async function deliverEvents(held: Held, isTime: () => boolean): Promise<Held | 
   return current;
 }
 
-async function beat(held: Held): Promise<Held | undefined> {
-  const problem = await send(held, 'heartbeat');
+async function sendHeartbeat(claim: Claim): Promise<Claim | undefined> {
+  const problem = await send(claim, 'heartbeat');
   return problem
-    ? postpone(held, problem)
+    ? postpone(claim, problem)
     : record(
-        held,
-        to((outbox) => handshakeSucceeded(outbox, Date.now())),
+        claim,
+        changeOutbox((outbox) => handshakeSucceeded(outbox, Date.now())),
       );
 }
 
-/** One step of a delivery; `undefined` ends it. */
-async function step(held: Held, isTime: () => boolean): Promise<Held | undefined> {
-  const { mailbox, settings } = held;
-  const { subscription, outbox } = mailbox;
+/** What to write if the Subscription is over or in error; `undefined` if it is neither. */
+function endOf({ stored: { subscription }, settings }: Claim): Decide | undefined {
   if (subscription.status === 'off' || (settings.end !== undefined && settings.end <= Date.now())) {
-    return record(held, (one) => turned(one.subscription, ended(one.outbox), 'off')).then(() => undefined);
+    return (one) => changeStatus(one.subscription, ended(one.outbox), 'off');
   }
-  if (subscription.status === 'error') {
-    return record(
-      held,
-      to((one) => abandoned(one, subscription.error ?? 'The Subscription is in error.')),
-    ).then(() => undefined);
+  return subscription.status === 'error'
+    ? changeOutbox((one) => abandoned(one, subscription.error ?? 'The Subscription is in error.'))
+    : undefined;
+}
+
+/** One step of a delivery; `undefined` ends it. */
+async function step(claim: Claim, isTime: () => boolean): Promise<Claim | undefined> {
+  const { stored, settings } = claim;
+  const { subscription, outbox } = stored;
+  const end = endOf(claim);
+  if (end) {
+    await record(claim, end);
+    return undefined;
   }
   if (subscription.status !== 'active') {
-    return shakeHands(held);
+    return shakeHands(claim);
   }
   if (outbox.delivered < outbox.events && isTime()) {
-    return deliverEvents(held, isTime);
+    return deliverEvents(claim, isTime);
   }
   if (isHeartbeatDue(outbox, settings.heartbeat, Date.now()) && isTime()) {
-    return beat(held);
+    return sendHeartbeat(claim);
   }
-  return record(held, to(released)).then(() => undefined);
+  await record(claim, changeOutbox(released));
+  return undefined;
 }
 
 /**
  * Sends a subscriber what is due: the handshake, the events that wait, one after the other in the order of their
- * numbers, or a heartbeat. Only one delivery of a Subscription runs at a time: it takes the outbox for a while, and if
- * it dies, another takes it over then. What was sent and not yet recorded is sent again, under the same number.
+ * numbers, or a heartbeat. Only one delivery of a Subscription runs at a time: it claims the outbox for a while, and if
+ * it dies, another takes over then. What was sent and not yet recorded is sent again, under the same number.
  *
  * @param subscriptionId - id of the Subscription
- * @throws Error when Medplum does not answer; the next sweep goes on
+ * @throws Error when Medplum does not answer; the Bot retry-deliveries starts another delivery
  */
 export async function deliverPending(medplum: MedplumClient, subscriptionId: string): Promise<void> {
-  const lease = randomUUID();
   const start = Date.now();
   const isTime = (): boolean => Date.now() - start < SLICE;
-  const mailbox = await write(medplum, await readOutbox(medplum, subscriptionId), ({ outbox }) =>
-    isFree(outbox, Date.now()) ? { outbox: claimed(outbox, lease, Date.now()) } : undefined,
-  );
-  if (!mailbox) {
-    return;
-  }
-  if (!mailbox.settings) {
-    await write(medplum, mailbox, giveUp('The Subscription asks for something that the service does not have.'));
-    return;
-  }
-  let held: Held | undefined = { medplum, lease, mailbox, settings: mailbox.settings };
-  while (held) {
-    held = await step(held, isTime);
+  let claim = await claimOutbox(medplum, subscriptionId);
+  while (claim) {
+    claim = await step(claim, isTime);
   }
 }

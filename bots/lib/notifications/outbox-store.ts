@@ -48,7 +48,7 @@ export function outboxQueries(wanted: OutboxSelection, offset = 0): [tasks: stri
 }
 
 /**
- * Reads all open mailboxes, page by page.
+ * Reads all open outboxes with their Subscriptions, page by page.
  *
  * @throws Error when the server does not answer
  */
@@ -62,7 +62,7 @@ export async function readOpenOutboxes(medplum: MedplumClient): Promise<Subscrip
   return outboxesIn(found.flat());
 }
 
-/** The mailboxes in what `mailboxQueries` has found. */
+/** The outboxes and their Subscriptions in what `outboxQueries` has found. */
 export function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[] {
   const subscriptions = new Map(ofType('Subscription', resources).map((one) => [`Subscription/${one.id}`, one]));
   return ofType('Task', resources).flatMap((task) => {
@@ -84,7 +84,7 @@ export function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[]
   });
 }
 
-/** Reads the mailbox of a Subscription. */
+/** Reads the outbox of a Subscription. */
 export async function readOutbox(
   medplum: MedplumClient,
   subscriptionId: string,
@@ -94,10 +94,11 @@ export async function readOutbox(
 }
 
 /** The entry that stores an outbox, if it still is as it was read. */
-export function outboxEntry({ task, subscription }: SubscriptionOutbox, outbox: Outbox): BundleEntry {
+export function outboxEntry({ task, subscription, owner }: SubscriptionOutbox, outbox: Outbox): BundleEntry {
+  const owned = { subscription: `Subscription/${subscription.id}`, subscriber: owner };
   return {
     request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
-    resource: outboxTask(outbox, `Subscription/${subscription.id}`, config, task),
+    resource: outboxTask(outbox, owned, config, task),
   };
 }
 
@@ -117,29 +118,29 @@ export interface OutboxUpdate {
 }
 
 /**
- * Writes a mailbox in one transaction.
+ * Writes an outbox in one transaction.
  *
- * @returns the mailbox as it is then; `overtaken` if it had changed meanwhile, and nothing was written
+ * @returns the outbox as it is then; `overtaken` if it had changed meanwhile, and nothing was written
  * @throws Error when the server does not answer or refuses it
  */
 export async function writeOutbox(
   medplum: MedplumClient,
-  mailbox: SubscriptionOutbox,
+  stored: SubscriptionOutbox,
   { outbox, subscription, entries = [] }: OutboxUpdate,
 ): Promise<SubscriptionOutbox | 'overtaken'> {
   const entry = [
-    outboxEntry(mailbox, outbox),
-    ...(subscription ? [subscriptionEntry(mailbox.subscription, subscription)] : []),
+    outboxEntry(stored, outbox),
+    ...(subscription ? [subscriptionEntry(stored.subscription, subscription)] : []),
     ...entries,
   ];
   const written = await sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
   if (written.kind === 'overtaken') {
     return 'overtaken';
   }
-  const [task, stored] = written.kind === 'done' ? (written.bundle.entry ?? []).map(({ resource }) => resource) : [];
+  const [task, rewritten] = written.kind === 'done' ? (written.bundle.entry ?? []).map(({ resource }) => resource) : [];
   if (!isResource(task, 'Task')) {
-    throw new Error(`The outbox of Subscription/${mailbox.subscription.id} could not be written: ${written.kind}.`);
+    throw new Error(`The outbox of Subscription/${stored.subscription.id} could not be written: ${written.kind}.`);
   }
-  const changed = subscription && isResource(stored, 'Subscription') ? stored : mailbox.subscription;
-  return { ...mailbox, task, outbox, subscription: { ...changed, id: mailbox.subscription.id } };
+  const changed = subscription && isResource(rewritten, 'Subscription') ? rewritten : stored.subscription;
+  return { ...stored, task, outbox, subscription: { ...changed, id: stored.subscription.id } };
 }

@@ -4,6 +4,9 @@ import type { Outbox } from './outbox.ts';
 /** Nobody's delivery takes longer than this, in milliseconds. */
 export const LEASE = 30_000;
 
+/** How many deliveries of one subscriber are under way at the same time: what it does not answer is at its own cost. */
+export const SHARE = 4;
+
 /** A delivery that was to be started and has not begun after so many milliseconds is started anew. */
 const OVERDUE = 10_000;
 

@@ -36,7 +36,7 @@ export interface Outbox {
   readonly until?: number | undefined;
   /** `in-progress`: which delivery has it. */
   readonly lease?: string | undefined;
-  /** When a sweep has woken it last: Medplum starts nothing for a row that is written as it is. */
+  /** When its delivery was started anew: Medplum starts nothing for a row that is written as it is. */
   readonly woken?: number | undefined;
   /** What went wrong last. */
   readonly error?: string | undefined;
@@ -59,15 +59,22 @@ function entriesOf(outbox: Outbox): TaskOutput[] {
   ];
 }
 
+/** Whose outbox it is. */
+export interface OutboxOwner {
+  /** Reference to the Subscription. */
+  readonly subscription: string;
+  /** Id of the profile that owns the Subscription. */
+  readonly subscriber: string;
+}
+
 /**
- * The Task in which an outbox is kept.
+ * The Task in which an outbox is kept: `focus` is the Subscription, `group-identifier` finds those of one subscriber.
  *
- * @param subscription - reference to the Subscription
  * @param stored - the Task as it was read, if there is one
  */
 export function outboxTask(
   outbox: Outbox,
-  subscription: string,
+  { subscription, subscriber }: OutboxOwner,
   config: Pick<BookingConfig, 'profileBase' | 'names'>,
   stored?: Task,
 ): Task {
@@ -76,6 +83,7 @@ export function outboxTask(
     ...(stored?.id && { id: stored.id }),
     status: outbox.status,
     intent: 'order',
+    groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: subscriber },
     code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: OUTBOX }] },
     description: `${outbox.delivered} of ${outbox.events} events delivered`,
     focus: { reference: subscription },
@@ -85,6 +93,27 @@ export function outboxTask(
     input: outbox.readable.map((criteria) => ({ type: { text: 'readable' }, valueString: criteria })),
     output: entriesOf(outbox),
   };
+}
+
+/**
+ * The search for outboxes of one subscriber, those first that were written first.
+ *
+ * @param count - the most that are wanted
+ */
+export function subscriberOutboxesQuery(
+  subscriber: string,
+  status: OutboxStatus,
+  count: number,
+  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+): string {
+  const query = new URLSearchParams([
+    ['code', `${artefactUri(config, 'LocalTask')}|${OUTBOX}`],
+    ['status', status],
+    ['group-identifier', `${artefactUri(config, 'LocalRequestor')}|${subscriber}`],
+    ['_sort', '_lastUpdated'],
+    ['_count', String(count)],
+  ]);
+  return `Task?${query}`;
 }
 
 /** Reads an outbox from its Task; `undefined` if it is none. */

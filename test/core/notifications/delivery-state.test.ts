@@ -21,6 +21,8 @@ import { begin, config, outbox } from './support.ts';
 
 const settings = config.notifications;
 
+const owner = { subscription: 'Subscription/s1', subscriber: 'portal' };
+
 describe('an outbox', () => {
   test('begins with its handshake', () => {
     expect(newOutbox(['Appointment'], begin)).toMatchObject({ status: 'ready', events: 0, delivered: 0, since: begin });
@@ -80,7 +82,7 @@ describe('an outbox', () => {
     });
     void fc.assert(
       fc.property(arbitrary, (one) => {
-        expect(outboxOf(outboxTask(one, 'Subscription/s1', config))).toEqual(one);
+        expect(outboxOf(outboxTask(one, owner, config))).toEqual(one);
       }),
     );
   });
@@ -130,9 +132,7 @@ describe('what the sweep starts', () => {
 
   test('a woken outbox is another one than before, so that Medplum starts the delivery', () => {
     const ready: Outbox = { ...outbox, status: 'ready' };
-    expect(outboxTask(woken(ready, minute), 'Subscription/s1', config)).not.toEqual(
-      outboxTask(ready, 'Subscription/s1', config),
-    );
+    expect(outboxTask(woken(ready, minute), owner, config)).not.toEqual(outboxTask(ready, owner, config));
   });
 
   test('no heartbeat before anything was sent', () => {

@@ -1,0 +1,69 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { MedplumClient } from '@medplum/core';
+import type { Task } from '@medplum/fhirtypes';
+import { isFree, SHARE } from '../../../core/notifications/delivery/delivery-state.ts';
+import { outboxOf, subscriberOutboxesQuery } from '../../../core/notifications/delivery/outbox.ts';
+import { config } from '../config.ts';
+import { ofType, readInTransaction } from '../read.ts';
+import { deliverPending } from './delivery.ts';
+
+/** How long a job of Medplum's queue waits for a delivery that it has started, in milliseconds. */
+const JOB_WAITS = 200;
+
+/** After so many milliseconds the deliveries that one job has started begin nothing new. */
+const LONGEST = 60_000;
+
+/** How many waiting outboxes are looked at, so that deliveries at the same moment seldom choose the same one. */
+const CHOICE = 10;
+
+const subscriptionOf = ({ focus }: Task): string | undefined => {
+  const [type, id] = focus?.reference?.split('/') ?? [];
+  return type === 'Subscription' ? id : undefined;
+};
+
+/** Whether as many deliveries of a subscriber are under way as one may have. */
+async function isShareUsed(medplum: MedplumClient, subscriber: string): Promise<boolean> {
+  const [found] = await readInTransaction(medplum, [subscriberOutboxesQuery(subscriber, 'in-progress', SHARE, config)]);
+  const underWay = ofType('Task', found).filter((task) => {
+    const outbox = outboxOf(task);
+    return outbox && !isFree(outbox, Date.now());
+  });
+  return underWay.length >= SHARE;
+}
+
+/** Another outbox of the subscriber that waits, if there is one. */
+async function nextReady(medplum: MedplumClient, subscriber: string): Promise<string | undefined> {
+  const [found] = await readInTransaction(medplum, [subscriberOutboxesQuery(subscriber, 'ready', CHOICE, config)]);
+  const ids = ofType('Task', found).flatMap((task) => subscriptionOf(task) ?? []);
+  return ids[Math.floor(Math.random() * ids.length)];
+}
+
+/** Delivers one outbox after the other: the one that was asked for, then those of the same subscriber that wait. */
+async function deliverInTurn(medplum: MedplumClient, first: string, subscriber: string | undefined): Promise<void> {
+  const end = Date.now() + LONGEST;
+  let next: string | undefined = first;
+  while (next !== undefined) {
+    await deliverPending(medplum, next);
+    next = subscriber !== undefined && Date.now() < end ? await nextReady(medplum, subscriber) : undefined;
+  }
+}
+
+/**
+ * Starts the delivery of an outbox, unless the subscriber has used its share: then one of the deliveries that are under
+ * way goes on with it.
+ *
+ * A job of Medplum's queue takes one of few places, which bookings need too. So it waits for a moment only. What takes
+ * longer goes on in the server's process, and occupies no place; should that process end, the lease of the outbox runs
+ * out, and the Bot retry-deliveries starts the delivery anew.
+ *
+ * @param task - the outbox
+ * @throws Error when Medplum does not answer
+ */
+export async function startDelivery(medplum: MedplumClient, task: Task): Promise<void> {
+  const id = subscriptionOf(task);
+  const subscriber = task.groupIdentifier?.value;
+  if (!id || (subscriber !== undefined && (await isShareUsed(medplum, subscriber)))) {
+    return;
+  }
+  await Promise.race([deliverInTurn(medplum, id, subscriber), wait(JOB_WAITS)]);
+}
