@@ -1,0 +1,88 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type Installation, prepareInstallation } from './installation.ts';
+
+/** The Subscriptions whose receiver answers the handshake and nothing after it. */
+const HANGING = 100;
+
+let installation: Installation;
+let folder: string;
+let contract: typeof import('../contract/fixtures.ts');
+let http: typeof import('../contract/http.ts');
+let gateway: typeof import('../contract/installation.ts');
+let fixtures: typeof import('../contract/notifications/fixtures.ts');
+let listening: typeof import('../contract/notifications/listener.ts');
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'booking-config-'));
+  const config = join(folder, 'booking.config.json');
+  await writeFile(config, JSON.stringify({ baseUrl: 'http://localhost:8080/fhir/R4' }));
+  installation = await prepareInstallation({ BOOKING_CONFIG: config });
+  [contract, http, gateway, fixtures, listening] = await Promise.all([
+    import('../contract/fixtures.ts'),
+    import('../contract/http.ts'),
+    import('../contract/installation.ts'),
+    import('../contract/notifications/fixtures.ts'),
+    import('../contract/notifications/listener.ts'),
+  ]);
+  await installation.start();
+}, 60_000);
+
+afterAll(async () => {
+  await installation.end();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Makes Subscriptions of a portal whose receiver then hangs, and an event for all of them. */
+async function hang() {
+  const listener = await listening.listen();
+  for (let count = 0; count < HANGING; count += 5) {
+    await contract.simultaneously(5, () => fixtures.subscribed(listener, { timeout: 8 }, 'portal-b'));
+  }
+  const counts = { open: 0, ended: 0, most: 0 };
+  listener.reply = (response) => {
+    counts.open += 1;
+    counts.most = Math.max(counts.most, counts.open);
+    response.once('close', () => {
+      counts.open -= 1;
+      counts.ended += 1;
+    });
+  };
+  const appointment = await fixtures.aBooking('manual', 'portal-b');
+  await fixtures.confirm(appointment);
+  return { listener, counts };
+}
+
+it('100 receivers that hang: another portal is booked for, served later and told of it before one of them times out', async () => {
+  const receiver = await listening.listen();
+  await fixtures.subscribed(receiver);
+  const [{ slot, patient }, later, pending] = await Promise.all([
+    contract.aClinic(),
+    contract.aClinic(),
+    fixtures.aBooking(),
+  ]);
+  const { listener, counts } = await hang();
+  await contract.eventually(
+    async () => counts.open,
+    (open) => open > 0,
+  );
+
+  expect((await contract.book(contract.proposed(patient, [slot]))).status).toBe(201);
+  const accepted = await contract.book(contract.proposed(later.patient, [later.slot]), 'portal-a', {
+    prefer: 'respond-async',
+  });
+  const job = (accepted.headers.get('content-location') ?? '').slice(gateway.base.length);
+  const done = await contract.eventually(
+    () => http.request('portal-a', 'GET', job),
+    ({ status }) => status !== 202,
+  );
+  expect(done.status).toBe(200);
+  await fixtures.confirm(pending);
+  await listening.events(receiver, 1);
+
+  expect(counts.ended).toBe(0);
+  expect(counts.most).toBeLessThanOrEqual(20);
+  await Promise.all([receiver.close(), listener.close()]);
+}, 180_000);
