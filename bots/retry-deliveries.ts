@@ -8,7 +8,7 @@ import {
   checkpointTask,
   OVERLAP,
 } from '../core/notifications/delivery/checkpoint.ts';
-import { isDue, woken } from '../core/notifications/delivery/delivery-state.ts';
+import { isDue, SHARE, woken } from '../core/notifications/delivery/delivery-state.ts';
 import { awaitsHandshake } from '../core/notifications/delivery/outbox.ts';
 import { mapConcurrently } from './lib/concurrency.ts';
 import { config } from './lib/config.ts';
@@ -17,47 +17,62 @@ import { BATCH_SIZE, recordEvents } from './lib/notifications/event-writer.ts';
 import { readOpenOutboxes, type SubscriptionOutbox, writeOutbox } from './lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from './lib/read.ts';
 
-/** After so many milliseconds what is left to be announced is left to the next run: the Bot has ten seconds. */
-const PATIENCE = 6_000;
+/** After so many milliseconds what is left is left to the next run: the Bot has ten seconds. */
+const LIMIT = 6_000;
 
-const cursorSearch = (): string => `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${CHECKPOINT}`)}`;
+const checkpointSearch = (): string =>
+  `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${CHECKPOINT}`)}`;
 
-/** How many deliveries are started at the same time. */
+/** How many outboxes are written at the same time. */
 const AT_ONCE = 4;
 
 /**
  * Whether a delivery must be started: one is due again, has died, the Subscription is over, or it was requested anew and
  * the delivery that was under way did not see it.
  */
-function mustWake({ subscription, outbox, settings, task }: SubscriptionOutbox, now: number): boolean {
+function mustStart({ subscription, outbox, settings, task }: SubscriptionOutbox, now: number): boolean {
   const isOver = settings?.end !== undefined && settings.end <= now && outbox.status !== 'in-progress';
   const isRequested = subscription.status === 'requested' && awaitsHandshake(outbox);
   return isOver || isRequested || isDue(outbox, settings?.heartbeat, Date.parse(task.meta?.lastUpdated ?? ''), now);
 }
 
-/** Starts deliveries; an outbox that has changed meanwhile needs no waking. */
-async function wake(medplum: MedplumClient, mailboxes: readonly SubscriptionOutbox[]): Promise<void> {
-  const due = mailboxes.filter((mailbox) => mustWake(mailbox, Date.now()));
-  await mapConcurrently(due, AT_ONCE, (mailbox) =>
-    writeOutbox(medplum, mailbox, { outbox: woken(mailbox.outbox, Date.now()) }),
+/** Leaves out what waits in vain for its turn: a few deliveries of a subscriber go on with all that it has waiting. */
+function withinShares(due: readonly SubscriptionOutbox[]): SubscriptionOutbox[] {
+  const waiting = new Map<string, number>();
+  return due.filter(({ owner, outbox }) => {
+    const count = waiting.get(owner) ?? 0;
+    waiting.set(owner, outbox.status === 'ready' ? count + 1 : count);
+    return outbox.status !== 'ready' || count < SHARE;
+  });
+}
+
+/** Starts deliveries; an outbox that has changed meanwhile is left alone. */
+async function startDeliveries(medplum: MedplumClient, outboxes: readonly SubscriptionOutbox[]): Promise<void> {
+  const due = withinShares(outboxes.filter((stored) => mustStart(stored, Date.now())));
+  await mapConcurrently(due, AT_ONCE, (stored) =>
+    writeOutbox(medplum, stored, { outbox: woken(stored.outbox, Date.now()) }),
   );
 }
 
-async function moveCursor(medplum: MedplumClient, stored: Task | undefined, until: number): Promise<void> {
+async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, until: number): Promise<void> {
   const resource = checkpointTask(until, config, stored);
   const request = stored
     ? { method: 'PUT' as const, url: `Task/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` }
-    : { method: 'POST' as const, url: 'Task', ifNoneExist: cursorSearch() };
+    : { method: 'POST' as const, url: 'Task', ifNoneExist: checkpointSearch() };
   await sendTransaction(medplum, [{ request, resource }]);
 }
 
-/** Announces what changed lately and was not announced: the job that should have done it never ran, or has failed. */
-async function catchUp(medplum: MedplumClient, cursor: Task | undefined, isListened: boolean): Promise<void> {
+/** Writes the events of recent changes that have none: the job that should have done it never ran, or has failed. */
+async function recordMissedEvents(
+  medplum: MedplumClient,
+  checkpoint: Task | undefined,
+  isListened: boolean,
+): Promise<void> {
   const start = Date.now();
-  const [found] = isListened ? await readInTransaction(medplum, [changedQuery(cursor, start)]) : [];
+  const [found] = isListened ? await readInTransaction(medplum, [changedQuery(checkpoint, start)]) : [];
   const changed = ofType('Appointment', found);
   let done = 0;
-  while (done < changed.length && Date.now() - start < PATIENCE) {
+  while (done < changed.length && Date.now() - start < LIMIT) {
     const some = changed.slice(done, done + BATCH_SIZE);
     await recordEvents(
       medplum,
@@ -67,21 +82,21 @@ async function catchUp(medplum: MedplumClient, cursor: Task | undefined, isListe
   }
   const isAll = done === changed.length && changed.length < CHANGED_AT_ONCE;
   const until = Date.parse(changed[done - 1]?.meta?.lastUpdated ?? '') + OVERLAP;
-  await moveCursor(medplum, cursor, isAll ? start : Math.min(until, start));
+  await moveCheckpoint(medplum, checkpoint, isAll ? start : Math.min(until, start));
 }
 
 /**
  * Runs every minute and starts what is due: deliveries whose time for the next attempt has come, or that have died,
- * heartbeats, the end of Subscriptions; and announces what was changed and not announced.
+ * heartbeats, the end of Subscriptions. Writes the events of changes that have none.
  *
  * @throws Error when Medplum does not answer; the next run does it
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
-  const [cursors] = await readInTransaction(medplum, [`Task?${cursorSearch()}`]);
-  const mailboxes = await readOpenOutboxes(medplum);
-  const [cursor] = ofType('Task', cursors);
+  const [checkpoints] = await readInTransaction(medplum, [`Task?${checkpointSearch()}`]);
+  const outboxes = await readOpenOutboxes(medplum);
+  const [checkpoint] = ofType('Task', checkpoints);
   await mapConcurrently(
-    [() => wake(medplum, mailboxes), () => catchUp(medplum, cursor, mailboxes.length > 0)],
+    [() => startDeliveries(medplum, outboxes), () => recordMissedEvents(medplum, checkpoint, outboxes.length > 0)],
     1,
     (act) => act(),
   );

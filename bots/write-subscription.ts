@@ -23,7 +23,6 @@ import {
 } from './lib/notifications/outbox-store.ts';
 import { resolveEndpoint } from './lib/notifications/resolve-endpoint.ts';
 import {
-  countOwnSubscriptions,
   readAsCaller,
   readableAppointmentsOf,
   refusals,
@@ -32,6 +31,7 @@ import {
   subscriberOf,
   unavailable,
 } from './lib/notifications/subscriber.ts';
+import { takePlace } from './lib/notifications/subscription-limit.ts';
 
 type Answer = Subscription | OperationOutcome;
 
@@ -68,68 +68,86 @@ async function check(sent: unknown, kind: 'create' | 'update'): Promise<Submissi
   return submission && found.length === 0 ? submission : refuse(found);
 }
 
-const exceeded: Issue = {
-  code: 'subscriptions-exceeded',
-  diagnostics: `One subscriber has at most ${config.notifications.maxSubscriptions} Subscriptions: delete one, or change one.`,
+/** What an attempt to write came to: the Subscription first among the entries, or a refusal. */
+type Attempt = Answer | 'overtaken';
+
+/** Writes entries, the first of which is the Subscription. */
+async function write(medplum: MedplumClient, entries: BundleEntry[], before?: Subscription): Promise<Attempt> {
+  const written = await sendTransaction(medplum, entries);
+  if (written.kind !== 'done') {
+    return written.kind === 'overtaken' ? 'overtaken' : refusedByServer(written);
+  }
+  const stored: unknown = written.bundle.entry?.[0]?.resource;
+  const result = isResource(stored, 'Subscription') ? stored : before;
+  return result ? asShown(result) : refusedByServer(written);
+}
+
+const contested: Issue = {
+  code: 'version-conflict',
+  diagnostics: 'Others were writing Subscriptions of the same subscriber at the same moment: try again.',
 };
+
+/** How often something is tried that others have overtaken, and for how many milliseconds. */
+const attempts = { most: 50, within: 6_000 };
+
+async function tryRepeatedly(act: () => Promise<Attempt>): Promise<Answer> {
+  const answer = await retryOvertaken(act, (one) => one === 'overtaken', attempts);
+  return answer === 'overtaken' ? refuse([contested]) : answer;
+}
 
 async function create(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
   const submission = await check(member(input, 'resource'), 'create');
   if ('resourceType' in submission) {
     return submission;
   }
-  const [readable, existing] = await Promise.all([
-    readableAppointmentsOf(medplum, caller),
-    countOwnSubscriptions(medplum, caller),
-  ]);
+  const readable = await readableAppointmentsOf(medplum, caller);
   if (readable.length === 0) {
     return refusals.forbidden;
   }
-  if (existing === undefined || existing >= config.notifications.maxSubscriptions) {
-    return refuse([existing === undefined ? unavailable : exceeded]);
-  }
   const fullUrl = newId();
-  const written = await sendTransaction(medplum, [
-    {
-      fullUrl,
-      request: { method: 'POST', url: 'Subscription' },
-      resource: newSubscription(submission, caller.id, config),
-    },
-    {
-      request: { method: 'POST', url: 'Task' },
-      resource: outboxTask(newOutbox(readable, Date.now()), { subscription: fullUrl, subscriber: caller.id }, config),
-    },
-  ]);
-  const stored: unknown = written.kind === 'done' ? written.bundle.entry?.[0]?.resource : undefined;
-  return isResource(stored, 'Subscription') ? asShown(stored) : refusedByServer(written);
+  const owner = { subscription: fullUrl, subscriber: caller.id };
+  const resource = newSubscription(submission, caller.id, config);
+  return tryRepeatedly(async () => {
+    const place = await takePlace(medplum, caller.id);
+    if (place === 'overtaken' || 'code' in place) {
+      return place === 'overtaken' ? place : refuse([place]);
+    }
+    return write(medplum, [
+      { fullUrl, request: { method: 'POST', url: 'Subscription' }, resource },
+      {
+        request: { method: 'POST', url: 'Task' },
+        resource: outboxTask(newOutbox(readable, Date.now()), owner, config),
+      },
+      place,
+    ]);
+  });
 }
 
-/** What a change makes of a mailbox: entries of a transaction, the Subscription first, or a refusal. */
-type Change = (mailbox: SubscriptionOutbox) => BundleEntry[] | OperationOutcome;
+/** What a change makes of an outbox: entries of a transaction, the Subscription first. */
+type Change = (stored: SubscriptionOutbox) => BundleEntry[];
 
 const outdated: Issue = {
   code: 'version-conflict',
   diagnostics: 'The Subscription has another version by now: read it again.',
 };
 
-const contested: Issue = {
-  ...outdated,
-  diagnostics: 'Others were writing the Subscription at the same moment: try again.',
+/** Whether a change starts a Subscription anew that was over: it needs a place again. */
+const startsAnew = ({ subscription }: SubscriptionOutbox, [first]: readonly BundleEntry[]): boolean => {
+  const changed: unknown = first?.resource;
+  return subscription.status === 'off' && isResource(changed, 'Subscription') && changed.status !== 'off';
 };
 
-async function attempt(medplum: MedplumClient, id: string, decide: Change): Promise<Answer | 'overtaken'> {
-  const mailbox = await readOutbox(medplum, id);
-  const entries = mailbox ? decide(mailbox) : refusals['not-found'];
-  if ('resourceType' in entries) {
-    return entries;
+async function attempt(medplum: MedplumClient, id: string, decide: Change): Promise<Attempt> {
+  const stored = await readOutbox(medplum, id);
+  if (!stored) {
+    return refusals['not-found'];
   }
-  const written = await sendTransaction(medplum, entries);
-  if (written.kind !== 'done') {
-    return written.kind === 'overtaken' ? 'overtaken' : refusedByServer(written);
+  const entries = decide(stored);
+  const place = startsAnew(stored, entries) ? await takePlace(medplum, stored.owner) : undefined;
+  if (place === 'overtaken' || (place && 'code' in place)) {
+    return place === 'overtaken' ? place : refuse([place]);
   }
-  const stored: unknown = written.bundle.entry?.[0]?.resource;
-  const result = isResource(stored, 'Subscription') ? stored : mailbox?.subscription;
-  return result ? asShown(result) : refusedByServer(written);
+  return write(medplum, [...entries, ...(place ? [place] : [])], stored.subscription);
 }
 
 /**
@@ -146,12 +164,7 @@ async function change(medplum: MedplumClient, input: unknown, caller: Subscriber
   if (wanted !== undefined && seen.meta?.versionId !== wanted) {
     return refuse([outdated]);
   }
-  const answer = await retryOvertaken(
-    () => attempt(medplum, id, decide),
-    (one) => one === 'overtaken',
-    { most: config.maxAttempts },
-  );
-  return answer === 'overtaken' ? refuse([contested]) : answer;
+  return tryRepeatedly(() => attempt(medplum, id, decide));
 }
 
 function outboxAfter(
@@ -172,25 +185,19 @@ async function update(medplum: MedplumClient, input: unknown, caller: Subscriber
   if ('resourceType' in submission) {
     return submission;
   }
-  const [readable, existing = config.notifications.maxSubscriptions] = await Promise.all([
-    readableAppointmentsOf(medplum, caller),
-    countOwnSubscriptions(medplum, caller),
-  ]);
-  return change(medplum, input, caller, (mailbox) => {
-    const { subscription, owner, outbox } = mailbox;
-    if (subscription.status === 'off' && existing >= config.notifications.maxSubscriptions) {
-      return refuse([exceeded]);
-    }
+  const readable = await readableAppointmentsOf(medplum, caller);
+  return change(medplum, input, caller, (stored) => {
+    const { subscription, owner, outbox } = stored;
     const changed = updatedSubscription(submission, subscription, owner, Date.now(), config);
-    const next = outboxAfter(changed, mailbox, owner === caller.id ? readable : outbox.readable);
-    return [subscriptionEntry(subscription, changed), outboxEntry(mailbox, next)];
+    const next = outboxAfter(changed, stored, owner === caller.id ? readable : outbox.readable);
+    return [subscriptionEntry(subscription, changed), outboxEntry(stored, next)];
   });
 }
 
 function remove(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
-  return change(medplum, input, caller, (mailbox) => [
-    { request: { method: 'DELETE', url: `Subscription/${mailbox.subscription.id}` } },
-    outboxEntry(mailbox, ended(mailbox.outbox)),
+  return change(medplum, input, caller, (stored) => [
+    { request: { method: 'DELETE', url: `Subscription/${stored.subscription.id}` } },
+    outboxEntry(stored, ended(stored.outbox)),
   ]);
 }
 
@@ -211,7 +218,7 @@ export interface WriteSubscriptionInput {
  * Creates, changes and ends Subscriptions to topics: the one place where they are checked. The outbox is written in the
  * same transaction.
  *
- * @param event - input: SubscribeInput; headers: those of the request, for the caller's credentials
+ * @param event - input: WriteSubscriptionInput; headers: those of the request, for the caller's credentials
  * @returns the Subscription without its headers, or an OperationOutcome whose id stands for the HTTP status
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/index.html
  */

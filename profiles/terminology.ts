@@ -35,7 +35,8 @@ const sources: readonly CodeSystemSource[] = [
     concepts: {
       book: 'An asynchronous booking',
       notify: 'The outbox of a Subscription',
-      announce: 'Up to when all changes were announced',
+      announce: 'Up to when the events of all changes were written down',
+      subscriber: 'A subscriber, whose Subscriptions are limited in number',
     },
   },
   {

@@ -1,14 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Installation, prepareInstallation } from './installation.ts';
+import { beforeAll, expect, it } from '@jest/globals';
+import type { Installation } from '../lib/installation.ts';
+import { until } from '../lib/until.ts';
+import { prepareInstallation } from './installation.ts';
 
 /** The Subscriptions whose receiver answers the handshake and nothing after it. */
 const HANGING = 100;
 
 let installation: Installation;
-let folder: string;
 let contract: typeof import('../contract/fixtures.ts');
 let http: typeof import('../contract/http.ts');
 let gateway: typeof import('../contract/installation.ts');
@@ -16,10 +14,7 @@ let fixtures: typeof import('../contract/notifications/fixtures.ts');
 let listening: typeof import('../contract/notifications/listener.ts');
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'booking-config-'));
-  const config = join(folder, 'booking.config.json');
-  await writeFile(config, JSON.stringify({ baseUrl: 'http://localhost:8080/fhir/R4' }));
-  installation = await prepareInstallation({ BOOKING_CONFIG: config });
+  installation = await prepareInstallation();
   [contract, http, gateway, fixtures, listening] = await Promise.all([
     import('../contract/fixtures.ts'),
     import('../contract/http.ts'),
@@ -28,11 +23,6 @@ beforeAll(async () => {
     import('../contract/notifications/listener.ts'),
   ]);
   await installation.start();
-}, 60_000);
-
-afterAll(async () => {
-  await installation.end();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Makes Subscriptions of a portal whose receiver then hangs, and an event for all of them. */
@@ -64,7 +54,7 @@ it('100 receivers that hang: another portal is booked for, served later and told
     fixtures.aBooking(),
   ]);
   const { listener, counts } = await hang();
-  await contract.eventually(
+  await until(
     async () => counts.open,
     (open) => open > 0,
   );
@@ -74,7 +64,7 @@ it('100 receivers that hang: another portal is booked for, served later and told
     prefer: 'respond-async',
   });
   const job = (accepted.headers.get('content-location') ?? '').slice(gateway.base.length);
-  const done = await contract.eventually(
+  const done = await until(
     () => http.request('portal-a', 'GET', job),
     ({ status }) => status !== 202,
   );

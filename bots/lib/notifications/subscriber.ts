@@ -4,7 +4,6 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { type Issue, toOperationOutcome } from '../../../core/fhir/outcome.ts';
 import { isId } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { requestorTag } from '../../../core/fhir/tags.ts';
 import { readableAppointments } from '../../../core/notifications/events/read-access.ts';
 import { topicOf } from '../../../core/notifications/subscription/topics.ts';
 import type { Requestor } from '../booking/book.ts';
@@ -86,21 +85,6 @@ export async function searchAsCaller(
   }
   const resources = (found.entry ?? []).map(({ resource }): unknown => resource);
   return resources.flatMap((one) => (isResource(one, 'Subscription') && isToTopic(one) ? [one] : []));
-}
-
-/** How many Subscriptions of the caller are not over; `undefined` if Medplum does not say. */
-export async function countOwnSubscriptions(medplum: MedplumClient, { id }: Subscriber): Promise<number | undefined> {
-  const { system, code } = requestorTag(id, config);
-  const query = new URLSearchParams([
-    ['_tag', `${system}|${code}`],
-    ['status', 'requested,active,error'],
-    ['_count', '0'],
-    ['_total', 'accurate'],
-  ]);
-  const entry = [{ request: { method: 'GET' as const, url: `Subscription?${query}` } }];
-  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry });
-  const found: unknown = answer.kind === 'done' ? answer.bundle.entry?.[0]?.resource : undefined;
-  return isResource(found, 'Bundle') ? found.total : undefined;
 }
 
 /**

@@ -1,0 +1,53 @@
+import type { MedplumClient } from '@medplum/core';
+import type { BundleEntry } from '@medplum/fhirtypes';
+import type { Issue } from '../../../core/fhir/outcome.ts';
+import { requestorTag } from '../../../core/fhir/tags.ts';
+import { subscriberTask, subscriberTaskSearch } from '../../../core/notifications/subscription/subscriber-task.ts';
+import { config } from '../config.ts';
+import { sendTransaction } from '../medplum.ts';
+import { ofType, readInTransaction } from '../read.ts';
+
+const exceeded: Issue = {
+  code: 'subscriptions-exceeded',
+  diagnostics: `One subscriber has at most ${config.notifications.maxSubscriptions} Subscriptions: delete one, or change one.`,
+};
+
+/** The Subscriptions of a subscriber that are not over, no more of them than it may have. */
+function openSubscriptionsQuery(subscriber: string): string {
+  const { system, code } = requestorTag(subscriber, config);
+  const query = new URLSearchParams([
+    ['_tag', `${system}|${code}`],
+    ['status', 'requested,active,error'],
+    ['_count', String(config.notifications.maxSubscriptions)],
+    ['_fields', 'id'],
+  ]);
+  return `Subscription?${query}`;
+}
+
+/**
+ * Takes a place for one more Subscription of a subscriber.
+ *
+ * @returns the entry that must go into the transaction that adds the Subscription: it fails if another one was added
+ *   since; or why there is no place; or `overtaken` if it must be asked again
+ * @throws ReadError when Medplum does not answer
+ */
+export async function takePlace(
+  medplum: MedplumClient,
+  subscriber: string,
+): Promise<BundleEntry | Issue | 'overtaken'> {
+  const search = subscriberTaskSearch(subscriber, config);
+  const [tasks, open = []] = await readInTransaction(medplum, [`Task?${search}`, openSubscriptionsQuery(subscriber)]);
+  if (open.length >= config.notifications.maxSubscriptions) {
+    return exceeded;
+  }
+  const [task] = ofType('Task', tasks);
+  if (!task) {
+    const request = { method: 'POST' as const, url: 'Task', ifNoneExist: search };
+    await sendTransaction(medplum, [{ request, resource: subscriberTask(subscriber, config) }]);
+    return 'overtaken';
+  }
+  return {
+    request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
+    resource: subscriberTask(subscriber, config, task),
+  };
+}
