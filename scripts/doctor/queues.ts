@@ -116,7 +116,7 @@ async function readWaiting(installation: Installation): Promise<Waiting> {
  * Whether Medplum starts what it shall start by the clock. Its timetable is in Redis: where that was lost, the Bots sleep
  * on until they are registered anew.
  *
- * @param age - milliseconds since its last run; undefined: there was none yet
+ * @param age - milliseconds since the Bot last ran; undefined: it never did
  */
 export function judgeClock(age: number | undefined): Verdict {
   const help =
@@ -125,7 +125,7 @@ export function judgeClock(age: number | undefined): Verdict {
   if (age === undefined) {
     return warning('the Bot retry-deliveries has not run yet; it does so every minute', help);
   }
-  return age > STALLED_AFTER
+  return age > PATIENCE
     ? error(`the Bot retry-deliveries has not run for ${Math.round(age / 60_000)} minutes`, help)
     : ok('the Bot retry-deliveries runs');
 }
