@@ -125,7 +125,7 @@ export function judgeClock(age: number | undefined): Verdict {
   if (age === undefined) {
     return warning('the Bot retry-deliveries has not run yet; it does so every minute', help);
   }
-  return age > PATIENCE
+  return age > STALLED_AFTER
     ? error(`the Bot retry-deliveries has not run for ${Math.round(age / 60_000)} minutes`, help)
     : ok('the Bot retry-deliveries runs');
 }
