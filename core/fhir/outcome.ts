@@ -40,9 +40,24 @@ export function statusOf(issues: readonly Issue[], interaction: Interaction = 'b
   return gravity.find((status) => found.has(status)) ?? 400;
 }
 
+/** Most issues of one outcome. */
+export const MOST_ISSUES = 50;
+
+/** The issues that are reported; of very many the first, and last how many there are besides. */
+function reported(issues: readonly Issue[], interaction: Interaction): readonly Issue[] {
+  if (issues.length <= MOST_ISSUES) {
+    return issues;
+  }
+  const shown = issues.slice(0, MOST_ISSUES - 1);
+  const gravest = issues.find((issue) => statusOf([issue], interaction) === statusOf(issues, interaction));
+  const diagnostics = `There are ${issues.length - shown.length} more problems; solve these first.`;
+  return [...shown, { code: gravest?.code ?? 'malformed-request', diagnostics }];
+}
+
 /**
  * The one place where issues become an OperationOutcome. Its `id` carries the HTTP status through Medplum's
- * `Bot/$execute`; each issue carries its code from the CodeSystem LocalBookingError.
+ * `Bot/$execute`; each issue carries its code from the CodeSystem LocalBookingError. Of more than fifty issues the last
+ * says how many were left out.
  *
  * @param issues - at least one
  * @param config - the installation, for the address of the CodeSystem
@@ -57,7 +72,7 @@ export function toOperationOutcome(
   return {
     resourceType: 'OperationOutcome',
     id: outcomeIds[statusOf(issues, interaction)],
-    issue: issues.map(({ code, diagnostics, expression }) => ({
+    issue: reported(issues, interaction).map(({ code, diagnostics, expression }) => ({
       severity: 'error',
       code: bookingErrors[code].type,
       details: { coding: [{ system, code, display: bookingErrors[code].display }], text: bookingErrors[code].display },

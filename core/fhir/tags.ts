@@ -1,5 +1,7 @@
 import type { Coding, Meta, Resource } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../config/config.ts';
+import { isReservedTag } from './reserved.ts';
+import { isSameToken } from './token.ts';
 
 /** The part of the configuration that tags depend on. */
 export type TagConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'>;
@@ -17,11 +19,6 @@ export function requestorTag(requestor: string, config: TagConfig): Coding {
 export function requestorQuery(requestor: string, config: TagConfig): string {
   const { system, code } = requestorTag(requestor, config);
   return `${system}|${code}`;
-}
-
-/** Whether two values are the same to Medplum, which compares tokens without regard to letter case. */
-export function isSameToken(one: string | undefined, other: string | undefined): boolean {
-  return one?.toLowerCase() === other?.toLowerCase();
 }
 
 /** Whether a tag names the owner of a resource. */
@@ -62,10 +59,7 @@ export function metaOfSubmitted(
 ): Meta {
   const own = requestorTag(requestor, config);
   const external: Coding = { system: config.metaTagSystem, code: EXTERNAL_TAG };
-  const reserved = [own.system, artefactUri(config, 'LocalChangedBy')];
-  const kept = (Array.isArray(sent?.tag) ? sent.tag : []).filter(
-    (tag) => !reserved.includes(tag?.system) && !(tag?.system === external.system && tag?.code === external.code),
-  );
+  const kept = (Array.isArray(sent?.tag) ? sent.tag : []).filter((tag) => !isReservedTag(tag, config));
   const profile = [...new Set([...(Array.isArray(sent?.profile) ? sent.profile : []), ...profiles])];
   return { ...(profile.length > 0 && { profile }), tag: [...kept, external, own] };
 }

@@ -1,6 +1,6 @@
 import type { Coding, Meta } from '@medplum/fhirtypes';
-import { EXTERNAL_TAG } from '../../core/config/config.ts';
-import { isOwnerTag, type TagConfig } from '../../core/fhir/tags.ts';
+import { isReservedTag } from '../../core/fhir/reserved.ts';
+import type { TagConfig } from '../../core/fhir/tags.ts';
 
 /**
  * The `meta` of a patient that is updated: whose it is and where it came from stay as they are stored, whoever updates
@@ -11,8 +11,7 @@ import { isOwnerTag, type TagConfig } from '../../core/fhir/tags.ts';
  * @see specification 2.1 and 2.2, meta.tag
  */
 export function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config: TagConfig): Meta {
-  const isOwnership = (tag: Coding | undefined): boolean =>
-    isOwnerTag(tag, config) || (tag?.system === config.metaTagSystem && tag?.code === EXTERNAL_TAG);
+  const isOwnership = (tag: Coding | undefined): boolean => isReservedTag(tag, config);
   const sentTags = Array.isArray(sent?.tag) ? sent.tag : [];
   const tag = [...sentTags.filter((one) => !isOwnership(one)), ...(stored?.tag ?? []).filter(isOwnership)];
   const profile = Array.isArray(sent?.profile) ? sent.profile : [];

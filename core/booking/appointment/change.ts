@@ -2,11 +2,11 @@ import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { parseReference } from '../../fhir/reference.ts';
-import { ownerTags } from '../../fhir/tags.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { appointmentShape, shapeIssues } from './elements.ts';
 import { immutableIssues } from './immutable-elements.ts';
 import { profileIssues } from './profile.ts';
+import { reservedIssues } from './reserved-elements.ts';
 import { type Changer, isOpen, statusIssues, transitionIssues } from './status.ts';
 
 /** The part of the configuration that changes depend on. */
@@ -48,28 +48,12 @@ function claimsProfile({ meta }: Appointment, config: ChangeConfig): boolean {
   return meta?.profile?.includes(artefactUri(config, 'LocalTermin')) ?? false;
 }
 
-function ownersOf(appointment: Appointment, config: ChangeConfig): string {
-  return JSON.stringify(
-    ownerTags(appointment, config)
-      .map((tag) => [tag.system, tag.code])
-      .sort(),
-  );
-}
-
-/** Whom an appointment belongs to and what it claims to be are the service's: whoever changes it leaves them. */
+/** An appointment that was booked through the service keeps the profile by which it is checked. */
 function claimIssues(stored: Appointment, result: Appointment, config: ChangeConfig): Issue[] {
-  const isDisowned = ownersOf(stored, config) !== ownersOf(result, config);
-  const isDisclaimed = claimsProfile(stored, config) && !claimsProfile(result, config);
-  return [
-    ...(isDisowned
-      ? [{ name: 'tag', diagnostics: 'The tag of the requestor to whom an appointment belongs must stay.' }]
-      : []),
-    ...(isDisclaimed ? [{ name: 'profile', diagnostics: 'The profile LocalTermin of an appointment must stay.' }] : []),
-  ].map(({ name, diagnostics }) => ({
-    code: 'immutable-element',
-    diagnostics,
-    expression: `Appointment.meta.${name}`,
-  }));
+  const diagnostics = 'The profile LocalTermin of an appointment must stay.';
+  return claimsProfile(stored, config) && !claimsProfile(result, config)
+    ? [{ code: 'immutable-element', diagnostics, expression: 'Appointment.meta.profile' }]
+    : [];
 }
 
 /**
@@ -99,6 +83,7 @@ export function validateChange(
   const changed = new Set(changes.map(({ expression }) => expression));
   return [
     ...changes,
+    ...reservedIssues(stored, result, changer, config),
     ...claimIssues(stored, result, config),
     ...transitionIssues(stored.status, result.status, changer),
     ...(changes.length > 0 ? [] : patientIssues(result, patients, config.baseUrl)),

@@ -38,18 +38,24 @@ function timeIssues(stored: WithInstantExtensions, result: WithInstantExtensions
 }
 
 /** Whether an actor is a patient, or could be read as one: by its type, its contained resource, or any address. */
-function isPatient({ actor }: AppointmentParticipant, { contained }: Appointment): boolean {
+export function isPatient({ actor }: AppointmentParticipant, { contained }: Appointment): boolean {
   const reference = actor?.reference ?? '';
   const inside = reference.startsWith('#')
-    ? contained?.some(({ resourceType, id }) => resourceType === 'Patient' && `#${id}` === reference)
+    ? Array.isArray(contained) && contained.some((one) => one?.resourceType === 'Patient' && `#${one.id}` === reference)
     : false;
-  return actor?.type === 'Patient' || /(^|\/)Patient[/?]|^urn:/.test(reference) || (inside ?? false);
+  return actor?.type === 'Patient' || /(^|\/)Patient[/?]|^urn:/.test(reference) || inside;
+}
+
+/** A patient as a participant names it: everything but the spelling of the reference counts. */
+function actorKey({ actor }: AppointmentParticipant, baseUrl: string): string {
+  const { display, identifier, type } = actor ?? {};
+  return JSON.stringify([spelledOut(actor, 'Patient', baseUrl), display, identifier, type]);
 }
 
 /** The patients of an appointment, each with its position among the participants. */
 function patientsOf(appointment: Appointment, baseUrl: string): { key: string; position: number }[] {
   return (appointment.participant ?? []).flatMap((participant, position) =>
-    isPatient(participant, appointment) ? [{ key: spelledOut(participant.actor, 'Patient', baseUrl), position }] : [],
+    isPatient(participant, appointment) ? [{ key: actorKey(participant, baseUrl), position }] : [],
   );
 }
 
@@ -68,7 +74,7 @@ function patientIssues(stored: Appointment, result: Appointment, baseUrl: string
 
 /**
  * Compares what would be stored with what is stored: slots (their order counts), start and end as moments, and the
- * participants' actors that are patients. How a change came about does not matter, nor does another spelling of the
+ * participants' actors that are patients, with display, identifier and type. How a change came about does not matter, nor does another spelling of the
  * same moment or reference.
  *
  * @param stored - the appointment as it is

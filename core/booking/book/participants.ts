@@ -1,4 +1,4 @@
-import type { Appointment, Patient, RelatedPerson } from '@medplum/fhirtypes';
+import type { Appointment, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome.ts';
 import { formatReference, parseReference } from '../../fhir/reference.ts';
 import type { Located } from './parameters.ts';
@@ -38,7 +38,12 @@ const actorTypes = [
 
 const localPattern = /^(?:#|urn:uuid:|urn:oid:)(?<id>.+)$/;
 
-function readActor(reference: string, people: SubmittedPeople, containedIds: readonly unknown[], baseUrl: string) {
+function readActor(
+  reference: string,
+  people: SubmittedPeople,
+  contained: readonly (Resource | null | undefined)[],
+  baseUrl: string,
+) {
   const local = localPattern.exec(reference)?.groups?.id;
   const read = parseReference(reference, baseUrl, actorTypes);
   const id = local ?? read?.id;
@@ -46,8 +51,9 @@ function readActor(reference: string, people: SubmittedPeople, containedIds: rea
   if (id !== undefined && id === relatedPersonId && read?.type !== 'Patient') {
     return { kind: 'submitted-related-person' } as const;
   }
-  if (local !== undefined && containedIds.includes(local) && reference.startsWith('#')) {
-    return { kind: 'other', reference } as const;
+  const inside = reference.startsWith('#') ? contained.find((resource) => resource?.id === local) : undefined;
+  if (inside) {
+    return inside.resourceType === 'Patient' ? undefined : ({ kind: 'other', reference } as const);
   }
   if (people.patient && (local !== undefined || (read?.type === 'Patient' && read.id === people.patient.value.id))) {
     return { kind: 'submitted-patient' } as const;
@@ -75,7 +81,6 @@ export function readParticipants(
 ): { participants: readonly Participant[]; issues: readonly Issue[] } {
   const participants: Participant[] = [];
   const issues: Issue[] = [];
-  const containedIds = (appointment.value.contained ?? []).map((resource) => resource?.id);
   for (const [index, { actor, status }] of (appointment.value.participant ?? []).entries()) {
     const path = `${appointment.path}.participant[${index}]`;
     if (status === undefined) {
@@ -86,11 +91,13 @@ export function readParticipants(
       });
     }
     const found =
-      actor?.reference === undefined ? undefined : readActor(actor.reference, people, containedIds, baseUrl);
+      actor?.reference === undefined
+        ? undefined
+        : readActor(actor.reference, people, appointment.value.contained ?? [], baseUrl);
     if (actor && !found) {
       issues.push({
         code: 'malformed-request',
-        diagnostics: `${path}.actor must be a literal reference to a resource of this service, such as Patient/123.`,
+        diagnostics: `${path}.actor must refer to a resource of this service, such as Patient/123; a patient who is not stored yet is handed over in the parameter patient, not contained.`,
         expression: `${path}.actor`,
       });
     }

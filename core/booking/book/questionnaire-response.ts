@@ -3,18 +3,13 @@ import type {
   QuestionnaireResponseItem,
   QuestionnaireResponseItemAnswer,
 } from '@medplum/fhirtypes';
+import { textOf } from '../../fhir/narrative.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import type { Located } from './parameters.ts';
 
 function hasText(response: QuestionnaireResponse): boolean {
   const div: unknown = response.text?.div;
-  return (
-    typeof div === 'string' &&
-    div
-      .replace(/<[^>]*>/g, '')
-      .replace(/&nbsp;|&#160;/g, ' ')
-      .trim() !== ''
-  );
+  return typeof div === 'string' && textOf(div) !== '';
 }
 
 function untitledItems(items: readonly QuestionnaireResponseItem[] | undefined, path: string): string[] {

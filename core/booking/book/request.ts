@@ -29,6 +29,9 @@ export interface ParsedRequest {
   readonly issues: readonly Issue[];
 }
 
+/** The part of the configuration that reading a request depends on. */
+export type RequestConfig = Pick<BookingConfig, 'baseUrl' | 'profileBase' | 'names' | 'metaTagSystem'>;
+
 const requiredElements = ['status', 'start', 'end', 'participant'] as const;
 
 function missingElements({ value, path }: Located<Appointment>, isPatientSubmitted: boolean): Issue[] {
@@ -107,8 +110,8 @@ const rootOf = (body: unknown): string => (isResource(body, 'Parameters') ? 'Par
  * @returns issues of status 400, and the request unless its parts are of the wrong JSON type
  * @see specification 2.1 and 4.4
  */
-export function parseBookRequest(body: unknown, config: Pick<BookingConfig, 'baseUrl'>): ParsedRequest {
-  const { inputs, issues } = readInputs(body);
+export function parseBookRequest(body: unknown, config: RequestConfig): ParsedRequest {
+  const { inputs, issues } = readInputs(body, config);
   const { appointment, patient, relatedPerson, answers } = inputs;
   if (!appointment) {
     const diagnostics = 'The appointment to book is missing: send it as the parameter appt-resource.';

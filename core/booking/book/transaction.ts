@@ -1,14 +1,12 @@
 import type { Appointment, AppointmentParticipant, BundleEntry, Extension } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
+import { REPLACES } from '../../fhir/reserved.ts';
 import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import type { BookRequest } from './request.ts';
 import type { EarlierAppointments } from './reschedule.ts';
 import type { ResolvedParticipants } from './resolve-participants.ts';
-
-/** The R5 extension by which an appointment names the one that it replaces. */
-const REPLACES = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';
 
 /** What writing depends on besides what was decided. */
 export interface WriteContext {
@@ -57,7 +55,7 @@ function extensionsOf(sent: Appointment, { previous, replaced }: EarlierAppointm
   const replaces: Extension[] = replaced
     ? [{ url: REPLACES, valueReference: { reference: `Appointment/${replaced.id}` } }]
     : (previous?.extension ?? []).filter(({ url }) => url === REPLACES);
-  return [...(sent.extension ?? []).filter(({ url }) => url !== REPLACES), ...replaces];
+  return [...(sent.extension ?? []), ...replaces];
 }
 
 function appointmentOf(

@@ -49,16 +49,16 @@ function valueIn(part: unknown): PatchValue | undefined {
 
 /** An element without a type of its own is given by its children, each as a part; what is named twice is a list. */
 function elementOf(parts: readonly unknown[]): Record<string, unknown> {
-  const element: Record<string, unknown> = {};
+  const values = new Map<string, unknown[]>();
   for (const part of parts) {
     const name = isObject(part) && typeof part.name === 'string' ? part.name : '';
     const value = valueIn(part)?.value;
     if (elementName.test(name) && name !== 'constructor' && name !== 'prototype' && value !== undefined) {
-      const present = element[name];
-      element[name] = present === undefined ? value : Array.isArray(present) ? [...present, value] : [present, value];
+      const present = values.get(name);
+      present ? present.push(value) : values.set(name, [value]);
     }
   }
-  return element;
+  return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? all[0] : all]));
 }
 
 function positionIn(value: unknown): number | undefined {

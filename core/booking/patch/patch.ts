@@ -1,6 +1,11 @@
 import type { Appointment } from '@medplum/fhirtypes';
+import { DEEPEST, isDeeperThan } from '../../fhir/bounds.ts';
+import { narrativeIssues } from '../../fhir/narrative.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
+import { unsupportedIssues } from '../../fhir/unsupported.ts';
+import { isPatient } from '../appointment/immutable-elements.ts';
+import { costOf, MOST_COST } from './cost.ts';
 import { type FhirPathOperation, readFhirPathPatch } from './fhirpath-operations.ts';
 import { applyFhirPathOperation, type Evaluate } from './fhirpath-patch.ts';
 import { type Edited, isEqual } from './json-edit.ts';
@@ -14,7 +19,10 @@ export type Patch =
 /** Most operations of one patch. */
 export const MOST_OPERATIONS = 100;
 
-/** Longest patch, and longest result after any of its operations, as JSON, in characters. */
+/**
+ * Longest patch, and longest result after any of its operations, as JSON, in characters. An appointment that is longer
+ * already may stay so, or it could not be cancelled.
+ */
 export const LONGEST_PATCH = 256 * 1024;
 
 const invalid = (diagnostics: string, expression?: string): { readonly issues: Issue[] } => ({
@@ -36,6 +44,9 @@ function sizeProblem(operations: readonly unknown[], text: string): string | und
  * @see specification 2.5; https://hl7.org/fhir/R4/http.html#patch
  */
 export function readPatch(sent: unknown): Patch | { readonly issues: readonly Issue[] } {
+  if (isDeeperThan(sent, DEEPEST)) {
+    return invalid(`A patch must not be nested deeper than ${DEEPEST} levels.`);
+  }
   const sentOperations = isResource(sent, 'Parameters') ? (sent.parameter ?? []) : sent;
   if (!Array.isArray(sentOperations)) {
     return invalid('The body must be a Parameters resource with a FHIRPath Patch, or a JSON Patch.');
@@ -71,6 +82,35 @@ function serverIssues(stored: Appointment, result: Readonly<Record<string, unkno
   }));
 }
 
+/** Who may see an appointment is not for a patch to say. */
+function securityIssues(stored: Appointment, { meta }: Readonly<Record<string, unknown>>): Issue[] {
+  const labels = isObject(meta) ? meta.security : undefined;
+  const diagnostics = 'The security labels of an appointment cannot be patched.';
+  return isEqual(labels, stored.meta?.security)
+    ? []
+    : [{ code: 'immutable-element', diagnostics, expression: 'Appointment.meta.security' }];
+}
+
+/** Whether a path leads to a slot or a patient, which `validateChange` compares as a whole. */
+function isImmutable(result: unknown, path: string): boolean {
+  const position = /^Appointment\.participant\[(\d+)\]\.actor$/.exec(path)?.[1];
+  const participant = isResource(result, 'Appointment') && position ? result.participant[Number(position)] : undefined;
+  return (
+    /^Appointment\.slot\[\d+\]$/.test(path) ||
+    (isResource(result, 'Appointment') && participant !== undefined && isPatient(participant, result))
+  );
+}
+
+/** What a patch brings in that the service cannot honour; what was there before is left alone. */
+function addedIssues(stored: Appointment, result: unknown): Issue[] {
+  const form = (one: unknown): Issue[] => [
+    ...unsupportedIssues(one, 'Appointment', (path) => isImmutable(one, path)),
+    ...narrativeIssues(one, 'Appointment'),
+  ];
+  const known = new Set(form(stored).map(({ expression }) => expression));
+  return form(result).filter(({ expression }) => !known.has(expression));
+}
+
 function steps(patch: Patch, evaluate: Evaluate): ((document: unknown) => Edited)[] {
   return patch.kind === 'json'
     ? patch.operations.map((operation) => (document) => applyJsonOperation(document, operation))
@@ -82,7 +122,7 @@ function steps(patch: Patch, evaluate: Evaluate): ((document: unknown) => Edited
  *
  * @param stored - the appointment as it is; left so
  * @param evaluate - the FHIRPath engine
- * @returns the result, still to be judged by `judgeChange`, or `patch-invalid` with the operation that cannot be applied,
+ * @returns the result, still to be judged by `validateChange`, or `patch-invalid` with the operation that cannot be applied,
  *   or the elements that no patch may touch
  */
 export function applyPatch(
@@ -90,6 +130,10 @@ export function applyPatch(
   patch: Patch,
   evaluate: Evaluate,
 ): { readonly result: Appointment } | { readonly issues: readonly Issue[] } {
+  if (patch.kind === 'fhirpath' && costOf(stored, patch.operations) > MOST_COST) {
+    return invalid('The patch is too costly: send fewer operations, with shorter paths, or a JSON Patch.');
+  }
+  const longest = Math.max(LONGEST_PATCH, JSON.stringify(stored).length);
   let document: unknown = stored;
   for (const [index, step] of steps(patch, evaluate).entries()) {
     const edited = step(document);
@@ -101,11 +145,16 @@ export function applyPatch(
       );
     }
     document = edited.document;
-    if (JSON.stringify(document).length > LONGEST_PATCH) {
-      return invalid(`The appointment would have more than ${LONGEST_PATCH} characters.`);
+    if (JSON.stringify(document).length > longest) {
+      return invalid(`The appointment would have more than ${longest} characters.`);
     }
   }
-  const issues = isObject(document) ? serverIssues(stored, document) : [];
+  if (isDeeperThan(document, DEEPEST)) {
+    return invalid(`The appointment would be nested deeper than ${DEEPEST} levels.`);
+  }
+  const issues = isObject(document)
+    ? [...serverIssues(stored, document), ...securityIssues(stored, document), ...addedIssues(stored, document)]
+    : [];
   return issues.length === 0 && isResource(document, 'Appointment')
     ? { result: document }
     : { issues: issues.length > 0 ? issues : invalid('The result is not an Appointment.').issues };

@@ -1,6 +1,7 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
+import { REPLACES } from '../../../core/fhir/reserved.ts';
 
 /** The installation of these tests. */
 export const config = resolveConfig({ baseUrl: 'https://clinic.example/fhir/R4' });
@@ -62,9 +63,6 @@ export const cases: readonly ChangeCase[] = [
   }),
   kept('another practitioner', { participant: [{ ...practitioner, actor: { reference: 'Practitioner/2' } }, kim] }),
   kept('another order of the participants', { participant: [kim, practitioner] }),
-  kept('the display of the patient', {
-    participant: [practitioner, { ...kim, actor: { ...kim?.actor, display: 'Kim M.' } }],
-  }),
   kept('cancelled', { status: 'cancelled' }),
   refused('later', { start: '2031-01-06T08:00:00.001Z' }, 'immutable-element Appointment.start'),
   refused('no end', { end: undefined }, 'immutable-element Appointment.end'),
@@ -97,6 +95,39 @@ export const cases: readonly ChangeCase[] = [
     'the patient by identifier',
     { participant: [practitioner, { ...kim, actor: { type: 'Patient', identifier: { value: '1' } } }] },
     'immutable-element Appointment.participant[1].actor',
+  ),
+  ...[{ display: 'Kim M.' }, { display: undefined }, { identifier: { value: '1' } }, { type: 'Patient' }].map(
+    (change) =>
+      refused(
+        `the patient with ${JSON.stringify(change)}`,
+        { participant: [practitioner, { ...kim, actor: { ...kim?.actor, ...change } }] },
+        'immutable-element Appointment.participant[1].actor',
+      ),
+  ),
+  refused(
+    'an owner besides, in another letter case',
+    {
+      meta: {
+        ...stored.meta,
+        tag: [...(stored.meta?.tag ?? []), { system: artefactUri(config, 'LocalRequestor').toLowerCase(), code: 'b' }],
+      },
+    },
+    'immutable-element Appointment.meta.tag',
+  ),
+  refused(
+    'no tag external',
+    { meta: { ...stored.meta, tag: stored.meta?.tag?.slice(1) } },
+    'immutable-element Appointment.meta.tag',
+  ),
+  refused(
+    'another appointment replaced',
+    { extension: [{ url: REPLACES, valueReference: { reference: 'Appointment/1' } }] },
+    'immutable-element Appointment.extension',
+  ),
+  refused(
+    'an identifier of the service',
+    { identifier: [{ system: artefactUri(config, 'LocalSlotOrigin'), value: '1' }] },
+    'immutable-element Appointment.identifier',
   ),
   refused('no patient', { participant: [practitioner] }, 'immutable-element Appointment.participant[1].actor'),
   refused(

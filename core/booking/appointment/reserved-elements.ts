@@ -1,0 +1,49 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import { artefactUri } from '../../config/config.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import { type ReservedEntry, reservedEntries } from '../../fhir/reserved.ts';
+import type { TagConfig } from '../../fhir/tags.ts';
+import { isSameToken } from '../../fhir/token.ts';
+import type { Changer } from './status.ts';
+
+/** An entry in the one spelling by which it is compared. */
+const spelledOut = ({ path, entry }: ReservedEntry): string => JSON.stringify([path, Object.entries(entry).sort()]);
+
+/** Those of some entries that are not among others, each of which makes up for one of them. */
+function missingFrom(entries: readonly ReservedEntry[], others: readonly ReservedEntry[]): ReservedEntry[] {
+  const counts = new Map<string, number>();
+  for (const key of others.map(spelledOut)) {
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return entries.filter((entry) => {
+    const key = spelledOut(entry);
+    const count = counts.get(key) ?? 0;
+    counts.set(key, count - 1);
+    return count <= 0;
+  });
+}
+
+/**
+ * Compares what the service alone sets in an appointment: its tags, extensions and identifiers, among them whose the
+ * appointment is and that it comes from outside. Letter case makes no other system of a system.
+ *
+ * The tag that says who made a change speaks of that one change, so that the clinic may leave it out.
+ *
+ * @param stored - the appointment as it is
+ * @param result - the appointment as it would be
+ * @returns an `immutable-element` for each element that differs
+ */
+export function reservedIssues(stored: Appointment, result: Appointment, changer: Changer, config: TagConfig): Issue[] {
+  const [before, after] = [stored, result].map((one) => reservedEntries(one, 'Appointment', config));
+  const mark = artefactUri(config, 'LocalChangedBy');
+  const isLeftOut = ({ entry }: ReservedEntry): boolean =>
+    changer === 'repository' && typeof entry.system === 'string' && isSameToken(entry.system, mark);
+  const removed = missingFrom(before ?? [], after ?? []).filter((entry) => !isLeftOut(entry));
+  const added = missingFrom(after ?? [], before ?? []);
+  const paths = new Set([...removed, ...added].map(({ path }) => path));
+  return [...paths].map((expression) => ({
+    code: 'immutable-element',
+    diagnostics: `What the service itself has set in ${expression} must stay, and nobody else may set it.`,
+    expression,
+  }));
+}

@@ -1,0 +1,102 @@
+import { type Artefact, artefacts, artefactUri, type BookingConfig, EXTERNAL_TAG } from '../config/config.ts';
+import { isObject } from './resource.ts';
+import { isSameToken } from './token.ts';
+
+/** The part of the configuration that says what is reserved. */
+type ReservedConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'>;
+
+/** The R5 extension by which an appointment names the one that it replaces. The service alone sets it. */
+export const REPLACES = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';
+
+/** The artefacts whose addresses clients use in what they send; those of all others are the service's. */
+const forClients: ReadonlySet<string> = new Set<Artefact>([
+  'LocalTerminPriorityExtension',
+  'LocalOwnChanges',
+  'LocalServiceType',
+  'LocalSpecialty',
+  'LocalContextType',
+]);
+
+/** The addresses that only the service uses, in lower case. */
+function reservedUris(config: ReservedConfig): ReadonlySet<string> {
+  const names = Object.keys(artefacts) as Artefact[];
+  const own = names.filter((name) => !forClients.has(name)).map((name) => artefactUri(config, name));
+  return new Set([...own, REPLACES].map((uri) => uri.toLowerCase()));
+}
+
+/** The elements that can be reserved, and the child that says so. */
+const marks = { tag: 'system', identifier: 'system', extension: 'url', modifierExtension: 'url' } as const;
+
+/** Decides about the entry of an element, such as a tag, whether it is the service's. */
+type IsReserved = (element: string, entry: unknown) => boolean;
+
+function reservedBy(config: ReservedConfig): IsReserved {
+  const uris = reservedUris(config);
+  return (element, entry) => {
+    const mark = Object.entries(marks).find(([name]) => name === element)?.[1];
+    const uri = mark && isObject(entry) ? entry[mark] : undefined;
+    if (typeof uri !== 'string' || !isObject(entry)) {
+      return false;
+    }
+    const isExternal =
+      element === 'tag' &&
+      isSameToken(uri, config.metaTagSystem) &&
+      typeof entry.code === 'string' &&
+      isSameToken(entry.code, EXTERNAL_TAG);
+    return isExternal || uris.has(uri.toLowerCase());
+  };
+}
+
+function without(value: unknown, isReserved: IsReserved): unknown {
+  if (Array.isArray(value)) {
+    return value.map((entry) => without(entry, isReserved));
+  }
+  if (!isObject(value)) {
+    return value;
+  }
+  const kept = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
+    if (!Array.isArray(inner)) {
+      return isReserved(name, inner) ? [] : [[name, without(inner, isReserved)]];
+    }
+    const entries = inner.filter((entry) => !isReserved(name, entry));
+    const isEmptied = entries.length === 0 && inner.length > 0;
+    return isEmptied ? [] : [[name, without(entries, isReserved)]];
+  });
+  return Object.fromEntries(kept);
+}
+
+/**
+ * What a client has sent, without the tags, extensions and identifiers that the service alone sets, at any depth.
+ * Addresses are compared without regard to letter case, as Medplum does it.
+ *
+ * @param sent - of whatever content, at most as deep as `boundIssues` allows
+ */
+export function withoutReserved(sent: unknown, config: ReservedConfig): unknown {
+  return without(sent, reservedBy(config));
+}
+
+/** An entry that the service alone sets, and the path of the element that it stands in, without positions. */
+export interface ReservedEntry {
+  readonly path: string;
+  readonly entry: Readonly<Record<string, unknown>>;
+}
+
+/** The tags, extensions and identifiers of a resource that the service alone sets, at any depth. */
+export function reservedEntries(resource: unknown, path: string, config: ReservedConfig): ReservedEntry[] {
+  const isReserved = reservedBy(config);
+  const entriesIn = (value: unknown, at: string): ReservedEntry[] => {
+    if (Array.isArray(value)) {
+      return value.flatMap((entry) => entriesIn(entry, at));
+    }
+    return Object.entries(isObject(value) ? value : {}).flatMap(([name, inner]) => {
+      const own = (Array.isArray(inner) ? inner : [inner]).filter((entry) => isReserved(name, entry)).filter(isObject);
+      return [...own.map((entry) => ({ path: `${at}.${name}`, entry })), ...entriesIn(inner, `${at}.${name}`)];
+    });
+  };
+  return entriesIn(resource, path);
+}
+
+/** Whether a tag is one that the service alone sets. */
+export function isReservedTag(tag: unknown, config: ReservedConfig): boolean {
+  return reservedBy(config)('tag', tag);
+}
