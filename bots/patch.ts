@@ -2,12 +2,16 @@ import { type BotEvent, evalFhirPathTyped, type MedplumClient } from '@medplum/c
 import type { Appointment, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { validateChange } from '../core/booking/appointment/change.ts';
 import { inStoredSpelling } from '../core/booking/appointment/immutable-elements.ts';
+import type { Changer } from '../core/booking/appointment/status.ts';
+import { roleOf } from '../core/booking/caller-role.ts';
 import type { Evaluate } from '../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, hasNoEffect } from '../core/booking/patch/patch.ts';
 import { historyReads, patchReads, readDeleted, readPatchTarget } from '../core/booking/patch/reads.ts';
 import { absentOutcome, asPatchInvalid, patchRefusedByServer } from '../core/booking/patch/rejection.ts';
 import { type PatchRequest, parsePatchRequest } from '../core/booking/patch/request.ts';
+import { readState, readsById } from '../core/booking/search.ts';
 import { slotEntries } from '../core/booking/slots/synchronize.ts';
+import { answersReferredTo, unreadableAnswersIssues } from '../core/booking/supporting-information.ts';
 import { conditionalReferenceIssues } from '../core/fhir/conditional-reference.ts';
 import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
 import { isResource } from '../core/fhir/resource.ts';
@@ -22,7 +26,7 @@ import {
 } from './lib/booking/related-reads.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
-import { retryOvertaken, sendBundle, sendTransaction } from './lib/medplum.ts';
+import { get, retryOvertaken, sendBundle, sendTransaction } from './lib/medplum.ts';
 import { newId } from './lib/new-id.ts';
 import { ReadError } from './lib/read.ts';
 
@@ -105,8 +109,8 @@ async function readAsCaller(medplum: MedplumClient, { id, ifMatch }: PatchReques
     : refuse([outdated]);
 }
 
-/** An appointment that is to be changed, with its slots and patients. */
-type Target = Related & { readonly appointment: Appointment };
+/** An appointment that is to be changed, with its slots and patients, and as whom the caller changes it. */
+type Target = Related & { readonly appointment: Appointment; readonly role: Changer };
 
 /**
  * Reads an appointment with the caller's rights, and at the same time what it depends on with the Bot's own: nothing of
@@ -117,14 +121,42 @@ async function read(
   request: PatchRequest,
   caller: Requestor,
 ): Promise<Target | OperationOutcome> {
-  const [appointment, related] = await Promise.all([
+  const [appointment, related, me] = await Promise.all([
     readAsCaller(medplum, request, caller),
     readRelatedAppointment(medplum, request.id),
+    get(medplum, 'auth/me', { authorization: caller.authorization }),
   ]);
   if (appointment.resourceType === 'OperationOutcome') {
     return appointment;
   }
-  return { ...(await completeRelated(medplum, appointment, related)), appointment };
+  const role = me?.status === 200 ? roleOf(me.body) : undefined;
+  if (!role) {
+    return refuse([unavailable]);
+  }
+  return role === 'requestor' && !belongsTo(appointment, caller.id, config)
+    ? absentOutcome('unknown')
+    : { ...(await completeRelated(medplum, appointment, related)), appointment, role };
+}
+
+/** What keeps the caller from attaching answers that were not attached before. */
+async function attachmentIssues(
+  medplum: MedplumClient,
+  stored: Appointment,
+  result: Appointment,
+  { authorization }: Requestor,
+): Promise<Issue[]> {
+  const known = new Set(answersReferredTo(stored, config.baseUrl).map(({ id }) => id));
+  const added = answersReferredTo(result, config.baseUrl).filter(({ id }) => !known.has(id));
+  if (added.length === 0) {
+    return [];
+  }
+  const entry = readsById(
+    'QuestionnaireResponse',
+    added.map(({ id }) => id),
+  );
+  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
+  const found = answer.kind === 'done' ? readState(answer.bundle) : undefined;
+  return found && 'state' in found ? unreadableAnswersIssues(added, found.state) : [unavailable];
 }
 
 /** Decides once, and writes; `overtaken` if somebody else was faster. */
@@ -137,14 +169,17 @@ async function attempt(
   if ('resourceType' in target) {
     return target;
   }
-  const { appointment: stored, patients } = target;
+  const { appointment: stored, patients, role } = target;
   const patched = applyPatch(stored, request.patch, evaluate);
   if ('issues' in patched) {
     return refuse(patched.issues);
   }
-  const changer = belongsTo(stored, caller.id, config) ? 'requestor' : 'repository';
-  const judged = validateChange(stored, patched.result, changer, patients, config);
-  const issues = [...judged, ...conditionalReferenceIssues(patched.result, 'Appointment', judged)];
+  const judged = validateChange(stored, patched.result, role, patients, config);
+  const issues = [
+    ...judged,
+    ...conditionalReferenceIssues(patched.result, 'Appointment', judged),
+    ...(await attachmentIssues(medplum, stored, patched.result, caller)),
+  ];
   if (issues.length > 0) {
     return refuse(issues);
   }
@@ -165,8 +200,8 @@ async function attempt(
 }
 
 /**
- * Changes or cancels an appointment. Who owns it changes it as its requestor; who sees it without owning it is the
- * clinic's.
+ * Changes or cancels an appointment. A requestor changes its own; clinic staff is who may change appointments in
+ * Medplum, too.
  *
  * @param event - input: as `parsePatchRequest` reads it; headers: those of the request, for the caller's credentials
  * @returns the Appointment as it is then, or an OperationOutcome whose id stands for the HTTP status

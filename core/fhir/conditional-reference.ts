@@ -37,7 +37,9 @@ export function conditionalReferenceIssues(value: unknown, path: string, told: r
       const diagnostics = 'A reference names one resource, such as Patient/123. A search in its place is not resolved.';
       issues.push({ code: 'malformed-request', diagnostics, expression });
     }
-    waiting.push(...children(next).reverse());
+    for (const child of children(next).reverse()) {
+      waiting.push(child);
+    }
   }
   return issues;
 }

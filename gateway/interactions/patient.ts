@@ -1,9 +1,12 @@
 import type { Patient } from '@medplum/fhirtypes';
 import { conditionalReferenceIssues } from '../../core/fhir/conditional-reference.ts';
+import { narrativeIssues } from '../../core/fhir/narrative.ts';
 import type { Issue } from '../../core/fhir/outcome.ts';
 import { isId } from '../../core/fhir/reference.ts';
+import { withoutReserved } from '../../core/fhir/reserved.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { belongsTo, metaOfSubmitted } from '../../core/fhir/tags.ts';
+import { unsupportedIssues } from '../../core/fhir/unsupported.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
@@ -90,20 +93,30 @@ function isIssues(value: Record<string, string> | readonly Issue[]): value is re
   return Array.isArray(value);
 }
 
+/** What keeps a patient from being stored as it was sent, whoever sends it. */
+function formIssues(body: Patient): Issue[] {
+  return [
+    ...conditionalReferenceIssues(body, 'Patient'),
+    ...unsupportedIssues(body, 'Patient'),
+    ...narrativeIssues(body, 'Patient'),
+  ];
+}
+
 /**
- * `POST /Patient`: submits a patient; what a requestor submits carries its tags. Conditional creation
+ * `POST /Patient`: submits a patient; what a requestor submits carries its tags. What the service alone sets is
+ * dropped. Conditional creation
  * (`If-None-Exist`) is honoured.
  *
  * @see specification 4.6; https://hl7.org/fhir/R4/http.html#create
  */
 export const createPatient: Handler = async (exchange, context) => {
-  const { body } = exchange;
   const { config } = context;
+  const body = withoutReserved(exchange.body, config);
   const headers = condition(exchange.header('if-none-exist'), context);
   if (!isPatient(body)) {
     return refusal([notAPatient], config);
   }
-  const issues = [...(isIssues(headers) ? headers : []), ...conditionalReferenceIssues(body, 'Patient')];
+  const issues = [...(isIssues(headers) ? headers : []), ...formIssues(body)];
   if (isIssues(headers) || issues.length > 0) {
     return refusal(issues, config);
   }
@@ -126,7 +139,7 @@ function bodyIssues(body: unknown, id: string): readonly Issue[] {
   const diagnostics = `The id in the body must be that of the address, '${id}'.`;
   const idIssues: Issue[] =
     body.id === id ? [] : [{ code: 'malformed-request', diagnostics, expression: 'Patient.id' }];
-  return [...idIssues, ...conditionalReferenceIssues(body, 'Patient')];
+  return [...idIssues, ...formIssues(body)];
 }
 
 /**
@@ -135,8 +148,8 @@ function bodyIssues(body: unknown, id: string): readonly Issue[] {
  * @see specification 4.6; https://hl7.org/fhir/R4/http.html#update
  */
 export const updatePatient: Handler = async (exchange, context) => {
-  const { body, params } = exchange;
-  const { id } = params;
+  const { id } = exchange.params;
+  const body = withoutReserved(exchange.body, context.config);
   if (!isId(id)) {
     return problem('not-found');
   }

@@ -119,7 +119,8 @@ describe('arbitrary patches', () => {
   it('are refused, or leave slots, time, patients and owner as they were, and never ask the server more than four times', async () => {
     await fc.assert(
       fc.asyncProperty(request, async (sent) => {
-        const server: FakeServer = { appointment: stored, patients: [patient], written: [], asked: [] };
+        const accessPolicy = { resource: [{ resourceType: 'Appointment', interaction: ['read', 'search'] }] };
+        const server: FakeServer = { appointment: stored, patients: [patient], written: [], asked: [], accessPolicy };
         const before = JSON.stringify(stored);
         const event = { input: sent, requester: { reference: 'ClientApplication/portal' }, headers: {} };
         const answer = await run(patch, event, server);

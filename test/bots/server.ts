@@ -9,6 +9,8 @@ export interface FakeServer {
   readonly appointment: Appointment;
   readonly patients: readonly Patient[];
   readonly written: Resource[];
+  /** The AccessPolicy of the caller; without one the caller may do everything, as clinic staff. */
+  readonly accessPolicy?: object;
   /** The batches and transactions that the Bot has sent. */
   readonly asked?: unknown[];
   /** The slots that there are; without them each was deleted. */
@@ -63,7 +65,11 @@ function answer(server: FakeServer, { request, resource }: BundleEntry): BundleE
 /** The `fetch` of the VM context: answers batches and transactions as the server would. */
 const fetchOf =
   (server: FakeServer) =>
-  async (_url: string, { body }: { body: string }) => {
+  async (url: string, { body = 'null' }: { body?: string }) => {
+    if (url.endsWith('/auth/me')) {
+      const me = { profile: {}, accessPolicy: server.accessPolicy };
+      return { status: 200, json: async () => JSON.parse(JSON.stringify(me)) };
+    }
     const sent: unknown = JSON.parse(body);
     server.asked?.push(sent);
     const entries = isResource(sent, 'Bundle') ? (sent.entry ?? []) : [];
@@ -79,6 +85,7 @@ const fetchOf =
 /** The client that Medplum hands to a Bot, as far as these Bots use it. */
 const medplum = {
   getAccessToken: () => 'token',
+  getBaseUrl: () => 'http://localhost/',
   fhirUrl: () => 'http://localhost/fhir/R4',
 } as const;
 

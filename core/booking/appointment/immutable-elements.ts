@@ -38,7 +38,7 @@ function timeIssues(stored: WithInstantExtensions, result: WithInstantExtensions
 }
 
 /** Whether an actor is a patient, or could be read as one: by its type, its contained resource, or any address. */
-export function isPatient({ actor }: AppointmentParticipant, { contained }: Appointment): boolean {
+function isPatient({ actor }: AppointmentParticipant, { contained }: Appointment): boolean {
   const reference = actor?.reference ?? '';
   const inside = reference.startsWith('#')
     ? Array.isArray(contained) && contained.some((one) => one?.resourceType === 'Patient' && `#${one.id}` === reference)

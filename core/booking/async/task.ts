@@ -25,7 +25,7 @@ export interface BookingJob {
 export const BOOK_TASK = 'book';
 
 /** Resource types of which a requestor sees its own only: for these the job must remember what it saw. */
-const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'RelatedPerson']);
+const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson']);
 
 /** Issues that tell a requestor that it has no right to what it asks for, or that it does not exist. */
 const unseen: ReadonlySet<string> = new Set([

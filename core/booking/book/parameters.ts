@@ -51,7 +51,7 @@ const appointment: ParameterDefinition = {
   input: 'appointment',
   resourceType: 'Appointment',
   shape: appointmentShape,
-  bounds: { slot: 50, participant: 50, identifier: 50 },
+  bounds: { slot: 50, participant: 50, identifier: 50, supportingInformation: 50 },
 };
 const person = { shape: personShape, bounds: { identifier: 50 } };
 const referenceShape: Shape = { reference: 'string' };
@@ -85,9 +85,6 @@ const malformed = (diagnostics: string, expression?: string): Issue => ({
   ...(expression && { expression }),
 });
 
-/** References that the rules of a booking read themselves. */
-const isReadByRules = (path: string): boolean => /\.(?:slot\[\d+\]|participant\[\d+\]\.actor)$/.test(path);
-
 /** A resource as it is booked, and what is wrong with its form. */
 function readResource(
   sent: Readonly<Record<string, unknown>>,
@@ -104,7 +101,7 @@ function readResource(
   const issues = [
     ...misshapen,
     ...(input === 'appointment' ? unknownIssues(value, shape, path) : []),
-    ...unsupportedIssues(value, path, isReadByRules),
+    ...unsupportedIssues(value, path),
     ...narrativeIssues(value, path),
   ];
   return { ...(misshapen.length === 0 && { input, located: { value, path } }), issues };

@@ -8,6 +8,7 @@ import { neededSlotStatus } from '../appointment/status.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type Calendar, type CalendarSlot, calendarEntries, calendarOf, join, take } from '../slots/calendar.ts';
 import type { Fragments } from '../slots/fragments.ts';
+import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
 import { findExistingBooking } from './idempotency.ts';
 import { questionnaireResponseIssues } from './questionnaire-response.ts';
 import type { BookRequest, ParsedRequest } from './request.ts';
@@ -58,6 +59,10 @@ function statusIssues({ appointment: { value, path } }: BookRequest): Issue[] {
   }
   const diagnostics = `An appointment is booked with the status proposed, not ${value.status}.`;
   return [{ code: 'status-not-proposed', diagnostics, expression: `${path}.status` }];
+}
+
+function informationIssues({ appointment }: BookRequest, state: ResourceSet, { baseUrl }: BookingConfig): Issue[] {
+  return unreadableAnswersIssues(answersReferredTo(appointment.value, baseUrl, appointment.path), state);
 }
 
 /** Whether more knowledge of the slots could turn this decision: fragments of split slots, or slots to be joined again. */
@@ -146,6 +151,7 @@ export function planBooking(
     ...statusIssues(request),
     ...timeIssues(request, now),
     ...profileIssues(request.appointment, config),
+    ...informationIssues(request, state, config),
     ...earlier.issues,
     ...selected.issues,
     ...serviceTypeIssues(request, selected.slots, state),

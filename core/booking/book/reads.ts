@@ -1,7 +1,9 @@
 import type { Bundle, BundleEntry, Identifier, ResourceType } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../search.ts';
+import { answersReferredTo } from '../supporting-information.ts';
 import type { BookRequest } from './request.ts';
 
 /** How many free slots before the end of an appointment are looked at when only its schedule is named. */
@@ -49,7 +51,11 @@ function searchByIdentifier(
  * @param requestor - id of the requestor's profile, whose earlier bookings and patients are looked for
  * @see https://hl7.org/fhir/R4/http.html#transaction
  */
-export function bookingReads(request: BookRequest, requestor: string, config: TagConfig): Bundle {
+export function bookingReads(
+  request: BookRequest,
+  requestor: string,
+  config: TagConfig & Pick<BookingConfig, 'baseUrl'>,
+): Bundle {
   const { appointment, patient, relatedPerson, schedule, replaced, slots, participants } = request;
   const tag = requestorQuery(requestor, config);
   const patientIds = participants.map(({ actor }) => (actor.kind === 'patient' ? actor.id : undefined));
@@ -65,6 +71,10 @@ export function bookingReads(request: BookRequest, requestor: string, config: Ta
       ...searchByIds('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
       ...offers(request),
       ...readsById('Patient', [...patientIds, patient?.value.id]),
+      ...readsById(
+        'QuestionnaireResponse',
+        answersReferredTo(appointment.value, config.baseUrl).map(({ id }) => id),
+      ),
       ...searchByIdentifier('Patient', patient?.value.identifier, tag),
       ...searchByIdentifier('RelatedPerson', relatedPerson?.value.identifier, tag),
       ...searchByIdentifier('Appointment', appointment.value.identifier, tag, withSlots),

@@ -4,7 +4,6 @@ import { narrativeIssues } from '../../fhir/narrative.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
-import { isPatient } from '../appointment/immutable-elements.ts';
 import { costOf, MOST_COST } from './cost.ts';
 import { type FhirPathOperation, readFhirPathPatch } from './fhirpath-operations.ts';
 import { applyFhirPathOperation, type Evaluate } from './fhirpath-patch.ts';
@@ -24,6 +23,9 @@ export const MOST_OPERATIONS = 100;
  * already may stay so, or it could not be cancelled.
  */
 export const LONGEST_PATCH = 256 * 1024;
+
+/** How much longer an appointment may become that is too long already: enough for its cancellation with a reason. */
+const CANCELLATION = 1024;
 
 const invalid = (diagnostics: string, expression?: string): { readonly issues: Issue[] } => ({
   issues: [{ code: 'patch-invalid', diagnostics, ...(expression && { expression }) }],
@@ -91,20 +93,10 @@ function securityIssues(stored: Appointment, { meta }: Readonly<Record<string, u
     : [{ code: 'immutable-element', diagnostics, expression: 'Appointment.meta.security' }];
 }
 
-/** Whether a path leads to a slot or a patient, which `validateChange` compares as a whole. */
-function isImmutable(result: unknown, path: string): boolean {
-  const position = /^Appointment\.participant\[(\d+)\]\.actor$/.exec(path)?.[1];
-  const participant = isResource(result, 'Appointment') && position ? result.participant[Number(position)] : undefined;
-  return (
-    /^Appointment\.slot\[\d+\]$/.test(path) ||
-    (isResource(result, 'Appointment') && participant !== undefined && isPatient(participant, result))
-  );
-}
-
 /** What a patch brings in that the service cannot honour; what was there before is left alone. */
 function addedIssues(stored: Appointment, result: unknown): Issue[] {
   const form = (one: unknown): Issue[] => [
-    ...unsupportedIssues(one, 'Appointment', (path) => isImmutable(one, path)),
+    ...unsupportedIssues(one, 'Appointment'),
     ...narrativeIssues(one, 'Appointment'),
   ];
   const known = new Set(form(stored).map(({ expression }) => expression));
@@ -133,7 +125,7 @@ export function applyPatch(
   if (patch.kind === 'fhirpath' && costOf(stored, patch.operations) > MOST_COST) {
     return invalid('The patch is too costly: send fewer operations, with shorter paths, or a JSON Patch.');
   }
-  const longest = Math.max(LONGEST_PATCH, JSON.stringify(stored).length);
+  const longest = Math.max(LONGEST_PATCH, JSON.stringify(stored).length + CANCELLATION);
   let document: unknown = stored;
   for (const [index, step] of steps(patch, evaluate).entries()) {
     const edited = step(document);

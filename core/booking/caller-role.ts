@@ -1,0 +1,31 @@
+import { isObject } from '../fhir/resource.ts';
+import type { Changer } from './appointment/status.ts';
+
+/** Whether an entry of an AccessPolicy lets its holder change appointments in Medplum. */
+function permitsChange(entry: unknown): boolean {
+  if (!isObject(entry) || (entry.resourceType !== 'Appointment' && entry.resourceType !== '*')) {
+    return false;
+  }
+  const { interaction, readonly } = entry;
+  return Array.isArray(interaction) ? interaction.includes('update') : readonly !== true;
+}
+
+/**
+ * As whom a caller changes appointments. Clinic staff is who may change them directly in Medplum, by the own
+ * AccessPolicy or because there is none, as for administrators; whoever may only read them is a requestor.
+ *
+ * @param me - what Medplum says of the caller (`GET auth/me`), of whatever content
+ * @returns `undefined` if it does not say who calls
+ * @see https://www.medplum.com/docs/access/access-policies
+ */
+export function roleOf(me: unknown): Exclude<Changer, 'service'> | undefined {
+  if (!isObject(me) || !isObject(me.profile)) {
+    return undefined;
+  }
+  const { accessPolicy } = me;
+  if (accessPolicy === undefined || accessPolicy === null) {
+    return 'repository';
+  }
+  const entries = isObject(accessPolicy) && Array.isArray(accessPolicy.resource) ? accessPolicy.resource : [];
+  return entries.some(permitsChange) ? 'repository' : 'requestor';
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import type { OperationOutcome } from '@medplum/fhirtypes';
+import { aClinic, book, parameters, proposed } from '../fixtures.ts';
+import { type Answer, issuesOf, request, resourceIn } from '../http.ts';
+
+const codesOf = (answer: Answer): string[] => issuesOf(answer).map((issue) => issue.split(' ')[0] ?? '');
+
+const many = <T>(count: number, entry: T): T[] => Array.from({ length: count }, () => entry);
+const outcome = (answer: Awaited<ReturnType<typeof book>>): OperationOutcome => resourceIn('OperationOutcome', answer);
+
+describe('what is too much is refused before any work: 400 malformed-request', () => {
+  it('more than 50 slots or participants, more than 20 answers: one issue', async () => {
+    const { slot, patient } = await aClinic();
+    const body = proposed(patient, [slot]);
+    const responses = many(21, ['patientSubmittedInformation', { resourceType: 'QuestionnaireResponse' }] as const);
+    for (const sent of [
+      { ...body, slot: many(51, { reference: `Slot/${slot.id}` }) },
+      { ...body, slot: many(20_000, 0) },
+      { ...body, participant: many(51, body.participant?.[0]) },
+      parameters(body, ...responses.map(([name, resource]): [string, object] => [name, resource])),
+    ]) {
+      const answer = await book(sent);
+      expect([answer.status, codesOf(answer)]).toEqual([400, ['malformed-request']]);
+    }
+    expect((await book(body)).status).toBe(201);
+  });
+
+  it('of very many problems fifty are named, the last saying that there are more', async () => {
+    const { slot, patient } = await aClinic();
+    const serviceType = many(200, { coding: [{ code: 'x' }] });
+    const answer = await book(proposed(patient, [slot], { serviceType }));
+    expect(outcome(answer).issue).toHaveLength(50);
+    expect(outcome(answer).issue.at(-1)?.diagnostics).toMatch(/more problems/);
+  });
+
+  it('implicitRules, unknown modifierExtension, references by search', async () => {
+    const { slot, patient } = await aClinic();
+    const body = proposed(patient, [slot]);
+    for (const more of [
+      { implicitRules: 'https://clinic.example/rules' },
+      { modifierExtension: [{ url: 'https://clinic.example/not', valueBoolean: true }] },
+      { basedOn: [{ reference: 'ServiceRequest?identifier=1' }] },
+    ]) {
+      const answer = await book({ ...body, ...more });
+      expect([answer.status, codesOf(answer)]).toEqual([400, ['malformed-request']]);
+    }
+  });
+
+  it('a narrative that is no XHTML never reaches the store: 422 profile-violation', async () => {
+    const { slot, patient } = await aClinic();
+    const text = { status: 'generated', div: '<'.repeat(80_000) };
+    const answer = await book({ ...proposed(patient, [slot]), text });
+    expect([answer.status, codesOf(answer)]).toEqual([422, ['profile-violation']]);
+  });
+
+  it('a FHIRPath Patch that would cost too much: 400 patch-invalid', async () => {
+    const { slot, patient } = await aClinic();
+    const specialty = many(800, { coding: [{ system: 'urn:x', code: 'x' }] });
+    const { id } = resourceIn('Appointment', await book(proposed(patient, [slot], { specialty, comment: 'x' })));
+    const path = `Appointment.specialty${".where(coding.code != 'x')".repeat(12)}.first()`;
+    const operation = (at: string) => ({
+      name: 'operation',
+      part: [
+        { name: 'type', valueCode: 'replace' },
+        { name: 'path', valueString: at },
+        { name: 'value', valueString: 'y' },
+      ],
+    });
+    const send = (paths: string[]) =>
+      request('portal-a', 'PATCH', `/Appointment/${id}`, {
+        body: { resourceType: 'Parameters', parameter: paths.map(operation) },
+      });
+    const refused = await send(many(10, path));
+    expect([refused.status, codesOf(refused)]).toEqual([400, ['patch-invalid']]);
+    expect((await send(['Appointment.comment'])).status).toBe(200);
+  });
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it, test } from '@jest/globals';
+import { boundIssues, isDeeperThan } from '../../../core/fhir/bounds.ts';
+import { hasLooseMarkup, narrativeIssues, textOf } from '../../../core/fhir/narrative.ts';
+import { MOST_ISSUES, statusOf, toOperationOutcome } from '../../../core/fhir/outcome.ts';
+import { unsupportedIssues } from '../../../core/fhir/unsupported.ts';
+import { config } from '../booking/support.ts';
+
+const SIZE = 5_000_000;
+
+function nested(levels: number): unknown {
+  let value: unknown = 1;
+  for (let depth = 0; depth < levels; depth++) {
+    value = depth % 2 === 0 ? [value] : { value };
+  }
+  return value;
+}
+
+describe('nesting', () => {
+  it('is counted up to the limit', () => {
+    expect([isDeeperThan(nested(4), 4), isDeeperThan(nested(5), 4), isDeeperThan('x', 0)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  it('of a hundred thousand levels is found without recursion', () => {
+    expect(isDeeperThan(nested(100_000), 64)).toBe(true);
+  });
+});
+
+test('a list over its bound is one issue, whatever is in it', () => {
+  const issues = boundIssues({ slot: new Array(100_000).fill(0) }, { slot: 50 }, 'Appointment');
+  expect(issues.map(({ code, expression }) => [code, expression])).toEqual([['malformed-request', 'Appointment.slot']]);
+  expect(boundIssues({ slot: new Array(50).fill(0) }, { slot: 50 }, 'Appointment')).toEqual([]);
+});
+
+describe('a narrative', () => {
+  it.each([
+    ['<div>a &lt; b</div>', false],
+    ['<div><br/></div>', false],
+    ['a > b', false],
+    ['<<', true],
+    ['<div', true],
+    ['<div title="<">', true],
+    ['', false],
+  ])('%s: loose markup %s', (text, expected) => {
+    expect(hasLooseMarkup(text)).toBe(expected);
+    expect(
+      narrativeIssues({ text: { div: text } }, 'Patient').map(({ code, expression }) => [code, expression]),
+    ).toEqual(expected ? [['profile-violation', 'Patient.text.div']] : []);
+  });
+
+  it('of five million characters is read once: the work grows with the text, not with its square', () => {
+    expect(hasLooseMarkup('<'.repeat(SIZE))).toBe(true);
+    expect(hasLooseMarkup(`<${'a'.repeat(SIZE)}`)).toBe(true);
+    expect(hasLooseMarkup('<a>'.repeat(SIZE / 3))).toBe(false);
+    expect(textOf('<'.repeat(SIZE))).toHaveLength(SIZE);
+    expect(textOf('<a>'.repeat(SIZE / 3))).toBe('');
+  });
+
+  it('is its text without tags and spaces', () => {
+    expect(textOf('<div>&nbsp;<b>Yes</b>&#160;</div>')).toBe('Yes');
+  });
+});
+
+describe('what the service cannot honour', () => {
+  it.each([
+    [{ implicitRules: 'urn:x' }, 'P.implicitRules'],
+    [{ contained: [{ modifierExtension: [{ url: 'urn:x' }] }] }, 'P.contained[0].modifierExtension'],
+    [{ _implicitRules: { id: 'x' } }, 'P._implicitRules'],
+  ])('is refused: %j', (resource, expression) => {
+    expect(unsupportedIssues(resource, 'P').map((issue) => [issue.code, issue.expression])).toEqual([
+      ['malformed-request', expression],
+    ]);
+  });
+
+  it('is nothing else', () => {
+    const resource = { reference: 'Patient/1', extension: [{ url: 'urn:x' }], text: 'a?', list: [null, 1] };
+    expect(unsupportedIssues(resource, 'P')).toEqual([]);
+  });
+});
+
+describe('an outcome', () => {
+  const issue = (code: 'slot-not-free' | 'malformed-request') => ({ code, diagnostics: 'x', expression: 'a' }) as const;
+
+  it('holds fifty issues as they are', () => {
+    const issues = Array.from({ length: MOST_ISSUES }, () => issue('slot-not-free'));
+    expect(toOperationOutcome(issues, config).issue.map(({ expression }) => expression)).toEqual(
+      issues.map(() => ['a']),
+    );
+  });
+
+  it('of more says in the last how many there are, and keeps the status', () => {
+    const issues = [...Array.from({ length: 60 }, () => issue('slot-not-free')), issue('malformed-request')];
+    const outcome = toOperationOutcome(issues, config);
+    expect(outcome.issue).toHaveLength(MOST_ISSUES);
+    expect(outcome.issue.at(-1)).toMatchObject({ diagnostics: 'There are 12 more problems; solve these first.' });
+    expect(outcome.issue.at(-1)?.details?.coding?.[0]?.code).toBe('malformed-request');
+    expect([outcome.id, statusOf(issues)]).toEqual(['bad-request', 400]);
+  });
+});
