@@ -1,13 +1,16 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { Command } from 'commander';
 import { runAsProgram } from './cli/command.ts';
 import { elementsModule } from './generate/elements.ts';
 import { errorsPage } from './generate/errors-page.ts';
+import { packageFiles } from './generate/package-files.ts';
 
 /** The files that are made from others, by path. */
 const files: Readonly<Record<string, () => string>> = {
   'docs/errors.md': errorsPage,
   'core/fhir/xml/elements.ts': elementsModule,
+  ...packageFiles,
 };
 
 /** Writes the generated files, or says which of them are not current. */
@@ -21,8 +24,9 @@ async function main(): Promise<void> {
   for (const [path, make] of Object.entries(files)) {
     const text = make();
     if (!check) {
+      mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, text);
-    } else if (readFileSync(path, 'utf8') !== text) {
+    } else if (!existsSync(path) || readFileSync(path, 'utf8') !== text) {
       throw new Error(`${path} is not current: run npm run generate and commit the result.`);
     }
   }

@@ -1,10 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { validateResource } from '@medplum/core';
 import type { Bundle } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
+import { resolveConfig } from '../../core/config/resolve.ts';
+import { isResource } from '../../core/fhir/resource.ts';
 import { buildArtefacts } from '../../profiles/artefacts.ts';
 import { packageBundle } from '../../scripts/build/package.ts';
 import { type Connection, connect } from '../../scripts/medplum/connect.ts';
 import { config, countAll, type Installation, present, startInstallation } from './installation.ts';
+
+const packageFile = JSON.parse(readFileSync('package.json', 'utf8'));
 
 let installation: Installation;
 let connection: Connection;
@@ -46,4 +52,25 @@ test('a deployment after it adds what the package cannot carry, and no more', as
   const created = installation.lines.filter((line) => line.startsWith('created'));
   expect(created.length).toBeGreaterThan(0);
   expect(created.filter((line) => !/ {2}(Bot|OperationDefinition|Subscription) /.test(line))).toEqual([]);
+});
+
+describe.each(['default', 'isik'])('what is shipped for the preset %s', (preset) => {
+  const read = (name: string): unknown => JSON.parse(readFileSync(`profiles/package/${preset}/${name}.json`, 'utf8'));
+
+  test('the Bundle is what this version makes of the preset, and loads without a build', async () => {
+    const made = packageBundle(buildArtefacts(resolveConfig({ preset, baseUrl: 'https://clinic.example/fhir/R4' })));
+    expect(read('bundle')).toEqual(JSON.parse(JSON.stringify(made)));
+    const answer = await connection.medplum.executeBatch(made);
+    expect([...statuses(answer)].filter((status) => !status?.startsWith('2') && status !== '304')).toEqual([]);
+  });
+
+  test('the CapabilityStatement is valid and names no installation', () => {
+    const statement = read('CapabilityStatement-AppointmentBooking');
+    if (!isResource(statement, 'CapabilityStatement')) {
+      throw new Error('It is another resource.');
+    }
+    expect(() => validateResource(statement)).not.toThrow();
+    expect(statement).toMatchObject({ kind: 'capability', version: packageFile.version });
+    expect(JSON.stringify(statement)).not.toContain('localhost');
+  });
 });

@@ -1,0 +1,39 @@
+import type { CapabilityStatement, Resource } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { resolveConfig } from '../../core/config/resolve.ts';
+import { capabilityStatement, serviceVersion } from '../../gateway/interactions/capability-statement.ts';
+import { buildArtefacts } from '../../profiles/artefacts.ts';
+import { metadata } from '../../profiles/metadata.ts';
+import { packageBundle } from '../build/package.ts';
+
+/** The presets whose artefacts are shipped as files. */
+const shipped = ['default', 'isik'] as const;
+
+const json = (resource: Resource): string => `${JSON.stringify(resource, undefined, 2)}\n`;
+
+/** What the service can do wherever it is installed: nothing of one installation is in it. */
+function capabilityOfService(config: BookingConfig): CapabilityStatement {
+  const { implementation: _, rest = [], ...statement } = capabilityStatement(config, metadata.date);
+  return {
+    ...statement,
+    name: 'AppointmentBooking',
+    title: metadata.publisher,
+    version: serviceVersion,
+    kind: 'capability',
+    rest: rest.map(({ security, ...one }) => ({ ...one, security: { ...security, extension: undefined } })),
+  };
+}
+
+/** The files that are shipped for those who do not run `npm run deploy`, by path. */
+export const packageFiles: Readonly<Record<string, () => string>> = Object.fromEntries(
+  shipped.flatMap((preset) => {
+    const config = resolveConfig({ preset, baseUrl: 'http://localhost:8080/fhir/R4' });
+    return [
+      [`profiles/package/${preset}/bundle.json`, () => json(packageBundle(buildArtefacts(config)))],
+      [
+        `profiles/package/${preset}/CapabilityStatement-AppointmentBooking.json`,
+        () => json(capabilityOfService(config)),
+      ],
+    ];
+  }),
+);
