@@ -7,7 +7,8 @@ import type { BookingConfig } from '../core/config/config.ts';
 import { buildArtefacts } from '../profiles/artefacts.ts';
 import { packageBundle } from './build/package.ts';
 import { runAsProgram } from './cli/command.ts';
-import { loadConfig } from './cli/load-config.ts';
+import { configPath, loadConfig } from './cli/load-config.ts';
+import { CLI_CONFIG, readCliConfig } from './deploy/cli-config.ts';
 
 /** Where the sources of the Bots are and where their bundles go. */
 export interface BuildFolders {
@@ -80,10 +81,13 @@ async function main(): Promise<void> {
   const { config } = new Command()
     .name('npm run build --')
     .description('Bundles the Bots to dist/bots, and what a Medplum package can carry to dist/package/bundle.json.')
-    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
+    .option('--config <file>', `configuration (default: BOOKING_CONFIG, that of ${CLI_CONFIG}, or booking.config.json)`)
     .parse()
     .opts<{ config?: string }>();
-  const resolved = loadConfig(config);
+  // Medplum's command line tool deploys what is built here: built for the installation that it deploys to.
+  const path = config ?? process.env.BOOKING_CONFIG ?? readCliConfig(CLI_CONFIG).bookingConfig ?? configPath();
+  const resolved = loadConfig(path);
+  console.log(`Configuration: ${path}`);
   for (const [name, code] of Object.entries(await buildBots(resolved))) {
     console.log(`dist/bots/${name}.js  ${(code.length / 1024).toFixed(1)} KB`);
   }

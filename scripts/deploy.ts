@@ -6,9 +6,9 @@ import { buildArtefacts } from '../profiles/artefacts.ts';
 import { buildBots } from './build.ts';
 import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
-import { loadConfig } from './cli/load-config.ts';
+import { configPath, loadConfig } from './cli/load-config.ts';
 import { deployBots } from './deploy/bots.ts';
-import { writeCliConfig } from './deploy/cli-config.ts';
+import { CLI_CONFIG, writeCliConfig } from './deploy/cli-config.ts';
 import { artefactsBeforeBots, operations, subscriptions } from './deploy/desired-state.ts';
 import { findObsolete, remove } from './deploy/removal.ts';
 import { uninstall } from './deploy/uninstall.ts';
@@ -25,6 +25,8 @@ export interface DeployOptions extends Credentials {
   readonly dryRun?: boolean;
   /** Where the configuration of Medplum's command line tool is written; `undefined`: nowhere. */
   readonly cliConfig?: string | undefined;
+  /** Path of the configuration, for `cliConfig`. */
+  readonly configPath?: string | undefined;
   /** Takes each line of the report as soon as it is known. */
   readonly log: (line: string) => void;
 }
@@ -67,7 +69,7 @@ export async function deploy(options: DeployOptions): Promise<Deployment> {
     await upsert(connection, subscriptions(artefacts, bots, Object.values(bots), config), silent, dryRun);
   }
   if (cliConfig && !dryRun) {
-    writeCliConfig(cliConfig, options.baseUrl, bots);
+    writeCliConfig(cliConfig, options.baseUrl, bots, options.configPath);
   }
   return { connection, counts: report.counts(), policies, bots };
 }
@@ -94,7 +96,7 @@ async function main(): Promise<void> {
   const options = { ...credentialsFrom(given), config: loadConfig(given.config), dryRun, log: console.log };
   const counts = given.remove
     ? await uninstall(options)
-    : (await deploy({ ...options, cliConfig: 'medplum.config.json' })).counts;
+    : (await deploy({ ...options, cliConfig: CLI_CONFIG, configPath: given.config ?? configPath() })).counts;
   console.log(summary(counts, dryRun));
 }
 

@@ -1,3 +1,4 @@
+import { Command } from 'commander';
 import { pino } from 'pino';
 import type { BookingConfig } from '../core/config/config.ts';
 import { buildGateway } from '../gateway/server.ts';
@@ -8,6 +9,7 @@ import { loadConfig } from './cli/load-config.ts';
 import { type Demo, loadDemo } from './demo.ts';
 import { deploy, summary } from './deploy.ts';
 import type { Connection } from './medplum/connect.ts';
+import { writeDeveloperFiles } from './start/developer-files.ts';
 import { firstSteps } from './start/first-steps.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom } from './start/settings.ts';
 
@@ -18,6 +20,8 @@ export interface StartOptions {
   readonly ports: Ports;
   /** How the embedded Medplum differs from its defaults; without a data folder it keeps everything in memory. */
   readonly medplum?: Omit<SandboxOptions, 'port'>;
+  /** Where the files for developing are written (`writeDeveloperFiles`); by default nowhere. */
+  readonly folder?: string;
   readonly log: (line: string) => void;
 }
 
@@ -88,6 +92,9 @@ async function startInFront(
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
   printAddresses(config, sandbox, demo, log);
   await printFirstSteps(deployment.connection, config, demo, log);
+  if (options.folder !== undefined) {
+    writeDeveloperFiles(options.folder, config, sandbox, deployment.bots).forEach(log);
+  }
   const stop = async (): Promise<void> => {
     await gateway.close();
     await sandbox.close();
@@ -131,9 +138,23 @@ function stopOnSignals(running: Running): void {
 }
 
 async function main(): Promise<void> {
+  const { cliConfig } = new Command()
+    .name('npm start --')
+    .description('Starts the service on an embedded Medplum with demo data.')
+    .option('--cli-config', 'write medplum.config.json, so that npx medplum bot deploy finds the Bots')
+    .parse()
+    .opts<{ cliConfig?: boolean }>();
   const { env } = process;
   const medplum = sandboxOptionsFrom({ SANDBOX_DELAY_SCALE: CLOCK, ...env });
-  stopOnSignals(await start({ config: loadConfig(), ports: portsFrom(env), medplum, log: console.log }));
+  stopOnSignals(
+    await start({
+      config: loadConfig(),
+      ports: portsFrom(env),
+      medplum,
+      ...(cliConfig && { folder: '.' }),
+      log: console.log,
+    }),
+  );
 }
 
 await runAsProgram(import.meta.url, main);

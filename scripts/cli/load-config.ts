@@ -24,13 +24,16 @@ function parse(path: string, text: string): unknown {
   }
 }
 
+/** Where the configuration is: `BOOKING_CONFIG` in the environment, else `booking.config.json` in the working folder. */
+export const configPath = (): string => process.env.BOOKING_CONFIG ?? 'booking.config.json';
+
 /**
  * Reads the configuration of an installation.
  *
- * @param path - of the file; default: `BOOKING_CONFIG` in the environment, else `booking.config.json` in the working folder
+ * @param path - of the file
  * @throws Error that names the file and says what is wrong with it
  */
-export function loadConfig(path = process.env.BOOKING_CONFIG ?? 'booking.config.json'): BookingConfig {
+export function loadConfig(path = configPath()): BookingConfig {
   const input = parse(path, read(path));
   try {
     return resolveConfig(input);

@@ -2,9 +2,16 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 
 const botSchema = z.looseObject({ name: z.string(), id: z.string(), source: z.string(), dist: z.string().optional() });
-const cliConfigSchema = z.looseObject({ baseUrl: z.string().optional(), bots: z.array(botSchema).optional() });
+const cliConfigSchema = z.looseObject({
+  baseUrl: z.string().optional(),
+  bots: z.array(botSchema).optional(),
+  bookingConfig: z.string().optional(),
+});
 
-/** `medplum.config.json`, as Medplum's command line tool reads it. */
+/** Where Medplum's command line tool finds the Bots. */
+export const CLI_CONFIG = 'medplum.config.json';
+
+/** `medplum.config.json`, as Medplum's command line tool reads it; `bookingConfig` is ours. */
 export type CliConfig = z.infer<typeof cliConfigSchema>;
 
 /**
@@ -12,9 +19,15 @@ export type CliConfig = z.infer<typeof cliConfigSchema>;
  *
  * @param existing - the parsed file, if there is one
  * @param ids - id of each deployed Bot, by name
+ * @param bookingConfig - path of the configuration with which they were built: `npm run build` builds with it again
  * @throws Error when the existing file is not such a configuration
  */
-export function withBots(existing: unknown, baseUrl: string, ids: Readonly<Record<string, string>>): CliConfig {
+export function withBots(
+  existing: unknown,
+  baseUrl: string,
+  ids: Readonly<Record<string, string>>,
+  bookingConfig?: string,
+): CliConfig {
   const parsed = cliConfigSchema.safeParse(existing ?? {});
   if (!parsed.success) {
     throw new Error(`medplum.config.json is not usable; repair or delete it.\n${z.prettifyError(parsed.error)}`);
@@ -26,15 +39,31 @@ export function withBots(existing: unknown, baseUrl: string, ids: Readonly<Recor
     source: `bots/${name}.ts`,
     dist: `dist/bots/${name}.js`,
   }));
-  return { ...parsed.data, baseUrl, bots: [...others, ...own] };
+  return { ...parsed.data, baseUrl, ...(bookingConfig && { bookingConfig }), bots: [...others, ...own] };
 }
+
+const readExisting = (file: string): unknown => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined);
 
 /**
  * Writes `medplum.config.json`, so that `npx medplum bot deploy <name>` finds the Bots.
  *
  * @param file - path of the file
+ * @param bookingConfig - path of the configuration with which the Bots were built
  */
-export function writeCliConfig(file: string, baseUrl: string, ids: Readonly<Record<string, string>>): void {
-  const existing: unknown = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
-  writeFileSync(file, `${JSON.stringify(withBots(existing, baseUrl, ids), undefined, 2)}\n`);
+export function writeCliConfig(
+  file: string,
+  baseUrl: string,
+  ids: Readonly<Record<string, string>>,
+  bookingConfig?: string,
+): void {
+  const config = withBots(readExisting(file), baseUrl, ids, bookingConfig);
+  writeFileSync(file, `${JSON.stringify(config, undefined, 2)}\n`);
+}
+
+/**
+ * What the configuration of Medplum's command line tool says of the installation that it deploys to: the address of its
+ * Medplum, and the path of the configuration with which its Bots were built; nothing if there is no usable file.
+ */
+export function readCliConfig(file: string): Pick<CliConfig, 'baseUrl' | 'bookingConfig'> {
+  return cliConfigSchema.safeParse(readExisting(file) ?? {}).data ?? {};
 }

@@ -1,0 +1,37 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { CLI_CONFIG, readCliConfig, writeCliConfig } from '../deploy/cli-config.ts';
+
+/** Where `npm start` keeps the configuration that it runs with, below the working folder. */
+const STARTED_CONFIG = '.sandbox/booking.config.json';
+
+/**
+ * Writes down what a developer needs to deploy one changed Bot to the running embedded Medplum: the configuration it was
+ * started with, and the ids of its Bots for Medplum's command line tool. A `medplum.config.json` of another server stays.
+ *
+ * @param folder - the working folder
+ * @returns the lines that say how to deploy a Bot, or why that is left out
+ */
+export function writeDeveloperFiles(
+  folder: string,
+  config: BookingConfig,
+  medplum: { readonly baseUrl: string; readonly clientId: string; readonly clientSecret: string },
+  bots: Readonly<Record<string, string>>,
+): string[] {
+  const cliConfig = join(folder, CLI_CONFIG);
+  const started = join(folder, STARTED_CONFIG);
+  mkdirSync(dirname(started), { recursive: true });
+  writeFileSync(started, `${JSON.stringify(config, undefined, 2)}\n`);
+  const other = readCliConfig(cliConfig).baseUrl;
+  if (other !== undefined && other !== medplum.baseUrl) {
+    return [`\n${CLI_CONFIG} belongs to ${other} and stays. Delete it to deploy single Bots to this Medplum.`];
+  }
+  writeCliConfig(cliConfig, medplum.baseUrl, bots, STARTED_CONFIG);
+  const { baseUrl, clientId, clientSecret } = medplum;
+  return [
+    '\nTo deploy a Bot that you have changed, in another terminal:',
+    `export MEDPLUM_BASE_URL=${baseUrl} MEDPLUM_CLIENT_ID=${clientId} MEDPLUM_CLIENT_SECRET=${clientSecret}`,
+    'npm run build && npx medplum bot deploy book',
+  ];
+}
