@@ -4,7 +4,7 @@
  * into something else, so that answers can be compared.
  */
 import { randomUUID } from 'node:crypto';
-import type { Appointment, Patient, QuestionnaireResponse, Resource, ResourceType } from '@medplum/fhirtypes';
+import type { Appointment, Patient, QuestionnaireResponse, Resource, ResourceType, Schedule } from '@medplum/fhirtypes';
 import { aPatient, aSchedule, aSlot, book, parameters, proposed, stored, succeeded } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import type { Wanted } from './generate.ts';
@@ -67,10 +67,7 @@ const made = async <T extends ResourceType>(type: T, body: Resource & { resource
 const to = (resource: Resource) => ({ reference: `${resource.resourceType}/${resource.id}` });
 
 /** A booking with answers; the appointment and the answers. */
-async function aBooking(role: 'portal-a' | 'portal-b', patient: Patient, schedule: Resource, from: number, more = {}) {
-  if (schedule.resourceType !== 'Schedule') {
-    throw new Error('A booking needs a Schedule.');
-  }
+async function aBooking(role: 'portal-a' | 'portal-b', patient: Patient, schedule: Schedule, from: number, more = {}) {
   const slot = await aSlot(schedule, from, from + 30);
   const body = parameters(proposed(patient, [slot], { from, to: from + 30, ...more }), [
     'patientSubmittedInformation',
@@ -115,7 +112,102 @@ async function theClinic() {
     url: `https://example.org/${randomUUID()}`,
   });
   const schedule = await aSchedule({ actor: [to(service), to(practitioner), to(location)] });
-  return [organization, location, practitioner, service, role, questionnaire, schedule] as const;
+  return { organization, location, practitioner, service, role, questionnaire, schedule };
+}
+
+/** What portal B has, which portal A may not read. */
+async function foreignData(schedule: Schedule) {
+  const patient = await aPatient('portal-b', secretPatient);
+  const others = await Promise.all([1, 2, 3].map(() => aPatient('portal-b', secretPatient)));
+  const more = { description: secret.family, reasonCode: [coded] };
+  return { patient, others, booking: await aBooking('portal-b', patient, schedule, 60, more) };
+}
+
+type Foreign = Awaited<ReturnType<typeof foreignData>>;
+type Clinic = Awaited<ReturnType<typeof theClinic>>;
+
+/** What portal A has, linked to what is foreign: by itself, and by the clinic. */
+async function ownData({ organization, practitioner, schedule }: Clinic, foreign: Foreign) {
+  const links = { generalPractitioner: [to(practitioner)], managingOrganization: to(organization) };
+  const patient = await aPatient('portal-a', links);
+  await aPatient('portal-a', { name: [{ family: 'Zweitens' }], birthDate: '1970-01-01' });
+  const booking = await aBooking('portal-a', patient, schedule, 0);
+  await aBooking('portal-a', patient, schedule, 120);
+  const linked = { ...patient, link: [{ type: 'seealso', other: to(foreign.patient) }] };
+  succeeded('Patient', await request('portal-a', 'PUT', `/Patient/${patient.id}`, { body: linked }));
+  const relative = await made('RelatedPerson', {
+    resourceType: 'RelatedPerson',
+    patient: to(patient),
+    name: [{ family: secret.family }],
+    telecom: [{ system: 'phone', value: secret.phone }],
+  });
+  const added = [{ reference: foreign.booking.answers }, to(foreign.booking.appointment)];
+  await edit('Appointment', booking.appointment.id, {
+    supportingInformation: [...(booking.appointment.supportingInformation ?? []), ...added],
+  } satisfies Partial<Appointment>);
+  await edit('QuestionnaireResponse', booking.answers.split('/')[1], {
+    source: to(foreign.patient),
+    author: to(foreign.patient),
+  } satisfies Partial<QuestionnaireResponse>);
+  return { patient, booking, relative };
+}
+
+/** Values by search parameter that tell foreign data from other data. */
+const guesses: Readonly<Record<string, readonly string[]>> = {
+  family: ['Geheim', 'g', 'Muster'],
+  given: ['Vera'],
+  name: ['Geheim', 'Arzt', 'CT', 'Clinic'],
+  phonetic: ['Geheim'],
+  phone: [secret.phone],
+  telecom: [secret.phone, secret.email],
+  email: [secret.email],
+  birthdate: [secret.birthDate, `ge${secret.birthDate}`, 'lt1962-01-01', 'ge1961-01-01'],
+  gender: ['other', 'female'],
+  address: ['Verborgen'],
+  'address-city': ['Verborgen'],
+  'address-postalcode': ['99999'],
+  'address-country': ['DE'],
+  language: ['fr'],
+  active: ['true', 'false'],
+  'reason-code': [secret.code],
+  questionnaire: [secret.questionnaire],
+  authored: ['2020-02-02T10:00:00Z', 'lt2021-01-01', 'ge2020-01-01'],
+  status: ['booked', 'completed', 'free', 'busy', 'active', 'in-progress'],
+  description: [secret.family],
+  'part-status': ['accepted', 'tentative'],
+  _lastUpdated: ['ge2020-01-01', 'lt2020-01-01'],
+};
+
+type Own = Awaited<ReturnType<typeof ownData>>;
+
+/** The ids of resources, by type. */
+function idsByType(resources: readonly Resource[]): Record<string, string[]> {
+  const ids: Record<string, string[]> = {};
+  for (const { resourceType, id } of resources) {
+    ids[resourceType] = [...(ids[resourceType] ?? []), id ?? ''];
+  }
+  return ids;
+}
+
+async function wantedOf(clinic: Clinic, own: Own, foreign: Foreign): Promise<Wanted> {
+  const published = [...(await stored('CodeSystem', '')).slice(0, 1), ...(await stored('ValueSet', '')).slice(0, 1)];
+  const stable = idsByType([...Object.values(clinic), own.booking.slot, foreign.booking.slot, ...published]);
+  const personal = [own, foreign].flatMap(({ patient, booking }) => [patient, booking.appointment]);
+  const known = idsByType([...personal, ...foreign.others]);
+  const references: Record<string, string[]> = {
+    QuestionnaireResponse: [own.booking.answers, foreign.booking.answers],
+    ...Object.fromEntries(
+      Object.entries({ ...stable, ...known }).map(([type, ids]) => [type, ids.map((id) => `${type}/${id}`)]),
+    ),
+  };
+  const values = {
+    ...guesses,
+    identifier: foreign.patient.identifier?.flatMap(({ value }) => value ?? []) ?? [],
+    url: [clinic.questionnaire.url ?? ''],
+    _id: Object.values(references).flatMap((all) => all.map((one) => one.split('/')[1] ?? '')),
+    _tag: foreign.booking.appointment.meta?.tag?.map(({ system, code }) => `${system}|${code}`) ?? [],
+  };
+  return { values, references, stable };
 }
 
 /** The store as it is for the portal, and what else to ask and to change. */
@@ -130,101 +222,26 @@ export interface TwoStores {
 /** Makes the data; portals A and B are those of this file of tests. */
 export async function twoStores(): Promise<TwoStores> {
   const clinic = await theClinic();
-  const [organization, location, practitioner, service, role, questionnaire, schedule] = clinic;
-  const foreign = await aPatient('portal-b', secretPatient);
-  const more = await Promise.all([1, 2, 3].map(() => aPatient('portal-b', secretPatient)));
-  const theirs = await aBooking('portal-b', foreign, schedule, 60, { description: secret.family, reasonCode: [coded] });
-  const own = await aPatient('portal-a', {
-    generalPractitioner: [to(practitioner)],
-    managingOrganization: to(organization),
-  });
-  await aPatient('portal-a', { name: [{ family: 'Zweitens' }], birthDate: '1970-01-01' });
-  const mine = await aBooking('portal-a', own, schedule, 0);
-  await aBooking('portal-a', own, schedule, 120);
-  const linked = { ...own, link: [{ type: 'seealso', other: to(foreign) }] };
-  succeeded('Patient', await request('portal-a', 'PUT', `/Patient/${own.id}`, { body: linked }));
-  const relative = await made('RelatedPerson', {
-    resourceType: 'RelatedPerson',
-    patient: to(own),
-    name: [{ family: secret.family }],
-    telecom: [{ system: 'phone', value: secret.phone }],
-  });
-  await edit('Appointment', mine.appointment.id, {
-    supportingInformation: [
-      ...(mine.appointment.supportingInformation ?? []),
-      { reference: theirs.answers },
-      to(theirs.appointment),
-    ],
-  } satisfies Partial<Appointment>);
-  await edit('QuestionnaireResponse', mine.answers.split('/')[1], {
-    source: to(foreign),
-    author: to(foreign),
-  } satisfies Partial<QuestionnaireResponse>);
-  const [codeSystem] = await stored('CodeSystem', '_count=1');
-  const [valueSet] = await stored('ValueSet', '_count=1');
-  const readable = [...clinic, mine.slot, theirs.slot, codeSystem, valueSet].flatMap((one) => one ?? []);
-  const stable: Record<string, string[]> = {};
-  for (const { resourceType, id } of readable) {
-    stable[resourceType] = [...(stable[resourceType] ?? []), id ?? ''];
-  }
-  const references: Record<string, string[]> = {
-    Patient: [`Patient/${own.id}`, `Patient/${foreign.id}`, ...more.map(({ id }) => `Patient/${id}`)],
-    Appointment: [`Appointment/${mine.appointment.id}`, `Appointment/${theirs.appointment.id}`],
-    QuestionnaireResponse: [mine.answers, theirs.answers],
-    ...Object.fromEntries(Object.entries(stable).map(([type, ids]) => [type, ids.map((id) => `${type}/${id}`)])),
-  };
-  const all = Object.values(references).flat();
-  const values: Record<string, string[]> = {
-    family: ['Geheim', 'g', 'Muster'],
-    given: ['Vera'],
-    name: ['Geheim', 'Arzt', 'CT', 'Clinic'],
-    phonetic: ['Geheim'],
-    phone: [secret.phone],
-    telecom: [secret.phone, secret.email],
-    email: [secret.email],
-    birthdate: [secret.birthDate, `ge${secret.birthDate}`, 'lt1962-01-01', 'ge1961-01-01'],
-    gender: ['other', 'female'],
-    address: ['Verborgen'],
-    'address-city': ['Verborgen'],
-    'address-postalcode': ['99999'],
-    'address-country': ['DE'],
-    language: ['fr'],
-    active: ['true', 'false'],
-    'reason-code': [secret.code],
-    questionnaire: [secret.questionnaire],
-    authored: ['2020-02-02T10:00:00Z', 'lt2021-01-01', 'ge2020-01-01'],
-    status: ['booked', 'completed', 'free', 'busy', 'active', 'in-progress'],
-    identifier: foreign.identifier?.flatMap(({ value }) => value ?? []) ?? [],
-    _id: all.map((one) => one.split('/')[1] ?? ''),
-    description: [secret.family],
-    type: ['x'],
-    'part-status': ['accepted', 'tentative'],
-    url: [questionnaire.url ?? ''],
-    _tag: theirs.appointment.meta?.tag?.map(({ system, code }) => `${system}|${code}`) ?? [],
-    _lastUpdated: ['ge2020-01-01', 'lt2020-01-01'],
-    organization: [`Organization/${organization.id}`],
-    location: [`Location/${location.id}`],
-    service: [`HealthcareService/${service.id}`],
-    role: [`PractitionerRole/${role.id}`],
-  };
-  const exchange = async (): Promise<void> => {
-    await edit('Patient', foreign.id, otherPatient);
-    await Promise.all(more.map(({ id }) => medplum('front-desk', 'DELETE', `/Patient/${id}`)));
-    await medplum('front-desk', 'DELETE', `/RelatedPerson/${relative.id}`);
-    await edit('QuestionnaireResponse', theirs.answers.split('/')[1], {
-      status: 'in-progress',
-      questionnaire: 'https://example.org/other',
-      authored: '2025-05-05T10:00:00Z',
-    } satisfies Partial<QuestionnaireResponse>);
-    await edit('Appointment', theirs.appointment.id, {
-      description: 'other',
-      reasonCode: [],
-      participant: theirs.appointment.participant.map((one) => ({ ...one, status: 'tentative' })),
-    } satisfies Partial<Appointment>);
-  };
+  const foreign = await foreignData(clinic.schedule);
+  const own = await ownData(clinic, foreign);
+  const { patient, others, booking } = foreign;
   return {
-    wanted: { values, references, stable },
-    telling: `_id=${own.id}&link:Patient.family=${secret.family}`,
-    exchange,
+    wanted: await wantedOf(clinic, own, foreign),
+    telling: `_id=${own.patient.id}&link:Patient.family=${secret.family}`,
+    exchange: async () => {
+      await edit('Patient', patient.id, otherPatient);
+      await Promise.all(others.map(({ id }) => medplum('front-desk', 'DELETE', `/Patient/${id}`)));
+      await medplum('front-desk', 'DELETE', `/RelatedPerson/${own.relative.id}`);
+      await edit('QuestionnaireResponse', booking.answers.split('/')[1], {
+        status: 'in-progress',
+        questionnaire: 'https://example.org/other',
+        authored: '2025-05-05T10:00:00Z',
+      } satisfies Partial<QuestionnaireResponse>);
+      await edit('Appointment', booking.appointment.id, {
+        description: 'other',
+        reasonCode: [],
+        participant: booking.appointment.participant.map((one) => ({ ...one, status: 'tentative' })),
+      } satisfies Partial<Appointment>);
+    },
   };
 }
