@@ -1,4 +1,5 @@
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
+import { knownTypes } from '../core/notifications/subscription/channel.ts';
 import { backport } from '../core/notifications/subscription/extensions.ts';
 import { contents } from '../core/notifications/subscription/subscription-parameters.ts';
 import { topicNames, topicUrl } from '../core/notifications/subscription/topics.ts';
@@ -236,7 +237,7 @@ function subscription(config: BookingConfig): Profile {
             key: 'subscription-2',
             severity: 'error',
             human: 'Notifications go to an address or a websocket; Medplum keeps the latter as message',
-            expression: "$this = 'rest-hook' or $this = 'websocket' or $this = 'message'",
+            expression: knownTypes.map((type) => `$this = '${type}'`).join(' or '),
           },
         ],
       },

@@ -1,6 +1,6 @@
 import type { Subscription } from '@medplum/fhirtypes';
 
-/** The channels of the service, and what the `channel.type` of each is in Medplum. */
+/** The channels of the service, and what the `channel.type` of each is in Medplum: nothing else knows that they differ. */
 const storedTypes = {
   'rest-hook': 'rest-hook',
   /** Medplum keeps what has the type `websocket` in memory only, for an hour at most, and no search finds it. */
@@ -12,6 +12,9 @@ export type ChannelType = keyof typeof storedTypes;
 
 /** The channels of the service. */
 export const channelTypes = Object.keys(storedTypes) as readonly ChannelType[];
+
+/** Every `channel.type` that a Subscription of the service has, on the wire or in Medplum. */
+export const knownTypes: readonly string[] = [...new Set([...channelTypes, ...Object.values(storedTypes)])];
 
 /** Whether a value names a channel of the service. */
 export function isChannelType(value: unknown): value is ChannelType {
