@@ -57,6 +57,11 @@ export interface BookingConfig {
   readonly confirmation: Confirmation;
   /** How often a booking is decided anew when another one has taken one of its slots meanwhile; at least 1. */
   readonly maxAttempts: number;
+  /**
+   * The shortest appointment that takes part of a slot, and the steps in which slots are split, in minutes. The scheduling
+   * parameters of a Schedule or its HealthcareService go before it.
+   */
+  readonly smallestBooking: number;
   /** How long Medplum may take to answer a request of the gateway, in seconds; all other limits follow from it. */
   readonly timeout: number;
   readonly notifications: NotificationSettings;

@@ -28,6 +28,7 @@ const fileSchema = z.strictObject({
   names: z.partialRecord(z.enum(artefactNames), z.string().regex(/^[A-Za-z][A-Za-z0-9-]*$/)).default({}),
   confirmation: z.enum(['automatic', 'manual']).default('automatic'),
   maxAttempts: z.int().min(1).max(50).default(20),
+  smallestBooking: z.int().min(1).max(1440).default(5),
   timeout: z.int().min(5).max(600).default(15),
   notifications: notificationsSchema.default(notificationsSchema.parse({})),
 });

@@ -28,7 +28,7 @@ export const bookingErrors = {
     display: 'The resource does not conform to its profile',
   },
   'status-not-proposed': { status: 422, type: 'business-rule', display: 'Only a proposed appointment can be booked' },
-  'period-invalid': { status: 422, type: 'business-rule', display: 'The end is not after the start' },
+  'period-invalid': { status: 422, type: 'business-rule', display: 'The time from start to end cannot be booked' },
   'start-in-past': { status: 422, type: 'business-rule', display: 'The appointment would start in the past' },
   'slot-not-found': { status: 422, type: 'not-found', display: 'The slot does not exist' },
   'slot-mismatch': { status: 422, type: 'business-rule', display: 'The slots do not fit the time of the appointment' },

@@ -9,6 +9,7 @@ import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type Calendar, type CalendarSlot, calendarEntries, calendarOf, join, take } from '../slots/calendar.ts';
 import type { Fragments } from '../slots/fragments.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
+import { granularityIssues } from './granularity.ts';
 import { findExistingBooking } from './idempotency.ts';
 import { questionnaireResponseIssues } from './questionnaire-response.ts';
 import type { BookRequest, ParsedRequest } from './request.ts';
@@ -146,7 +147,7 @@ export function planBooking(
   const released = releaseEarlierSlots(stored, earlier);
   const calendar = fragments && released !== stored ? join(released) : released;
   const selected = selectSlots(request, state, calendar);
-  const issues = [
+  const found = [
     ...parsed.issues,
     ...statusIssues(request),
     ...timeIssues(request, now),
@@ -159,10 +160,11 @@ export function planBooking(
     ...request.answers.flatMap(questionnaireResponseIssues),
   ];
   const origins = originsOf(request, earlier, stored);
-  if (!fragments && origins.length > 0 && dependsOnFragments(issues, earlier)) {
+  if (!fragments && origins.length > 0 && dependsOnFragments(found, earlier)) {
     const rewritten = [earlier.previous?.id, earlier.replaced?.id].filter((id) => id !== undefined);
     return { kind: 'read-fragments', origins, rewritten };
   }
+  const issues = [...found, ...granularityIssues(request, selected.slots, state, config)];
   if (issues.length > 0) {
     return { kind: 'refuse', issues };
   }

@@ -113,16 +113,24 @@ export function release(calendar: Calendar, id: string): Calendar {
  */
 export function join(calendar: Calendar): Calendar {
   const free = [...calendar.values()].filter(({ status }) => status === 'free').sort((a, b) => a.start - b.start);
-  for (const earlier of free) {
-    const later = free.find(({ origin, start }) => origin === earlier.origin && start === earlier.end);
-    const emptied = later && [later, earlier].find(({ id, origin, use }) => !isHeld(use) && id !== origin);
-    if (later && emptied) {
-      const kept = emptied === later ? earlier : later;
-      const grown: CalendarSlot = { ...kept, start: earlier.start, end: later.end };
-      return join(withSlots(calendar, [grown, { ...emptied, status: 'entered-in-error' }]));
+  const changed = new Map<string, CalendarSlot>();
+  const latest = new Map<string, CalendarSlot>();
+  for (const slot of free) {
+    const before = latest.get(slot.origin);
+    const emptied =
+      before?.end === slot.start
+        ? [slot, before].find(({ id, origin, use }) => !isHeld(use) && id !== origin)
+        : undefined;
+    if (!before || !emptied) {
+      latest.set(slot.origin, slot);
+      continue;
     }
+    const kept = emptied === slot ? before : slot;
+    const grown: CalendarSlot = { ...kept, start: before.start, end: slot.end };
+    changed.set(emptied.id, { ...emptied, status: 'entered-in-error' }).set(grown.id, grown);
+    latest.set(slot.origin, grown);
   }
-  return calendar;
+  return changed.size > 0 ? withSlots(calendar, [...changed.values()]) : calendar;
 }
 
 function hasChanged({ resource, status, start, end }: CalendarSlot): boolean {

@@ -74,4 +74,16 @@ describe('what is too much is refused before any work: 400 malformed-request', (
     expect([refused.status, codesOf(refused)]).toEqual([400, ['patch-invalid']]);
     expect((await send(['Appointment.comment'])).status).toBe(200);
   });
+
+  it('a minute of a slot, or a part between its steps: 422 period-invalid', async () => {
+    const { slot, patient } = await aClinic({}, { end: '2031-01-06T12:00:00Z' });
+    for (const [from, to] of [
+      [0, 1],
+      [3, 15],
+    ]) {
+      const answer = await book(proposed(patient, [slot], { from, to }));
+      expect([answer.status, codesOf(answer)]).toEqual([422, ['period-invalid']]);
+    }
+    expect((await book(proposed(patient, [slot], { from: 5, to: 10 }))).status).toBe(201);
+  });
 });

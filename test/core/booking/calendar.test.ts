@@ -118,6 +118,19 @@ describe('release and join', () => {
     );
   });
 
+  it('joins thousands of fragments in one go', () => {
+    const count = 5_000;
+    const fragments = Array.from({ length: count }, (_, index) => ({
+      ...stored(index === 0 ? 'day' : `f${index}`, index, index + 1),
+      ...(index > 0 && { identifier: [{ system: origin, value: 'day' }] }),
+    }));
+    const joined = [...join(calendarOf(fragments, origin)).values()];
+    expect(joined.filter(({ status }) => status === 'free')).toMatchObject([
+      { id: 'day', start: epoch, end: epoch + count * minute },
+    ]);
+    expect(joined.filter(({ status }) => status === 'entered-in-error')).toHaveLength(count - 1);
+  });
+
   it('does not empty a piece that an open appointment refers to', () => {
     const rest = { ...stored('rest', 30, 60), identifier: [{ system: origin, value: 'day' }] };
     const join2 = (use: 'held' | 'given-back') => [

@@ -135,6 +135,13 @@ export const cases: readonly ChangeCase[] = [
     { participant: [practitioner, kim, kim] },
     'immutable-element Appointment.participant[2].actor',
   ),
+  ...[{ type: 'Patient', identifier: { value: '1' } }, { reference: 'urn:uuid:1' }].map((besides) =>
+    refused(
+      `besides, ${JSON.stringify(besides)}`,
+      { participant: [practitioner, kim, { ...kim, actor: besides }] },
+      'immutable-element Appointment.participant[2].actor',
+    ),
+  ),
   refused(
     'a contained patient besides',
     {
