@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import type { AccessPolicyResource, Bot, ProjectMembershipAccess } from '@medplum/fhirtypes';
 import { z } from 'zod';
+import { scaled } from '../../lib/time-scale.ts';
+import { until } from '../../lib/until.ts';
 import { createScrubber, type Scrubber } from './scrub.ts';
 
 /** A server to play scenarios on, and the credentials of an administrator of a project that holds nothing else. */
@@ -128,7 +129,7 @@ export function asker(baseUrl: string, token: string | undefined): Ask {
       ...(body !== undefined && { 'content-type': 'application/fhir+json' }),
       ...headers,
     };
-    const init = { method, headers: all, redirect: 'manual' as const, signal: AbortSignal.timeout(30_000) };
+    const init = { method, headers: all, redirect: 'manual' as const, signal: AbortSignal.timeout(scaled(10_000)) };
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     return readAnswer(await fetch(url, body === undefined ? init : { ...init, body: text }));
   };
@@ -159,9 +160,6 @@ export async function logIn({ baseUrl, clientId, clientSecret }: Target): Promis
 
 /** How the names of the Bots begin that scenarios leave behind. */
 export const BOT_NAME = 'Scenario';
-
-/** The patience for what a server does after it has answered, in milliseconds. */
-const PATIENCE = 20_000;
 
 /**
  * Makes the stage for one run of a scenario.
@@ -217,13 +215,12 @@ export async function openStage(target: Target): Promise<{ stage: Stage; exchang
         return answer;
       },
       async until(path, isThere) {
-        for (const end = Date.now() + PATIENCE; ; await setTimeout(20)) {
-          const answer = await ask(`GET ${path}`);
-          if (isThere(JSON.stringify(answer.body)) || Date.now() > end) {
-            record(name, `GET ${path}`, undefined, undefined, answer);
-            return answer;
-          }
-        }
+        const answer = await until(
+          () => ask(`GET ${path}`),
+          ({ body }) => isThere(JSON.stringify(body)),
+        );
+        record(name, `GET ${path}`, undefined, undefined, answer);
+        return answer;
       },
     };
   }

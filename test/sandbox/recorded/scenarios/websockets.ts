@@ -1,4 +1,5 @@
 import WebSocket from 'ws';
+import { scaled } from '../../../lib/time-scale.ts';
 import type { Scenario } from '../scenario.ts';
 import { patient } from './resources.ts';
 
@@ -18,7 +19,7 @@ async function openSocket(url: string) {
   return {
     send: (message: object) => socket.send(JSON.stringify(message)),
     async next(): Promise<unknown> {
-      const limit = AbortSignal.timeout(20_000);
+      const limit = AbortSignal.timeout(scaled(10_000));
       while (messages.length === 0) {
         limit.throwIfAborted();
         await new Promise<void>((resolve) => {
