@@ -6,6 +6,7 @@ import type {
   Project,
   ProjectMembership,
   Reference,
+  ResourceType,
   Subscription,
 } from '@medplum/fhirtypes';
 import type { Store } from './storage/store.ts';
@@ -75,6 +76,8 @@ export interface Platform {
   baseUrl(): string;
   readonly store: Store;
   readonly commit: Commit;
+  /** Forgets a resource with all its versions; nobody is told. */
+  expunge(type: ResourceType, id: string): Promise<void>;
   readonly logger: SandboxLogger;
   now(): Date;
   newId(): string;

@@ -99,8 +99,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const { journal, entries, key } = await openFolder(dataFolder);
   const now = (): Date => new Date();
   const store = createStore(now);
-  for (const { writes } of entries) {
+  for (const { writes, expunged } of entries) {
     store.apply(writes ?? []);
+    if (expunged) {
+      store.expunge(expunged.type, expunged.id);
+    }
   }
 
   let baseUrl = '';
@@ -127,6 +130,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     baseUrl: () => baseUrl,
     store,
     commit,
+    async expunge(type, id) {
+      store.expunge(type, id);
+      journal.append({ expunged: { type, id } });
+      await journal.flushed();
+    },
     logger,
     now,
     newId: randomUUID,

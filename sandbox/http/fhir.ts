@@ -1,4 +1,4 @@
-import { allOk, badRequest, isNotFound, OperationOutcomeError } from '@medplum/core';
+import { allOk, badRequest, forbidden, isNotFound, isResourceType, OperationOutcomeError } from '@medplum/core';
 import { type FhirRequest, type FhirResponse, FhirRouter, type HttpMethod } from '@medplum/fhir-router';
 import type { Resource } from '@medplum/fhirtypes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -56,6 +56,18 @@ async function validateBody({ platform }: Server, body: Resource): Promise<FhirR
   return [allOk];
 }
 
+/** Medplum says that all is well whether or not there was such a resource. */
+async function expunge({ platform }: Server, session: Session, reference: string): Promise<FhirResponse> {
+  const [type = '', id = ''] = reference.split('/');
+  if (!session.membership.admin) {
+    return [forbidden];
+  }
+  if (isResourceType(type)) {
+    await platform.expunge(type, id);
+  }
+  return [allOk];
+}
+
 /** An operation; `id` is what the first group of its path has matched. */
 interface Operation {
   readonly method: HttpMethod;
@@ -74,6 +86,11 @@ const operations: readonly Operation[] = [
     method: 'GET',
     path: /^\/Subscription\/([^/]+)\/(?:\$|%24)get-ws-binding-token$/,
     run: (server, session, id) => websocketBindingToken(server, session, id),
+  },
+  {
+    method: 'POST',
+    path: /^\/([A-Za-z]+\/[^/]+)\/(?:\$|%24)expunge$/,
+    run: expunge,
   },
   {
     method: 'POST',

@@ -1,12 +1,14 @@
 import { mkdir, open, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ResourceType } from '@medplum/fhirtypes';
 import type { JobEvent } from '../jobs/job.ts';
 import type { Write } from './change.ts';
 
-/** One line of the journal: what one commit wrote, and what became of jobs. */
+/** One line of the journal: what one commit wrote, what became of jobs, and which resource was expunged. */
 export interface JournalEntry {
   readonly writes?: readonly Write[];
   readonly jobs?: readonly JobEvent[];
+  readonly expunged?: { readonly type: ResourceType; readonly id: string };
 }
 
 /** The append-only record of everything that was committed. */

@@ -16,6 +16,8 @@ export interface Store {
   newest(type: ResourceType, at: number): Iterable<Version>;
   /** Makes writes visible, all at once. */
   apply(writes: readonly Write[]): void;
+  /** Forgets a resource with all its versions. */
+  expunge(type: ResourceType, id: string): void;
 }
 
 function lastUpTo(versions: readonly Version[], at: number): Version | undefined {
@@ -67,6 +69,9 @@ export function createStore(now: () => Date): Store {
       for (const write of writes) {
         add(write);
       }
+    },
+    expunge: (type, id) => {
+      types.get(type)?.delete(id);
     },
   };
 }

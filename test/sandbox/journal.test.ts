@@ -42,6 +42,16 @@ test('everything is there again after a restart, the administrator included', as
   await second.close();
 });
 
+test('what was expunged stays away after a restart', async () => {
+  const first = await startSandbox({ dataFolder: folder });
+  const { id } = await clientOf(first).create<Patient>({ resourceType: 'Patient' });
+  expect((await clientOf(first).fhir('POST', `Patient/${id}/$expunge`, {})).status).toBe(200);
+  await first.close();
+  const second = await startSandbox({ dataFolder: folder });
+  expect((await clientOf(second).fhir('GET', `Patient/${id}/_history`)).status).toBe(404);
+  await second.close();
+});
+
 test('a last line that was not written to its end is dropped', async () => {
   const first = await startSandbox({ dataFolder: folder });
   const { id } = await clientOf(first).create<Patient>({ resourceType: 'Patient' });

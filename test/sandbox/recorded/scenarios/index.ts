@@ -3,7 +3,7 @@ import { parametersAndFields, portal } from './access.ts';
 import { botInput, botOutput, customOperations } from './bots.ts';
 import { batch, conditionalTransaction, transaction } from './bundles.ts';
 import { administration, deployment } from './deployment.ts';
-import { badInput, conditional, lifeOfAResource } from './interactions.ts';
+import { badInput, conditional, expunge, lifeOfAResource } from './interactions.ts';
 import { tokens } from './oauth.ts';
 import { outbox } from './outbox.ts';
 import { fhirPathPatch, fhirPathPatchOfInnerLists, jsonPatch } from './patch.ts';
@@ -14,6 +14,7 @@ import { websocketSubscriptions } from './websockets.ts';
 /** All scenarios, by the name of the file that holds their recording. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
   'life-of-a-resource': lifeOfAResource,
+  expunge,
   'bad-input': badInput,
   conditional,
   'json-patch': jsonPatch,

@@ -32,6 +32,29 @@ export const lifeOfAResource: Scenario = async ({ admin: { send }, unique }) => 
   await send('POST Slot', { resourceType: 'Slot', status: 'free', start: '2031-03-04', end: '2031-03-04' });
 };
 
+/** Removing a resource with all its versions. */
+export const expunge: Scenario = async (stage) => {
+  const { admin, unique } = stage;
+  const { send } = admin;
+  const stranger = await stage.member('stranger', [{ resourceType: 'Patient' }]);
+  const first = await send('POST Patient', patient(unique));
+  const path = `Patient/${first.id}`;
+  const second = await send(`PUT ${path}`, { ...first.resource, active: true });
+  await stranger.send(`POST ${path}/$expunge`);
+  await send(`GET ${path}`);
+  await send(`POST ${path}/$expunge`);
+  await send(`GET ${path}`);
+  await send(`GET ${path}/_history`);
+  await send(`GET ${path}/_history/${first.resource.meta.versionId}`);
+  await send(`GET Patient?identifier=urn:patient|${unique}`);
+  await send(`PUT ${path}`, second.resource);
+  await send(`POST ${path}/$expunge`);
+  const deleted = await send('POST Patient', patient(unique));
+  await send(`DELETE Patient/${deleted.id}`);
+  await send(`POST Patient/${deleted.id}/$expunge`);
+  await send(`GET Patient/${deleted.id}/_history`);
+};
+
 /** Requests that mean nothing, and resources that are not FHIR's. */
 export const badInput: Scenario = async ({ admin: { send }, nobody, unique }) => {
   const { id, resource } = await send('POST Patient', patient(unique));

@@ -1,0 +1,59 @@
+import type { Slot } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { formatInstant, parseInstant } from '../fhir/instant.ts';
+import { BOOK_TASK } from './async/task.ts';
+
+/** The part of the configuration that retention depends on. */
+export type RetentionConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+
+/** What the service leaves behind in Medplum, and nothing reads or changes any more. */
+export const leftovers = {
+  jobs: 'asynchronous bookings that have ended, with what was sent',
+  slots: 'parts of slots that were joined to others, in the past, to which no appointment refers',
+} as const;
+
+/** Name of a kind of leftovers. */
+export type Leftover = keyof typeof leftovers;
+
+type Query = Readonly<Record<string, string>>;
+
+function lastChangedBefore(cutoff: number): Query {
+  return { _lastUpdated: `lt${formatInstant(cutoff)}` };
+}
+
+/**
+ * The search for the Tasks of asynchronous bookings that ended before a moment. One that waits is never found, however
+ * old.
+ *
+ * @param cutoff - milliseconds since 1970 UTC, like all moments here
+ */
+export function endedJobsQuery(cutoff: number, config: RetentionConfig): Query {
+  return {
+    code: `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}`,
+    status: 'completed,failed,cancelled,rejected',
+    ...lastChangedBefore(cutoff),
+  };
+}
+
+/** The search for emptied slots that were last changed before a moment. */
+export function emptiedSlotsQuery(cutoff: number): Query {
+  return { status: 'entered-in-error', ...lastChangedBefore(cutoff) };
+}
+
+/**
+ * Whether an emptied slot will never be needed again. The service fills emptied slots anew when it splits the slot that
+ * they came from, but it splits nothing that has passed. What staff have marked as an error themselves is theirs.
+ *
+ * @param referred - references to slots that appointments refer to, in whatever status
+ */
+export function isAbsorbed(
+  { id, status, identifier, end }: Slot,
+  referred: ReadonlySet<string>,
+  cutoff: number,
+  config: RetentionConfig,
+): boolean {
+  const origin = artefactUri(config, 'LocalSlotOrigin');
+  const isFragment = identifier?.some(({ system }) => system === origin) ?? false;
+  const hasPassed = (parseInstant(end) ?? Number.POSITIVE_INFINITY) < cutoff;
+  return status === 'entered-in-error' && isFragment && hasPassed && !referred.has(`Slot/${id}`);
+}

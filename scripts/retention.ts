@@ -1,0 +1,69 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { type Leftover, leftovers } from '../core/booking/retention.ts';
+import { runAsProgram } from './cli/command.ts';
+import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
+import { loadConfig } from './cli/load-config.ts';
+import { formatTable } from './cli/table.ts';
+import { connect } from './medplum/connect.ts';
+import { clear } from './retention/clear.ts';
+
+const DAY = 24 * 60 * 60_000;
+
+interface RetentionArguments extends CredentialArguments {
+  readonly olderThan: number;
+  readonly dryRun?: boolean;
+}
+
+const kinds = Object.keys(leftovers) as Leftover[];
+
+const explanation = `
+What is cleared, with all versions:
+${kinds.map((kind) => `  ${kind.padEnd(10)}${leftovers[kind]}`).join('\n')}
+
+Appointments, patients, answers and what staff have entered are never touched. Old events of Subscriptions are removed by
+a Bot (notifications.keepEventsDays). It may run at any time, and be stopped: the
+next run goes on. What Medplum itself keeps of every run of a Bot are files of the server: see docs/operators.md, "What lies
+about".`;
+
+function parseDays(text: string): number {
+  const days = Number(text);
+  if (!Number.isInteger(days) || days < 1 || days > 3650) {
+    throw new InvalidArgumentError('Give whole days, 1 to 3650.');
+  }
+  return days;
+}
+
+async function main(): Promise<void> {
+  const given = withCredentials(new Command())
+    .name('npm run retention --')
+    .description('Clears what the service leaves behind in Medplum and nothing needs any more.')
+    .option('--older-than <days>', 'only what was last changed so many days ago or earlier', parseDays, 30)
+    .option('--dry-run', 'count what would be cleared, remove nothing')
+    .addHelpText('after', explanation)
+    .parse()
+    .opts<RetentionArguments>();
+  const { dryRun = false, olderThan } = given;
+  const { medplum, projectId } = await connect(credentialsFrom(given));
+  const counts: Record<Leftover, number> = { jobs: 0, slots: 0 };
+  await clear({
+    medplum,
+    config: loadConfig(given.config),
+    cutoff: Date.now() - olderThan * DAY,
+    dryRun,
+    onProgress: (kind, count) => {
+      counts[kind] += count;
+      if (count > 0) {
+        console.error(`${kind}: ${counts[kind]}`);
+      }
+    },
+  });
+  console.log(
+    formatTable(
+      [dryRun ? 'to clear' : 'cleared', 'what'],
+      kinds.map((kind) => [String(counts[kind]), leftovers[kind]]),
+    ),
+  );
+  console.log(`\nNot reached from here: the inputs of Bots, files bot/${projectId}/… of the server's binary storage.`);
+}
+
+await runAsProgram(import.meta.url, main);

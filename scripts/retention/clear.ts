@@ -1,0 +1,94 @@
+import { getStatus, type MedplumClient, OperationOutcomeError, type WithId } from '@medplum/core';
+import type { Resource, ResourceType } from '@medplum/fhirtypes';
+import { mapConcurrently } from '../../bots/lib/concurrency.ts';
+import { emptiedSlotsQuery, endedJobsQuery, isAbsorbed, type Leftover } from '../../core/booking/retention.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+
+/** How many resources are looked at, and at most removed, before the next are read. */
+const PAGE = 100;
+
+/** How many resources are removed at the same time. */
+const AT_ONCE = 4;
+
+/** How a run goes about it. */
+export interface Clearing {
+  readonly medplum: MedplumClient;
+  readonly config: BookingConfig;
+  /** What was last changed before this moment, in milliseconds since 1970 UTC, is cleared. */
+  readonly cutoff: number;
+  /** Counts, and removes nothing. */
+  readonly dryRun: boolean;
+  /** Is told after each page how many of a kind were removed. */
+  readonly onProgress: (kind: Leftover, count: number) => void;
+}
+
+const noStore = { cache: 'no-store' } as const;
+
+/** The pages lead on from the time of the last resource, so that what is removed meanwhile shifts none of the others. */
+const pagesOf = <T extends ResourceType>({ medplum }: Clearing, type: T, query: Readonly<Record<string, string>>) =>
+  medplum.searchResourcePages(type, { ...query, _sort: '_lastUpdated', _count: String(PAGE) }, noStore);
+
+/**
+ * Removes resources with all their versions: deleting them alone would leave what they held in the history.
+ *
+ * @throws Error where Medplum does not let the administrator of a project do that
+ */
+async function expunge(
+  { medplum, dryRun, onProgress }: Clearing,
+  kind: Leftover,
+  all: readonly WithId<Resource>[],
+): Promise<void> {
+  if (!dryRun) {
+    await mapConcurrently(all, AT_ONCE, ({ resourceType, id }) =>
+      medplum.post(medplum.fhirUrl(resourceType, id, '$expunge'), {}),
+    ).catch((error: unknown) => {
+      const isForbidden = error instanceof OperationOutcomeError && getStatus(error.outcome) === 403;
+      throw isForbidden
+        ? new Error('This Medplum does not let administrators of a project remove history ($expunge): upgrade it.')
+        : error;
+    });
+  }
+  onProgress(kind, all.length);
+}
+
+async function clearJobs(clearing: Clearing): Promise<void> {
+  for await (const page of pagesOf(clearing, 'Task', endedJobsQuery(clearing.cutoff, clearing.config))) {
+    await expunge(clearing, 'jobs', page);
+  }
+}
+
+async function slotsOfAppointments(clearing: Clearing, slots: readonly WithId<Resource>[]): Promise<Set<string>> {
+  const referred = new Set<string>();
+  const query = { slot: slots.map(({ id }) => `Slot/${id}`).join(',') };
+  for await (const page of pagesOf(clearing, 'Appointment', query)) {
+    for (const { slot = [] } of page) {
+      for (const { reference } of slot) {
+        referred.add(reference ?? '');
+      }
+    }
+  }
+  return referred;
+}
+
+async function clearSlots(clearing: Clearing): Promise<void> {
+  const { cutoff, config } = clearing;
+  for await (const page of pagesOf(clearing, 'Slot', emptiedSlotsQuery(cutoff))) {
+    const referred = page.length > 0 ? await slotsOfAppointments(clearing, page) : new Set<string>();
+    await expunge(
+      clearing,
+      'slots',
+      page.filter((slot) => isAbsorbed(slot, referred, cutoff, config)),
+    );
+  }
+}
+
+/**
+ * Removes what the service has left behind in Medplum and nothing needs any more, with all versions, page by page. It may
+ * run at any time, beside bookings and beside itself, and be cut short: the next run goes on.
+ *
+ * @throws Error when Medplum does not answer or refuses
+ */
+export async function clear(clearing: Clearing): Promise<void> {
+  await clearJobs(clearing);
+  await clearSlots(clearing);
+}

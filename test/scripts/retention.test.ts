@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { MedplumClient } from '@medplum/core';
+import type { Appointment, Slot, Task } from '@medplum/fhirtypes';
+import { BOOK_TASK } from '../../core/booking/async/task.ts';
+import { artefactUri } from '../../core/config/config.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
+import { clear } from '../../scripts/retention/clear.ts';
+import { config } from './installation.ts';
+
+let sandbox: Sandbox;
+let medplum: MedplumClient;
+const DAY = 24 * 60 * 60_000;
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  medplum = new MedplumClient({ baseUrl: sandbox.baseUrl, cacheTime: 0, maxRetries: 0 });
+  await medplum.startClientLogin(sandbox.clientId, sandbox.clientSecret);
+});
+afterAll(() => sandbox.close());
+
+/** Clears what was last changed before a moment, by default tomorrow: everything. */
+async function run(options: { cutoff?: number; dryRun?: boolean; client?: MedplumClient } = {}) {
+  const { cutoff = Date.now() + DAY, dryRun = false, client = medplum } = options;
+  const counts: Record<string, number> = {};
+  await clear({
+    medplum: client,
+    config,
+    cutoff,
+    dryRun,
+    onProgress: (kind, count) => {
+      counts[kind] = (counts[kind] ?? 0) + count;
+    },
+  });
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+}
+
+beforeEach(async () => {
+  await run();
+});
+
+const job = (status: Task['status']): Promise<Task & { id: string }> =>
+  medplum.createResource<Task>({
+    resourceType: 'Task',
+    status,
+    intent: 'order',
+    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: BOOK_TASK }] },
+    input: [{ type: { text: 'job' }, valueString: '{"body":"Anna Meyer"}' }],
+  });
+
+const slot = (fields: Partial<Slot>): Promise<Slot & { id: string }> =>
+  medplum.createResource<Slot>({
+    resourceType: 'Slot',
+    schedule: { reference: 'Schedule/1' },
+    identifier: [{ system: artefactUri(config, 'LocalSlotOrigin'), value: 'origin' }],
+    status: 'entered-in-error',
+    start: '2020-01-01T10:00:00Z',
+    end: '2020-01-01T10:30:00Z',
+    ...fields,
+  });
+
+const ids = async (type: 'Task' | 'Slot'): Promise<string[]> =>
+  (await medplum.searchResources(type, { _count: 1000 }, { cache: 'no-store' })).map(({ id }) => id).sort();
+
+const idsOf = (resources: readonly { readonly id: string }[]): string[] => resources.map(({ id }) => id).sort();
+
+test('bookings that have ended are removed with what was sent, in all versions; those that wait are not', async () => {
+  const waiting = [await job('requested'), await job('in-progress')];
+  const ended = await job('requested');
+  await medplum.updateResource({ ...ended, status: 'completed' });
+  await Promise.all([job('failed'), job('cancelled')]);
+  expect(await run()).toEqual({ jobs: 3 });
+  expect(await ids('Task')).toEqual(idsOf(waiting));
+  await expect(medplum.readHistory('Task', ended.id)).rejects.toThrow('Not found');
+  await Promise.all(waiting.map(({ id }) => medplum.deleteResource('Task', id)));
+});
+
+test('what was changed after the given moment stays, and a dry run removes nothing', async () => {
+  const { id } = await job('completed');
+  expect(await run({ cutoff: Date.now() - DAY })).toEqual({});
+  expect(await run({ dryRun: true })).toEqual({ jobs: 1 });
+  expect(await ids('Task')).toContain(id);
+});
+
+test('more than a page is removed, no matter what stays in between', async () => {
+  await Promise.all(Array.from({ length: 230 }, (_, index) => job(index % 10 === 0 ? 'requested' : 'completed')));
+  expect(await run()).toEqual({ jobs: 207 });
+  const left = await medplum.searchResources('Task', { _count: 1000, status: 'requested' });
+  expect(left).toHaveLength(23);
+  await Promise.all(left.map(({ id }) => medplum.deleteResource('Task', id)));
+});
+
+test('a run that was cut short is finished by the next', async () => {
+  await Promise.all(Array.from({ length: 5 }, () => job('completed')));
+  let removed = 0;
+  const client = new MedplumClient({
+    baseUrl: sandbox.baseUrl,
+    cacheTime: 0,
+    maxRetries: 0,
+    fetch: (url: string, options?: RequestInit) =>
+      url.endsWith('$expunge') && ++removed > 2 ? Promise.reject(new Error('cut short')) : fetch(url, options),
+  });
+  client.setAccessToken(medplum.getAccessToken() ?? '');
+  await expect(run({ client })).rejects.toThrow('cut short');
+  expect(await run()).toEqual({ jobs: 3 });
+  expect(await run()).toEqual({});
+});
+
+test('absorbed slots in the past are removed, unless an appointment refers to them, or they are not ours', async () => {
+  const kept = [
+    await slot({}),
+    await slot({ status: 'free' }),
+    await slot({ status: 'busy' }),
+    await slot({ start: '2099-01-01T10:00:00Z', end: '2099-01-01T10:30:00Z' }),
+    await slot({ identifier: [{ system: 'urn:clinic', value: 'mistake' }] }),
+  ];
+  await medplum.createResource<Appointment>({
+    resourceType: 'Appointment',
+    status: 'cancelled',
+    slot: [{ reference: `Slot/${kept[0]?.id}` }],
+    participant: [{ actor: { display: 'Anna Meyer' }, status: 'declined' }],
+  });
+  await slot({});
+  expect(await run()).toEqual({ slots: 1 });
+  expect(await ids('Slot')).toEqual(idsOf(kept));
+});
+
+test('who is no administrator is told why not', async () => {
+  await job('completed');
+  const client = new MedplumClient({
+    baseUrl: sandbox.baseUrl,
+    cacheTime: 0,
+    maxRetries: 0,
+    fetch: (url: string, options?: RequestInit) =>
+      url.endsWith('$expunge')
+        ? Promise.resolve(
+            Response.json(
+              { resourceType: 'OperationOutcome', id: 'forbidden', issue: [{ severity: 'error', code: 'forbidden' }] },
+              { status: 403, headers: { 'content-type': 'application/fhir+json' } },
+            ),
+          )
+        : fetch(url, options),
+  });
+  client.setAccessToken(medplum.getAccessToken() ?? '');
+  await expect(run({ client })).rejects.toThrow('does not let administrators of a project remove history');
+});
