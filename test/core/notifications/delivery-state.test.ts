@@ -6,6 +6,7 @@ import {
   delivered,
   ended,
   failed,
+  handshakeSucceeded,
   isDue,
   isFree,
   isHeartbeatDue,
@@ -111,7 +112,9 @@ describe('a failed attempt', () => {
       status: 'failed',
       attempts: 18,
     });
-    expect(delivered(first, 1, begin)).toMatchObject({ attempts: 0, error: undefined, delivered: 1 });
+    const success = { attempts: 0, error: undefined, sent: begin, until: begin + LEASE };
+    expect(delivered(first, 1, begin)).toEqual({ ...first, ...success, delivered: 1 });
+    expect(handshakeSucceeded(first, begin)).toEqual({ ...first, ...success });
   });
 });
 
@@ -119,6 +122,7 @@ describe('what the sweep starts', () => {
   const minute = begin + 60_000;
   test.each<[string, Partial<Outbox>, number | undefined, boolean]>([
     ['a delivery that has not begun', { status: 'ready' }, undefined, true],
+    ['nothing for one that wants no heartbeat', { status: 'accepted', sent: 0 }, undefined, false],
     ['a delivery whose lease is over', { status: 'in-progress', until: begin + LEASE }, undefined, true],
     ['a delivery that runs: not', { status: 'in-progress', until: minute + 1 }, undefined, false],
     ['nothing for an outbox that is empty', { status: 'accepted', sent: begin }, undefined, false],
@@ -130,8 +134,14 @@ describe('what the sweep starts', () => {
     expect(isDue({ ...outbox, ...changes }, period, begin, minute)).toBe(expected);
   });
 
+  test('a delivery that has not begun, after ten seconds', () => {
+    const ready: Outbox = { ...outbox, status: 'ready' };
+    expect([9_999, 10_000].map((waited) => isDue(ready, undefined, begin, begin + waited))).toEqual([false, true]);
+  });
+
   test('a woken outbox is another one than before, so that Medplum starts the delivery', () => {
     const ready: Outbox = { ...outbox, status: 'ready' };
+    expect(woken({ ...outbox, until: begin, lease: 'one' }, minute)).toMatchObject({ status: 'ready', woken: minute });
     expect(outboxTask(woken(ready, minute), owner, config)).not.toEqual(outboxTask(ready, owner, config));
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import {
   messageQuery,
@@ -15,8 +16,14 @@ describe('the message of a Subscription', () => {
   it('carries a notification, for the owner of the Subscription', () => {
     const message = messageResource(bundle, 'sub', 'portal', config);
     expect(notificationIn(message)).toEqual(bundle);
-    expect(message.partOf).toEqual([{ reference: 'Subscription/sub' }]);
-    expect(message.meta?.tag).toEqual([requestorTag('portal', config)]);
+    expect(message).toEqual({
+      resourceType: 'Communication',
+      meta: { tag: [requestorTag('portal', config)] },
+      identifier: [{ system: artefactUri(config, 'LocalEvent'), value: 'sub/last' }],
+      status: 'completed',
+      partOf: [{ reference: 'Subscription/sub' }],
+      payload: [{ contentString: JSON.stringify(bundle) }],
+    });
   });
 
   it('is overwritten by the next one', () => {
@@ -32,7 +39,14 @@ describe('the message of a Subscription', () => {
     const query = new URLSearchParams(messageQuery('sub', config).split('?')[1]);
     expect(given.criteria).toBe(messageQuery('sub', config));
     expect(query.get('identifier')).toBe(`${identifier?.system}|${identifier?.value}`);
-    expect([given.channel.type, given.meta?.tag]).toEqual(['websocket', [requestorTag('binder', config)]]);
+    expect(given).toEqual({
+      resourceType: 'Subscription',
+      meta: { tag: [requestorTag('binder', config)] },
+      status: 'active',
+      reason: 'Messages of Subscription/sub',
+      criteria: messageQuery('sub', config),
+      channel: { type: 'websocket' },
+    });
   });
 
   it.each<[string, unknown]>([

@@ -1,0 +1,103 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Task } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
+import {
+  awaitsHandshake,
+  type OutboxStatus,
+  outboxOf,
+  outboxTask,
+} from '../../../core/notifications/delivery/outbox.ts';
+import { at, begin, config, outbox } from './support.ts';
+
+const owner = { subscription: 'Subscription/s1', subscriber: 'portal' };
+const stored = outboxTask({ ...outbox, events: 3, delivered: 1 }, owner, config);
+
+describe('the Task of an outbox', () => {
+  it('says what administrators want to know', () => {
+    expect(stored).toEqual({
+      resourceType: 'Task',
+      status: 'accepted',
+      intent: 'order',
+      groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: 'portal' },
+      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'notify' }] },
+      description: '1 of 3 events delivered',
+      focus: { reference: 'Subscription/s1' },
+      executionPeriod: { start: at(0) },
+      input: [{ type: { text: 'readable' }, valueString: 'Appointment' }],
+      output: [
+        { type: { text: 'events' }, valueInteger: 3 },
+        { type: { text: 'delivered' }, valueInteger: 1 },
+        { type: { text: 'failed attempts' }, valueInteger: 0 },
+      ],
+    });
+  });
+
+  it.each<[OutboxStatus, string]>([
+    ['on-hold', 'next attempt'],
+    ['in-progress', 'lease'],
+  ])('of one that is %s names the moment that it waits for: %s', (status, text) => {
+    const full = { ...outbox, status, sent: begin, until: begin + 1000, lease: 'one', woken: begin, error: 'dead' };
+    const task = outboxTask(full, owner, config);
+    expect(task.output?.slice(3)).toEqual([
+      { type: { text: 'last sent' }, valueInstant: at(0) },
+      { type: { text }, valueInstant: at(1) },
+      { type: { text: 'delivery' }, valueString: 'one' },
+    ]);
+    expect(task).toMatchObject({ lastModified: at(0), statusReason: { text: 'dead' } });
+  });
+
+  it('is written over the stored one', () => {
+    expect(outboxTask(outbox, owner, config, { ...stored, id: 'stored' }).id).toBe('stored');
+    expect(outboxTask(outbox, owner, config, stored)).not.toHaveProperty('id');
+  });
+});
+
+it('the outboxes of a subscriber are found by it and their status, those written first first', () => {
+  const url = subscriberOutboxesQuery('portal', 'on-hold', 5, config);
+  expect([...new URLSearchParams(url.slice('Task?'.length))]).toEqual([
+    ['code', `${artefactUri(config, 'LocalTask')}|notify`],
+    ['status', 'on-hold'],
+    ['group-identifier', `${artefactUri(config, 'LocalRequestor')}|portal`],
+    ['_sort', '_lastUpdated'],
+    ['_count', '5'],
+  ]);
+});
+
+describe('a Task that', () => {
+  const without = (text: string): Task => ({
+    ...stored,
+    output: (stored.output ?? []).filter(({ type }) => type.text !== text),
+  });
+
+  it.each<[string, Task]>([
+    ['has a status that no outbox has', { ...stored, status: 'rejected' }],
+    ['does not count the events', without('events')],
+    ['does not count what was delivered', without('delivered')],
+    ['says nothing', { ...stored, output: undefined }],
+  ])('%s is no outbox', (_, task) => {
+    expect(outboxOf(task)).toBeUndefined();
+  });
+
+  it('leaves out what has not happened is an outbox without it', () => {
+    const read = outboxOf({ ...without('failed attempts'), input: undefined, executionPeriod: undefined });
+    expect(read).toEqual({
+      status: 'accepted',
+      events: 3,
+      delivered: 1,
+      attempts: 0,
+      since: Number.NaN,
+      readable: [],
+    });
+  });
+});
+
+it.each<[OutboxStatus, boolean]>([
+  ['ready', false],
+  ['in-progress', false],
+  ['accepted', true],
+  ['on-hold', true],
+  ['failed', true],
+  ['cancelled', true],
+])('a Subscription that is requested while its outbox is %s needs a new handshake: %s', (status, expected) => {
+  expect(awaitsHandshake({ ...outbox, status })).toBe(expected);
+});
