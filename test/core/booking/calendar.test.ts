@@ -171,7 +171,14 @@ describe('release and join', () => {
 describe('calendarEntries', () => {
   it('writes each changed slot with the version read, each new one with what belongs to the offer, and nothing else', () => {
     const serviceType = [{ coding: [{ system: 'urn:services', code: 'ct' }] }];
-    const resources = [{ ...stored('day', 0, 60), serviceType, comment: 'internal' }, stored('other', 60, 90)];
+    const offer = {
+      serviceCategory: [{ text: 'Imaging' }],
+      serviceType,
+      specialty: [{ text: 'Radiology' }],
+      appointmentType: { text: 'Check-up' },
+    };
+    const meta = { versionId: '1', profile: ['urn:slot'], tag: [{ code: 'blue' }] };
+    const resources = [{ ...stored('day', 0, 60), ...offer, meta, comment: 'internal' }, stored('other', 60, 90)];
     const wanted = { start: epoch + 30 * minute, end: epoch + 60 * minute };
     const entries = calendarEntries(take(calendarOf(resources, origin), 'day', wanted, 'busy', ids()), origin);
     expect(entries).toEqual([
@@ -190,8 +197,8 @@ describe('calendarEntries', () => {
         resource: {
           resourceType: 'Slot',
           schedule: { reference: 'Schedule/s' },
-          meta: {},
-          serviceType,
+          meta: { profile: ['urn:slot'], tag: [{ code: 'blue' }] },
+          ...offer,
           identifier: [{ system: origin, value: 'day' }],
           status: 'free',
           start: '2027-01-04T08:00:00.000Z',

@@ -129,6 +129,17 @@ export const cases: readonly ChangeCase[] = [
     { identifier: [{ system: artefactUri(config, 'LocalSlotOrigin'), value: '1' }] },
     'immutable-element Appointment.identifier',
   ),
+  refused(
+    'another participant of type Patient',
+    { participant: [practitioner, kim, { actor: { type: 'Patient', reference: 'Basic/1' }, status: 'accepted' }] },
+    'immutable-element Appointment.participant[2].actor',
+  ),
+  refused(
+    'another participant who could be a patient',
+    { participant: [practitioner, kim, { actor: { reference: `urn:uuid:${id(6)}` }, status: 'accepted' }] },
+    'immutable-element Appointment.participant[2].actor',
+  ),
+  refused('a mistake', { status: 'entered-in-error' }, 'transition-not-allowed Appointment.status'),
   refused('no patient', { participant: [practitioner] }, 'immutable-element Appointment.participant[1].actor'),
   refused(
     'the patient twice',

@@ -203,6 +203,21 @@ describe('a retry of what is booked already', () => {
     expect(plan(body, state).kind).toBe('existing');
   });
 
+  it('is none when another schedule is named', () => {
+    const { slot: _, ...without } = again;
+    const body = parameters(resourceParameter('appt-resource', without), {
+      name: 'schedule',
+      valueReference: { reference: 'Schedule/room' },
+    });
+    const result = plan(body, stateOf(schedule, { ...schedule, id: 'room' }, patient, busy, booked));
+    expect(issuesOf(result)).toEqual(['slot-not-free Parameters.parameter[1].valueReference']);
+  });
+
+  it('is refused when it is malformed', () => {
+    const malformed = { ...again, participant: [{ actor: { reference: 'Patient/anna' } }] };
+    expect(issuesOf(plan(malformed, state))[0]).toBe('element-missing Appointment.participant[0].status');
+  });
+
   it('knows a slot that was split meanwhile by its origin', () => {
     const onPiece = { ...booked, ...on('piece') };
     const piece = { ...ofNine('piece', '09:00', '09:30'), status: 'busy' as const };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Patient, QuestionnaireResponse, Resource } from '@medplum/fhirtypes';
+import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson, Resource } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import {
@@ -67,6 +67,13 @@ describe('a patient handed over in the booking', () => {
     });
   });
 
+  it('is the participant that a urn names although the appointment contains something of the same id', () => {
+    const contained: Appointment['contained'] = [{ resourceType: 'Practitioner', id: 'p1' }];
+    const result = book({ ...pointingAt('urn:uuid:p1'), contained }, newPatient);
+    const [first] = written(result, 'Appointment')[0]?.participant ?? [];
+    expect(first?.actor?.reference).toMatch(/^urn:uuid:0/);
+  });
+
   it('may be named as participant by its stored id as well', () => {
     const result = book(appointment(), { ...newPatient, identifier: patient.identifier ?? [] }, patient);
     expect(written(result, 'Appointment')[0]?.participant).toHaveLength(1);
@@ -96,6 +103,18 @@ describe('a patient handed over in the booking', () => {
   it('is ambiguous where only one of two came with a booking', () => {
     const result = book(pointingAt('#p1'), again, duplicate('a', 1), duplicate('b', 2, 'ClientApplication/portal'));
     expect(issuesOf(result)).toEqual(['patient-ambiguous Parameters.parameter[1].resource.identifier']);
+  });
+
+  it('is known by its id, too', () => {
+    const { identifier: _, ...anna } = patient;
+    const result = book(pointingAt('Patient/anna'), anna, patient);
+    expect(written(result, 'Patient')).toEqual([]);
+    expect(written(result, 'Appointment')[0]?.participant).toMatchObject([{ actor: { reference: 'Patient/anna' } }]);
+  });
+
+  it('is refused once if it is inactive and named as participant', () => {
+    const result = book(appointment(), again, { ...patient, active: false });
+    expect(issuesOf(result)).toEqual(['patient-inactive Parameters.parameter[1].resource']);
   });
 
   it("is not taken for another requestor's patient with the same identifier", () => {
@@ -154,6 +173,37 @@ describe('a related person who books for the patient', () => {
     expect(written(result, 'RelatedPerson')[0]?.patient).toEqual({ reference: bea?.actor?.reference });
     expect(related?.actor?.reference).toMatch(/^urn:uuid:/);
     expect(related?.actor?.reference).not.toBe(bea?.actor?.reference);
+  });
+
+  it('is not the one who was handed over for another patient', () => {
+    const identifier = [{ system: 'urn:kvnr', value: 'M1' }];
+    const known: RelatedPerson = {
+      resourceType: 'RelatedPerson',
+      id: 'known',
+      meta: patient.meta ?? {},
+      identifier,
+      patient: { reference: 'Patient/anna' },
+    };
+    const relatedOf = (reference: string) => {
+      const body = parameters(
+        resourceParameter('appt-resource', appointment()),
+        resourceParameter('related-person', { ...mother, identifier }),
+      );
+      const stored = { ...known, patient: { reference } };
+      return plan(body, stateOf(schedule, free, patient, stored));
+    };
+    expect(written(relatedOf('Patient/anna'), 'RelatedPerson')).toEqual([]);
+    expect(written(relatedOf('Patient/other'), 'RelatedPerson')[0]?.patient).toEqual({ reference: 'Patient/anna' });
+  });
+
+  it('is not the patient who has the same id', () => {
+    const body = parameters(
+      resourceParameter('appt-resource', appointment()),
+      resourceParameter('related-person', { ...mother, id: 'anna' }),
+    );
+    const references = written(plan(body), 'Appointment')[0]?.participant.map(({ actor }) => actor?.reference);
+    expect(references?.[0]).toBe('Patient/anna');
+    expect(references?.[1]).toMatch(/^urn:uuid:/);
   });
 
   it('is the participant that points at it', () => {

@@ -147,6 +147,45 @@ describe('what a booking is confirmed by', () => {
   });
 });
 
+it('is confirmed by hand where one of two schedules is', () => {
+  const byHand = [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: 'manual' }];
+  const room: Schedule = { ...schedule, id: 'room', extension: byHand };
+  const inRoom = slot('room-nine', '09:00', '09:30', { schedule: { reference: 'Schedule/room' } });
+  const result = plan(appointment(named('nine', 'room-nine')), stateOf(schedule, room, patient, free, inRoom));
+  expect(written(result, 'Appointment')[0]?.status).toBe('pending');
+});
+
+it('does not replace what it only claims to replace', () => {
+  const url = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';
+  const kept = { url: 'urn:own', valueString: 'kept' };
+  const forged = { url, valueReference: { reference: 'Appointment/other' } };
+  const [booked] = written(plan(appointment({ extension: [forged, kept] })), 'Appointment');
+  expect(booked?.extension).toEqual([kept]);
+});
+
+it('on a schedule takes no slots of another one', () => {
+  const { slot: _, ...body } = appointment();
+  const elsewhere = slot('elsewhere', '09:00', '09:30', { schedule: { reference: 'Schedule/room' } });
+  const request = parameters(resourceParameter('appt-resource', body), {
+    name: 'schedule',
+    valueReference: { reference: 'Schedule/calendar' },
+  });
+  expect(issuesOf(plan(request, stateOf(schedule, patient, elsewhere)))).toEqual([
+    'slot-not-free Parameters.parameter[1].valueReference',
+  ]);
+});
+
+it('names slots of the schedule that it names', () => {
+  const room: Schedule = { ...schedule, id: 'room' };
+  const request = parameters(resourceParameter('appt-resource', appointment()), {
+    name: 'schedule',
+    valueReference: { reference: 'Schedule/room' },
+  });
+  expect(issuesOf(plan(request, stateOf(schedule, room, patient, free)))).toEqual([
+    'slot-mismatch Parameters.parameter[0].resource.slot[0]',
+  ]);
+});
+
 describe('a booking that breaks a rule', () => {
   it.each<[string, Partial<Appointment>, Parameters<typeof stateOf>, string[]]>([
     ['is not proposed', { status: 'booked' }, [], ['status-not-proposed Appointment.status']],
@@ -241,6 +280,16 @@ describe('a booking that breaks a rule', () => {
       'no value',
       { extension: [{ url: artefactUri(config, 'LocalTerminPriorityExtension') }] },
       ['profile-violation Appointment.priority.extension[0].value'],
+    ],
+    [
+      'two values',
+      {
+        extension: [1, 2].map((code) => ({
+          url: artefactUri(config, 'LocalTerminPriorityExtension'),
+          valueCodeableConcept: { coding: [{ system: 'urn:s', code: `${code}` }] },
+        })),
+      },
+      ['profile-violation Appointment.priority.extension'],
     ],
     [
       'a value without system',

@@ -6,6 +6,7 @@ import {
   type OutboxStatus,
   outboxOf,
   outboxTask,
+  subscriberOutboxesQuery,
 } from '../../../core/notifications/delivery/outbox.ts';
 import { at, begin, config, outbox } from './support.ts';
 
