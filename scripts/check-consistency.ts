@@ -27,7 +27,7 @@ ${Object.entries(rules)
 A busy slot that no appointment holds is reported only if one of the service's Bots has made it busy: a slot that the
 clinic has blocked is the clinic's own affair. Medplum shows who has written a resource to administrators of the project;
 where it does not, a slot counts as the service's if it was split off from another one.
-The pieces of a slot that was split are compared with the time that the clinic had given it. A piece that the clinic has
+The fragments of a slot that was split are compared with the time that the clinic had given it. A fragment that the clinic has
 deleted or moved by hand is reported as missing: the check cannot know that it was meant.
 Warnings may be harmless: a patient, or answers, that a later re-submission of the appointment has replaced.
 While bookings go on, what is being written looks inconsistent for a moment: whatever is found is looked for a second

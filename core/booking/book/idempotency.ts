@@ -28,19 +28,19 @@ function says(submitted: Patient, stored: Patient | undefined): boolean {
 /** The patients are the same; one that is handed over without a known identifier is compared by what is said of it. */
 function isForSamePatients(
   { patient }: BookRequest,
-  people: ResolvedParticipants,
+  resolved: ResolvedParticipants,
   booked: Appointment,
   state: ResourceSet,
 ): boolean {
   const stored = patientIds(booked.participant);
-  const isNew = people.entries.some(({ resource }) => resource?.resourceType === 'Patient');
+  const isNew = resolved.entries.some(({ resource }) => resource?.resourceType === 'Patient');
   return isNew && patient
     ? stored.some((id) => says(patient.value, findResource(state, 'Patient', id)))
-    : isSame(stored, patientIds(people.participants));
+    : isSame(stored, patientIds(resolved.participants));
 }
 
-/** The places are the same; a slot that was split meanwhile is known by its origin. */
-function isInSamePlaces({ slots, schedule }: BookRequest, booked: Appointment, calendar: Calendar): boolean {
+/** The slots are the same; a slot that was split meanwhile is known by its origin. */
+function isInSameSlots({ slots, schedule }: BookRequest, booked: Appointment, calendar: Calendar): boolean {
   const held = slotIdsOf(booked).map((id) => calendar.get(id));
   if (slots.length === 0) {
     return held.every((slot) => slot !== undefined && idIn(slot.resource.schedule, 'Schedule') === schedule?.value);
@@ -66,14 +66,14 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
 /**
  * Finds the appointment that an earlier, identical request has made: a requestor that lost the first answer gets it
  * again instead of booking twice. Identical means the same requestor, one of the same identifiers (or, sent again
- * under its id, the same in every word), and the same time, places and patients.
+ * under its id, the same in every word), and the same time, slots and patients.
  *
- * @param people - the people of the request, as resolved
+ * @param resolved - the participants of the request
  * @param calendar - the slots as they are stored
  */
 export function findExistingBooking(
   request: BookRequest,
-  people: ResolvedParticipants,
+  resolved: ResolvedParticipants,
   state: ResourceSet,
   calendar: Calendar,
   { requestor, config }: { requestor: string; config: Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'> },
@@ -86,7 +86,7 @@ export function findExistingBooking(
       isRepeated(appointment.value, booked) &&
       parseInstant(booked.start) === interval?.start &&
       parseInstant(booked.end) === interval?.end &&
-      isForSamePatients(request, people, booked, state) &&
-      isInSamePlaces(request, booked, calendar),
+      isForSamePatients(request, resolved, booked, state) &&
+      isInSameSlots(request, booked, calendar),
   );
 }

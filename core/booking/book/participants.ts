@@ -19,8 +19,8 @@ export interface Participant {
   readonly actor: Actor;
 }
 
-/** The people that a request hands over besides the appointment. */
-export interface SubmittedPeople {
+/** The persons that a request hands over besides the appointment. */
+export interface SubmittedPersons {
   readonly patient?: Located<Patient> | undefined;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
 }
@@ -40,14 +40,14 @@ const localPattern = /^(?:#|urn:uuid:|urn:oid:)(?<id>.+)$/;
 
 function readActor(
   reference: string,
-  people: SubmittedPeople,
+  persons: SubmittedPersons,
   contained: readonly (Resource | null | undefined)[],
   baseUrl: string,
 ) {
   const local = localPattern.exec(reference)?.groups?.id;
   const read = parseReference(reference, baseUrl, actorTypes);
   const id = local ?? read?.id;
-  const relatedPersonId = people.relatedPerson?.value.id;
+  const relatedPersonId = persons.relatedPerson?.value.id;
   if (id !== undefined && id === relatedPersonId && read?.type !== 'Patient') {
     return { kind: 'submitted-related-person' } as const;
   }
@@ -55,7 +55,7 @@ function readActor(
   if (inside) {
     return inside.resourceType === 'Patient' ? undefined : ({ kind: 'other', reference } as const);
   }
-  if (people.patient && (local !== undefined || (read?.type === 'Patient' && read.id === people.patient.value.id))) {
+  if (persons.patient && (local !== undefined || (read?.type === 'Patient' && read.id === persons.patient.value.id))) {
     return { kind: 'submitted-patient' } as const;
   }
   if (read?.type === 'Patient') {
@@ -68,7 +68,7 @@ function readActor(
  * Finds out whom the participants of a submitted appointment stand for.
  *
  * @param appointment - the appointment as submitted
- * @param people - the patient and the related person handed over with it: a participant points at one of them by
+ * @param persons - the patient and the related person handed over with it: a participant points at one of them by
  *   `#id`, `urn:uuid:…`, or the id it was sent with
  * @param baseUrl - public base address of this service
  * @returns the participants in order, and a `malformed-request` for each reference that leads nowhere, `element-missing`
@@ -76,7 +76,7 @@ function readActor(
  */
 export function readParticipants(
   appointment: Located<Appointment>,
-  people: SubmittedPeople,
+  persons: SubmittedPersons,
   baseUrl: string,
 ): { participants: readonly Participant[]; issues: readonly Issue[] } {
   const participants: Participant[] = [];
@@ -93,7 +93,7 @@ export function readParticipants(
     const found =
       actor?.reference === undefined
         ? undefined
-        : readActor(actor.reference, people, appointment.value.contained ?? [], baseUrl);
+        : readActor(actor.reference, persons, appointment.value.contained ?? [], baseUrl);
     if (actor && !found) {
       issues.push({
         code: 'malformed-request',
@@ -104,7 +104,7 @@ export function readParticipants(
     participants.push({ path, actor: found ?? { kind: 'other' } });
   }
   const hasPatient =
-    people.patient !== undefined ||
+    persons.patient !== undefined ||
     participants.some(({ actor }) => actor.kind === 'patient' || actor.kind === 'submitted-patient');
   const isNamed =
     appointment.value.participant !== undefined && issues.every(({ code }) => code !== 'malformed-request');

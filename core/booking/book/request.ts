@@ -125,7 +125,7 @@ export function parseBookRequest(body: unknown, config: RequestConfig): ParsedRe
   const slots = readSlots(appointment, config.baseUrl);
   const schedule = readReference(inputs.schedule, config.baseUrl, 'Schedule');
   const replaced = readReference(inputs.replaced, config.baseUrl, 'Appointment');
-  const people = readParticipants(appointment, { patient, relatedPerson }, config.baseUrl);
+  const participation = readParticipants(appointment, { patient, relatedPerson }, config.baseUrl);
   const isPlaceNamed = appointment.value.slot !== undefined || inputs.schedule !== undefined;
   const placeIssues: Issue[] = isPlaceNamed
     ? []
@@ -144,14 +144,14 @@ export function parseBookRequest(body: unknown, config: RequestConfig): ParsedRe
     ...slots.issues,
     ...schedule.issues,
     ...replaced.issues,
-    ...people.issues,
+    ...participation.issues,
   ];
   return {
     request: {
       appointment,
       interval: readInterval(appointment),
       slots: slots.ids,
-      participants: people.participants,
+      participants: participation.participants,
       schedule: schedule.ids[0],
       replaced: replaced.ids[0],
       patient,

@@ -17,7 +17,7 @@ export interface ResolvedParticipants {
   readonly issues: readonly Issue[];
 }
 
-/** What people depend on besides the request and the state. */
+/** What participants depend on besides the request and the state. */
 export interface ParticipantContext {
   readonly requestor: string;
   readonly config: TagConfig;

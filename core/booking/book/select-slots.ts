@@ -94,8 +94,8 @@ function refusals(group: Group, interval: Interval, slotPath: string): Issue[] {
   }));
 }
 
-/** What was one slot when the caller saw it may be several by now: the free pieces of it count as what was named. */
-function piecesOf(group: Group, calendar: Calendar): CalendarSlot[] {
+/** What was one slot when the caller saw it may be several by now: the free fragments of it count as what was named. */
+function fragmentsOf(group: Group, calendar: Calendar): CalendarSlot[] {
   const origins = new Set(group.map(({ slot }) => slot.origin));
   return [...calendar.values()].filter(({ origin, status }) => status === 'free' && origins.has(origin));
 }
@@ -114,13 +114,13 @@ function isTakenByOthers(group: Group, calendar: Calendar, interval: Interval): 
   return chain.some((part) => part.status !== 'free' && !group.some(({ slot }) => slot.id === part.id));
 }
 
-function placesOfGroup(group: Group, calendar: Calendar, interval: Interval, slotPath: string): SelectedSlots {
+function selectInGroup(group: Group, calendar: Calendar, interval: Interval, slotPath: string): SelectedSlots {
   const issues = refusals(group, interval, slotPath);
   if (issues.length === 0) {
     return { slots: group.map(({ slot }) => slot), issues };
   }
-  const chain = findChain(piecesOf(group, calendar), interval) ?? [];
-  const isSplit = chain.some((piece) => !group.some(({ slot }) => slot.id === piece.id));
+  const chain = findChain(fragmentsOf(group, calendar), interval) ?? [];
+  const isSplit = chain.some((fragment) => !group.some(({ slot }) => slot.id === fragment.id));
   if (chain.length > 0 && (isSplit || group.some(({ slot }) => isAbsorbed(slot)))) {
     return { slots: chain, issues: [] };
   }
@@ -128,7 +128,7 @@ function placesOfGroup(group: Group, calendar: Calendar, interval: Interval, slo
   return { slots: [], issues: isTaken ? group.map(taken) : issues };
 }
 
-function placesOfSchedule(
+function selectInSchedule(
   { value, path }: Located<string>,
   request: BookRequest,
   state: ResourceSet,
@@ -159,14 +159,14 @@ function placesOfSchedule(
 export function selectSlots(request: BookRequest, state: ResourceSet, calendar: Calendar): SelectedSlots {
   const { slots, schedule, interval, appointment } = request;
   if (slots.length === 0) {
-    return schedule ? placesOfSchedule(schedule, request, state, calendar) : { slots: [], issues: [] };
+    return schedule ? selectInSchedule(schedule, request, state, calendar) : { slots: [], issues: [] };
   }
   const found = slots.flatMap((slot) => slotIssues(slot, request, state, calendar));
   if (!interval) {
     return { slots: [], issues: found };
   }
   const groups = groupBySchedule(request, calendar).map((group) =>
-    placesOfGroup(group, calendar, interval, `${appointment.path}.slot`),
+    selectInGroup(group, calendar, interval, `${appointment.path}.slot`),
   );
   return {
     slots: groups.flatMap((group) => group.slots),

@@ -27,7 +27,7 @@ export interface Outcome {
 /** The entries that store the answers handed over: they are about the patient of the booking. */
 export function answersEntries(
   request: BookRequest,
-  people: ResolvedParticipants,
+  resolved: ResolvedParticipants,
   context: WriteContext,
 ): BundleEntry[] {
   const { requestor, config, newId } = context;
@@ -40,7 +40,7 @@ export function answersEntries(
       resource: {
         ...response,
         meta: metaOfSubmitted(meta, requestor, config, [profile]),
-        ...(people.patient && { subject: people.patient }),
+        ...(resolved.patient && { subject: resolved.patient }),
       },
     };
   });

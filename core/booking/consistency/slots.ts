@@ -24,8 +24,8 @@ function holdersOf(state: ResourceSet): Holders {
  * it counts as the service's if it was split off from another one.
  */
 function isTakenByService(slot: Slot, context: ConsistencyContext): boolean {
-  const isPiece = slot.identifier?.some(({ system }) => system === context.originSystem) ?? false;
-  return isByService(slot, context) ?? isPiece;
+  const isFragment = slot.identifier?.some(({ system }) => system === context.originSystem) ?? false;
+  return isByService(slot, context) ?? isFragment;
 }
 
 /** So many are named in one finding. */
@@ -55,11 +55,11 @@ function issuesOfSlot(slot: Slot, holders: Holders, state: ResourceSet, context:
 
 const show = ({ start, end }: Interval): string => `${formatInstant(start)} – ${formatInstant(end)}`;
 
-/** The stretches between the pieces, and before and after them as far as the whole is known. */
-function gaps(pieces: readonly CalendarSlot[], whole: Interval | undefined): Interval[] {
+/** The stretches between the fragments, and before and after them as far as the whole is known. */
+function gaps(fragments: readonly CalendarSlot[], whole: Interval | undefined): Interval[] {
   const found: Interval[] = [];
-  let reached = Math.min(whole?.start ?? Number.POSITIVE_INFINITY, pieces[0]?.start ?? Number.POSITIVE_INFINITY);
-  for (const { start, end } of pieces) {
+  let reached = Math.min(whole?.start ?? Number.POSITIVE_INFINITY, fragments[0]?.start ?? Number.POSITIVE_INFINITY);
+  for (const { start, end } of fragments) {
     if (start > reached) {
       found.push({ start: reached, end: start });
     }
@@ -68,23 +68,29 @@ function gaps(pieces: readonly CalendarSlot[], whole: Interval | undefined): Int
   return whole && reached < whole.end ? [...found, { start: reached, end: whole.end }] : found;
 }
 
-function issuesOfPieces(origin: string, pieces: readonly CalendarSlot[], { stretches }: ConsistencyContext): Finding[] {
-  const sorted = [...pieces].sort((one, other) => one.start - other.start);
-  const doubled = sorted.filter((piece, index) => sorted.slice(0, index).some((earlier) => overlaps(earlier, piece)));
+function issuesOfFragments(
+  origin: string,
+  fragments: readonly CalendarSlot[],
+  { stretches }: ConsistencyContext,
+): Finding[] {
+  const sorted = [...fragments].sort((one, other) => one.start - other.start);
+  const doubled = sorted.filter((fragment, index) =>
+    sorted.slice(0, index).some((earlier) => overlaps(earlier, fragment)),
+  );
   return [
-    ...doubled.map((piece) => {
-      const diagnostics = `${show(piece)} overlaps another piece of what was Slot/${origin}.`;
-      return finding('pieces-overlap', `Slot/${piece.id}`, diagnostics);
+    ...doubled.map((fragment) => {
+      const diagnostics = `${show(fragment)} overlaps another fragment of what was Slot/${origin}.`;
+      return finding('fragments-overlap', `Slot/${fragment.id}`, diagnostics);
     }),
     ...gaps(sorted, stretches?.get(origin)).map((gap) =>
-      finding('pieces-missing', `Slot/${origin}`, `${show(gap)} belongs to no piece of it any more.`),
+      finding('fragments-missing', `Slot/${origin}`, `${show(gap)} belongs to no fragment of it any more.`),
     ),
   ];
 }
 
 /**
- * Checks every slot: one that the service has taken is held by one appointment, and the pieces of what was one slot
- * follow one another without a gap or an overlap. Pieces that were joined to others, and are void, do not count.
+ * Checks every slot: one that the service has taken is held by one appointment, and the fragments of what was one slot
+ * follow one another without a gap or an overlap. Fragments that were joined to others, and are void, do not count.
  */
 export function issuesOfSlots(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const holders = holdersOf(state);
@@ -94,8 +100,8 @@ export function issuesOfSlots(state: ResourceSet, context: ConsistencyContext): 
   );
   return [
     ...slots.flatMap((slot) => issuesOfSlot(slot, holders, state, context)),
-    ...[...Map.groupBy(valid, ({ origin }) => origin)].flatMap(([origin, pieces]) =>
-      issuesOfPieces(origin, pieces, context),
+    ...[...Map.groupBy(valid, ({ origin }) => origin)].flatMap(([origin, fragments]) =>
+      issuesOfFragments(origin, fragments, context),
     ),
   ];
 }

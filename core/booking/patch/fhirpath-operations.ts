@@ -107,7 +107,7 @@ function isOperationName(value: string): value is FhirPathOperationName {
  * Reads a FHIRPath Patch.
  *
  * @param parameters - the entries of `Parameters.parameter`, of whatever content
- * @returns the operations, or a `patch-invalid` for each that is none
+ * @returns the operations, or a `patch-invalid` for each entry that is not one
  * @see specification 2.5; https://hl7.org/fhir/R4/fhirpatch.html
  */
 export function readFhirPathPatch(

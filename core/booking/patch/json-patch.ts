@@ -59,7 +59,7 @@ function readOperation(sent: unknown, index: number): JsonOperation | Issue {
  * Reads a JSON Patch.
  *
  * @param sent - a list, of whatever content
- * @returns the operations, or a `patch-invalid` for each that is none
+ * @returns the operations, or a `patch-invalid` for each entry that is not one
  * @see https://www.rfc-editor.org/rfc/rfc6902#section-4
  */
 export function readJsonPatch(sent: readonly unknown[]): readonly JsonOperation[] | { readonly issues: Issue[] } {

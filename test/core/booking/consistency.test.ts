@@ -89,11 +89,11 @@ describe('what does not', () => {
       [booked({ status: 'cancelled' }), written(busy, 'Bot/x')],
       ['slot-without-appointment Slot/nine'],
     ],
-    ['pieces overlap', [slot('nine', '09:00', '09:30'), piece('p', '09:20', '10:00')], ['pieces-overlap Slot/p']],
+    ['pieces overlap', [slot('nine', '09:00', '09:30'), piece('p', '09:20', '10:00')], ['fragments-overlap Slot/p']],
     [
       'a gap between pieces',
       [slot('nine', '09:00', '09:20'), piece('p', '09:30', '10:00')],
-      ['pieces-missing Slot/nine'],
+      ['fragments-missing Slot/nine'],
     ],
     [
       'schedule gone',
@@ -136,7 +136,7 @@ describe('what does not', () => {
 
   it('the end of the whole is gone', () => {
     expect(found([slot('nine', '09:00', '09:20'), piece('p', '09:20', '09:50')], whole)).toEqual([
-      'pieces-missing Slot/nine',
+      'fragments-missing Slot/nine',
     ]);
   });
 
