@@ -1,8 +1,5 @@
-/** One preference of a `Prefer` header: its value, and its parameters by name in lower case. Absent values are `''`. */
-export interface Preference {
-  readonly value: string;
-  readonly parameters: ReadonlyMap<string, string>;
-}
+/** The values of preferences by name in lower case; the value of one without any is `''`. */
+export type Preferences = ReadonlyMap<string, string>;
 
 /** What the answer to a write carries (https://hl7.org/fhir/R4/http.html#ops). */
 export type ReturnPreference = 'minimal' | 'representation' | 'OperationOutcome';
@@ -42,22 +39,21 @@ function parsePair(text: string): { name: string; value: string } | undefined {
 }
 
 /**
- * Reads a `Prefer` header: several preferences, names in any case, words or quoted strings, parameters. Of a preference
- * named twice the first counts; what is not a preference is passed over, as a server may.
+ * Reads a `Prefer` header: several preferences, names in any case, words or quoted strings; their parameters
+ * are passed over. Of a preference named twice the first counts; what is not a preference is passed over, as a server may.
  *
  * @param header - the header's value; several header lines are joined by commas
  * @returns the preferences by name in lower case
  * @see https://www.rfc-editor.org/rfc/rfc7240#section-2
  */
-export function parsePrefer(header: string | readonly string[] | undefined): ReadonlyMap<string, Preference> {
-  const preferences = new Map<string, Preference>();
+export function parsePrefer(header: string | readonly string[] | undefined): Preferences {
+  const preferences = new Map<string, string>();
   const text = typeof header === 'string' ? header : (header ?? []).join(',');
   for (const part of splitOutsideQuotes(text, ',')) {
-    const [head = '', ...tail] = splitOutsideQuotes(part, ';');
+    const [head = ''] = splitOutsideQuotes(part, ';');
     const preference = parsePair(head);
     if (preference && !preferences.has(preference.name)) {
-      const parameters = tail.flatMap((item) => parsePair(item) ?? []).map(({ name, value }) => [name, value] as const);
-      preferences.set(preference.name, { value: preference.value, parameters: new Map(parameters) });
+      preferences.set(preference.name, preference.value);
     }
   }
   return preferences;
@@ -68,8 +64,8 @@ export function parsePrefer(header: string | readonly string[] | undefined): Rea
  *
  * @param preferences - as read by `parsePrefer`
  */
-export function preferredReturn(preferences: ReadonlyMap<string, Preference>): ReturnPreference | undefined {
-  const wanted = preferences.get('return')?.value.toLowerCase();
+export function preferredReturn(preferences: Preferences): ReturnPreference | undefined {
+  const wanted = preferences.get('return')?.toLowerCase();
   return returnPreferences.find((known) => known.toLowerCase() === wanted);
 }
 
@@ -79,6 +75,6 @@ export function preferredReturn(preferences: ReadonlyMap<string, Preference>): R
  * @param preferences - as read by `parsePrefer`
  * @see https://www.rfc-editor.org/rfc/rfc7240#section-4.1
  */
-export function prefersAsync(preferences: ReadonlyMap<string, Preference>): boolean {
+export function prefersAsync(preferences: Preferences): boolean {
   return preferences.has('respond-async');
 }

@@ -27,13 +27,8 @@ describe('Prefer (RFC 7240)', () => {
     expect(prefersAsync(parsePrefer(header))).toBe(expected);
   });
 
-  test('parameters and escapes are read', () => {
-    const preference = parsePrefer('foo="a\\"b"; Bar=1; baz').get('foo');
-    expect(preference?.value).toBe('a"b');
-    expect([...(preference?.parameters ?? [])]).toEqual([
-      ['bar', '1'],
-      ['baz', ''],
-    ]);
+  test('escapes are read, parameters passed over', () => {
+    expect([...parsePrefer('foo="a\\"b"; Bar=1; baz')]).toEqual([['foo', 'a"b']]);
   });
 
   test('what was written is read again, whatever the values', () => {
@@ -41,8 +36,7 @@ describe('Prefer (RFC 7240)', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.tuple(name, fc.string()), { selector: ([key]) => key }), (pairs) => {
         const header = pairs.map(([key, value]) => `${key}="${value.replace(/["\\]/g, '\\$&')}"`).join(' , ');
-        const read = [...parsePrefer(header)].map(([key, { value }]) => [key, value]);
-        expect(read).toEqual(pairs);
+        expect([...parsePrefer(header)]).toEqual(pairs);
       }),
     );
   });
