@@ -43,6 +43,13 @@ function callerOf(body: unknown): Caller | undefined {
   return isKnown ? { profileType: String(profile.resourceType), profileId: String(profile.id), findsAllOf } : undefined;
 }
 
+/** Whether Medplum refuses a token; it answers 400 to a good one whose client or membership was removed since. */
+function isRefusal({ status, body }: UpstreamAnswer): boolean {
+  const [issue]: unknown[] = isObject(body) && Array.isArray(body.issue) ? body.issue : [];
+  const details = isObject(issue) ? issue.details : undefined;
+  return status === 401 || (status === 400 && isObject(details) && details.text === 'Authentication error');
+}
+
 /** Whether the question who calls was answered. */
 export function isCaller(found: Identification): found is Caller {
   return 'profileId' in found;
@@ -98,10 +105,12 @@ export function createCallers(upstream: Upstream, now: () => number): Callers {
   const ask = async (key: string, authorization: string): Promise<Identification> => {
     const answer = await upstream.call({ method: 'GET', path: 'auth/me', headers: { authorization } });
     if ('failure' in answer || answer.status !== 200) {
-      if ('status' in answer && answer.status === 401) {
-        refused.set(key, { status: 401, headers: {}, body: undefined });
+      if (!('status' in answer) || !isRefusal(answer)) {
+        return answer;
       }
-      return answer;
+      const refusal = { status: 401, headers: {}, body: undefined };
+      refused.set(key, refusal);
+      return refusal;
     }
     const caller = callerOf(answer.body);
     if (!caller) {

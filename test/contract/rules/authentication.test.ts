@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { aClient, removeClient } from '../clients.ts';
 import { isActionable, request } from '../http.ts';
 import { base } from '../installation.ts';
 
@@ -36,4 +37,19 @@ it('a token that is none is 401', async () => {
   const answer = await request('nobody', 'GET', '/Slot', { headers: { authorization: 'Bearer made-up' } });
   expect(answer.status).toBe(401);
   expect(answer.text).not.toContain('made-up');
+});
+
+it('the token of a client that was removed is 401', async () => {
+  const client = await aClient('Appointment booking: requestor');
+  await removeClient(client);
+  const authorization = `Bearer ${client.token}`;
+  const answers = [
+    await request('nobody', 'GET', '/Slot', { headers: { authorization } }),
+    await request('nobody', 'POST', '/Appointment/$book', { headers: { authorization }, body: {} }),
+  ];
+  for (const answer of answers) {
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
+    expect(isActionable(answer)).toBe(true);
+  }
 });
