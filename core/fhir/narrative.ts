@@ -1,45 +1,150 @@
+import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import type { Issue } from './outcome.ts';
 import { isObject } from './resource.ts';
 
-/**
- * Whether a text cannot be XHTML: a `<` that no `>` follows before the next `<`. It is looked at once from its start to
- * its end, whatever it holds.
- *
- * @see https://www.w3.org/TR/xml/#syntax
- */
-export function hasLooseMarkup(text: string): boolean {
-  let open = false;
-  for (let at = 0; at < text.length; at++) {
-    const character = text.charCodeAt(at);
-    if (character === LESS_THAN && open) {
-      return true;
-    }
-    open = character === LESS_THAN || (open && character !== GREATER_THAN);
+const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
+
+/** The elements that a narrative may have (invariant txt-1 of FHIR's Narrative). */
+const allowedElements = words(
+  'a abbr acronym b big blockquote br caption cite code col colgroup dd dfn div dl dt em h1 h2 h3 h4 h5 h6 hr i img li ' +
+    'ol p pre q samp small span strong sub sup table tbody td tfoot th thead tr tt ul var',
+);
+
+/** The attributes that a narrative may have (txt-1), those of XML, and those without a meaning to a browser. */
+const allowedAttributes = words(
+  'abbr accesskey align alt axis bgcolor border cellhalign cellpadding cellspacing cellvalign char charoff charset cite ' +
+    'class colspan compact coords dir frame headers height href hreflang hspace id lang longdesc name nowrap rel rev ' +
+    'rowspan rules scope shape span src start style summary tabindex title type valign value vspace width xmlns xml:lang ' +
+    'xml:space',
+);
+
+/** Where a link may lead: to the web, to a person, or without a scheme to what is near; never to a script. */
+const link = /^(https?:\/\/|mailto:|tel:|[^:]*$)/i;
+
+/** What an image may show: something within the resource. One from elsewhere would tell its host who reads what. */
+const image = /^(#|data:image\/(png|jpeg|gif);base64,)/i;
+
+/** Colours, the only functions that a style may call. */
+const colour = /rgba?\([\d\s,.%]*\)/gi;
+
+/** What a style may say else: plain words and numbers; no address, no escapes, no place on the screen. */
+const plainStyle = /^[\w\s:;,.#%!'-]*$/;
+const forbiddenInStyle = /\b(position|behavior|binding|content|expression|z-index)\b/i;
+
+const isSafeStyle = (value: string): boolean =>
+  plainStyle.test(value.replace(colour, '')) && !forbiddenInStyle.test(value);
+
+const attributeRules: Readonly<Record<string, (value: string) => boolean>> = {
+  href: (value) => link.test(value),
+  cite: (value) => link.test(value),
+  longdesc: (value) => link.test(value),
+  src: (value) => image.test(value),
+  style: isSafeStyle,
+  xmlns: (value) => value === 'http://www.w3.org/1999/xhtml',
+};
+
+/** The longest narrative that is read, in characters. */
+const mostCharacters = 65_536;
+
+/** How many narratives one resource may have, with what is contained in it. */
+const mostNarratives = 20;
+
+function tagProblem({ name, attributes }: SaxesTagPlain): string | undefined {
+  if (!allowedElements.has(name)) {
+    return `contains the element ${name.slice(0, 50)}`;
   }
-  return open;
+  for (const [attribute, value] of Object.entries(attributes)) {
+    const rule = Object.hasOwn(attributeRules, attribute) ? attributeRules[attribute] : undefined;
+    if (!allowedAttributes.has(attribute) || rule?.(value) === false) {
+      return `has the attribute ${attribute.slice(0, 50)} with a value that is not allowed`;
+    }
+  }
+  return undefined;
 }
 
-const LESS_THAN = 0x3c;
-const GREATER_THAN = 0x3e;
+/**
+ * What is wrong with a narrative. It must be well-formed XHTML of the elements and attributes that FHIR allows: nothing
+ * that a browser would run or load, and no sections or comments, in which anything could hide. It takes time in proportion
+ * to its length, which is limited. Whether it says anything (txt-2) is not judged here.
+ *
+ * @param div - `Narrative.div`
+ * @returns the predicate of a sentence about it, or `undefined` if nothing is wrong
+ * @see https://hl7.org/fhir/R4/narrative.html
+ */
+export function narrativeProblem(div: string): string | undefined {
+  if (div.length > mostCharacters) {
+    return `is longer than ${mostCharacters} characters`;
+  }
+  let problem: string | undefined;
+  let root = '';
+  const note = (found: string | undefined): void => {
+    problem ??= found;
+  };
+  const parser = new SaxesParser();
+  parser.on('error', () => note('is not well-formed XHTML'));
+  parser.on('doctype', () => note('has a document type'));
+  parser.on('xmldecl', () => note('has an XML declaration'));
+  parser.on('processinginstruction', () => note('has a processing instruction'));
+  parser.on('comment', () => note('has a comment'));
+  parser.on('cdata', () => note('has a CDATA section'));
+  parser.on('opentag', (tag) => {
+    root ||= tag.name;
+    note(tagProblem(tag));
+  });
+  parser.write(div).close();
+  note(root === 'div' ? undefined : 'is not one div');
+  return problem;
+}
 
-/** What is left of XHTML without its tags, which `hasLooseMarkup` has found to be closed. */
-export function textOf(xhtml: string): string {
-  return xhtml
+/** What is left of a narrative without its tags. It is looked at once, whatever it holds. */
+export function textOf(div: string): string {
+  return div
     .replace(/<[^<>]*>/g, '')
     .replace(/&nbsp;|&#160;/g, ' ')
     .trim();
 }
 
-/**
- * Checks the narrative of a resource as far as its tags go.
- *
- * @returns a `profile-violation` if it is not XHTML
- * @see https://hl7.org/fhir/R4/narrative.html
- */
-export function narrativeIssues(resource: unknown, path: string): Issue[] {
-  const text = isObject(resource) && isObject(resource.text) ? resource.text.div : undefined;
-  const diagnostics = 'text.div must be XHTML: every < begins a tag that a > ends; write &lt; for the character.';
-  return typeof text === 'string' && hasLooseMarkup(text)
-    ? [{ code: 'profile-violation', diagnostics, expression: `${path}.text.div` }]
+/** A narrative in a resource, and its path. */
+interface Found {
+  readonly div: string;
+  readonly path: string;
+}
+
+function narrativeOf(resource: unknown, path: string): readonly Found[] {
+  const text = isObject(resource) ? resource.text : undefined;
+  return isObject(text) && typeof text.div === 'string' && text.div !== ''
+    ? [{ div: text.div, path: `${path}.text.div` }]
     : [];
+}
+
+function narrativesIn(resource: unknown, path: string): readonly Found[] {
+  const contained = isObject(resource) && Array.isArray(resource.contained) ? resource.contained : [];
+  return [
+    ...narrativeOf(resource, path),
+    ...contained.flatMap((inner, index) => narrativeOf(inner, `${path}.contained[${index}]`)),
+  ];
+}
+
+/**
+ * Judges the narratives of a resource that somebody hands over, and of what is contained in it: what is stored must be
+ * safe to display at once.
+ *
+ * @param resource - JSON of any shape; whatever is no narrative is passed over
+ * @param path - of the resource, for the expression of an issue
+ * @param stored - the resource as it is stored, if it is changed: narratives that are there already are not judged again
+ * @returns `profile-violation` for each narrative that is not safe
+ * @see specification 2.3; https://hl7.org/fhir/R4/security.html#narrative
+ */
+export function narrativeIssues(resource: unknown, path: string, stored?: unknown): readonly Issue[] {
+  const known = new Set(narrativesIn(stored, '').map(({ div }) => div));
+  const found = narrativesIn(resource, path).filter(({ div }) => !known.has(div));
+  if (found.length > mostNarratives) {
+    const diagnostics = `${path} and what it contains have at most ${mostNarratives} narratives.`;
+    return [{ code: 'profile-violation', diagnostics, expression: path }];
+  }
+  return found.flatMap(({ div, path: expression }): Issue[] => {
+    const problem = narrativeProblem(div);
+    const diagnostics = `${expression} ${problem}. A narrative is one div of the XHTML that FHIR allows (txt-1).`;
+    return problem ? [{ code: 'profile-violation', diagnostics, expression }] : [];
+  });
 }

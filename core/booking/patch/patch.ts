@@ -95,12 +95,11 @@ function securityIssues(stored: Appointment, { meta }: Readonly<Record<string, u
 
 /** What a patch brings in that the service cannot honour; what was there before is left alone. */
 function addedIssues(stored: Appointment, result: unknown): Issue[] {
-  const form = (one: unknown): Issue[] => [
-    ...unsupportedIssues(one, 'Appointment'),
-    ...narrativeIssues(one, 'Appointment'),
+  const known = new Set(unsupportedIssues(stored, 'Appointment').map(({ expression }) => expression));
+  return [
+    ...unsupportedIssues(result, 'Appointment').filter(({ expression }) => !known.has(expression)),
+    ...narrativeIssues(result, 'Appointment', stored),
   ];
-  const known = new Set(form(stored).map(({ expression }) => expression));
-  return form(result).filter(({ expression }) => !known.has(expression));
 }
 
 function steps(patch: Patch, evaluate: Evaluate): ((document: unknown) => Edited)[] {

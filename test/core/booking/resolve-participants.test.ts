@@ -258,8 +258,13 @@ describe('answers that the patient hands over', () => {
     ['no text', { text: undefined }, ['answers-text-missing Parameters.parameter[1].resource.text']],
     [
       'text without a word in it',
-      { text: { status: 'generated', div: '<div> <p>&nbsp;</p></div>' } },
+      { text: { status: 'generated', div: '<div> <p>&#160;</p></div>' } },
       ['answers-text-missing Parameters.parameter[1].resource.text'],
+    ],
+    [
+      'text that only looks like tags',
+      { text: { status: 'generated', div: '<'.repeat(200_000) } },
+      ['profile-violation Parameters.parameter[1].resource.text.div'],
     ],
     ['no items', { item: undefined }, ['answers-items-missing Parameters.parameter[1].resource.item']],
     [

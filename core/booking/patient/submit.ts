@@ -1,0 +1,123 @@
+import type { Coding, Meta, Patient } from '@medplum/fhirtypes';
+import { conditionalReferenceIssues } from '../../fhir/conditional-reference.ts';
+import { narrativeIssues } from '../../fhir/narrative.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import { isReservedTag, withoutReserved } from '../../fhir/reserved.ts';
+import { isObject } from '../../fhir/resource.ts';
+import { belongsTo, metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
+import { unsupportedIssues } from '../../fhir/unsupported.ts';
+
+/** Who hands a patient over. */
+export interface Submitter {
+  /** Type and id of the profile in Medplum. */
+  readonly profileType: string;
+  readonly profileId: string;
+}
+
+/** A patient as it is stored, or what is wrong with it. */
+export type Judged = { readonly patient: Patient } | { readonly issues: readonly Issue[] };
+
+/** Whether a value is a Patient, as far as its outer shape tells. */
+export function isPatient(value: unknown): value is Patient {
+  return isObject(value) && value.resourceType === 'Patient' && (value.meta === undefined || isObject(value.meta));
+}
+
+const notAPatient: Issue = {
+  code: 'malformed-request',
+  diagnostics: 'The body must be a Patient resource.',
+  expression: 'Patient',
+};
+
+/** Merging is the clinic's: the appointments of a patient who is replaced go to the one that stays. */
+const merged: Issue = {
+  code: 'profile-violation',
+  diagnostics: 'Only the clinic merges patients: leave links of the type replaced-by as they are.',
+  expression: 'Patient.link',
+};
+
+/** Whom a patient was merged into, as one text that can be compared. */
+const survivors = (patient: Patient | undefined): string =>
+  JSON.stringify((Array.isArray(patient?.link) ? patient.link : []).filter((one) => one?.type === 'replaced-by'));
+
+/** What keeps a patient from being stored as it was sent, whoever sends it. */
+const formIssues = (patient: Patient): readonly Issue[] => [
+  ...conditionalReferenceIssues(patient, 'Patient'),
+  ...unsupportedIssues(patient, 'Patient'),
+];
+
+/**
+ * Judges a patient that is handed over. What the service alone sets is dropped. What a requestor hands over carries its
+ * tags; only the clinic merges patients.
+ *
+ * @param body - the patient, of whatever shape
+ * @see specification 2.2 and 4.6
+ */
+export function submittedPatient(body: unknown, { profileType, profileId }: Submitter, config: TagConfig): Judged {
+  const sent = withoutReserved(body, config);
+  if (!isPatient(sent)) {
+    return { issues: [notAPatient] };
+  }
+  const isRequestor = profileType === 'ClientApplication';
+  const isMerging = isRequestor && survivors(sent) !== survivors(undefined);
+  const issues = [...formIssues(sent), ...narrativeIssues(sent, 'Patient'), ...(isMerging ? [merged] : [])];
+  if (issues.length > 0) {
+    return { issues };
+  }
+  return { patient: isRequestor ? { ...sent, meta: metaOfSubmitted(sent.meta, profileId, config) } : sent };
+}
+
+/**
+ * What is wrong with a patient that is to replace a stored one, as far as that can be said without the stored one.
+ *
+ * @param body - the patient, of whatever shape
+ * @param id - of the address that it was sent to
+ */
+export function replacementIssues(body: unknown, id: string): readonly Issue[] {
+  if (!isPatient(body)) {
+    return [notAPatient];
+  }
+  const diagnostics = `The id in the body must be that of the address, '${id}'.`;
+  const idIssues: readonly Issue[] =
+    body.id === id ? [] : [{ code: 'malformed-request', diagnostics, expression: 'Patient.id' }];
+  return [...idIssues, ...formIssues(body)];
+}
+
+/**
+ * The `meta` of a patient that is updated: whose it is and where it came from stay as they are stored, whoever updates
+ * it, so that no requestor loses its patient to clinic staff; other tags and profiles are as sent.
+ *
+ * @param sent - `meta` of the request, of whatever shape
+ * @param stored - `meta` of the stored patient
+ * @see specification 2.1 and 2.2, meta.tag
+ */
+function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config: TagConfig): Meta {
+  const isOwnership = (tag: Coding | undefined): boolean => isReservedTag(tag, config);
+  const sentTags = Array.isArray(sent?.tag) ? sent.tag : [];
+  const tag = [...sentTags.filter((one) => !isOwnership(one)), ...(stored?.tag ?? []).filter(isOwnership)];
+  const profile = Array.isArray(sent?.profile) ? sent.profile : [];
+  return { ...(profile.length > 0 && { profile }), ...(tag.length > 0 && { tag }) };
+}
+
+/**
+ * Judges a patient that replaces a stored one.
+ *
+ * @param body - without `replacementIssues`; what the service alone sets is dropped
+ * @param stored - the patient as the caller reads it, if it could be read
+ * @see specification 4.6
+ */
+export function updatedPatient(
+  body: unknown,
+  stored: Patient | undefined,
+  { profileId }: Submitter,
+  config: TagConfig,
+): Judged {
+  const sent = withoutReserved(body, config);
+  if (!isPatient(sent)) {
+    return { issues: [notAPatient] };
+  }
+  const isMerging = stored && survivors(sent) !== survivors(stored) && belongsTo(stored, profileId, config);
+  const issues = [...narrativeIssues(sent, 'Patient', stored), ...(isMerging ? [merged] : [])];
+  return issues.length > 0
+    ? { issues }
+    : { patient: { ...sent, meta: metaOfUpdated(sent.meta, stored?.meta, config) } };
+}
