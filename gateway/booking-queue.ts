@@ -1,11 +1,11 @@
 import { isObject } from '../core/fhir/resource.ts';
 
-/** Lets those who want the same take turns. */
+/** Lets actions on the same things take turns. */
 export interface BookingQueue {
   /**
-   * Runs an action when those who came earlier for one of the same keys are done, or have taken too long.
+   * Runs an action when the earlier ones with one of the same keys have ended, or have taken too long.
    *
-   * @param keys - what the action is about; without any it runs at once
+   * @param keys - the things that the action is about; without any it runs at once
    */
   readonly take: <T>(keys: readonly string[], action: () => Promise<T>) => Promise<T>;
 }
@@ -18,11 +18,11 @@ async function atMost(milliseconds: number, earlier: readonly Promise<void>[]): 
 }
 
 /**
- * Makes a queue for each key, first come first served. It keeps nobody from anything: that a slot is booked once is
- * the transaction's doing. But bookings of one slot that run at the same time overtake each other, and decide anew,
- * again and again; in turns each needs one attempt.
+ * Makes a queue for each key, first come first served. The queue only saves work: the transaction alone guarantees that a
+ * slot is booked once. Without it, bookings of one slot that run at the same time overtake each other and have to decide
+ * again; in turns, each needs one attempt.
  *
- * @param patience - how long somebody waits for a turn, in milliseconds
+ * @param patience - how long an action waits for its turn at most, in milliseconds
  */
 export function createBookingQueue(patience: number): BookingQueue {
   const last = new Map<string, Promise<void>>();
@@ -61,12 +61,22 @@ function appointmentsSent(body: unknown): string[] {
   );
 }
 
+/** The first references in a text. */
+function referencesIn(text: string): string[] {
+  const found: string[] = [];
+  for (const [name] of text.matchAll(reference)) {
+    if (found.push(name) >= mostKeys) {
+      break;
+    }
+  }
+  return found;
+}
+
 /**
- * What a booking could get into the way of another one with: the slots, schedules and appointments that it names.
+ * The slots, schedules and appointments that a booking names: those in which it could meet another one.
  *
  * @param body - of `$book`, of whatever shape
  */
 export function queueKeys(body: unknown): string[] {
-  const named = JSON.stringify(body ?? null).match(reference) ?? [];
-  return [...new Set([...appointmentsSent(body), ...named.slice(0, mostKeys)])];
+  return [...new Set([...appointmentsSent(body), ...referencesIn(JSON.stringify(body ?? null))])];
 }

@@ -7,7 +7,7 @@ import type { Caller } from './medplum/current-profile.ts';
 
 /** A request that was let in: everything a handler needs of it. */
 export interface FhirRequest {
-  /** Who calls; only public routes, which need no token, have nobody. */
+  /** Who calls; absent only on public routes, which need no token. */
   readonly caller: Caller | undefined;
   /** Headers for every call to Medplum that this request leads to; nothing else of the client's goes there. */
   readonly upstreamHeaders: Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ export type TrustedProxies = number | readonly string[];
  * Makes the rule by which `X-Forwarded-For` is believed.
  *
  * @param proxies - number of proxies in front of the gateway, or their addresses and networks (`10.0.0.0/8`, `loopback`)
- * @throws TypeError naming what is no address
+ * @throws TypeError naming the entry that is not an address
  */
 export function trustedProxies(proxies: TrustedProxies): TrustProxy {
   return typeof proxies === 'number' ? (_address, hop) => hop < proxies : proxyAddr.compile([...proxies]);
@@ -27,7 +27,7 @@ export function clientAddress(request: IncomingMessage, trust: TrustProxy): stri
  * The address by which limits count: one IPv4 address, or the /64 network of an IPv6 address, because whoever has one of
  * its addresses has all of them.
  *
- * @param address - as text; what is no address stands for itself
+ * @param address - as text; any other text is its own group
  */
 export function addressGroup(address: string): string {
   if (!ipaddr.isValid(address)) {

@@ -63,7 +63,7 @@ function kindOfFailure(answer: UpstreamAnswer | UpstreamFailure): UpstreamFailur
   return isSuccess(answer) || status === 400 || status >= 500 ? 'broken' : undefined;
 }
 
-/** The answer when a Bot gave none that the service knows: it may not be called, it has failed, or nobody answered. */
+/** The answer when a Bot gave none that can be passed on: the caller may not call it, it failed, or did not answer. */
 export function botProblem(answer: UpstreamAnswer | UpstreamFailure, { config }: GatewayContext): FhirResponse {
   if ('status' in answer && notAllowed.includes(answer.status)) {
     return problem('forbidden');

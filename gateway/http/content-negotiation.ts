@@ -86,7 +86,7 @@ export function negotiate(accept: string | undefined, formatParameter: string | 
  * The format of a request's body.
  *
  * @param contentType - the `Content-Type` header
- * @returns `undefined` if it is none of the interface, in another FHIR version or another charset than UTF-8 (415)
+ * @returns `undefined` if the service does not read it: another type, FHIR version or charset (415)
  */
 export function formatOfBody(contentType: string | undefined): Format | undefined {
   const sent = parseMediaRange(contentType ?? '');

@@ -38,5 +38,5 @@ export const xml: Format = {
  */
 export const formats: readonly Format[] = [json, xml];
 
-/** The media type of a JSON Patch, which is no representation of a resource (https://www.rfc-editor.org/rfc/rfc6902). */
+/** The media type of a JSON Patch, which does not represent a resource (https://www.rfc-editor.org/rfc/rfc6902). */
 export const JSON_PATCH = 'application/json-patch+json';

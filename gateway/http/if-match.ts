@@ -6,7 +6,7 @@ const etag = /^\s*(?:W\/)?"(?<version>[^"]+)"\s*$/;
  * The version that `If-Match` asks for.
  *
  * @param sent - the header
- * @returns the version; nothing if the header is absent or `*`; a `malformed-request` if it is no entity tag (Medplum
+ * @returns the version; nothing if the header is absent or `*`; a `malformed-request` if it is not an entity tag (Medplum
  *   would pass over an unquoted one in silence)
  * @see https://hl7.org/fhir/R4/http.html#concurrency
  */

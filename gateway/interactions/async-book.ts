@@ -3,7 +3,7 @@ import { isId, parseReference } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { bookingResponse } from '../bots/booking-response.ts';
 import { botProblem, callBot } from '../bots/call.ts';
-import { refusedByBot } from '../bots/error-response.ts';
+import { ownRefusal, refusedByBot } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem } from '../http/errors.ts';
@@ -35,7 +35,8 @@ export const enqueueBooking: Handler = async (exchange, context) => {
       resource: informational(`The booking was accepted; what comes of it is at ${location}.`),
     };
   }
-  return bookingResponse(body, config) ?? botProblem(answer, context);
+  // Nothing but a stored job is answered with 202: what else the Bot may say is a refusal or a failure.
+  return ownRefusal(body, config) ?? botProblem(answer, context);
 };
 
 /** What has come of a job. */

@@ -83,7 +83,7 @@ export const subscriptionEvents: Handler = async (exchange, context) => {
 
 /**
  * `$get-ws-binding-token`: what a client binds a websocket with, and where it connects. The token is sealed: it binds a
- * websocket of this service and is no access token.
+ * websocket of this service and is not an access token.
  *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
  */

@@ -29,7 +29,7 @@ export interface UpstreamAnswer {
   readonly body: unknown;
 }
 
-/** Why there is no answer: nobody there, too late, or something that is no answer (half a body, not JSON). */
+/** Why there is no answer: Medplum cannot be reached, is too slow, or sends something unusable (half a body, not JSON). */
 export interface UpstreamFailure {
   readonly failure: 'unavailable' | 'timeout' | 'broken';
 }

@@ -94,7 +94,7 @@ const mostQuestions = 32;
 
 /**
  * Asks Medplum (`GET /auth/me`) who owns a token. The answer is remembered under the token's fingerprint, for a minute,
- * or for ten seconds if Medplum refuses the token. Refused tokens have a memory of their own: they drive no good one out.
+ * or for ten seconds if Medplum refuses the token. Refused tokens are remembered apart, so that they cannot push out verified ones.
  *
  * @param now - the clock, in milliseconds
  */

@@ -78,7 +78,7 @@ function refusalIn({ issue }: OperationOutcome): MedplumMessage {
   return { kind: 'refusal', diagnostics: first?.details?.text ?? first?.diagnostics ?? 'The token is not accepted.' };
 }
 
-/** Reads a message of Medplum; `undefined` if it concerns nobody. */
+/** Reads a message of Medplum; `undefined` if no client needs to know. */
 export function readMedplumMessage(text: string): MedplumMessage | undefined {
   let message: unknown;
   try {

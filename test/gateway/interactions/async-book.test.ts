@@ -36,6 +36,18 @@ describe('asynchronous bookings', () => {
   );
 
   test.each([
+    ['an Appointment', { resourceType: 'Appointment', id: 'a1', status: 'pending' }],
+    ['a Task without an id', { resourceType: 'Task', status: 'requested' }],
+    ['nothing', {}],
+  ])('%s instead of a job is not answered with 202', async (_, body) => {
+    fake.answer = () => ({ body });
+    const headers = { ...fhirJson, prefer: 'respond-async' };
+    const payload = { resourceType: 'Appointment' };
+    const answer = await gateway.inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers, payload });
+    expect([answer.statusCode, answer.headers['content-location']]).toEqual([503, undefined]);
+  });
+
+  test.each([
     ['runs', task({}), 202],
     ['was refused', task({ status: 'failed', contained: [{ ...refused, id: 'outcome' }] }), 409],
     ['was dropped', task({ status: 'cancelled' }), 404],
