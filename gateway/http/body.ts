@@ -11,12 +11,19 @@ export type ReadBody = { readonly value: unknown } | { readonly issues: readonly
 
 const malformed = (diagnostics: string): ReadBody => ({ issues: [{ code: 'malformed-request', diagnostics }] });
 
+/** The size of a JSON text: how deep objects and arrays are nested, and how many values there are at most. */
+export interface JsonSize {
+  readonly depth: number;
+  readonly values: number;
+}
+
 /**
- * The deepest nesting of objects and arrays in a JSON text, without parsing it; brackets in strings do not count.
+ * Measures a JSON text without parsing it, looking at each character once; brackets and commas in strings do not count.
  *
  * @param text - JSON, or anything else
  */
-export function nestingDepth(text: string): number {
+export function jsonSize(text: string): JsonSize {
+  let values = 1;
   let depth = 0;
   let deepest = 0;
   let isString = false;
@@ -32,12 +39,18 @@ export function nestingDepth(text: string): number {
       isString = true;
     } else if (character === 0x7b || character === 0x5b) {
       deepest = Math.max(deepest, ++depth);
+      values++;
+    } else if (character === 0x2c) {
+      values++;
     } else if (character === 0x7d || character === 0x5d) {
       depth--;
     }
   }
-  return deepest;
+  return { depth: deepest, values };
 }
+
+/** No request of this service needs more; each value costs time in every check that follows. */
+const mostValues = 50_000;
 
 function decode(body: Buffer): string | undefined {
   try {
@@ -54,8 +67,12 @@ function readJson(text: string, request: FastifyRequest, depth: number, parser: 
   if (/\0|\\u0000/.test(text)) {
     return malformed('The body contains the character U+0000, which no FHIR string has.');
   }
-  if (nestingDepth(text) > depth) {
+  const size = jsonSize(text);
+  if (size.depth > depth) {
     return malformed(`The body is nested deeper than ${depth} levels.`);
+  }
+  if (size.values > mostValues) {
+    return malformed(`The body has more than ${mostValues} values.`);
   }
   let result: ReadBody = malformed('The body is not JSON.');
   parser(request, text, (error, value) => {

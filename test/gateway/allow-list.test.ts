@@ -234,6 +234,21 @@ describe('formats', () => {
       400,
     ],
     [
+      'a million values',
+      { method: 'POST', url: '/fhir/R4/Patient', headers: fhirJson, payload: `{"a":[${'0,'.repeat(1_000_000)}0]}` },
+      400,
+    ],
+    [
+      'a hundred thousand elements of XML',
+      {
+        method: 'POST',
+        url: '/fhir/R4/Patient',
+        headers: { ...bearer, 'content-type': 'application/fhir+xml' },
+        payload: `<Patient xmlns="http://hl7.org/fhir">${'<name/>'.repeat(100_000)}</Patient>`,
+      },
+      400,
+    ],
+    [
       '2 million levels',
       { method: 'POST', url: '/fhir/R4/Patient', headers: fhirJson, payload: '['.repeat(2_000_000) },
       400,

@@ -14,6 +14,9 @@ const MOST_ISSUES = 50;
 /** No element of FHIR or of a narrative needs more. */
 const MOST_ATTRIBUTES = 50;
 
+/** No request of this service needs more elements, those of narratives included. */
+const MOST_ELEMENTS = 50_000;
+
 /** Reads an XML text piece by piece. */
 export interface XmlReader {
   /** Takes the next piece; `false` if no more is wanted, because the text is beyond help. */
@@ -55,7 +58,12 @@ export function xmlReader(depth: number): XmlReader {
     }
   });
   let attributes = 0;
+  let elements = 0;
   parser.on('opentagstart', () => {
+    elements++;
+    if (elements > MOST_ELEMENTS) {
+      fail(`The body has more than ${MOST_ELEMENTS} elements.`);
+    }
     attributes = 0;
   });
   parser.on('attribute', () => {
