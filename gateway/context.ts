@@ -72,13 +72,12 @@ export const fixedLimits = {
   attemptsPerMinuteAndAddress: 120,
   concurrentRequests: 32,
   waitingRequests: 200,
-  placeMs: 10_000,
 } as const;
 
 /** The limits of a gateway, as far as its start does not set them. */
 export function defaultLimits(config: Pick<BookingConfig, 'timeout'>): GatewayLimits {
-  const { request, answer, turn } = timeLimits(config);
-  return { ...fixedLimits, upstreamTimeoutMs: answer, requestTimeoutMs: request, turnMs: turn };
+  const { request, answer, place, turn } = timeLimits(config);
+  return { ...fixedLimits, upstreamTimeoutMs: answer, requestTimeoutMs: request, placeMs: place, turnMs: turn };
 }
 
 /** What every handler works with. */

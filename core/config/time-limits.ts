@@ -12,12 +12,22 @@ export interface TimeLimits {
   readonly decide: number;
   /** One answer of Medplum to a Bot. */
   readonly exchange: number;
+  /** How long a request waits for others of the same client. */
+  readonly place: number;
   /** How long a booking waits for others of the same slot before it. */
   readonly turn: number;
 }
 
 /** The share that each has of `BookingConfig.timeout`. */
-const shares: TimeLimits = { request: 2, answer: 1, bot: 2 / 3, decide: 8 / 15, exchange: 2 / 5, turn: 1 / 3 };
+const shares: TimeLimits = {
+  request: 2,
+  answer: 1,
+  bot: 2 / 3,
+  decide: 8 / 15,
+  exchange: 2 / 5,
+  place: 2 / 3,
+  turn: 1 / 3,
+};
 
 /** The time limits that follow from the one that an installation sets. */
 export function timeLimits({ timeout }: Pick<BookingConfig, 'timeout'>): TimeLimits {
@@ -28,6 +38,7 @@ export function timeLimits({ timeout }: Pick<BookingConfig, 'timeout'>): TimeLim
     bot: of(shares.bot),
     decide: of(shares.decide),
     exchange: of(shares.exchange),
+    place: of(shares.place),
     turn: of(shares.turn),
   };
 }

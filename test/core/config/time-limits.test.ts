@@ -11,6 +11,7 @@ test('by default Medplum has 15 seconds, a Bot 10, and one exchange of a Bot 6',
     bot: 10_000,
     decide: 8_000,
     exchange: 6_000,
+    place: 10_000,
     turn: 5_000,
   });
 });
