@@ -13,11 +13,11 @@ import { readOutbox, writeOutbox } from './lib/notifications/outbox-store.ts';
  */
 export async function handler(medplum: MedplumClient, { input }: BotEvent<Subscription>): Promise<void> {
   for (;;) {
-    const mailbox = await readOutbox(medplum, input.id ?? '');
-    if (mailbox?.subscription.status !== 'requested' || !awaitsHandshake(mailbox.outbox)) {
+    const stored = await readOutbox(medplum, input.id ?? '');
+    if (stored?.subscription.status !== 'requested' || !awaitsHandshake(stored.outbox)) {
       return;
     }
-    if ((await writeOutbox(medplum, mailbox, { outbox: restarted(mailbox.outbox, Date.now()) })) !== 'overtaken') {
+    if ((await writeOutbox(medplum, stored, { outbox: restarted(stored.outbox, Date.now()) })) !== 'overtaken') {
       return;
     }
   }

@@ -8,6 +8,7 @@ import {
   type StatusType,
   statusBundle,
 } from '../core/notifications/events/bundle.ts';
+import { missingEvents } from '../core/notifications/events/event.ts';
 import { type Content, contents } from '../core/notifications/subscription/subscription-parameters.ts';
 import { config } from './lib/config.ts';
 import { newId } from './lib/new-id.ts';
@@ -58,7 +59,7 @@ function reportOf({ subscription, outbox }: SubscriptionOutbox, type: StatusType
   return { id, status, topic: criteria ?? '', type, events: outbox.events, error };
 }
 
-async function mailboxesOf(
+async function outboxesOf(
   medplum: MedplumClient,
   subscriptions: readonly Subscription[],
 ): Promise<SubscriptionOutbox[]> {
@@ -89,9 +90,9 @@ async function tellStatus(medplum: MedplumClient, input: SubscriptionOperationIn
       (ids.length === 0 || ids.includes(one.id ?? '')) &&
       (statuses.length === 0 || statuses.includes(one.status ?? '')),
   );
-  const mailboxes = wanted.length > 0 ? await mailboxesOf(medplum, wanted) : [];
+  const outboxes = wanted.length > 0 ? await outboxesOf(medplum, wanted) : [];
   return statusBundle(
-    mailboxes.map((mailbox) => reportOf(mailbox, 'query-status')),
+    outboxes.map((stored) => reportOf(stored, 'query-status')),
     context(),
   );
 }
@@ -100,19 +101,24 @@ async function tellStatus(medplum: MedplumClient, input: SubscriptionOperationIn
 async function tellEvents(medplum: MedplumClient, input: SubscriptionOperationInput, caller: Subscriber) {
   const { id = '', since = 1, until = Number.MAX_SAFE_INTEGER } = input;
   const seen = await readAsCaller(medplum, id, caller);
-  const mailbox = seen.resourceType === 'Subscription' ? await readOutbox(medplum, id) : undefined;
-  if (!mailbox) {
+  const stored = seen.resourceType === 'Subscription' ? await readOutbox(medplum, id) : undefined;
+  if (!stored) {
     return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
   }
   const from = Math.max(1, since);
-  const to = Math.min(mailbox.outbox.events, until, from + MOST_EVENTS - 1);
+  const to = Math.min(stored.outbox.events, until, from + MOST_EVENTS - 1);
   const events = (await readEvents(medplum, id, from, to)).map(({ event }) => event);
-  const own: Content = mailbox.settings?.content ?? 'empty';
+  const own: Content = stored.settings?.content ?? 'empty';
   const content = contents.find((one) => one === input.content) ?? own;
   const appointments = [...new Set(events.map(({ appointment }) => appointment))];
   const searches = appointments.length > 0 ? [`Appointment?_id=${appointments.join(',')}&_count=1000`] : [];
-  const told = await readContents(medplum, events, searches, caller.authorization);
-  return notification(reportOf(mailbox, 'query-event'), told, content, context());
+  const told = await readContents(medplum, events, searches, stored.outbox.readable, caller.authorization);
+  const missing = missingEvents(
+    from,
+    to,
+    events.map(({ number }) => number),
+  );
+  return notification({ ...reportOf(stored, 'query-event'), missing }, told, content, context());
 }
 
 const noWebsocket: Issue = {
@@ -130,16 +136,16 @@ const notActive: Issue = {
 
 async function tellBinding(medplum: MedplumClient, { id = '' }: SubscriptionOperationInput, caller: Subscriber) {
   const seen = await readAsCaller(medplum, id, caller);
-  const mailbox = seen.resourceType === 'Subscription' ? await readOutbox(medplum, id) : undefined;
-  if (!mailbox) {
+  const stored = seen.resourceType === 'Subscription' ? await readOutbox(medplum, id) : undefined;
+  if (!stored) {
     return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
   }
-  const { settings, subscription } = mailbox;
+  const { settings, subscription } = stored;
   if (!settings || settings.endpoint) {
     return refuse([noWebsocket]);
   }
   const isLive = subscription.status === 'active' || subscription.status === 'requested';
-  const handshake = notification(reportOf(mailbox, 'handshake'), [], settings.content, context());
+  const handshake = notification(reportOf(stored, 'handshake'), [], settings.content, context());
   return isLive ? createBindingToken(medplum, id, handshake, caller) : refuse([notActive]);
 }
 
@@ -148,7 +154,7 @@ const operations = { status: tellStatus, events: tellEvents, binding: tellBindin
 /**
  * Answers `$status`, `$events` and `$get-ws-binding-token` to whoever may see the Subscription.
  *
- * @param event - input: ReportInput; headers: those of the request, for the caller's credentials
+ * @param event - input: SubscriptionOperationInput; headers: those of the request, for the caller's credentials
  * @returns a Bundle, Parameters (`bindingOf`), or an OperationOutcome whose id stands for the HTTP status
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-events.html
  */

@@ -69,6 +69,7 @@ const startedBy: Readonly<Record<BotName, 'caller' | 'medplum'>> = {
   'deliver-events': 'medplum',
   reconcile: 'medplum',
   'retry-deliveries': 'medplum',
+  'remove-old-events': 'medplum',
 };
 
 const callable = Object.entries(startedBy).flatMap(([name, starter]) => (starter === 'caller' ? [name] : []));
@@ -165,7 +166,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
   bots: () => [
     ...permit(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson'], [...readVersions, ...write]),
     ...permit(['Slot', 'Subscription', 'Task'], [...readVersions, ...write, 'delete']),
-    ...permit(['Communication'], [...look, ...write]),
+    ...permit(['Communication'], [...look, ...write, 'delete']),
     ...permit(['HealthcareService', 'Location', 'Practitioner', 'PractitionerRole', 'Schedule'], look),
   ],
 };

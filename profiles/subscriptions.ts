@@ -80,6 +80,13 @@ const triggers = {
     interactions: ['create', 'update'],
     maxAttempts: 18,
   },
+  'appointment-gone': {
+    bot: 'record-events',
+    reason: 'Writes the events of deleted appointments for those who have subscribed',
+    criteria: () => 'Appointment',
+    interactions: ['delete'],
+    maxAttempts: 18,
+  },
   'outbox-ready': {
     bot: 'deliver-events',
     reason: 'Delivers events to those who have subscribed',

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type BundleAnswer, sendBundle } from './medplum.ts';
 
@@ -35,7 +35,7 @@ async function send(medplum: MedplumClient, type: 'batch' | 'transaction', entry
   return answer;
 }
 
-async function read(medplum: MedplumClient, type: 'batch' | 'transaction', urls: readonly string[]) {
+async function readEntries(medplum: MedplumClient, type: 'batch' | 'transaction', urls: readonly string[]) {
   if (urls.length === 0) {
     return [];
   }
@@ -48,7 +48,24 @@ async function read(medplum: MedplumClient, type: 'batch' | 'transaction', urls:
   if (answers.length !== urls.length || !answers.every(isGood)) {
     throw new ReadError(`The FHIR server could not be read. ${reasonOf(answer)}`);
   }
-  return answers.map(resourcesIn);
+  return answers;
+}
+
+async function read(medplum: MedplumClient, type: 'batch' | 'transaction', urls: readonly string[]) {
+  return (await readEntries(medplum, type, urls)).map(resourcesIn);
+}
+
+/**
+ * Reads several histories, each by itself, with the Bot's own rights; deletions are entries without a resource.
+ *
+ * @param urls - relative to the FHIR base address
+ * @throws ReadError when the server does not answer or refuses one of them
+ */
+export async function readHistories(medplum: MedplumClient, urls: readonly string[]): Promise<Bundle[]> {
+  const entries = await readEntries(medplum, 'batch', urls);
+  return entries.map(({ resource }) =>
+    isResource(resource, 'Bundle') ? resource : { resourceType: 'Bundle', type: 'history' },
+  );
 }
 
 /**

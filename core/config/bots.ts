@@ -14,7 +14,8 @@ export const bots = {
   'restart-handshake': 'Makes sure that a new subscriber can be reached',
   'deliver-events': 'Delivers the events of one Subscription in their order',
   reconcile: 'Brings appointments and slots together where a job was lost',
-  'retry-deliveries': 'Starts what was interrupted and what is due again: announcements, deliveries, heartbeats',
+  'retry-deliveries': 'Starts what was interrupted and what is due again: events, deliveries, heartbeats',
+  'remove-old-events': 'Deletes old events, and what Subscriptions that are over have left',
 } as const;
 
 /** Name of a Bot of the service. */
@@ -28,4 +29,5 @@ export const clock: Readonly<Partial<Record<BotName, string>>> = {
   reconcile: '* * * * *',
   'process-booking': '* * * * *',
   'retry-deliveries': '* * * * *',
+  'remove-old-events': '*/10 * * * *',
 };

@@ -82,6 +82,8 @@ export interface NotificationSettings {
   readonly retryAfter: number;
   /** How many Subscriptions one subscriber may have that are not over. */
   readonly maxSubscriptions: number;
+  /** How many days delivered events are kept, for `$events`. */
+  readonly keepEventsDays: number;
 }
 
 /** Code of the tag that marks resources which originate outside the repository (specification 2.1). */

@@ -14,6 +14,7 @@ const notificationsSchema = z.strictObject({
   maxAttempts: z.int().min(1).max(50).default(18),
   retryAfter: z.int().min(1).max(3600).default(20),
   maxSubscriptions: z.int().min(1).max(1000).default(100),
+  keepEventsDays: z.int().min(1).max(3650).default(30),
 });
 
 const fileSchema = z.strictObject({

@@ -113,6 +113,7 @@ async function deliverEvents(claim: Claim, isTime: () => boolean): Promise<Claim
     medplum,
     found.map(({ event }) => event),
     searches,
+    readable,
   );
   let current: Claim | undefined = claim;
   for (const [index, content] of contents.entries()) {

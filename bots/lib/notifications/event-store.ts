@@ -1,8 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, BundleEntry, Communication } from '@medplum/fhirtypes';
+import type { BundleEntry, Communication } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import type { EventContent } from '../../../core/notifications/events/bundle.ts';
 import { type Event, eventOf, eventsQuery } from '../../../core/notifications/events/event.ts';
+import { couldRead } from '../../../core/notifications/events/read-access.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
@@ -52,6 +53,7 @@ const isKnown = (entry: BundleEntry): boolean =>
  * appointment is one that may be read.
  *
  * @param searches - searches that find the appointments that may be read
+ * @param readable - criteria by which deleted ones could be read
  * @param authorization - whose rights the searches have; by default the Bot's own
  * @throws Error when the server does not answer
  */
@@ -59,6 +61,7 @@ export async function readContents(
   medplum: MedplumClient,
   events: readonly Event[],
   searches: readonly string[],
+  readable: readonly string[],
   authorization?: string,
 ): Promise<EventContent[]> {
   if (events.length === 0) {
@@ -74,14 +77,17 @@ export async function readContents(
   if (!isRead || found.kind !== 'done' || !(found.bundle.entry ?? []).every(isGood)) {
     throw new Error('The appointments of the events could not be read.');
   }
-  const readable = new Set(
+  const mayBeRead = new Set(
     (found.bundle.entry ?? []).flatMap(({ resource }) =>
       isResource(resource, 'Bundle') ? (resource.entry ?? []).flatMap((entry) => entry.resource?.id ?? []) : [],
     ),
   );
   return events.map((event, index): EventContent => {
     const appointment: unknown = stored.bundle.entry?.[index]?.resource;
-    const isTold = readable.has(event.appointment) && isResource(appointment, 'Appointment');
-    return { event, ...(isTold && { appointment: appointment as Appointment }) };
+    if (!isResource(appointment, 'Appointment')) {
+      return { event };
+    }
+    const isTold = event.kind === 'delete' ? couldRead(readable, appointment, true) : mayBeRead.has(event.appointment);
+    return isTold ? { event, appointment } : { event };
   });
 }

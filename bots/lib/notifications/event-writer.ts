@@ -1,17 +1,25 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, Communication } from '@medplum/fhirtypes';
+import type { Communication } from '@medplum/fhirtypes';
 import { withNewEvents } from '../../../core/notifications/delivery/delivery-state.ts';
-import { type Change, changesOf, newEvents } from '../../../core/notifications/events/appointment-events.ts';
-import { type Event, eventOf, eventResource } from '../../../core/notifications/events/event.ts';
-import { readableQuery } from '../../../core/notifications/events/read-access.ts';
+import { recordedSince } from '../../../core/notifications/delivery/retention.ts';
+import {
+  type Change,
+  changesOf,
+  isDeletion,
+  newEvents,
+  type Version,
+  versionsIn,
+} from '../../../core/notifications/events/appointment-events.ts';
+import { type Event, eventKey, eventOf, eventResource } from '../../../core/notifications/events/event.ts';
+import { couldRead, readableQuery } from '../../../core/notifications/events/read-access.ts';
 import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
 import { backOff } from '../medplum.ts';
-import { ofType, readInBatch, readInTransaction } from '../read.ts';
+import { ofType, readHistories, readInTransaction } from '../read.ts';
 import { readOpenOutboxes, type SubscriptionOutbox, writeOutbox } from './outbox-store.ts';
 
 /** How long new attempts are made when others are faster, in milliseconds: the Bot has ten seconds. */
-const PATIENCE = 7_000;
+const LIMIT = 7_000;
 
 /** The newest versions of an appointment that are looked at. */
 const VERSIONS = 200;
@@ -22,96 +30,106 @@ const AT_ONCE = 4;
 /** The most resources that one search gives. */
 const MOST = 1000;
 
-/** How many appointments are announced together: the events of one Subscription about them fit into one search. */
+/** How many appointments are looked at together: the events of one Subscription about them fit into one search. */
 export const BATCH_SIZE = MOST / VERSIONS;
 
 /** Everything that decides about events. */
 interface State {
-  readonly mailboxes: readonly SubscriptionOutbox[];
+  readonly outboxes: readonly SubscriptionOutbox[];
   readonly changes: readonly Change[];
   readonly events: readonly Communication[];
+  /** Ids of the appointments that were deleted. */
+  readonly gone: ReadonlySet<string>;
 }
 
 /**
- * The outboxes are read first: what others announce meanwhile then makes the writing fail. They and the events are read
+ * The outboxes are read first: what others write meanwhile then makes the writing fail. They and the events are read
  * in transactions, which a server with a read replica answers from its primary database. Histories may come from the
  * replica: one that lacks the current version is not relied on.
  *
  * @throws Error when a history lags behind
  */
 async function readState(medplum: MedplumClient, ids: readonly string[]): Promise<State> {
-  const mailboxes = await readOpenOutboxes(medplum);
-  if (mailboxes.length === 0) {
-    return { mailboxes, changes: [], events: [] };
+  const outboxes = await readOpenOutboxes(medplum);
+  if (outboxes.length === 0) {
+    return { outboxes, changes: [], events: [], gone: new Set() };
   }
   const about = ids.map((id) => `Appointment/${id}`);
   const [events, current] = await readInTransaction(medplum, [
     `Communication?based-on=${about.join(',')}&_count=${MOST}`,
     `Appointment?_id=${ids.join(',')}&_count=${MOST}`,
   ]);
-  const histories = await readInBatch(
+  const histories = await readHistories(
     medplum,
     about.map((reference) => `${reference}/_history?_count=${VERSIONS}`),
   );
-  const versions = histories.map((resources): Appointment[] => ofType('Appointment', resources));
-  const seen = new Set(versions.flat().map(({ meta }) => meta?.versionId));
-  if (ofType('Appointment', current).some(({ meta }) => !seen.has(meta?.versionId))) {
+  const versions = histories.map((history) => versionsIn(history, Date.now()));
+  const existing = new Map(ofType('Appointment', current).map(({ id, meta }) => [id, meta?.versionId]));
+  if (!ids.every((id, index) => isCurrent(versions[index], existing.get(id)))) {
     throw new Error(
-      'The histories lag behind the appointments (a read replica?); the next sweep announces what is left.',
+      'The histories lag behind the appointments (a read replica?); the Bot retry-deliveries tries again.',
     );
   }
   const found = ofType('Communication', events);
   return {
-    mailboxes,
+    outboxes,
+    gone: new Set(ids.filter((id) => !existing.has(id))),
     changes: versions.flatMap((one) => changesOf(one, config)).sort(byTime),
-    events: found.length < MOST ? found : await readEventsOfEach(medplum, mailboxes, about),
+    events: found.length < MOST ? found : await readEventsOfEach(medplum, outboxes, about),
   };
+}
+
+/** Whether a history has the version that an appointment has now, or the deletion of one that is not there. */
+function isCurrent(versions: readonly Version[] = [], current: string | undefined): boolean {
+  return current === undefined
+    ? isDeletion(versions[0])
+    : versions.some((one) => !isDeletion(one) && one.meta?.versionId === current);
 }
 
 /** The same events Subscription by Subscription, where they are too many for one search. */
 async function readEventsOfEach(
   medplum: MedplumClient,
-  mailboxes: readonly SubscriptionOutbox[],
+  outboxes: readonly SubscriptionOutbox[],
   about: readonly string[],
 ): Promise<Communication[]> {
   const search = ({ subscription }: SubscriptionOutbox): string =>
     `Communication?part-of=Subscription/${subscription.id}&based-on=${about.join(',')}&_count=${MOST}`;
-  const found = await readInTransaction(medplum, mailboxes.map(search));
+  const found = await readInTransaction(medplum, outboxes.map(search));
   return found.flatMap((resources) => ofType('Communication', resources));
 }
 
-function byTime({ current: a }: Change, { current: b }: Change): number {
-  return Date.parse(a.meta?.lastUpdated ?? '') - Date.parse(b.meta?.lastUpdated ?? '');
-}
+const timeOf = ({ current, deleted }: Change): number => Date.parse(deleted ?? current.meta?.lastUpdated ?? '');
 
-/** The versions that a Subscription has events about already. */
-function knownVersions({ events }: State, subscriptionId: string): ReadonlySet<string> {
+const byTime = (one: Change, other: Change): number => timeOf(one) - timeOf(other);
+
+/** The events that a Subscription has already. */
+function knownEvents({ events }: State, subscriptionId: string): Event[] {
   const own = events.filter(({ partOf }) => partOf?.[0]?.reference === `Subscription/${subscriptionId}`);
-  return new Set(own.flatMap((event) => eventOf(event, config)?.version ?? []));
+  return own.flatMap((event) => eventOf(event, config) ?? []);
 }
 
-function missingEvents(state: State, mailbox: SubscriptionOutbox, isReadable: (change: Change) => boolean): Event[] {
-  const { subscription, settings, owner, outbox } = mailbox;
+function missingEvents(state: State, stored: SubscriptionOutbox, isReadable: (change: Change) => boolean): Event[] {
+  const { subscription, settings, owner, outbox } = stored;
   const isListening = settings && subscription.status !== 'off';
   if (!isListening) {
     return [];
   }
-  const known = knownVersions(state, subscription.id);
-  const subscriber = { owner, settings, since: outbox.since };
+  const known = new Set(knownEvents(state, subscription.id).map(eventKey));
+  const subscriber = { owner, settings, since: recordedSince(outbox.since, Date.now(), config) };
   return newEvents(state.changes.filter(isReadable), subscriber, known, outbox.events, config);
 }
 
 /** Whether the appointments that a subscriber may read are among them. */
-type MayRead = (mailbox: SubscriptionOutbox, appointment: string) => boolean;
+type MayRead = (stored: SubscriptionOutbox, appointment: string) => boolean;
 
 /** Asks which appointments meet which criteria, each of them once. */
-type AskRights = (mailboxes: readonly SubscriptionOutbox[], ids: readonly string[]) => Promise<MayRead>;
+type AskRights = (outboxes: readonly SubscriptionOutbox[], ids: readonly string[]) => Promise<MayRead>;
 
 function rightsOf(medplum: MedplumClient): AskRights {
   const known = new Map<string, boolean>();
   const key = (criteria: string, id: string): string => `${id} ${criteria}`;
-  return async (mailboxes, ids) => {
-    const all = [...new Set(mailboxes.flatMap(({ outbox }) => outbox.readable))];
+  return async (outboxes, ids) => {
+    const all = [...new Set(outboxes.flatMap(({ outbox }) => outbox.readable))];
     const criteria = all.filter((one) => ids.some((id) => !known.has(key(one, id))));
     const found = await readInTransaction(
       medplum,
@@ -127,16 +145,26 @@ function rightsOf(medplum: MedplumClient): AskRights {
   };
 }
 
+/** Whether a subscriber may be told of a change. Of deleted appointments Medplum answers nothing any more. */
+function mayBeTold(state: State, stored: SubscriptionOutbox, { current }: Change, mayRead: MayRead): boolean {
+  const { id = '' } = current;
+  if (!state.gone.has(id)) {
+    return mayRead(stored, id);
+  }
+  const wasTold = knownEvents(state, stored.subscription.id).some(({ appointment }) => appointment === id);
+  return couldRead(stored.outbox.readable, current, wasTold);
+}
+
 async function writeEvents(
   medplum: MedplumClient,
-  mailbox: SubscriptionOutbox,
+  stored: SubscriptionOutbox,
   events: readonly Event[],
 ): Promise<boolean> {
-  const written = await writeOutbox(medplum, mailbox, {
-    outbox: withNewEvents(mailbox.outbox, events.length),
+  const written = await writeOutbox(medplum, stored, {
+    outbox: withNewEvents(stored.outbox, events.length),
     entries: events.map((event) => ({
       request: { method: 'POST', url: 'Communication' },
-      resource: eventResource(event, mailbox.subscription.id, config),
+      resource: eventResource(event, stored.subscription.id, config),
     })),
   });
   return written !== 'overtaken';
@@ -145,26 +173,24 @@ async function writeEvents(
 /** One attempt: whether nothing is left to be written down. */
 async function attempt(medplum: MedplumClient, ids: readonly string[], askRights: AskRights): Promise<boolean> {
   const state = await readState(medplum, ids);
-  const concerned = state.mailboxes.filter((mailbox) => missingEvents(state, mailbox, () => true).length > 0);
+  const concerned = state.outboxes.filter((stored) => missingEvents(state, stored, () => true).length > 0);
   if (concerned.length === 0) {
     return true;
   }
   const mayRead = await askRights(concerned, ids);
-  const planned = concerned.map((mailbox) => ({
-    mailbox,
-    events: missingEvents(state, mailbox, ({ current }) => mayRead(mailbox, current.id ?? '')),
+  const planned = concerned.map((stored) => ({
+    stored,
+    events: missingEvents(state, stored, (change) => mayBeTold(state, stored, change, mayRead)),
   }));
   const needed = planned.filter(({ events }) => events.length > 0);
-  const written = await mapConcurrently(needed, AT_ONCE, ({ mailbox, events }) =>
-    writeEvents(medplum, mailbox, events),
-  );
+  const written = await mapConcurrently(needed, AT_ONCE, ({ stored, events }) => writeEvents(medplum, stored, events));
   return written.every((isWritten) => isWritten);
 }
 
-/** How far back changes count as simultaneous, in milliseconds, and how many of them are announced together. */
+/** How far back changes count as simultaneous, in milliseconds, and how many of them are looked at together. */
 const RECENT = { span: 10_000, count: 20 };
 
-/** The appointments that changed just now: others are announcing them at this moment, and meet with this Bot. */
+/** The appointments that changed just now: others are writing their events at this moment, and meet with this Bot. */
 async function readRecent(medplum: MedplumClient): Promise<string[]> {
   const since = new Date(Date.now() - RECENT.span).toISOString();
   const query = `Appointment?_lastUpdated=ge${since}&_sort=-_lastUpdated&_count=${RECENT.count}&_fields=id`;
@@ -175,14 +201,14 @@ async function readRecent(medplum: MedplumClient): Promise<string[]> {
 /**
  * Writes down the events about appointments that are not written down yet, for every Subscription, whichever versions
  * of the appointments they are about: the history is what counts, not the version that gave rise to it. It can be done
- * any number of times, by any number of Bots at once. A Bot that was overtaken takes on what the others are announcing,
+ * any number of times, by any number of Bots at once. A Bot that was overtaken takes on what the others are writing,
  * too: then the one that is first does it for all, instead of each waiting for its turn.
  *
  * @param ids - of the appointments
  * @throws Error when the server does not answer, or others were faster for too long
  */
 export async function recordEvents(medplum: MedplumClient, ids: readonly string[]): Promise<void> {
-  const end = Date.now() + PATIENCE;
+  const end = Date.now() + LIMIT;
   const askRights = rightsOf(medplum);
   let wanted = ids;
   while (wanted.length > 0) {
@@ -191,7 +217,7 @@ export async function recordEvents(medplum: MedplumClient, ids: readonly string[
       return;
     }
     if (Date.now() > end) {
-      throw new Error('Others were writing events all the time; the next sweep writes what is left.');
+      throw new Error('Others were writing events all the time; the Bot retry-deliveries writes what is left.');
     }
     await backOff(Date.now() - start);
     wanted = [...new Set([...ids, ...(await readRecent(medplum))])];

@@ -2,19 +2,19 @@ import type { Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 
-/** Code of the Task that says up to when all changes were announced, in the CodeSystem LocalTask. */
+/** Code of the Task that says up to when all changes have their events, in the CodeSystem LocalTask. */
 export const CHECKPOINT = 'announce';
 
 /**
- * How far the sweep looks back behind the moment up to which it has announced, in milliseconds: a change that was under
- * way then is in the history by now, and clocks may differ a little.
+ * How far a run looks back behind the moment up to which all changes have their events, in milliseconds: a change that
+ * was under way then is in the history by now, and clocks may differ a little.
  */
 export const OVERLAP = 2 * 60_000;
 
-/** How many changed appointments one sweep reads. */
+/** How many changed appointments one run reads. */
 export const CHANGED_AT_ONCE = 1000;
 
-/** The Task that keeps the moment up to which all changes were announced. */
+/** The Task that keeps the moment up to which all changes have their events. */
 export function checkpointTask(
   until: number,
   config: Pick<BookingConfig, 'profileBase' | 'names'>,
@@ -26,15 +26,15 @@ export function checkpointTask(
     status: 'in-progress',
     intent: 'order',
     code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: CHECKPOINT }] },
-    description: 'All changes of appointments up to the end of this period were announced',
+    description: 'All changes of appointments up to the end of this period have their events',
     executionPeriod: { end: formatInstant(until) },
   };
 }
 
 /**
- * The search for the appointments whose changes the sweep has to look at.
+ * The search for the appointments whose changes a run has to look at.
  *
- * @param stored - the cursor; absent in the first sweep, which looks back no further than the overlap
+ * @param stored - the checkpoint; absent in the first run, which looks back no further than the overlap
  * @param now - milliseconds since 1970 UTC
  */
 export function changedQuery(stored: Task | undefined, now: number): string {

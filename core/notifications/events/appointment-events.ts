@@ -1,10 +1,12 @@
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
+import { formatInstant } from '../../fhir/instant.ts';
+import { isResource } from '../../fhir/resource.ts';
 import { belongsTo, changedBy } from '../../fhir/tags.ts';
 import { matchesFilter } from '../subscription/filter.ts';
 import type { SubscriptionParameters } from '../subscription/subscription-parameters.ts';
 import { type Topic, type Transition, topics } from '../subscription/topics.ts';
-import type { Event } from './event.ts';
+import { type Event, eventKey } from './event.ts';
 
 /** A version of an appointment: what changed with it, and who made it. */
 export interface Change extends Transition {
@@ -24,16 +26,49 @@ export interface Subscriber {
   readonly since: number;
 }
 
+/** An entry of a history: a version, or when the appointment was deleted, as an instant. */
+export type Version = Appointment | { readonly deleted: string };
+
+/** Whether an entry of a history is a deletion. */
+export const isDeletion = (version: Version | undefined): version is { readonly deleted: string } =>
+  version !== undefined && 'deleted' in version;
+
+/** The history tells the second of a deletion, in words. */
+const SECOND = 1_000;
+
 /**
- * The changes that an appointment has gone through, the oldest first.
+ * The entries of a history, the newest first. Versions of Medplum tell a deletion by its method, or by status 410 alone.
+ *
+ * @param now - milliseconds since 1970 UTC
+ */
+export function versionsIn({ entry = [] }: Bundle, now: number): Version[] {
+  return entry.flatMap(({ request, response, resource }): Version[] => {
+    if (isResource(resource, 'Appointment')) {
+      return [resource];
+    }
+    const outcome: unknown = response?.outcome;
+    const text = isResource(outcome, 'OperationOutcome') ? outcome.issue[0]?.details?.text : undefined;
+    const [, told = ''] = /^Deleted on (.+)$/.exec(text ?? '') ?? [];
+    const deleted = Math.min(now, (Date.parse(told) || now) + SECOND - 1);
+    const isGone = request?.method === 'DELETE' || response?.status.startsWith('410');
+    return isGone ? [{ deleted: formatInstant(deleted) }] : [];
+  });
+}
+
+/**
+ * The changes that an appointment has gone through, the oldest first. Nobody is known to have made a deletion.
  *
  * @param versions - of one appointment, the newest first, as a FHIR history lists them
  */
-export function changesOf(versions: readonly Appointment[], config: ChangeConfig): Change[] {
+export function changesOf(versions: readonly Version[], config: ChangeConfig): Change[] {
   return versions
-    .map((current, index) => {
-      const previous = versions[index + 1];
-      return { previous, current, by: changedBy(current.meta, previous?.meta?.versionId, config) };
+    .flatMap((version, index): Change[] => {
+      const before = versions[index + 1];
+      const previous = isDeletion(before) ? undefined : before;
+      if (!isDeletion(version)) {
+        return [{ previous, current: version, by: changedBy(version.meta, previous?.meta?.versionId, config) }];
+      }
+      return previous ? [{ previous, current: previous, by: undefined, deleted: version.deleted }] : [];
     })
     .reverse();
 }
@@ -51,20 +86,31 @@ function isRequestor(by: string | undefined, appointment: Appointment, config: C
  * @see specification section 6
  */
 export function isEventFor(change: Change, { owner, settings, since }: Subscriber, config: ChangeConfig): boolean {
-  const { previous, current, by } = change;
+  const { previous, current, by, deleted } = change;
   const topic: Topic = topics[settings.topic];
-  const time = Date.parse(current.meta?.lastUpdated ?? '');
+  const time = Date.parse(deleted ?? current.meta?.lastUpdated ?? '');
   const isBooking = previous === undefined && isRequestor(by, current, config);
   const isEcho = by === owner && !settings.wantsOwnChanges;
   const isInTime = time > since && (settings.end === undefined || time <= settings.end);
   return isInTime && !isBooking && !isEcho && topic.covers(change) && matchesFilter(current, settings.conditions);
 }
 
+/** The event that a change is, without its number. */
+function eventFor({ previous, current, deleted }: Change): Omit<Event, 'number'> {
+  const kind = previous === undefined ? 'create' : 'update';
+  return {
+    timestamp: deleted ?? current.meta?.lastUpdated ?? '',
+    appointment: current.id ?? '',
+    version: current.meta?.versionId ?? '',
+    kind: deleted === undefined ? kind : 'delete',
+  };
+}
+
 /**
  * The events of a subscriber that are not written down yet.
  *
  * @param changes - of one appointment, the oldest first
- * @param known - versions of the appointment that the subscriber's events are about already
+ * @param known - the events that the subscriber has already, by `eventKey`
  * @param last - number of the subscriber's last event
  */
 export function newEvents(
@@ -75,13 +121,8 @@ export function newEvents(
   config: ChangeConfig,
 ): Event[] {
   return changes
-    .filter(({ current }) => !known.has(current.meta?.versionId ?? ''))
     .filter((change) => isEventFor(change, subscriber, config))
-    .map(({ previous, current }, index) => ({
-      number: last + index + 1,
-      timestamp: current.meta?.lastUpdated ?? '',
-      appointment: current.id ?? '',
-      version: current.meta?.versionId ?? '',
-      isCreation: previous === undefined,
-    }));
+    .map(eventFor)
+    .filter((event) => !known.has(eventKey(event)))
+    .map((event, index) => ({ ...event, number: last + index + 1 }));
 }

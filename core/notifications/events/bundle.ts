@@ -9,7 +9,7 @@ import type {
 import { formatInstant } from '../../fhir/instant.ts';
 import { backport } from '../subscription/extensions.ts';
 import type { Content } from '../subscription/subscription-parameters.ts';
-import type { Event } from './event.ts';
+import type { Event, EventKind } from './event.ts';
 
 /** Why a status is told: a notification of one of three kinds, or an answer to a question. */
 export type StatusType = 'handshake' | 'heartbeat' | 'event-notification' | 'query-status' | 'query-event';
@@ -23,13 +23,16 @@ export interface StatusReport {
   readonly type: StatusType;
   /** Number of the last event of the Subscription. */
   readonly events: number;
+  /** Why the Subscription is in error. */
   readonly error?: string | undefined;
+  /** Which of the events that were asked for are not kept any more. */
+  readonly missing?: string | undefined;
 }
 
 /** An event and what of it may be told. */
 export interface EventContent {
   readonly event: Event;
-  /** The version that the event is about; absent if the subscriber may not read it or it is gone. */
+  /** The version that the event is about; absent if the subscriber may not read it or it is unknown. */
   readonly appointment?: Appointment | undefined;
 }
 
@@ -60,7 +63,8 @@ function eventParameter(content: EventContent, focus: string | undefined): Param
 
 /** The state of a Subscription as Parameters, with the events that it tells. */
 function statusParameters(report: StatusReport, { baseUrl }: BundleContext, events: ParametersParameter[]): Parameters {
-  const { id, status, topic, type, events: count, error } = report;
+  const { id, status, topic, type, events: count, error, missing } = report;
+  const errors = [error, missing].flatMap((text) => (text ? [text] : []));
   return {
     resourceType: 'Parameters',
     meta: { profile: [backport.statusR4] },
@@ -71,22 +75,31 @@ function statusParameters(report: StatusReport, { baseUrl }: BundleContext, even
       { name: 'type', valueCode: type },
       { name: 'events-since-subscription-start', valueString: String(count) },
       ...events,
-      ...(error ? [{ name: 'error', valueCodeableConcept: { text: error } }] : []),
+      ...errors.map((text) => ({ name: 'error', valueCodeableConcept: { text } })),
     ],
   };
 }
+
+/** The interaction that an event was, as a Bundle of type history tells it. */
+const interactions = {
+  create: { method: 'POST', status: '201', hasId: false },
+  update: { method: 'PUT', status: '200', hasId: true },
+  delete: { method: 'DELETE', status: '204', hasId: true },
+} as const satisfies Record<EventKind, object>;
 
 function appointmentEntry({ event, appointment }: EventContent, content: Content, baseUrl: string): BundleEntry[] {
   if (!appointment) {
     return [];
   }
-  const { appointment: id, isCreation, timestamp, version } = event;
+  const { appointment: id, kind, timestamp, version } = event;
+  const { method, status, hasId } = interactions[kind];
+  const isGone = kind === 'delete';
   return [
     {
       fullUrl: `${baseUrl}/Appointment/${id}`,
-      ...(content === 'full-resource' && { resource: appointment }),
-      request: isCreation ? { method: 'POST', url: 'Appointment' } : { method: 'PUT', url: `Appointment/${id}` },
-      response: { status: isCreation ? '201' : '200', etag: `W/"${version}"`, lastModified: timestamp },
+      ...(content === 'full-resource' && !isGone && { resource: appointment }),
+      request: { method, url: hasId ? `Appointment/${id}` : 'Appointment' },
+      response: { status, ...(!isGone && { etag: `W/"${version}"` }), lastModified: timestamp },
     },
   ];
 }

@@ -3,19 +3,28 @@ import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isId } from '../../fhir/reference.ts';
 
-/** An event of one Subscription: a version of an appointment that its subscriber must know of. */
+/** What has happened to the appointment of an event. */
+export const eventKinds = ['create', 'update', 'delete'] as const;
+
+/** What has happened to the appointment of an event. */
+export type EventKind = (typeof eventKinds)[number];
+
+/** An event of one Subscription: something that happened to an appointment and that its subscriber must know of. */
 export interface Event {
   /** 1, 2, 3 … within the Subscription. */
   readonly number: number;
-  /** When the appointment was changed, as an instant. */
+  /** When it happened, as an instant. */
   readonly timestamp: string;
   /** Id of the appointment. */
   readonly appointment: string;
-  /** `meta.versionId` of the version that the event is about. */
+  /** `meta.versionId` of the version that the event is about: the new one, or the last one before a deletion. */
   readonly version: string;
-  /** Whether the appointment was made by this change. */
-  readonly isCreation: boolean;
+  readonly kind: EventKind;
 }
+
+/** By what the same event is known when it is found again in the history of its appointment. */
+export const eventKey = ({ version, kind }: Pick<Event, 'version' | 'kind'>): string =>
+  kind === 'delete' ? `${version} deleted` : version;
 
 const identifierValue = (subscriptionId: string, number: number): string => `${subscriptionId}/${number}`;
 
@@ -37,7 +46,7 @@ export function eventResource(
     partOf: [{ reference: `Subscription/${subscriptionId}` }],
     basedOn: [{ reference: appointment }],
     about: [{ reference: `${appointment}/_history/${event.version}` }],
-    topic: { text: event.isCreation ? 'create' : 'update' },
+    topic: { text: event.kind },
     sent: formatInstant(Date.parse(event.timestamp)),
   };
 }
@@ -53,7 +62,8 @@ export function eventOf(
   if (!number || !isId(appointment) || !isId(version) || sent === undefined) {
     return undefined;
   }
-  return { number: Number(number), timestamp: sent, appointment, version, isCreation: topic?.text === 'create' };
+  const kind = eventKinds.find((one) => one === topic?.text) ?? 'update';
+  return { number: Number(number), timestamp: sent, appointment, version, kind };
 }
 
 /** An event's Communication after its delivery. */
@@ -77,4 +87,31 @@ export function eventsQuery(
   const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
   const tokens = numbers.map((number) => `${system}|${identifierValue(subscriptionId, number)}`);
   return `Communication?identifier=${encodeURIComponent(tokens.join(','))}&_count=${numbers.length}`;
+}
+
+/**
+ * Says which of the events that were asked for are not there any more.
+ *
+ * @param from - the first number asked for, and `to` the last
+ * @param found - the numbers that are there
+ * @returns a sentence for the subscriber; `undefined` if none is missing
+ */
+export function missingEvents(from: number, to: number, found: readonly number[]): string | undefined {
+  const kept = new Set(found);
+  const missing: [first: number, last: number][] = [];
+  for (let number = from; number <= to; number++) {
+    const range = missing.at(-1);
+    if (kept.has(number)) {
+      continue;
+    }
+    if (range?.[1] === number - 1) {
+      range[1] = number;
+    } else {
+      missing.push([number, number]);
+    }
+  }
+  const ranges = missing.map(([first, last]) => (first === last ? String(first) : `${first}–${last}`));
+  return ranges.length > 0
+    ? `The events ${ranges.join(', ')} are no longer kept: read the appointments to see their state.`
+    : undefined;
 }

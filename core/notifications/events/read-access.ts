@@ -1,3 +1,4 @@
+import type { Appointment, Meta } from '@medplum/fhirtypes';
 import { isObject } from '../../fhir/resource.ts';
 
 /** Marks that everything of a type may be read. */
@@ -42,4 +43,28 @@ export function readableQuery(criteria: string, ids: readonly string[]): string 
   const [, query = ''] = criteria.split(/\?(.*)/s);
   const among = `_id=${ids.join(',')}&_count=1000&_fields=id`;
   return `Appointment?${query ? `${query}&` : ''}${among}`;
+}
+
+/** Whether a resource has a tag, written as in a search: `system|code`. */
+function hasTag({ tag = [] }: Meta, token: string): boolean {
+  return tag.some(({ system = '', code = '' }) => token === `${system}|${code}`);
+}
+
+/**
+ * Whether somebody could read an appointment that was deleted. Medplum finds it no more, so the criteria are judged
+ * here: those by tags, the only ones that the policies of the service have. By other criteria, it could read what it
+ * was told of before.
+ *
+ * @param readable - criteria as of `readableAppointments`
+ * @param appointment - as it was last
+ * @param wasTold - whether it has an event about this appointment
+ */
+export function couldRead(readable: readonly string[], { meta = {} }: Appointment, wasTold: boolean): boolean {
+  return readable.some((criteria) => {
+    const [, query = ''] = criteria.split(/\?(.*)/s);
+    const parameters = [...new URLSearchParams(query)];
+    return parameters.every(([name]) => name === '_tag')
+      ? parameters.every(([, value]) => value.split(',').some((token) => hasTag(meta, token)))
+      : wasTold;
+  });
 }

@@ -1,10 +1,13 @@
 import type { Appointment } from '@medplum/fhirtypes';
+import { isOpen } from '../../booking/appointment/status.ts';
 import type { BookingConfig } from '../../config/config.ts';
 
 /** What happened to an appointment: how it was and how it is. `previous` is absent when it was made. */
 export interface Transition {
   readonly previous: Appointment | undefined;
   readonly current: Appointment;
+  /** When it was deleted, as an instant; both are its last version then. */
+  readonly deleted?: string;
 }
 
 /** A topic: what it is about, and which transitions belong to it. */
@@ -17,8 +20,9 @@ export interface Topic {
 export const topics = {
   'appointment-update': { title: 'An appointment changed: its time, its status, anything', covers: () => true },
   'appointment-cancel': {
-    title: 'An appointment was cancelled',
-    covers: ({ previous, current }) => current.status === 'cancelled' && previous?.status !== 'cancelled',
+    title: 'An appointment was cancelled, or deleted while it was open',
+    covers: ({ previous, current, deleted }) =>
+      deleted === undefined ? current.status === 'cancelled' && previous?.status !== 'cancelled' : isOpen(current),
   },
 } as const satisfies Record<string, Topic>;
 

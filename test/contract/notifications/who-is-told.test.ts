@@ -166,3 +166,24 @@ it('a filter leaves out what does not meet it', async () => {
   expect(numbersAt(listener)).toEqual([1]);
   expect(first && focusIn(first.bundle)[0]).toMatch(new RegExp(`${wanted.id}$`));
 });
+
+it('a deletion is told once to those who could read the appointment, with DELETE and without the resource', async () => {
+  const [own, cancellations, foreign] = [await aListener(), await aListener(), await aListener()];
+  const appointment = await aBooking();
+  const about = { filter: `Appointment?patient=${appointment.participant?.[0]?.actor?.reference}` };
+  await subscribed(own, { content: 'full-resource', ...about });
+  await subscribed(cancellations, { topic: 'appointment-cancel', ...about });
+  await subscribed(foreign, {}, 'portal-b');
+  await cancel(appointment);
+  expect((await medplum('front-desk', 'DELETE', `/Appointment/${appointment.id}`)).status).toBe(200);
+  const [, deletion] = await events(own, 2);
+  await events(cancellations, 1);
+  await confirm(await aBooking('manual', 'portal-b'));
+  await events(foreign, 1);
+
+  expect(deletion && focusIn(deletion.bundle)[0]).toMatch(new RegExp(`${appointment.id}$`));
+  const [entry] = deletion ? eventEntries(deletion.bundle) : [];
+  expect([entry?.request?.method, entry?.response?.status, entry?.resource]).toEqual(['DELETE', '204', undefined]);
+  expect([own, cancellations, foreign].map(numbersAt)).toEqual([[1, 2], [1], [1]]);
+  expect(foreign.received.some(({ text }) => text.includes(appointment.id ?? '-'))).toBe(false);
+});

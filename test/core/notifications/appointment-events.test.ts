@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Bundle } from '@medplum/fhirtypes';
 import * as fc from 'fast-check';
-import { changesOf, newEvents, type Subscriber } from '../../../core/notifications/events/appointment-events.ts';
-import { begin, config, history, portal, settings, staff, type Written } from './support.ts';
+import {
+  changesOf,
+  newEvents,
+  type Subscriber,
+  versionsIn,
+} from '../../../core/notifications/events/appointment-events.ts';
+import { at, begin, config, history, portal, settings, staff, type Written } from './support.ts';
 
 const subscriber: Subscriber = { owner: portal, settings, since: begin };
 
@@ -60,6 +66,59 @@ describe('who is told of what', () => {
       config,
     );
     expect(newEvents(changes, subscriber, new Set(), 0, config).map(({ version }) => version)).toEqual(['v2']);
+  });
+});
+
+describe('a deletion', () => {
+  const deletion = { deleted: at(9) };
+  const kinds = (versions: Parameters<typeof changesOf>[0], more: Partial<Subscriber> = {}, known: string[] = []) =>
+    newEvents(changesOf(versions, config), { ...subscriber, ...more }, new Set(known), 0, config).map(
+      ({ number, kind, version }) => `${number} ${kind} ${version}`,
+    );
+  const cancelTopic = { settings: { ...settings, topic: 'appointment-cancel' as const } };
+
+  test('is an event, about the last version', () => {
+    expect(kinds([deletion, ...history(booked, confirmed)])).toEqual(['1 update v2', '2 delete v2']);
+  });
+
+  test('is told once', () => {
+    expect(kinds([deletion, ...history(booked, confirmed)], {}, ['v2'])).toEqual(['1 delete v2']);
+    expect(kinds([deletion, ...history(booked, confirmed)], {}, ['v2', 'v2 deleted'])).toEqual([]);
+  });
+
+  test('of an open appointment belongs to appointment-cancel, of another one it does not', () => {
+    expect(kinds([deletion, ...history(booked, confirmed)], cancelTopic)).toEqual(['1 delete v2']);
+    const cancelled: Written = { by: staff, seconds: 3, status: 'cancelled' };
+    expect(kinds([deletion, ...history(booked, cancelled)], cancelTopic)).toEqual(['1 update v2']);
+  });
+
+  test('before the Subscription is none', () => {
+    expect(kinds([deletion, ...history(booked, confirmed)], { since: begin + 10_000 })).toEqual([]);
+  });
+
+  test('and a second one after the appointment was restored are two', () => {
+    const [restored, ...earlier] = history(booked, confirmed, { by: staff, seconds: 10 });
+    const versions = [{ deleted: at(11) }, ...(restored ? [restored] : []), deletion, ...earlier];
+    expect(kinds(versions)).toEqual(['1 update v2', '2 delete v2', '3 create v3', '4 delete v3']);
+  });
+
+  test('is read from a history, its second rounded up, never later than now', () => {
+    const text = `Deleted on ${new Date(begin)}`;
+    const entry = {
+      request: { method: 'DELETE' as const, url: 'Appointment/a1' },
+      response: {
+        status: '410',
+        outcome: {
+          resourceType: 'OperationOutcome' as const,
+          issue: [{ severity: 'error' as const, code: 'deleted' as const, details: { text } }],
+        },
+      },
+    };
+    const [first] = history(booked);
+    const bundle = { resourceType: 'Bundle' as const, type: 'history' as const, entry: [entry, { resource: first }] };
+    const found = (now: number) => versionsIn(bundle as Bundle, now);
+    expect(found(begin + 5_000)).toEqual([{ deleted: new Date(begin + 999).toISOString() }, first]);
+    expect(found(begin + 500)[0]).toEqual({ deleted: new Date(begin + 500).toISOString() });
   });
 });
 

