@@ -47,11 +47,14 @@ interface ParameterDefinition {
   readonly most?: number;
 }
 
+/** Most slots of one appointment. */
+export const MOST_SLOTS = 50;
+
 const appointment: ParameterDefinition = {
   input: 'appointment',
   resourceType: 'Appointment',
   shape: appointmentShape,
-  bounds: { slot: 50, participant: 50, identifier: 50, supportingInformation: 50 },
+  bounds: { slot: MOST_SLOTS, participant: 50, identifier: 50, supportingInformation: 50 },
 };
 const person = { shape: personShape, bounds: { identifier: 50 } };
 const referenceShape: Shape = { reference: 'string' };

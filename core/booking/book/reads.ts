@@ -6,8 +6,8 @@ import { identifierQuery, readsById, type SearchQuery, search, searchByIds } fro
 import { answersReferredTo } from '../supporting-information.ts';
 import type { BookRequest } from './request.ts';
 
-/** How many free slots before the end of an appointment are looked at when only its schedule is named. */
-const OFFERS_COUNT = '200';
+/** How many free slots at the time of an appointment are looked at when only its schedule is named. */
+export const MOST_OFFERS = 500;
 
 const withSchedule: SearchQuery = [
   ['_include', 'Slot:schedule'],
@@ -27,8 +27,9 @@ function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
           ['schedule', `Schedule/${schedule.value}`],
           ['status', 'free'],
           ['start', `lt${formatInstant(interval.end)}`],
-          ['_sort', '-start'],
-          ['_count', OFFERS_COUNT],
+          ['end', `gt${formatInstant(interval.start)}`],
+          ['_sort', 'start'],
+          ['_count', String(MOST_OFFERS)],
         ]),
       ]
     : [];

@@ -3,7 +3,8 @@ import { findResource, idIn, type ResourceSet, scheduleOf } from '../resource-se
 import type { Calendar, CalendarSlot } from '../slots/calendar.ts';
 import { findChain, type Mismatch, mismatches } from '../slots/chain.ts';
 import type { Interval } from '../slots/interval.ts';
-import type { Located } from './parameters.ts';
+import { type Located, MOST_SLOTS } from './parameters.ts';
+import { MOST_OFFERS } from './reads.ts';
 import type { BookRequest } from './request.ts';
 
 /** The slots that a booking takes its time from, or why there are none. */
@@ -128,6 +129,20 @@ function selectInGroup(group: Group, calendar: Calendar, interval: Interval, slo
   return { slots: [], issues: isTaken ? group.map(taken) : issues };
 }
 
+/** Why no slots of a schedule cover the time asked for, or why those that do are not taken. */
+function uncovered(schedule: string, isCovered: boolean, offers: number, expression: string): Issue {
+  if (isCovered) {
+    const diagnostics = `From start to end there are more than ${MOST_SLOTS} free slots of Schedule/${schedule}, the most that one appointment takes: ask for a shorter time.`;
+    return { code: 'slot-mismatch', diagnostics, expression };
+  }
+  if (offers >= MOST_OFFERS) {
+    const diagnostics = `From start to end there are more free slots of Schedule/${schedule} than the ${MOST_OFFERS} that are looked at: name the slots in Appointment.slot.`;
+    return { code: 'slot-mismatch', diagnostics, expression };
+  }
+  const diagnostics = `Schedule/${schedule} has no free slots that cover the time from start to end.`;
+  return { code: 'slot-not-free', diagnostics, expression };
+}
+
 function selectInSchedule(
   { value, path }: Located<string>,
   request: BookRequest,
@@ -142,9 +157,9 @@ function selectInSchedule(
     ({ status, resource }) => status === 'free' && idIn(resource.schedule, 'Schedule') === value,
   );
   const chain = findChain(free, request.interval);
-  const diagnostics = `Schedule/${value} has no free slots that cover the time from start to end.`;
-  const refused: Issue[] = [{ code: 'slot-not-free', diagnostics, expression: path }];
-  return chain ? { slots: chain, issues: [] } : { slots: [], issues: refused };
+  return chain && chain.length <= MOST_SLOTS
+    ? { slots: chain, issues: [] }
+    : { slots: [], issues: [uncovered(value, chain !== undefined, free.length, path)] };
 }
 
 /**

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
-import { aClinic, aSlot, book, proposed, slotsOf } from '../fixtures.ts';
-import { issuesOf, resourceIn } from '../http.ts';
+import type { Bundle, Schedule } from '@medplum/fhirtypes';
+import { aClinic, aSlot, book, minutes, proposed, slotsOf } from '../fixtures.ts';
+import { issuesOf, medplum, resourceIn } from '../http.ts';
 
 const bookOn = (scheduleId: string | undefined, appointment: object) =>
   book({
@@ -37,4 +38,39 @@ it('an unknown schedule: 422', async () => {
     422,
     'schedule-not-found Parameters.parameter[1].valueReference',
   ]);
+});
+
+/** Free slots of one minute each, from a minute on. */
+async function minuteSlots({ id }: Schedule, from: number, count: number): Promise<void> {
+  const entry = Array.from({ length: count }, (_, index) => ({
+    request: { method: 'POST' as const, url: 'Slot' },
+    resource: {
+      resourceType: 'Slot' as const,
+      schedule: { reference: `Schedule/${id}` },
+      status: 'free' as const,
+      start: minutes(from + index),
+      end: minutes(from + index + 1),
+    },
+  }));
+  const body: Bundle = { resourceType: 'Bundle', type: 'batch', entry };
+  expect((await medplum('front-desk', 'POST', '/', { body })).status).toBe(200);
+}
+
+it('a schedule of hundreds of slots: finds those of the time, whatever lies before and after', async () => {
+  const { schedule, patient } = await aClinic();
+  await minuteSlots(schedule, 30, 210);
+  const first = await bookOn(schedule.id, proposed(patient, [], { from: 10, to: 40 }));
+  expect([first.status, resourceIn('Appointment', first).slot?.length]).toEqual([201, 11]);
+  const last = await bookOn(schedule.id, proposed(patient, [], { from: 230, to: 240 }));
+  expect([last.status, resourceIn('Appointment', last).slot?.length]).toEqual([201, 10]);
+});
+
+it('a time of more slots than one appointment takes: 422, and nothing is written', async () => {
+  const { schedule, patient } = await aClinic();
+  await minuteSlots(schedule, 30, 160);
+  const most = await bookOn(schedule.id, proposed(patient, [], { from: 31, to: 81 }));
+  expect([most.status, resourceIn('Appointment', most).slot?.length]).toEqual([201, 50]);
+  const tooMany = await bookOn(schedule.id, proposed(patient, [], { from: 81, to: 190 }));
+  expect([tooMany.status, ...issuesOf(tooMany)]).toEqual([422, 'slot-mismatch Parameters.parameter[1].valueReference']);
+  expect((await slotsOf(schedule)).filter((slot) => slot.startsWith('busy'))).toHaveLength(50);
 });

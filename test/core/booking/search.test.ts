@@ -101,12 +101,12 @@ describe('what a booking reads', () => {
     ]);
   });
 
-  it('are the latest free slots before its end where a schedule alone is named', () => {
+  it('are the free slots at its time where a schedule alone is named', () => {
     const { slot: _, ...body } = appointment();
     const named = { name: 'schedule', valueReference: { reference: 'Schedule/calendar' } };
     expect(reads(parameters(resourceParameter('appt-resource', body), named))).toEqual([
       'Schedule?_id=calendar&_count=20&_include=Schedule:actor',
-      `Slot?schedule=Schedule/calendar&status=free&start=lt${at('09:30')}&_sort=-start&_count=200`,
+      `Slot?schedule=Schedule/calendar&status=free&start=lt${at('09:30')}&end=gt${at('09:00')}&_sort=start&_count=500`,
       'Patient/anna',
     ]);
   });
