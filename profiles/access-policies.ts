@@ -67,6 +67,7 @@ const startedBy: Readonly<Record<BotName, 'caller' | 'medplum'>> = {
   'record-events': 'medplum',
   'restart-handshake': 'medplum',
   'deliver-events': 'medplum',
+  'publish-slots': 'medplum',
   reconcile: 'medplum',
   'retry-deliveries': 'medplum',
   'remove-old-events': 'medplum',
@@ -167,7 +168,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
     ...permit(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson'], [...readVersions, ...write]),
     ...permit(['Slot', 'Subscription', 'Task'], [...readVersions, ...write, 'delete']),
     ...permit(['Communication'], [...look, ...write, 'delete']),
-    ...permit(['HealthcareService', 'Location', 'Practitioner', 'PractitionerRole', 'Schedule'], look),
+    ...permit(['Device', 'HealthcareService', 'Location', 'Practitioner', 'PractitionerRole', 'Schedule'], look),
   ],
 };
 

@@ -87,6 +87,53 @@ const triggers = {
     interactions: ['delete'],
     maxAttempts: 18,
   },
+  'schedule-changed': {
+    bot: 'publish-slots',
+    reason: 'Publishes the opening hours of schedules that are made or changed',
+    criteria: () => 'Schedule',
+    interactions: ['create', 'update'],
+  },
+  'service-changed': {
+    bot: 'publish-slots',
+    reason: 'Publishes opening hours anew when a service or the closed days change',
+    criteria: () => 'HealthcareService',
+    interactions: ['create', 'update'],
+  },
+  'service-deleted': {
+    bot: 'publish-slots',
+    reason: 'Opens the closed days again when they are deleted',
+    criteria: () => 'HealthcareService',
+    interactions: ['delete'],
+  },
+  'time-taken': {
+    bot: 'publish-slots',
+    reason: 'Withdraws free slots whose time is taken in Medplum, and gives them back',
+    criteria: () => 'Slot',
+    interactions: ['create', 'update'],
+    expression: "%current.status != 'free' or %previous.status.exists()",
+    author: 'others',
+  },
+  'time-released': {
+    bot: 'publish-slots',
+    reason: 'Publishes again what a booking had withdrawn that is given back',
+    criteria: () => 'Slot',
+    interactions: ['update'],
+    expression:
+      "%current.status = 'free' and %current.identifier.exists() and (%previous.status = 'busy' or %previous.status = 'busy-tentative')",
+    author: 'service',
+  },
+  'slot-deleted': {
+    bot: 'publish-slots',
+    reason: 'Gives time back that is no longer taken in Medplum',
+    criteria: () => 'Slot',
+    interactions: ['delete'],
+  },
+  'publication-requested': {
+    bot: 'publish-slots',
+    reason: 'Publishes what is left to be published of a schedule',
+    criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|publish&status=requested`,
+    interactions: ['create', 'update'],
+  },
   'outbox-ready': {
     bot: 'deliver-events',
     reason: 'Delivers events to those who have subscribed',

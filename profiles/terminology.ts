@@ -35,6 +35,7 @@ const sources: readonly CodeSystemSource[] = [
     concepts: {
       book: 'An asynchronous booking',
       notify: 'The outbox of a Subscription',
+      publish: 'How far the opening hours of a schedule are published',
       announce: 'Up to when the events of all changes were written down',
       subscriber: 'A subscriber, whose Subscriptions are limited in number',
     },

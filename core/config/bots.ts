@@ -13,6 +13,7 @@ export const bots = {
   'record-events': 'Writes the events of a changed appointment for all who must know',
   'restart-handshake': 'Makes sure that a new subscriber can be reached',
   'deliver-events': 'Delivers the events of one Subscription in their order',
+  'publish-slots': 'Makes free slots from opening hours, and takes back those whose time is taken',
   reconcile: 'Brings appointments and slots together where a job was lost',
   'retry-deliveries': 'Starts what was interrupted and what is due again: events, deliveries, heartbeats',
   'remove-old-events': 'Deletes old events, and what Subscriptions that are over have left',
@@ -26,6 +27,7 @@ export type BotName = keyof typeof bots;
  * projects with the feature `cron` only.
  */
 export const clock: Readonly<Partial<Record<BotName, string>>> = {
+  'publish-slots': '* * * * *',
   reconcile: '* * * * *',
   'process-booking': '* * * * *',
   'retry-deliveries': '* * * * *',

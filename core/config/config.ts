@@ -65,6 +65,13 @@ export interface BookingConfig {
   /** How long Medplum may take to answer a request of the gateway, in seconds; all other limits follow from it. */
   readonly timeout: number;
   readonly notifications: NotificationSettings;
+  readonly calendar: CalendarSettings;
+}
+
+/** What an installation decides about the publication of opening hours. */
+export interface CalendarSettings {
+  /** How many weeks ahead free Slots are published, for Schedules that have no planning horizon. */
+  readonly horizonWeeks: number;
 }
 
 /** What an installation decides about the delivery of notifications. */

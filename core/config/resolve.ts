@@ -17,6 +17,10 @@ const notificationsSchema = z.strictObject({
   keepEventsDays: z.int().min(1).max(3650).default(30),
 });
 
+const calendarSchema = z.strictObject({
+  horizonWeeks: z.int().min(1).max(104).default(12),
+});
+
 const fileSchema = z.strictObject({
   $schema: z.string().optional(),
   preset: z.enum(Object.keys(presets) as [keyof typeof presets]).default('default'),
@@ -32,6 +36,7 @@ const fileSchema = z.strictObject({
   smallestBooking: z.int().min(1).max(1440).default(5),
   timeout: z.int().min(5).max(600).default(15),
   notifications: notificationsSchema.default(notificationsSchema.parse({})),
+  calendar: calendarSchema.default(calendarSchema.parse({})),
 });
 
 /**

@@ -18,13 +18,13 @@ const minutesOf: Readonly<Record<string, number>> = { min: 1, h: 60, d: 1440, wk
 
 const MINUTES_OF_A_DAY = 1440;
 
-/** Bounds of each length, in minutes. The longest appointment is a week: what is longer is no appointment. */
+/** Bounds of each length, in minutes. What is longer than a day is no appointment. */
 const lengths = {
-  duration: { least: 1, most: 7 * MINUTES_OF_A_DAY },
+  duration: { least: 1, most: MINUTES_OF_A_DAY },
   bufferBefore: { least: 0, most: MINUTES_OF_A_DAY },
   bufferAfter: { least: 0, most: MINUTES_OF_A_DAY },
   alignmentInterval: { least: 0, most: MINUTES_OF_A_DAY },
-  alignmentOffset: { least: 0, most: 7 * MINUTES_OF_A_DAY },
+  alignmentOffset: { least: 0, most: MINUTES_OF_A_DAY },
 } as const;
 
 type Length = keyof typeof lengths;

@@ -1,8 +1,13 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
-import type { Interval } from '../../booking/slots/interval.ts';
+import { type Interval, overlaps } from '../../booking/slots/interval.ts';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
 import { closedSlot, type WantedSlot } from '../slots/published-slot.ts';
+import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
+
+/** The longest time of closed days, in milliseconds. */
+const LONGEST = 366 * DAY;
+
 import { type Closure, periodInterval, serviceClosures } from '../time/not-available.ts';
 
 type ClosedDaysConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
@@ -22,8 +27,17 @@ export function closedDays(services: readonly HealthcareService[], config: Close
     .flatMap((service) => serviceClosures(service, `HealthcareService/${service.id}`));
 }
 
+/** A stretch of time cut at the midnights of a time zone. */
+function* daysOf({ start, end }: Interval, timeZone: string): Generator<Interval> {
+  for (let from = start; from < end; ) {
+    const midnight = instantOf(timeZone, (Math.floor(localTimeOf(timeZone, from) / DAY) + 1) * DAY);
+    yield { start: from, end: Math.min(end, midnight) };
+    from = midnight;
+  }
+}
+
 /**
- * The Slots that block a Schedule on the days on which the whole installation is closed.
+ * The Slots that block a Schedule on the days on which the whole installation is closed, one a day.
  *
  * @param timeZone - of the Schedule, whose days they are
  * @param period - those that lie outside it are left out
@@ -44,8 +58,11 @@ export function closedSlots(
       if (!Number.isFinite(value.start) || !Number.isFinite(value.end)) {
         return faulty('period-invalid', 'Closed days have a start and an end.', closure.path);
       }
-      const isNear = value.start < period.end && value.end > period.start;
-      return sound(isNear ? [closedSlot(schedule, value, closure.description, config)] : []);
+      if (value.end - value.start > LONGEST) {
+        return faulty('period-invalid', 'Closed days are a year at most.', closure.path);
+      }
+      const near = [...daysOf(value, timeZone)].filter((day) => overlaps(day, period));
+      return sound(near.map((day) => closedSlot(schedule, day, closure.description, config)));
     }),
   );
 }

@@ -14,7 +14,7 @@ import { openIntervals } from '../time/weekly-hours.ts';
 const MINUTE = 60_000;
 
 /** No appointment with its buffers is longer: in milliseconds. */
-const LONGEST = 9 * DAY;
+const LONGEST = 3 * DAY;
 
 /** A place where no Slot is published. */
 const NO_PLACE = 0;

@@ -1,5 +1,5 @@
 import type { Schedule, Slot } from '@medplum/fhirtypes';
-import { type Interval, overlaps } from '../../booking/slots/interval.ts';
+import { type Interval, intersection, overlaps } from '../../booking/slots/interval.ts';
 import type { BookingConfig } from '../../config/config.ts';
 import type { Publishing, ServiceCalendar } from '../parameters/schedule-calendar.ts';
 import { type CalendarProblem, sound, together } from '../problem.ts';
@@ -14,6 +14,7 @@ import {
   takesFrom,
 } from '../slots/slot-role.ts';
 import type { Closure } from '../time/not-available.ts';
+import { DAY } from '../time/time-zone.ts';
 import { closedSlots } from './closed-days.ts';
 import { publishedPeriod, wantedSlots } from './offers.ts';
 import { heldPublished, publishedChanges } from './published-changes.ts';
@@ -25,7 +26,9 @@ type PublishConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
 export interface PublishState {
   readonly schedule: Schedule & { readonly id: string };
   readonly publishing: Publishing;
-  /** All its Slots that end after now, whatever their status, and those of the day before. */
+  /** The time that is looked at: nothing that begins outside it is touched. */
+  readonly window: Interval;
+  /** All its Slots that overlap `slotsToRead` of the window, whatever their status. */
   readonly slots: readonly Slot[];
   /** Ids of Slots without a mark of which the history shows that they were once free. */
   readonly offered: ReadonlySet<string>;
@@ -35,6 +38,14 @@ export interface PublishState {
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
   readonly horizonWeeks: number;
+}
+
+/** By how much what decides about a window lies around it, in milliseconds: an appointment with both its buffers. */
+const MARGIN = 3 * DAY;
+
+/** The time of which all Slots must be known to decide about a window. */
+export function slotsToRead({ start, end }: Interval): Interval {
+  return { start: start - MARGIN, end: end + MARGIN };
 }
 
 /** What is to be done so that the Slots of a Schedule are as its opening hours and its takings demand. */
@@ -99,18 +110,26 @@ interface Wanted {
   readonly blocks: readonly WantedSlot[];
 }
 
-function wantedOf({ schedule, publishing, closedDays, now, horizonWeeks }: PublishState, config: PublishConfig) {
+function ahead({ start, end }: Interval, now: number): Interval {
+  return { start: Math.max(start, now), end };
+}
+
+function wantedOf(
+  { schedule, publishing, closedDays, now, window, horizonWeeks }: PublishState,
+  config: PublishConfig,
+) {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
   const periods = together(
     calendars.map((calendar) => {
       const { value, problems } = publishedPeriod(schedule, calendar.parameters.timeZone, now, horizonWeeks);
-      return { value: value && [{ calendar, period: value }], problems };
+      const near = value && intersection(value, slotsToRead(window));
+      return { value: near ? [{ calendar, period: near }] : [], problems };
     }),
   );
   const [first] = periods.value ?? [];
-  const ahead = first && { start: now, end: first.period.end };
-  const blocks =
-    first && ahead ? closedSlots(schedule, closedDays, first.calendar.parameters.timeZone, ahead, config) : sound([]);
+  const blocks = first
+    ? closedSlots(schedule, closedDays, first.calendar.parameters.timeZone, ahead(first.period, now), config)
+    : sound([]);
   const problems = [...periods.problems, ...blocks.problems];
   const value: Wanted = { calendars: periods.value ?? [], blocks: blocks.value ?? [] };
   return problems.length > 0 ? { value: undefined, problems } : sound(value);
@@ -125,34 +144,40 @@ function wantedOf({ schedule, publishing, closedDays, now, horizonWeeks }: Publi
  * - With unusable opening hours, what was published stays, except where time is taken.
  */
 export function planSlots(state: PublishState, config: PublishConfig): PublishPlan {
-  const { schedule, publishing, slots, offered, held, now } = state;
+  const { schedule, publishing, slots, offered, held, now, window } = state;
   const placed = placedSlots(slots, offered, config);
+  const isNear = ({ start }: Interval): boolean => window.start <= start && start < window.end;
   const published = placed.filter(({ role }) => role.kind === 'published');
   const closed = placed.filter((slot) => isClosedDay(slot, config));
-  const others = placed.filter(({ role }) => role.kind === 'taking').filter((slot) => !closed.includes(slot));
   const { value: wanted, problems } = wantedOf(state, config);
   if (publishing.kind === 'kept' || !wanted) {
     const takings = placed.filter(({ role }) => role.kind === 'taking');
     return {
-      changes: [...takenAway(published, takings, state), ...offerChanges(placed, takings, state, config)],
+      changes: [
+        ...takenAway(published.filter(isNear), takings, state),
+        ...offerChanges(placed, takings, { schedule, held, window, known: slotsToRead(window), now }, config),
+      ],
       problems: publishing.kind === 'kept' ? publishing.problems : problems,
     };
   }
   const isOpened = ({ key }: WantedSlot): boolean =>
-    closed.some(
-      ({ resource }) => resource.status === 'free' && resource.identifier?.some(({ value }) => value === key),
-    );
+    closed.some(({ resource }) => resource.status === 'free' && publishedValueOf(resource, config) === key);
+  const others = placed.filter((slot) => slot.role.kind === 'taking' && !closed.includes(slot));
   const takings = [...others, ...wanted.blocks.filter((block) => !isOpened(block)).map(asTaking)];
   const taken = [...takings, ...heldPublished(published, held)];
   const calendars = wanted.calendars.map(({ calendar }) => calendar);
   const offers = wanted.calendars.flatMap(({ calendar, period }) =>
-    wantedSlots(schedule, calendar, period, now, taken, config),
+    wantedSlots(schedule, calendar, period, now, taken, config).filter(isNear),
   );
   return {
     changes: [
-      ...blockChanges(closed, wanted.blocks, config),
-      ...publishedChanges(published, { wanted: offers, calendars, takings, held, now }),
-      ...offerChanges(placed, takings, state, config),
+      ...blockChanges(
+        closed.filter((slot) => isNear(slot) && slot.end > now),
+        wanted.blocks.filter(isNear),
+        config,
+      ),
+      ...publishedChanges(published, { wanted: offers, calendars, takings, held, now, window }),
+      ...offerChanges(placed, takings, { schedule, held, window, known: slotsToRead(window), now }, config),
     ],
     problems: [],
   };

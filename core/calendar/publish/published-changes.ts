@@ -1,4 +1,5 @@
 import type { Slot } from '@medplum/fhirtypes';
+import type { Interval } from '../../booking/slots/interval.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { ServiceCalendar } from '../parameters/schedule-calendar.ts';
 import { formatKey, type WantedSlot } from '../slots/published-slot.ts';
@@ -14,6 +15,8 @@ export interface PublishedTarget {
   /** Ids of Slots that are not to be touched although they look free. */
   readonly held: ReadonlySet<string>;
   readonly now: number;
+  /** What begins outside it is not touched. */
+  readonly window: Interval;
 }
 
 /** The elements of a published Slot that follow its service; all others are left as they are. */
@@ -97,6 +100,11 @@ function keyChanges(stored: readonly Family[], wanted: WantedSlot | undefined, n
   return [...change, ...superfluous.map(({ resource }) => withdrawal(resource, group))];
 }
 
+const isNear =
+  (window: Interval) =>
+  ({ start }: Interval): boolean =>
+    window.start <= start && start < window.end;
+
 function keyOf({ members }: Family): string {
   const [{ role } = {}] = members;
   return role?.kind === 'published' ? formatKey(role.key) : '';
@@ -109,8 +117,8 @@ function keyOf({ members }: Family): string {
  * @param published - those of the Schedule, and what was split off from them
  */
 export function publishedChanges(published: readonly PlacedSlot[], target: PublishedTarget): SlotChange[] {
-  const { wanted, held, now } = target;
-  const all = families(published, held);
+  const { wanted, held, now, window } = target;
+  const all = families(published, held).filter(({ members }) => members.some(isNear(window)));
   const rests = all.filter(({ isHeld }) => isHeld).flatMap((family) => withdrawnRests(family, target));
   const stored = new Map<string, Family[]>(wanted.map(({ key }) => [key, []]));
   for (const family of all.filter(({ isHeld }) => !isHeld)) {

@@ -1,5 +1,6 @@
-import type { Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
+import type { BundleEntry, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../fhir/instant.ts';
+import { updateEntry } from '../../fhir/update-entry.ts';
 
 /** A Slot that is to be created, or changed if it still has the version that was read. */
 export interface SlotChange {
@@ -45,16 +46,9 @@ export function portions(changes: readonly SlotChange[], size: number): SlotChan
   return result;
 }
 
-function entryOf({ stored, resource }: SlotChange): BundleEntry {
-  return stored
-    ? {
-        request: { method: 'PUT', url: `Slot/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` },
-        resource,
-      }
-    : { request: { method: 'POST', url: 'Slot' }, resource };
-}
-
-/** The transaction that makes the changes, or none of them. */
-export function slotTransaction(changes: readonly SlotChange[]): Bundle {
-  return { resourceType: 'Bundle', type: 'transaction', entry: changes.map(entryOf) };
+/** The transaction entries that make the changes, or none of them. */
+export function slotChangeEntries(changes: readonly SlotChange[]): BundleEntry[] {
+  return changes.map(({ stored, resource }) =>
+    stored ? updateEntry(stored, resource) : { request: { method: 'POST', url: 'Slot' }, resource },
+  );
 }

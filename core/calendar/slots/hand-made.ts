@@ -14,6 +14,10 @@ export interface OfferContext {
   readonly schedule: Schedule;
   /** Ids of Slots that are not to be touched although they look free. */
   readonly held: ReadonlySet<string>;
+  /** Only offers that overlap it are looked at. */
+  readonly window: Interval;
+  /** The time of which all Slots are known: an offer that reaches out of it is left alone. */
+  readonly known: Interval;
   readonly now: number;
 }
 
@@ -121,12 +125,24 @@ function rearranged(
   return [...written, ...made.flat()];
 }
 
+/** From the first moment of what there is of an offer to the last. */
+function hullOf(members: readonly PlacedSlot[]): Interval | undefined {
+  const live = members.filter(({ resource }) => resource.status !== 'entered-in-error');
+  return live.length > 0
+    ? { start: Math.min(...live.map(({ start }) => start)), end: Math.max(...live.map(({ end }) => end)) }
+    : undefined;
+}
+
 function changesOf(
   offer: Offer,
   takings: readonly PlacedSlot[],
-  { schedule, held, now }: OfferContext,
+  { schedule, held, window, known, now }: OfferContext,
   config: OfferConfig,
 ): SlotChange[] {
+  const hull = offer.whole ?? hullOf(offer.members);
+  if (!hull || !overlaps(hull, window) || !contains(known, hull)) {
+    return [];
+  }
   const isHeld = ({ id, resource }: PlacedSlot): boolean => isTaken(resource) || held.has(id);
   const pieces = offer.members.filter((slot) => !isHeld(slot));
   const free = union(pieces.filter(({ resource }) => resource.status === 'free'));
@@ -143,9 +159,7 @@ function changesOf(
   if (possible.every(({ end }) => end <= now) || (sameSet(free, left) && isRemembered)) {
     return [];
   }
-  const live = offer.members.filter(({ resource }) => resource.status !== 'entered-in-error');
-  const hull = { start: Math.min(...live.map(({ start }) => start)), end: Math.max(...live.map(({ end }) => end)) };
-  return rearranged(offer, pieces, left, isWhole ? undefined : (offer.whole ?? hull), config);
+  return rearranged(offer, pieces, left, isWhole ? undefined : hull, config);
 }
 
 /**

@@ -79,8 +79,8 @@ describe('scheduling parameters', () => {
 
   it('read every unit of time that Medplum has', () => {
     const inHours = service([{ url: 'duration', valueDuration: { value: 1.5, unit: 'h' } }]);
-    const inDays = service([{ url: 'duration', valueDuration: { value: 2, unit: 'd' } }]);
-    expect([inHours, inDays].map((one) => read(schedule, one).value?.duration)).toEqual([90, 2880]);
+    const inDays = service([{ url: 'duration', valueDuration: { value: 1, unit: 'd' } }]);
+    expect([inHours, inDays].map((one) => read(schedule, one).value?.duration)).toEqual([90, 1440]);
   });
 
   it('close on the days that Schedule and service name, whole days of the time zone', () => {

@@ -76,6 +76,7 @@ export function stateOf(
     closedDays: [],
     now: monday,
     horizonWeeks: 0,
+    window: { start: monday - 10 * 86_400_000, end: monday + 10_000 * 86_400_000 },
     ...more,
   };
 }

@@ -1,0 +1,106 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
+import { slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
+import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
+import type { Interval } from '../../../core/booking/slots/interval.ts';
+import { type PublishPlan, planSlots, slotsToRead } from '../../../core/calendar/publish/publish.ts';
+import { portions, slotChangeEntries } from '../../../core/calendar/publish/slot-change.ts';
+import { isUnmarked } from '../../../core/calendar/slots/slot-role.ts';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { config } from '../config.ts';
+import { type BundleAnswer, sendTransaction } from '../medplum.ts';
+import { ofType, readInBatch } from '../read.ts';
+import type { OpeningHours } from './opening-hours.ts';
+
+/** How many resources one search gives at most. */
+const PAGE = 1000;
+
+/** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
+const PORTION = 50;
+
+/** All Slots of a Schedule that overlap a stretch of time. */
+async function readSlots(medplum: MedplumClient, schedule: string, { start, end }: Interval): Promise<Slot[]> {
+  const slots: Slot[] = [];
+  for (;;) {
+    const query = new URLSearchParams({
+      schedule: `Schedule/${schedule}`,
+      _filter: `(start lt "${formatInstant(end)}" and end gt "${formatInstant(start)}")`,
+      _count: `${PAGE}`,
+      _offset: `${slots.length}`,
+      _sort: 'start,_id',
+    });
+    const [found] = await readInBatch(medplum, [`Slot?${query}`]);
+    const page = ofType('Slot', found);
+    slots.push(...page);
+    if (page.length < PAGE) {
+      return slots;
+    }
+  }
+}
+
+/** The ids of those taken Slots without a mark that were once free, as their histories show. */
+async function readOffered(medplum: MedplumClient, slots: readonly Slot[]): Promise<Set<string>> {
+  const unmarked = slots.filter((slot) => isUnmarked(slot, config)).flatMap(({ id }) => id ?? []);
+  const histories = await readInBatch(
+    medplum,
+    unmarked.map((id) => `Slot/${id}/_history`),
+  );
+  const wasFree = (index: number): boolean => ofType('Slot', histories[index]).some(({ status }) => status === 'free');
+  return new Set(unmarked.filter((_, index) => wasFree(index)));
+}
+
+/** The ids of those Slots that appointments hold. */
+async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise<Set<string>> {
+  const slot = ids.map((id) => `Slot/${id}`).join(',');
+  const query = new URLSearchParams({ slot, status: statusQuery(holdsSlots), _count: `${PAGE}` });
+  const [found] = await readInBatch(medplum, ids.length > 0 ? [`Appointment?${query}`] : []);
+  return new Set(ofType('Appointment', found).flatMap(slotIdsOf));
+}
+
+/** Decides about a window. What looks free is looked up among the appointments before it is touched. */
+async function plan(medplum: MedplumClient, hours: OpeningHours, window: Interval, now: number): Promise<PublishPlan> {
+  const slots = await readSlots(medplum, hours.schedule.id, slotsToRead(window));
+  const offered = await readOffered(medplum, slots);
+  const decide = (held: ReadonlySet<string>): PublishPlan =>
+    planSlots({ ...hours, slots, offered, held, window, now, horizonWeeks: config.calendar.horizonWeeks }, config);
+  const first = decide(new Set());
+  const touched = first.changes.flatMap(({ stored }) => (stored?.status === 'free' ? (stored.id ?? []) : []));
+  const held = await readHeld(medplum, touched);
+  return held.size > 0 ? decide(held) : first;
+}
+
+/** What is written together with each portion of Slots, so that nobody else is about the same. */
+export interface Guard {
+  readonly entry: () => BundleEntry[];
+  /** Is told the answer. */
+  readonly written: (answer: Bundle) => void;
+}
+
+/** What came of a window. */
+export type WindowResult = Exclude<BundleAnswer['kind'], 'done'> | 'published';
+
+const unguarded: Guard = { entry: () => [], written: () => undefined };
+
+/**
+ * Brings the Slots of a Schedule that begin in a window to what its opening hours and its takings demand. It looks at
+ * what is stored, so that a run that was missed or comes twice does no harm.
+ *
+ * @returns `published` when there is nothing left to do; otherwise what has kept it from being written
+ * @throws ReadError when the server could not be read
+ */
+export async function publishWindow(
+  medplum: MedplumClient,
+  hours: OpeningHours,
+  window: Interval,
+  guard: Guard = unguarded,
+): Promise<WindowResult> {
+  const { changes } = await plan(medplum, hours, window, Date.now());
+  for (const portion of portions(changes, PORTION)) {
+    const written = await sendTransaction(medplum, [...slotChangeEntries(portion), ...guard.entry()]);
+    if (written.kind !== 'done') {
+      return written.kind;
+    }
+    guard.written(written.bundle);
+  }
+  return 'published';
+}

@@ -1,0 +1,91 @@
+import type { Task } from '@medplum/fhirtypes';
+import { idIn } from '../../booking/resource-set.ts';
+import type { Interval } from '../../booking/slots/interval.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import type { CalendarProblem } from '../problem.ts';
+import { DAY } from '../time/time-zone.ts';
+
+/** Code of the Tasks that publish the opening hours of a Schedule, in the CodeSystem LocalTask. */
+export const PUBLISH_TASK = 'publish';
+
+type PublicationConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+
+/** How far the publication of a Schedule has come. There is one for each Schedule, kept in a Task. */
+export interface Publication {
+  /** Id of the Schedule. */
+  readonly schedule: string;
+  /**
+   * `requested`: the calendar is to be published from `from` on. `in-progress`: a run is about it. `completed`: all of it
+   * was. `failed`: the opening hours are unusable.
+   */
+  readonly status: 'requested' | 'in-progress' | 'completed' | 'failed';
+  /** Milliseconds since 1970 UTC up to which everything is as it should be; absent before the first run. */
+  readonly from?: number | undefined;
+  /** Why it has failed. */
+  readonly problems?: readonly CalendarProblem[];
+}
+
+const statuses: readonly string[] = [
+  'requested',
+  'in-progress',
+  'completed',
+  'failed',
+] satisfies Publication['status'][];
+
+function isPublicationStatus(status: Task['status']): status is Publication['status'] {
+  return statuses.includes(status);
+}
+
+/** The Task in which a publication is kept. */
+export function publicationTask(
+  { schedule, status, from, problems = [] }: Publication,
+  config: PublicationConfig,
+): Task {
+  const sentences = problems.map(({ diagnostics, expression }) => `${expression}: ${diagnostics}`);
+  return {
+    resourceType: 'Task',
+    status,
+    intent: 'order',
+    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: PUBLISH_TASK }] },
+    focus: { reference: `Schedule/${schedule}` },
+    ...(from !== undefined && { input: [{ type: { text: 'from' }, valueInstant: formatInstant(from) }] }),
+    ...(sentences.length > 0 && {
+      statusReason: { text: sentences.join('\n') },
+      output: problems.map(({ code, diagnostics }) => ({ type: { text: code }, valueString: diagnostics })),
+    }),
+  };
+}
+
+/** The publication that a Task keeps, or `undefined` if it is none. */
+export function publicationIn({ focus, status, input = [] }: Task): Publication | undefined {
+  const schedule = idIn(focus, 'Schedule');
+  const from = parseInstant(input.find(({ type }) => type.text === 'from')?.valueInstant);
+  return schedule !== undefined && isPublicationStatus(status) ? { schedule, status, from } : undefined;
+}
+
+/** The search for the publications, narrowed by more parameters. */
+export function publicationQuery(more: Readonly<Record<string, string>>, config: PublicationConfig): string {
+  const code = `${artefactUri(config, 'LocalTask')}|${PUBLISH_TASK}`;
+  return `Task?${new URLSearchParams({ code, ...more })}`;
+}
+
+/** How much of a calendar is read and written at once, in milliseconds. */
+const WINDOW = 14 * DAY;
+
+/**
+ * The windows in which the rest of a calendar is published, one after the other. They have fixed bounds, so that a
+ * change begins nothing anew that others have finished.
+ *
+ * @param from - where to begin
+ * @param to - the end of what is published; what lies beyond it is one last window, in which all is withdrawn
+ */
+export function windowsFrom(from: number, to: number): Interval[] {
+  const windows: Interval[] = [];
+  for (let start = from; start < to; ) {
+    const end = (Math.floor(start / WINDOW) + 1) * WINDOW;
+    windows.push({ start, end });
+    start = end;
+  }
+  return windows;
+}
