@@ -165,7 +165,7 @@ describe('a deployment over the version before', () => {
     const own = await medplum.searchResources('Bot', '_count=1000');
     const started = new Set(own.map(({ id }) => `Bot/${id}`));
     const subscriptions = await startingSubscriptions();
-    expect(subscriptions).toHaveLength(Object.keys(startedBots).length);
+    expect(subscriptions).toHaveLength(internalSubscriptions(config).length);
     expect(subscriptions.filter(({ channel }) => !started.has(channel.endpoint ?? ''))).toEqual([]);
     const written = JSON.stringify(subscriptions);
     expect([...old.values()].filter((id) => written.includes(id))).toEqual([]);
