@@ -1,7 +1,8 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
+import type { OperationOutcome, Task } from '@medplum/fhirtypes';
 import { endTask } from '../core/booking/async/task.ts';
-import { isResource } from '../core/fhir/resource.ts';
+import { isId } from '../core/fhir/reference.ts';
+import { isObject, isResource } from '../core/fhir/resource.ts';
 import { belongsTo } from '../core/fhir/tags.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
@@ -13,6 +14,14 @@ const notFound: OperationOutcome = {
   id: 'not-found',
   issue: [{ severity: 'error', code: 'not-found', diagnostics: 'There is no such job.' }],
 };
+
+/** The job's id in an input of whatever content, for anybody who may call the Bot can send anything. */
+function idIn(input: unknown): unknown {
+  const parameters: readonly unknown[] =
+    isResource(input, 'Parameters') && Array.isArray(input.parameter) ? input.parameter : [];
+  const found = parameters.find((parameter) => isObject(parameter) && parameter.name === 'id');
+  return isObject(found) ? found.valueId : undefined;
+}
 
 async function readTask(medplum: MedplumClient, id: string): Promise<Task | undefined> {
   const [found] = await readInTransaction(medplum, [`Task?_id=${encodeURIComponent(id)}`]);
@@ -33,9 +42,9 @@ async function cancel(medplum: MedplumClient, task: Task): Promise<Task | undefi
  * @returns the Task as it is then, or `not-found` if it does not belong to the caller
  * @throws Error when Medplum does not answer
  */
-export async function handler(medplum: MedplumClient, event: BotEvent<Parameters>): Promise<Task | OperationOutcome> {
-  const id = event.input.parameter?.find(({ name }) => name === 'id')?.valueId ?? '';
-  const task = await readTask(medplum, id);
+export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Task | OperationOutcome> {
+  const id = idIn(event.input);
+  const task = isId(id) ? await readTask(medplum, id) : undefined;
   if (!task || !belongsTo(task, callerOf(event).id, config)) {
     return notFound;
   }

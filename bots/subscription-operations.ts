@@ -9,6 +9,7 @@ import {
   statusBundle,
 } from '../core/notifications/events/bundle.ts';
 import { missingEvents } from '../core/notifications/events/event.ts';
+import { readSubscriptionOperation, type SubscriptionOperation } from '../core/notifications/subscription/operation.ts';
 import { type Content, contents } from '../core/notifications/subscription/subscription-parameters.ts';
 import { config } from './lib/config.ts';
 import { newId } from './lib/new-id.ts';
@@ -24,23 +25,6 @@ import {
 } from './lib/notifications/subscriber.ts';
 import { createBindingToken } from './lib/notifications/ws-binding-token.ts';
 import { readInTransaction } from './lib/read.ts';
-
-/** What the Bot is asked for. */
-export interface SubscriptionOperationInput {
-  readonly operation: 'status' | 'events' | 'binding';
-  /** The Subscription asked about; `$status` on the type has none. */
-  readonly id?: string;
-  /** `$status` on the type: the Subscriptions asked about; all if none is named. */
-  readonly ids?: readonly string[];
-  /** `$status` on the type: Subscriptions in these statuses only. */
-  readonly statuses?: readonly string[];
-  /** `$events`: the first number wanted. */
-  readonly since?: number;
-  /** `$events`: the last number wanted. */
-  readonly until?: number;
-  /** `$events`: how much of the appointments is wanted, if it is another content than the Subscription's. */
-  readonly content?: string;
-}
 
 /** The most events that are told at once. */
 const MOST_EVENTS = 1000;
@@ -74,7 +58,7 @@ async function outboxesOf(
   return outboxesIn(found.flat());
 }
 
-async function tellStatus(medplum: MedplumClient, input: SubscriptionOperationInput, caller: Subscriber) {
+async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
   const { id, ids = [], statuses = [] } = input;
   const seen = id === undefined ? await searchAsCaller(medplum, caller) : [await readAsCaller(medplum, id, caller)];
   if ('resourceType' in seen) {
@@ -98,7 +82,7 @@ async function tellStatus(medplum: MedplumClient, input: SubscriptionOperationIn
 }
 
 /** Events are told with the rights that the caller has now. */
-async function tellEvents(medplum: MedplumClient, input: SubscriptionOperationInput, caller: Subscriber) {
+async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
   const { id = '', since = 1, until = Number.MAX_SAFE_INTEGER } = input;
   const seen = await readAsCaller(medplum, id, caller);
   const stored = seen.resourceType === 'Subscription' ? await readOutbox(medplum, id) : undefined;
@@ -134,7 +118,7 @@ const notActive: Issue = {
   expression: 'Subscription.status',
 };
 
-async function tellBinding(medplum: MedplumClient, { id = '' }: SubscriptionOperationInput, caller: Subscriber) {
+async function tellBinding(medplum: MedplumClient, { id = '' }: SubscriptionOperation, caller: Subscriber) {
   const seen = await readAsCaller(medplum, id, caller);
   const stored = seen.resourceType === 'Subscription' ? await readOutbox(medplum, id) : undefined;
   if (!stored) {
@@ -149,18 +133,25 @@ async function tellBinding(medplum: MedplumClient, { id = '' }: SubscriptionOper
   return isLive ? createBindingToken(medplum, id, handshake, caller) : refuse([notActive]);
 }
 
-const operations = { status: tellStatus, events: tellEvents, binding: tellBinding } as const;
+/** An answer to the caller. */
+type Answer = Bundle | Parameters | OperationOutcome;
+
+const operations: Readonly<
+  Record<
+    SubscriptionOperation['operation'],
+    (medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) => Promise<Answer>
+  >
+> = { status: tellStatus, events: tellEvents, binding: tellBinding };
 
 /**
  * Answers `$status`, `$events` and `$get-ws-binding-token` to whoever may see the Subscription.
  *
- * @param event - input: SubscriptionOperationInput; headers: those of the request, for the caller's credentials
+ * @param event - input: as `readSubscriptionOperation` reads it; headers: those of the request, for the caller's
+ *   credentials
  * @returns a Bundle, Parameters (`bindingOf`), or an OperationOutcome whose id stands for the HTTP status
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-events.html
  */
-export async function handler(
-  medplum: MedplumClient,
-  event: BotEvent<SubscriptionOperationInput>,
-): Promise<Bundle | Parameters | OperationOutcome> {
-  return operations[event.input.operation](medplum, event.input, subscriberOf(event));
+export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Answer> {
+  const input = readSubscriptionOperation(event.input);
+  return 'operation' in input ? operations[input.operation](medplum, input, subscriberOf(event)) : refuse([input]);
 }

@@ -201,27 +201,29 @@ function remove(medplum: MedplumClient, input: unknown, caller: Subscriber): Pro
   ]);
 }
 
-const interactions = { create, update, delete: remove } as const;
+/** What each interaction does; the input may hold whatever a caller makes up. */
+const interactions: ReadonlyMap<unknown, typeof create> = new Map([
+  ['create', create],
+  ['update', update],
+  ['delete', remove],
+]);
 
-/** What the Bot is asked to do. */
-export interface WriteSubscriptionInput {
-  readonly interaction: keyof typeof interactions;
-  /** Of the stored Subscription. */
-  readonly id?: string;
-  /** `meta.versionId` that the stored Subscription must have. */
-  readonly version?: string;
-  /** The Subscription as sent. */
-  readonly resource?: unknown;
-}
+const unknownInteraction: Issue = {
+  code: 'malformed-request',
+  diagnostics: `The interaction must be one of ${[...interactions.keys()].join(', ')}.`,
+};
 
 /**
  * Creates, changes and ends Subscriptions to topics: the one place where they are checked. The outbox is written in the
  * same transaction.
  *
- * @param event - input: WriteSubscriptionInput; headers: those of the request, for the caller's credentials
+ * @param event - input: `interaction` (create, update, delete), `id` and `version` of the stored Subscription (a version
+ *   that it must have), `resource` (as sent); of whatever content, for anybody who may call the Bot can send anything;
+ *   headers: those of the request, for the caller's credentials
  * @returns the Subscription without its headers, or an OperationOutcome whose id stands for the HTTP status
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/index.html
  */
-export async function handler(medplum: MedplumClient, event: BotEvent<WriteSubscriptionInput>): Promise<Answer> {
-  return interactions[event.input.interaction](medplum, event.input, subscriberOf(event));
+export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Answer> {
+  const act = interactions.get(member(event.input, 'interaction'));
+  return act ? act(medplum, event.input, subscriberOf(event)) : refuse([unknownInteraction]);
 }

@@ -93,7 +93,9 @@ async function startInFront(
   printAddresses(config, sandbox, demo, log);
   await printFirstSteps(deployment.connection, config, demo, log);
   if (options.folder !== undefined) {
-    writeDeveloperFiles(options.folder, config, sandbox, deployment.bots).forEach(log);
+    for (const line of writeDeveloperFiles(options.folder, config, sandbox, deployment.bots)) {
+      log(line);
+    }
   }
   const stop = async (): Promise<void> => {
     await gateway.close();

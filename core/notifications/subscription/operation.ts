@@ -1,0 +1,52 @@
+import type { Issue } from '../../fhir/outcome.ts';
+import { member } from './extension-values.ts';
+
+/** The operations on Subscriptions: `$status`, `$events`, `$get-ws-binding-token`. */
+const names = ['status', 'events', 'binding'] as const;
+
+/** An operation on Subscriptions, as the Bot is asked for it. */
+export interface SubscriptionOperation {
+  readonly operation: (typeof names)[number];
+  /** Of the Subscription asked about; `$status` on the type has none. */
+  readonly id?: string | undefined;
+  /** `$status` on the type: the Subscriptions asked about; all if none is named. */
+  readonly ids?: readonly string[] | undefined;
+  /** `$status` on the type: Subscriptions in these statuses only. */
+  readonly statuses?: readonly string[] | undefined;
+  /** `$events`: the first number wanted. */
+  readonly since?: number | undefined;
+  /** `$events`: the last number wanted. */
+  readonly until?: number | undefined;
+  /** `$events`: how much of the appointments is wanted, if it is another content than the Subscription's. */
+  readonly content?: string | undefined;
+}
+
+const textIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+const textsIn = (value: unknown): string[] | undefined =>
+  Array.isArray(value) ? value.filter((one) => typeof one === 'string') : undefined;
+
+const numberIn = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
+
+/**
+ * Reads what the Bot is asked for. What is of the wrong kind counts as absent.
+ *
+ * @param sent - of whatever content, for anybody who may call the Bot can send anything
+ * @returns the operation, or `malformed-request` if it names none
+ */
+export function readSubscriptionOperation(sent: unknown): SubscriptionOperation | Issue {
+  const operation = names.find((name) => name === member(sent, 'operation'));
+  if (!operation) {
+    return { code: 'malformed-request', diagnostics: `The operation must be one of ${names.join(', ')}.` };
+  }
+  return {
+    operation,
+    id: textIn(member(sent, 'id')),
+    ids: textsIn(member(sent, 'ids')),
+    statuses: textsIn(member(sent, 'statuses')),
+    since: numberIn(member(sent, 'since')),
+    until: numberIn(member(sent, 'until')),
+    content: textIn(member(sent, 'content')),
+  };
+}
