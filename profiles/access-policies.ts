@@ -1,6 +1,7 @@
 import type { AccessPolicy, AccessPolicyResource, ResourceType } from '@medplum/fhirtypes';
 import type { BotName } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
+import { NARRATIVE_PATTERN } from '../core/fhir/narrative-pattern.ts';
 
 /** The AccessPolicies of the service, by the names that the deployment uses for them. */
 export type PolicyName = 'requestor' | 'consumer' | 'front-desk' | 'bots';
@@ -98,10 +99,17 @@ const taggedWith = (resourceType: ResourceType, requestor: string, config: Booki
 /** Those into whom a patient was merged. */
 const survivors = (patient: string): string => `${patient}.link.where(type = 'replaced-by').other.reference`;
 
+/** A string literal of FHIRPath. */
+const literal = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+
+/** That the narratives of a resource are safe to display, or are there already. */
+const isSafe = (div: string): string =>
+  `%after.${div}.all($this in %before.${div} or $this.matches(${literal(NARRATIVE_PATTERN)}))`;
+
 /**
  * A requestor's own patients: found and written only under its tag, which the criteria demand. The constraints keep it
- * from adding another requestor's tag, from taking the tag `external` away, and from merging or
- * undoing what the clinic has merged: appointments follow to the patient that stays, which may be anybody's.
+ * from adding another requestor's tag, from taking the tag `external` away, from active content in narratives, and from
+ * merging or undoing what the clinic has merged: appointments follow to the patient that stays, which may be anybody's.
  */
 function ownPatients(config: BookingConfig): AccessPolicyResource {
   const system = artefactUri(config, 'LocalRequestor').toLowerCase();
@@ -110,6 +118,8 @@ function ownPatients(config: BookingConfig): AccessPolicyResource {
     `meta.tag.where(system = '${config.metaTagSystem}' and code = '${EXTERNAL_TAG}').exists()`,
     `${survivors('%after')}.all($this in ${survivors('%before')})`,
     `${survivors('%before')}.all($this in ${survivors('%after')})`,
+    isSafe('text.div'),
+    isSafe('contained.text.div'),
   ];
   return {
     resourceType: 'Patient',

@@ -5,13 +5,13 @@ import { isObject } from './resource.ts';
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
 /** The elements that a narrative may have (invariant txt-1 of FHIR's Narrative). */
-const allowedElements = words(
+export const allowedElements = words(
   'a abbr acronym b big blockquote br caption cite code col colgroup dd dfn div dl dt em h1 h2 h3 h4 h5 h6 hr i img li ' +
     'ol p pre q samp small span strong sub sup table tbody td tfoot th thead tr tt ul var',
 );
 
 /** The attributes that a narrative may have (txt-1), those of XML, and those without a meaning to a browser. */
-const allowedAttributes = words(
+export const allowedAttributes = words(
   'abbr accesskey align alt axis bgcolor border cellhalign cellpadding cellspacing cellvalign char charoff charset cite ' +
     'class colspan compact coords dir frame headers height href hreflang hspace id lang longdesc name nowrap rel rev ' +
     'rowspan rules scope shape span src start style summary tabindex title type valign value vspace width xmlns xml:lang ' +
@@ -29,10 +29,12 @@ const colour = /rgba?\([\d\s,.%]*\)/gi;
 
 /** What a style may say else: plain words and numbers; no address, no escapes, no place on the screen. */
 const plainStyle = /^[\w\s:;,.#%!'-]*$/;
-const forbiddenInStyle = /\b(position|behavior|binding|content|expression|z-index)\b/i;
+/** Properties and functions that a style may not name. */
+export const forbiddenInStyle = ['position', 'behavior', 'binding', 'content', 'expression', 'z-index'] as const;
+const forbiddenStyle = new RegExp(`\\b(${forbiddenInStyle.join('|')})\\b`, 'i');
 
 const isSafeStyle = (value: string): boolean =>
-  plainStyle.test(value.replace(colour, '')) && !forbiddenInStyle.test(value);
+  plainStyle.test(value.replace(colour, '')) && !forbiddenStyle.test(value);
 
 const attributeRules: Readonly<Record<string, (value: string) => boolean>> = {
   href: (value) => link.test(value),

@@ -143,6 +143,27 @@ describe('a requestor', () => {
     expect(isWritable(after, before)).toBe(expected);
   });
 
+  const xhtml = (inner: string) => ({
+    status: 'additional' as const,
+    div: `<div xmlns="http://www.w3.org/1999/xhtml">${inner}</div>`,
+  });
+  const saying = (inner: string): Patient => ({ ...own, text: xhtml(inner) });
+  const containing = (inner: string): Patient => ({
+    ...own,
+    contained: [{ resourceType: 'Organization', id: 'o', name: 'O', text: xhtml(inner) }],
+  });
+
+  test.each<[string, Patient, Patient | undefined, boolean]>([
+    ['writes a safe narrative', saying('<p style="color: red">It\'s <a href="#x">safe</a></p>'), undefined, true],
+    ['writes no active narrative', saying('<p onclick="alert(1)">x</p>'), undefined, false],
+    ['writes no active narrative in the place of a safe one', saying('<script/>'), saying('<p/>'), false],
+    ['writes no active narrative in what is contained', containing('<script>alert(1)</script>'), undefined, false],
+    ['contains a safe narrative', containing('<p>x</p>'), undefined, true],
+    ['sends a narrative of the clinic as it is', saying('<font>x</font>'), saying('<font>x</font>'), true],
+  ])('%s', (_, after, before, expected) => {
+    expect(isWritable(after, before)).toBe(expected);
+  });
+
   test('finds the Bot that books, and not its code', () => {
     expect(allowed(requestor, bot('book'))).toEqual(['read', 'search']);
     expect(permitting(requestor, 'read', bot('book'))?.hiddenFields).toEqual(['sourceCode', 'executableCode']);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { aClinic, aPatient, appointmentsOn, book, proposed, succeeded } from '../fixtures.ts';
-import { issuesOf, request } from '../http.ts';
+import { issuesOf, medplum, request } from '../http.ts';
 
 const xhtml = (inner: string) => ({
   status: 'additional' as const,
@@ -31,6 +31,12 @@ describe.each([
   it('in a Patient that is created', async () => {
     const answer = await request('portal-a', 'POST', '/Patient', { body: { resourceType: 'Patient', text } });
     expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'profile-violation Patient.text.div']);
+  });
+
+  it('in a Patient that is written to Medplum itself', async () => {
+    const { id: _, ...own } = await aPatient();
+    expect((await medplum('portal-a', 'POST', '/Patient', { body: own })).status).toBe(201);
+    expect((await medplum('portal-a', 'POST', '/Patient', { body: { ...own, text } })).status).toBeGreaterThan(399);
   });
 
   it('in what a Patient contains', async () => {
