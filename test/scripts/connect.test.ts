@@ -39,6 +39,7 @@ function answersOf({ version = '5.1.23', admin = true, features = needed }: Serv
 const connectTo = (server: Server) => {
   const answers = answersOf(server);
   fake.answer = ({ path }) => answers[path];
+  fake.verify = () => answers['/auth/me'] ?? {};
   return connect({ baseUrl: fake.url, clientId: 'id', clientSecret: 'secret' });
 };
 
