@@ -20,7 +20,10 @@ COPY --from=libraries /app/node_modules node_modules
 COPY core core
 COPY gateway gateway
 COPY scripts/gateway.ts scripts/gateway.ts
+COPY scripts/cli/command.ts scripts/cli/command.ts
 COPY scripts/cli/load-config.ts scripts/cli/load-config.ts
+COPY scripts/gateway scripts/gateway
+COPY scripts/start/settings.ts scripts/start/settings.ts
 COPY booking.config.json ./
 # Where the clone was made under a strict umask, others than root could not read it.
 RUN chmod -R a+rX core gateway scripts *.json
