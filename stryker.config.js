@@ -1,7 +1,5 @@
-import { common } from './jest.config.js';
-
 /** The room whose rules are broken, and whose own tests are to notice: `core/booking`, `core/notifications`, `gateway` … */
-const room = process.env.ROOM ?? 'core/booking';
+export const room = process.env.ROOM ?? 'core/booking';
 const results = `dist/mutation/${room.replaceAll('/', '-')}`;
 
 /**
@@ -12,10 +10,7 @@ const results = `dist/mutation/${room.replaceAll('/', '-')}`;
 export default {
   mutate: [`${room}/**/*.ts`],
   testRunner: 'jest',
-  jest: {
-    projectType: 'custom',
-    config: { ...common, testMatch: [`<rootDir>/test/${room}/**/*.test.ts`], testTimeout: 30_000 },
-  },
+  jest: { configFile: 'jest.mutation.config.js' },
   testRunnerNodeArgs: ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
   coverageAnalysis: 'perTest',
   // A constant of a module is made once, when the module is loaded: each of its mutants would need all tests.
