@@ -7,6 +7,7 @@ import { serverRejectionIssues } from '../../../core/booking/book/server-rejecti
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { readState } from '../../../core/booking/search.ts';
 import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
+import { unmarkedIn } from '../../../core/booking/slots/takings.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { timeLimits } from '../../../core/config/time-limits.ts';
 import { bookingErrors } from '../../../core/fhir/errors.ts';
@@ -15,6 +16,8 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import { config } from '../config.ts';
 import { type Attempts, retryOvertaken, sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
+import { ReadError } from '../read.ts';
+import { readOffered } from './offered.ts';
 
 /** On whose behalf a booking is decided. */
 export interface Requestor {
@@ -71,6 +74,18 @@ async function withAuthors(medplum: MedplumClient, state: ResourceSet): Promise<
 const isAmbiguous = (plan: BookingPlan): boolean =>
   plan.kind === 'refuse' && plan.issues.some(({ code }) => code === 'patient-ambiguous');
 
+/** Those Slots that were once free; `undefined` if the server did not say. */
+async function offeredAmong(medplum: MedplumClient, ids: readonly string[]): Promise<Set<string> | undefined> {
+  try {
+    return await readOffered(medplum, ids);
+  } catch (error) {
+    if (error instanceof ReadError) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
 /**
  * Reads what a booking depends on, and asks the rules.
  *
@@ -81,7 +96,7 @@ export async function decideBooking(
   parsed: ParsedRequest & { readonly request: BookRequest },
   { id, authorization, narrow = (state) => state }: Requestor,
 ): Promise<BookingDecision> {
-  const context: BookingContext = { now: Date.now(), requestor: id, config, newId };
+  const now = Date.now();
   const reads = bookingReads(parsed.request, id, config);
   const isAnything = (reads.entry ?? []).length > 0;
   const read = isAnything
@@ -92,6 +107,13 @@ export async function decideBooking(
     return undecided;
   }
   const seen = narrow(found.state);
+  const { interval } = parsed.request;
+  const unmarked = interval ? unmarkedIn(found.state, interval, config) : [];
+  const offered = await offeredAmong(medplum, unmarked);
+  if (!offered) {
+    return undecided;
+  }
+  const context: BookingContext = { now, requestor: id, config, newId, offered };
   const first = planBooking(parsed, seen, context);
   const state = isAmbiguous(first) ? await withAuthors(medplum, seen) : seen;
   const plan = state === seen ? first : planBooking(parsed, state, context);

@@ -7,6 +7,7 @@ import { type PublishPlan, planSlots, slotsToRead } from '../../../core/calendar
 import { portions, slotChangeEntries } from '../../../core/calendar/publish/slot-change.ts';
 import { isUnmarked } from '../../../core/calendar/slots/slot-role.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import { readOffered } from '../booking/offered.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
@@ -38,17 +39,6 @@ async function readSlots(medplum: MedplumClient, schedule: string, { start, end 
   }
 }
 
-/** The ids of those taken Slots without a mark that were once free, as their histories show. */
-async function readOffered(medplum: MedplumClient, slots: readonly Slot[]): Promise<Set<string>> {
-  const unmarked = slots.filter((slot) => isUnmarked(slot, config)).flatMap(({ id }) => id ?? []);
-  const histories = await readInBatch(
-    medplum,
-    unmarked.map((id) => `Slot/${id}/_history`),
-  );
-  const wasFree = (index: number): boolean => ofType('Slot', histories[index]).some(({ status }) => status === 'free');
-  return new Set(unmarked.filter((_, index) => wasFree(index)));
-}
-
 /** The ids of those Slots that appointments hold. */
 async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise<Set<string>> {
   const slot = ids.map((id) => `Slot/${id}`).join(',');
@@ -60,7 +50,8 @@ async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise
 /** Decides about a window. What looks free is looked up among the appointments before it is touched. */
 async function plan(medplum: MedplumClient, hours: OpeningHours, window: Interval, now: number): Promise<PublishPlan> {
   const slots = await readSlots(medplum, hours.schedule.id, slotsToRead(window));
-  const offered = await readOffered(medplum, slots);
+  const unmarked = slots.filter((slot) => isUnmarked(slot, config)).flatMap(({ id }) => id ?? []);
+  const offered = await readOffered(medplum, unmarked);
   const decide = (held: ReadonlySet<string>): PublishPlan =>
     planSlots({ ...hours, slots, offered, held, window, now, horizonWeeks: config.calendar.horizonWeeks }, config);
   const first = decide(new Set());

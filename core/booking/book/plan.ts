@@ -8,6 +8,7 @@ import { neededSlotStatus } from '../appointment/status.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type Calendar, type CalendarSlot, calendarEntries, calendarOf, join, take } from '../slots/calendar.ts';
 import type { Fragments } from '../slots/fragments.ts';
+import { takenTime } from '../slots/takings.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
 import { granularityIssues } from './granularity.ts';
 import { findExistingBooking } from './idempotency.ts';
@@ -28,6 +29,8 @@ export interface BookingContext {
   readonly config: BookingConfig;
   /** Gives a fresh `urn:uuid:` for each resource that the transaction creates. */
   readonly newId: () => string;
+  /** Ids of those taken Slots without a mark that were once free, as their histories show (`unmarkedIn`). */
+  readonly offered?: ReadonlySet<string> | undefined;
 }
 
 /** What is to be done about a booking. */
@@ -64,6 +67,32 @@ function statusIssues({ appointment: { value, path } }: BookRequest): Issue[] {
 
 function informationIssues({ appointment }: BookRequest, state: ResourceSet, { baseUrl }: BookingConfig): Issue[] {
   return unreadableAnswersIssues(answersReferredTo(appointment.value, baseUrl, appointment.path), state);
+}
+
+/** Time that others have taken in Medplum: by its own scheduling, by hand, by an import. Free slots may be left of it. */
+function takenTimeIssues(
+  { appointment, slots: named, schedule, interval }: BookRequest,
+  slots: readonly CalendarSlot[],
+  { previous, replaced }: EarlierAppointments,
+  state: ResourceSet,
+  { config, offered = new Set() }: BookingContext,
+): Issue[] {
+  if (!interval) {
+    return [];
+  }
+  const givenBack = [...slotIdsOf(previous), ...slotIdsOf(replaced)];
+  const wanted = { interval, slots, services: appointment.value.serviceType, givenBack };
+  return takenTime(wanted, state, offered, config).map(({ taken, from }) => ({
+    code: 'slot-not-free',
+    diagnostics: `The time from ${formatInstant(taken.start)} to ${formatInstant(taken.end)} is taken; search for another one.`,
+    expression: named.find(({ value }) => value === from.id)?.path ?? schedule?.path ?? `${appointment.path}.slot`,
+  }));
+}
+
+/** What speaks against the slots. That a slot was narrowed says less than that the time it lost is taken. */
+function slotIssues(selected: readonly Issue[], taken: readonly Issue[]): Issue[] {
+  const own = taken.length > 0 ? selected.filter(({ code }) => code !== 'slot-mismatch') : selected;
+  return [...own, ...taken.filter(({ expression }) => !own.some((issue) => issue.expression === expression))];
 }
 
 /** Whether more knowledge of the slots could turn this decision: fragments of split slots, or slots to be joined again. */
@@ -147,6 +176,8 @@ export function planBooking(
   const released = releaseEarlierSlots(stored, earlier);
   const calendar = fragments && released !== stored ? join(released) : released;
   const selected = selectSlots(request, state, calendar);
+  const named = request.slots.flatMap(({ value }) => calendar.get(value) ?? []);
+  const concerned = selected.slots.length > 0 ? selected.slots : named;
   const found = [
     ...parsed.issues,
     ...statusIssues(request),
@@ -154,7 +185,7 @@ export function planBooking(
     ...profileIssues(request.appointment, config),
     ...informationIssues(request, state, config),
     ...earlier.issues,
-    ...selected.issues,
+    ...slotIssues(selected.issues, takenTimeIssues(request, concerned, earlier, state, context)),
     ...serviceTypeIssues(request, selected.slots, state),
     ...resolved.issues,
     ...request.answers.flatMap(questionnaireResponseIssues),

@@ -9,6 +9,9 @@ import type { BookRequest } from './request.ts';
 /** How many free slots at the time of an appointment are looked at when only its schedule is named. */
 export const MOST_OFFERS = 500;
 
+/** How many Slots that take the time of an appointment are looked at. */
+const TAKEN_COUNT = '200';
+
 const withSchedule: SearchQuery = [
   ['_include', 'Slot:schedule'],
   ['_include:iterate', 'Schedule:actor'],
@@ -33,6 +36,24 @@ function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
         ]),
       ]
     : [];
+}
+
+/** What is taken of the Schedules concerned at the time of the appointment, whoever has taken it. */
+function takenTime({ schedule, slots, interval }: BookRequest): BundleEntry[] {
+  if (!interval) {
+    return [];
+  }
+  const query: SearchQuery = [
+    ['status', 'busy,busy-tentative,busy-unavailable'],
+    ['start', `lt${formatInstant(interval.end)}`],
+    ['end', `gt${formatInstant(interval.start)}`],
+    ['_count', TAKEN_COUNT],
+  ];
+  const ids = slots.map(({ value }) => value).join(',');
+  return [
+    ...(schedule ? [search('Slot', [['schedule', `Schedule/${schedule.value}`], ...query])] : []),
+    ...(ids ? [search('Slot', [['schedule:Schedule._has:Slot:schedule:_id', ids], ...query])] : []),
+  ];
 }
 
 function searchByIdentifier(
@@ -71,6 +92,7 @@ export function bookingReads(
       ),
       ...searchByIds('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
       ...offers(request),
+      ...takenTime(request),
       ...readsById('Patient', [...patientIds, patient?.value.id]),
       ...readsById(
         'QuestionnaireResponse',

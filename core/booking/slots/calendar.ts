@@ -154,6 +154,17 @@ function newFragment({ resource, origin, status, start, end }: CalendarSlot, ori
 }
 
 /**
+ * A Slot that is taken names where it comes from, itself if it was never split: so that it can be told from one that was
+ * never on offer (`isUnmarked`).
+ */
+function markedAsOffer({ resource, origin, status }: CalendarSlot, originSystem: string): Slot {
+  const identifier = resource.identifier ?? [];
+  return isTaken(status) && !identifier.some(({ system }) => system === originSystem)
+    ? { ...resource, identifier: [...identifier, { system: originSystem, value: origin }] }
+    : resource;
+}
+
+/**
  * The transaction entries that bring the stored Slots to the state of the calendar: each changed one is written only
  * if it still has the version that was read.
  *
@@ -172,6 +183,7 @@ export function calendarEntries(calendar: Calendar, originSystem: string): Bundl
         };
       }
       const { resource, status, start, end } = slot;
-      return updateEntry(resource, { ...resource, status, start: formatInstant(start), end: formatInstant(end) });
+      const marked = markedAsOffer(slot, originSystem);
+      return updateEntry(resource, { ...marked, status, start: formatInstant(start), end: formatInstant(end) });
     });
 }

@@ -186,6 +186,7 @@ describe('calendarEntries', () => {
         request: { method: 'PUT', url: 'Slot/day', ifMatch: 'W/"1"' },
         resource: {
           ...resources[0],
+          identifier: [{ system: origin, value: 'day' }],
           status: 'busy',
           start: '2027-01-04T08:30:00.000Z',
           end: '2027-01-04T09:00:00.000Z',

@@ -50,7 +50,11 @@ describe('a booking that nothing speaks against', () => {
           },
           {
             request: { method: 'PUT', url: 'Slot/nine', ifMatch: 'W/"nine-1"' },
-            resource: { ...free, status: 'busy' },
+            resource: {
+              ...free,
+              identifier: [{ system: artefactUri(config, 'LocalSlotOrigin'), value: 'nine' }],
+              status: 'busy',
+            },
           },
         ],
       },

@@ -94,9 +94,12 @@ describe('what a booking reads', () => {
     return request ? urlsOf(bookingReads(request, requestor, config).entry) : [];
   };
 
-  it('are the slots with their schedules, and the patients', () => {
+  const taken = `status=busy,busy-tentative,busy-unavailable&start=lt${at('09:30')}&end=gt${at('09:00')}&_count=200`;
+
+  it('are the slots with their schedules, what is taken there at that time, and the patients', () => {
     expect(reads(appointment())).toEqual([
       'Slot?_id=nine&_count=20&_include=Slot:schedule&_include:iterate=Schedule:actor',
+      `Slot?schedule:Schedule._has:Slot:schedule:_id=nine&${taken}`,
       'Patient/anna',
     ]);
   });
@@ -107,6 +110,7 @@ describe('what a booking reads', () => {
     expect(reads(parameters(resourceParameter('appt-resource', body), named))).toEqual([
       'Schedule?_id=calendar&_count=20&_include=Schedule:actor',
       `Slot?schedule=Schedule/calendar&status=free&start=lt${at('09:30')}&end=gt${at('09:00')}&_sort=start&_count=500`,
+      `Slot?schedule=Schedule/calendar&${taken}`,
       'Patient/anna',
     ]);
   });
@@ -125,7 +129,7 @@ describe('what a booking reads', () => {
         replaced,
       ),
     );
-    expect(found.slice(2)).toEqual([
+    expect(found.slice(3)).toEqual([
       `Patient?identifier=urn:kvnr|A123&_tag=${tag}`,
       `RelatedPerson?identifier=urn:kvnr|A123&_tag=${tag}`,
       `Appointment?identifier=urn:kvnr|A123&_tag=${tag}&${withSlots}`,

@@ -1,0 +1,66 @@
+import type { CodeableConcept, Slot } from '@medplum/fhirtypes';
+import { conflicts } from '../../calendar/slots/conflicts.ts';
+import { isUnmarked, type PlacedSlot, placedSlots, servicesOffered } from '../../calendar/slots/slot-role.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import { idIn, type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
+import type { CalendarSlot } from './calendar.ts';
+import { type Interval, overlaps } from './interval.ts';
+
+type TakingsConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+
+/** Time of Schedules that is to be taken. */
+export interface TimeWanted {
+  readonly interval: Interval;
+  /** The Slots that it is to be taken from. */
+  readonly slots: readonly CalendarSlot[];
+  /** What it is for; by default what the Slots offer. */
+  readonly services: readonly CodeableConcept[] | undefined;
+  /** Ids of Slots that are given back with it, and so take nothing from it. */
+  readonly givenBack: readonly string[];
+}
+
+/**
+ * The ids of those taken Slots of which only their history tells whether they were ever on offer.
+ *
+ * @param interval - what lies elsewhere does not matter
+ */
+export function unmarkedIn(state: ResourceSet, interval: Interval, config: TakingsConfig): string[] {
+  return placedSlots(resourcesOfType(state, 'Slot'), new Set(), config)
+    .filter((slot) => overlaps(slot, interval) && isUnmarked(slot.resource, config))
+    .map(({ id }) => id);
+}
+
+function offeredBy(slot: Slot, state: ResourceSet): readonly CodeableConcept[] {
+  const schedule = scheduleOf(state, slot);
+  return (schedule ? servicesOffered(slot, schedule) : slot.serviceType) ?? [];
+}
+
+/**
+ * What takes the time of a Schedule that is wanted, although the Slots it is to be taken from are free: appointments that
+ * Medplum's own scheduling has made, blocks and imports, and published Slots of the same place that are taken.
+ *
+ * @returns for each Schedule one at most, and which of the Slots it concerns
+ * @param state - all at least that is taken of the Schedules at that time (`bookingReads`)
+ * @param offered - ids of those of `unmarkedIn` that were once free
+ */
+export function takenTime(
+  { interval, slots, services, givenBack }: TimeWanted,
+  state: ResourceSet,
+  offered: ReadonlySet<string>,
+  config: TakingsConfig,
+): { readonly taken: PlacedSlot; readonly from: CalendarSlot }[] {
+  const others = resourcesOfType(state, 'Slot').filter(({ id }) => !givenBack.includes(id ?? ''));
+  const bySchedule = Map.groupBy(slots, ({ resource }) => idIn(resource.schedule, 'Schedule') ?? '');
+  return [...bySchedule].flatMap(([scheduleId, wanted]) => {
+    const ofSchedule = others.filter(({ schedule }) => idIn(schedule, 'Schedule') === scheduleId);
+    const own = wanted.map(({ resource }) => resource);
+    const claim = {
+      interval,
+      slots: wanted.map(({ id }) => id),
+      services: services?.length ? services : own.flatMap((slot) => offeredBy(slot, state)),
+    };
+    const [taken] = conflicts(placedSlots([...ofSchedule, ...own], offered, config), claim);
+    const from = (taken && wanted.find((slot) => overlaps(slot, taken))) ?? wanted[0];
+    return taken && from ? [{ taken, from }] : [];
+  });
+}
