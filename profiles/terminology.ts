@@ -146,6 +146,7 @@ const identifierSystems: Partial<Record<Artefact, string>> = {
   LocalClosedDays: 'Identifies the healthcare service whose times of no availability close every schedule.',
   LocalBot: 'Identifies the Bots of the service by their names.',
   LocalEvent: 'Identifies the events of a Subscription: its id and the number of the event.',
+  LocalErased: 'Identifies appointments whose patient was erased; nothing can be told from the value.',
 };
 
 /** The naming systems of the service: the systems of the identifiers that it makes. */

@@ -29,6 +29,7 @@ export const artefacts = {
   LocalClosedDays: 'NamingSystem',
   LocalBot: 'NamingSystem',
   LocalEvent: 'NamingSystem',
+  LocalErased: 'NamingSystem',
 } as const;
 
 /** One of the project's own FHIR artefacts. */

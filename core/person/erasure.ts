@@ -1,0 +1,169 @@
+import type { Appointment, AppointmentParticipant, CodeableConcept, Subscription } from '@medplum/fhirtypes';
+import { isOpen, mayBecome } from '../booking/appointment/status.ts';
+import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { extensionValues, member } from '../notifications/subscription/extension-values.ts';
+import { backport } from '../notifications/subscription/extensions.ts';
+import { parseFilter } from '../notifications/subscription/filter.ts';
+import type { PersonRecords } from './records.ts';
+
+/** One thing that is removed with all its versions; `replacement` stands for it from then on. */
+export interface Removal {
+  /** Reference to the resource. */
+  readonly reference: string;
+  /** Made, unless it is there already, before the resource is removed. */
+  readonly replacement?: Appointment;
+}
+
+/** What the removal of a person comes to. */
+export interface Erasure {
+  /** Sentences: why it must not be done. Nothing is done while there is one. */
+  readonly obstacles: readonly string[];
+  /** References to the open appointments that must be cancelled first. */
+  readonly toCancel: readonly string[];
+  /** In this order: whatever is still there is found again if it is cut short anywhere. */
+  readonly removals: readonly Removal[];
+  /** Sentences: what stays. */
+  readonly left: readonly string[];
+}
+
+/** What a removal depends on. */
+export interface ErasureContext {
+  /** The patient that was named. It is removed last: the other records are found by it. */
+  readonly id: string;
+  readonly config: Pick<BookingConfig, 'profileBase' | 'names' | 'baseUrl'>;
+  /** Whether open appointments are to be cancelled. */
+  readonly isForced: boolean;
+  /** Ids of the patients of which some version is kept. */
+  readonly keptPatients: readonly string[];
+  /** How many resources of each type are about the person and are the clinic's own: an Encounter, an Observation. */
+  readonly clinical: ReadonlyMap<string, number>;
+  /** A value from which its origin cannot be computed. */
+  readonly hash: (text: string) => string;
+}
+
+function coded(concepts: readonly CodeableConcept[] | undefined): CodeableConcept[] | undefined {
+  const kept = (concepts ?? []).flatMap(({ coding = [] }) => {
+    const codes = coding.flatMap(({ system, code }) => (system && code ? [{ system, code }] : []));
+    return codes.length > 0 ? [{ coding: codes }] : [];
+  });
+  return kept.length > 0 ? kept : undefined;
+}
+
+const persons: ReadonlySet<string> = new Set(['Patient', 'RelatedPerson']);
+
+function withoutPersons(participants: readonly AppointmentParticipant[]): AppointmentParticipant[] {
+  return participants.map(({ actor, status }) => {
+    const reference = actor?.reference;
+    const isKept = reference !== undefined && !persons.has(reference.split('/')[0] ?? '');
+    return isKept ? { actor: { reference }, status } : { type: [{ text: 'Erased person' }], status };
+  });
+}
+
+/**
+ * What stays of an appointment when its patient is erased: its time, status, codes, slots and the clinic's participants.
+ * It has a new id and no owner, so that nobody who knew the appointment finds it again.
+ *
+ * @param hash - of the id: by it a second run finds the replacement that the first one has made
+ */
+export function pseudonymous(
+  appointment: Appointment & { readonly id: string },
+  { config, hash }: Pick<ErasureContext, 'config' | 'hash'>,
+): Appointment {
+  const { status, start, end, minutesDuration, slot, participant } = appointment;
+  const [serviceCategory, serviceType, specialty] = [
+    coded(appointment.serviceCategory),
+    coded(appointment.serviceType),
+    coded(appointment.specialty),
+  ];
+  const [appointmentType] = coded(appointment.appointmentType && [appointment.appointmentType]) ?? [];
+  return {
+    resourceType: 'Appointment',
+    identifier: [{ system: artefactUri(config, 'LocalErased'), value: hash(appointment.id) }],
+    status,
+    ...(start && { start }),
+    ...(end && { end }),
+    ...(minutesDuration !== undefined && { minutesDuration }),
+    ...(serviceCategory && { serviceCategory }),
+    ...(serviceType && { serviceType }),
+    ...(specialty && { specialty }),
+    ...(appointmentType && { appointmentType }),
+    ...(slot && { slot: slot.map(({ reference }) => ({ reference: reference ?? '' })) }),
+    participant: withoutPersons(participant),
+  };
+}
+
+const patientsOf = ({ participant }: Appointment): string[] =>
+  participant.flatMap(({ actor }) =>
+    actor?.reference?.startsWith('Patient/') ? [actor.reference.slice('Patient/'.length)] : [],
+  );
+
+/** Ids of the patients in the filters of a Subscription. */
+function filteredPatients(subscription: Subscription, baseUrl: string): string[] {
+  return extensionValues(member(subscription, '_criteria'), backport.filterCriteria).flatMap((filter) => {
+    const conditions = parseFilter(filter, '', baseUrl);
+    const values = 'code' in conditions ? [] : conditions.flatMap((one) => one.values);
+    return values.flatMap((value) => (value.startsWith('Patient/') ? [value.slice('Patient/'.length)] : []));
+  });
+}
+
+/**
+ * Decides how a person is removed from what the service keeps.
+ *
+ * @param records - all that is kept, as it is now
+ * @param ids - of all patients that are this person
+ */
+export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, context: ErasureContext): Erasure {
+  const isShared = (patients: readonly string[]): boolean => patients.some((id) => !ids.has(id));
+  const shared = records.appointments.filter((one) => isShared(patientsOf(one)));
+  const own = records.appointments.filter((one) => !shared.includes(one));
+  const open = records.appointments.filter(isOpen);
+  const stuck = open.filter((one) => !mayBecome(one, 'cancelled', 'repository') || shared.includes(one));
+  const waiting = records.jobs.filter(({ status }) => status === 'requested' || status === 'in-progress');
+  const remove = (all: readonly { readonly resourceType: string; readonly id: string }[]): Removal[] =>
+    all.map(({ resourceType, id }) => ({ reference: `${resourceType}/${id}` }));
+  const [sharedFilters, ownFilters] = [true, false].map((wanted) =>
+    records.subscriptions.filter((one) => isShared(filteredPatients(one, context.config.baseUrl)) === wanted),
+  );
+  const [named, others] = [true, false].map((wanted) =>
+    context.keptPatients.filter((id) => (id === context.id) === wanted),
+  );
+  const references = (all: readonly { readonly resourceType: string; readonly id: string }[]): string =>
+    all.map(({ resourceType, id }) => `${resourceType}/${id}`).join(', ');
+  const unforced = context.isForced ? [] : open.filter((one) => !stuck.includes(one));
+  const clinical = [...context.clinical].map(([type, count]) => `${count} ${type}`).join(', ');
+  return {
+    obstacles: [
+      ...(unforced.length > 0
+        ? [`Open appointments: ${references(unforced)}. End them in Medplum, or cancel them by --force.`]
+        : []),
+      ...(stuck.length > 0
+        ? [
+            `Open appointments that cannot be cancelled for this person alone: ${references(stuck)}. End them in Medplum.`,
+          ]
+        : []),
+      ...(waiting.length > 0 && !context.isForced
+        ? [`Bookings that are being carried out: ${references(waiting)}. Wait, or drop them by --force.`]
+        : []),
+      ...(clinical
+        ? [`The clinic's own records refer to this patient (${clinical}), which the service must not touch.`]
+        : []),
+    ],
+    toCancel: open.map(({ id }) => `Appointment/${id}`),
+    removals: [
+      ...remove(records.jobs),
+      ...remove(records.messages),
+      ...remove(records.answers),
+      ...own.map((one) => ({ reference: `Appointment/${one.id}`, replacement: pseudonymous(one, context) })),
+      ...remove(records.relatedPersons),
+      ...remove(ownFilters ?? []),
+      ...[...(others ?? []), ...(named ?? [])].map((id) => ({ reference: `Patient/${id}` })),
+    ],
+    left: [
+      ...(records.events.length > 0
+        ? [`${records.events.length} events: each names an appointment by an id that leads nowhere, and no person`]
+        : []),
+      ...(sharedFilters ?? []).map(({ id }) => `Subscription/${id}: its filter names other patients, too`),
+      ...shared.map(({ id }) => `Appointment/${id}: it has other patients, too. Check its displays and texts by hand`),
+    ],
+  };
+}

@@ -1,0 +1,83 @@
+import type { Appointment, Bundle, BundleEntry, Communication, Resource, Subscription } from '@medplum/fhirtypes';
+import { formatInstant } from '../fhir/instant.ts';
+import { isResource } from '../fhir/resource.ts';
+import { notificationIn } from '../notifications/delivery/message.ts';
+import { mentions } from './records.ts';
+
+/** By what an export tells a person's own data from that of others. */
+export interface ExportContext {
+  /** Ids of the person's patients, related persons, appointments and answers. */
+  readonly ids: ReadonlySet<string>;
+  /** Public base address of the service, without a trailing slash. */
+  readonly baseUrl: string;
+}
+
+/** A person sees of a notification what is about them, not whom it told of in the same breath. */
+function ownMessage(message: Communication, ids: ReadonlySet<string>): Communication {
+  const bundle = notificationIn(message);
+  const [, ...entries] = bundle?.entry ?? [];
+  const own = entries.filter(({ resource }) => mentions(resource, ids));
+  const text = JSON.stringify({ resourceType: 'Bundle', type: bundle?.type ?? 'history', entry: own });
+  return { ...message, payload: [{ contentString: text }] };
+}
+
+/** Of a Subscription, that it names the person; its address, its secrets and whom else it names are the subscriber's. */
+function ownSubscription({ id, meta, status, criteria, channel }: Subscription): Subscription {
+  return {
+    resourceType: 'Subscription',
+    ...(id && { id }),
+    ...(meta && { meta }),
+    status,
+    reason: 'Its filter names this patient.',
+    criteria,
+    channel: { type: channel.type },
+  };
+}
+
+/** Other patients of an appointment are named by nothing. */
+function ownAppointment(appointment: Appointment, ids: ReadonlySet<string>): Appointment {
+  const participant = appointment.participant.map((one) => {
+    const [type, id] = one.actor?.reference?.split('/') ?? [];
+    return type === 'Patient' && !ids.has(id ?? '') ? { type: [{ text: 'Another person' }], status: one.status } : one;
+  });
+  return { ...appointment, participant };
+}
+
+function ownOf(resource: Resource, ids: ReadonlySet<string>): Resource {
+  if (isResource(resource, 'Communication') && resource.payload) {
+    return ownMessage(resource, ids);
+  }
+  if (isResource(resource, 'Subscription')) {
+    return ownSubscription(resource);
+  }
+  return isResource(resource, 'Appointment') ? ownAppointment(resource, ids) : resource;
+}
+
+/** What Medplum keeps in `meta` for itself is nothing about the person. */
+function withoutInternals(resource: Resource): Resource {
+  const { versionId, lastUpdated, profile, security, tag } = resource.meta ?? {};
+  const meta = {
+    ...(versionId && { versionId }),
+    ...(lastUpdated && { lastUpdated }),
+    ...(profile && { profile }),
+    ...(security && { security }),
+    ...(tag && { tag }),
+  };
+  return { ...resource, meta };
+}
+
+/**
+ * Everything that is kept of a person, as one Bundle.
+ *
+ * @param versions - every stored version of every resource, those of one resource together, the newest first
+ * @param now - milliseconds since 1970 UTC
+ * @returns a Bundle of type collection; the versions of a resource share its `fullUrl` and differ by `meta.versionId`
+ * @see https://hl7.org/fhir/R4/bundle.html (bdl-7)
+ */
+export function exportBundle(versions: readonly Resource[], now: number, { ids, baseUrl }: ExportContext): Bundle {
+  const entry = versions.map((version): BundleEntry => {
+    const { resourceType, id } = version;
+    return { fullUrl: `${baseUrl}/${resourceType}/${id}`, resource: withoutInternals(ownOf(version, ids)) };
+  });
+  return { resourceType: 'Bundle', type: 'collection', timestamp: formatInstant(now), entry };
+}

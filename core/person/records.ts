@@ -1,0 +1,111 @@
+import type {
+  Appointment,
+  Communication,
+  Identifier,
+  Patient,
+  QuestionnaireResponse,
+  RelatedPerson,
+  Resource,
+  Subscription,
+  Task,
+} from '@medplum/fhirtypes';
+import { isObject } from '../fhir/resource.ts';
+import { isSameToken } from '../fhir/token.ts';
+
+type Stored<T extends Resource> = T & { readonly id: string };
+
+/** What the service keeps of one person, in its current versions. */
+export interface PersonRecords {
+  /** The patient that was named, and those that were merged into it or it into them, as far as they are not deleted. */
+  readonly patients: readonly Stored<Patient>[];
+  readonly relatedPersons: readonly Stored<RelatedPerson>[];
+  readonly appointments: readonly Stored<Appointment>[];
+  readonly answers: readonly Stored<QuestionnaireResponse>[];
+  /** Asynchronous bookings, which keep what was sent. */
+  readonly jobs: readonly Stored<Task>[];
+  /** Events about the appointments. They name an appointment, and nothing of the person. */
+  readonly events: readonly Stored<Communication>[];
+  /** The last notifications of websockets, where they carry one of the appointments. */
+  readonly messages: readonly Stored<Communication>[];
+  /** Subscriptions whose filters name one of the patients. */
+  readonly subscriptions: readonly Stored<Subscription>[];
+}
+
+/** By what a person is found in texts and in what was submitted. */
+export interface Traces {
+  /** Ids of resources that are about the person. */
+  readonly ids: ReadonlySet<string>;
+  readonly identifiers: readonly Identifier[];
+}
+
+const sameRecord: ReadonlySet<string> = new Set(['replaces', 'replaced-by']);
+
+/** The ids of the patients that a patient was merged into, or that were merged into it. */
+export function mergedIds({ link = [] }: Patient): string[] {
+  return link.flatMap(({ type, other }) => {
+    const [resourceType, id] = other?.reference?.split('/') ?? [];
+    return sameRecord.has(type) && resourceType === 'Patient' && id ? [id] : [];
+  });
+}
+
+/**
+ * The ids of all records of one person, as far as they are known.
+ *
+ * @param id - of the patient that was named
+ * @param patients - those that were read because a known one links to them, or they to it
+ */
+export function recordIds(id: string, patients: readonly Patient[]): Set<string> {
+  const ids = new Set([id]);
+  let size: number;
+  do {
+    size = ids.size;
+    for (const patient of patients) {
+      const linked = mergedIds(patient);
+      if (ids.has(patient.id ?? '') || linked.some((other) => ids.has(other))) {
+        for (const one of [patient.id ?? '', ...linked]) {
+          ids.add(one);
+        }
+      }
+    }
+  } while (ids.size > size);
+  return ids;
+}
+
+/** Whether some text within a value names one of the ids. Medplum's ids are UUIDs: they mean nothing else anywhere. */
+export function mentions(value: unknown, ids: ReadonlySet<string>): boolean {
+  const text = JSON.stringify(value) ?? '';
+  return [...ids].some((id) => text.includes(id));
+}
+
+function hasIdentifier(value: unknown, identifiers: readonly Identifier[]): boolean {
+  if (Array.isArray(value)) {
+    return value.some((one) => hasIdentifier(one, identifiers));
+  }
+  if (!isObject(value)) {
+    return false;
+  }
+  const isOne = identifiers.some(
+    (known) => known.value !== undefined && known.value === value.value && isSameToken(known.system, systemOf(value)),
+  );
+  return isOne || Object.values(value).some((one) => hasIdentifier(one, identifiers));
+}
+
+const systemOf = ({ system }: Readonly<Record<string, unknown>>): string | undefined =>
+  typeof system === 'string' ? system : undefined;
+
+function jsonIn(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether an asynchronous booking is about a person: it names one of the resources, its result is one of the
+ * appointments, or the patient that was sent along has one of the person's identifiers.
+ */
+export function isJobOf(task: Task, { ids, identifiers }: Traces): boolean {
+  const kept = (task.input ?? []).map(({ valueString }) => jsonIn(valueString));
+  return mentions(task, ids) || hasIdentifier(kept, identifiers);
+}

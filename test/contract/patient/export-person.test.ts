@@ -1,0 +1,70 @@
+import { expect, it } from '@jest/globals';
+import { exportPerson } from '../../../scripts/person.ts';
+import { until } from '../../lib/until.ts';
+import { aPatient, aSchedule, aSlot, book, parameters, proposed } from '../fixtures.ts';
+import { medplum, request } from '../http.ts';
+import { config } from '../installation.ts';
+import { administrator, aName, aPerson } from './a-person.ts';
+
+it('everything of a patient is exported in all versions, without internals, and nothing of others', async () => {
+  const family = aName();
+  const { patient, appointments } = await aPerson(family);
+  const other = await aPatient('portal-a', { name: [{ family: 'Somebody-Else' }] });
+  await request('portal-a', 'PUT', `/Patient/${patient.id}`, { body: { ...patient, birthDate: '1990-01-01' } });
+  const bundle = await exportPerson(await administrator(), patient.id ?? '', config);
+  const keys = (bundle.entry ?? []).map(({ resource }) => `${resource?.resourceType}/${resource?.id}`);
+  expect(new Set(keys.map((key) => key.split('/')[0]))).toEqual(
+    new Set(['Patient', 'RelatedPerson', 'Appointment', 'QuestionnaireResponse']),
+  );
+  expect(keys.filter((key) => key === `Patient/${patient.id}`)).toHaveLength(2);
+  expect(keys).toEqual(expect.arrayContaining(appointments.map(({ id }) => `Appointment/${id}`)));
+  const text = JSON.stringify(bundle);
+  expect(text).toContain(family);
+  expect(text).not.toContain(other.id);
+  expect(text).not.toMatch(/"(project|author|compartment|account)":/);
+  const versions = (bundle.entry ?? []).map(({ fullUrl, resource }) => `${fullUrl} ${resource?.meta?.versionId}`);
+  expect(new Set(versions).size).toBe(versions.length);
+});
+
+it('what was merged into the patient is exported with it', async () => {
+  const [elder, younger] = [await aPatient(), await aPatient('portal-a', { name: [{ family: aName() }] })];
+  const link = [{ type: 'replaced-by', other: { reference: `Patient/${elder.id}` } }];
+  const body = { ...younger, active: false, link };
+  expect(await medplum('front-desk', 'PUT', `/Patient/${younger.id}`, { body })).toMatchObject({ status: 200 });
+  const client = await administrator();
+  for (const { id = '' } of [elder, younger]) {
+    const bundle = await exportPerson(client, id, config);
+    const ids = new Set((bundle.entry ?? []).map(({ resource }) => resource?.id));
+    expect(ids).toEqual(new Set([elder.id, younger.id]));
+  }
+});
+
+it('asynchronous bookings that were refused are found by the identifier of the patient who was sent', async () => {
+  const [schedule, value] = [await aSchedule(), aName()];
+  const [slot, identifier] = [await aSlot(schedule, 0, 30), [{ system: 'https://example.org/patients', value }]];
+  const sent = { resourceType: 'Patient', identifier, name: [{ family: aName() }] };
+  const prefer = { prefer: 'respond-async' };
+  const appointment = proposed({ resourceType: 'Patient', id: 'sent' }, [slot]);
+  const referring = { ...appointment, participant: [{ actor: { reference: '#sent' }, status: 'accepted' }] };
+  const answer = await book(parameters(referring, ['patient', { ...sent, id: 'sent' }]), 'portal-a', prefer);
+  expect(answer.status).toBe(202);
+  const { pathname } = new URL(answer.headers.get('content-location') ?? '');
+  const job = pathname.split('/').at(-1);
+  await until(
+    () => request('portal-a', 'GET', `/async/${job}`),
+    ({ status }) => status !== 202,
+  );
+  const [patient] = await until(async () => {
+    const found = await medplum('front-desk', 'GET', `/Patient?identifier=${encodeURIComponent(value)}`);
+    const { entry } = found.body as { entry?: { resource: { id: string } }[] };
+    return entry ?? [];
+  });
+  const bundle = await exportPerson(await administrator(), patient?.resource.id ?? '', config);
+  expect((bundle.entry ?? []).map(({ resource }) => `${resource?.resourceType}/${resource?.id}`)).toContain(
+    `Task/${job}`,
+  );
+});
+
+it('of an unknown patient there is nothing to export, and that is said', async () => {
+  await expect(exportPerson(await administrator(), crypto.randomUUID(), config)).rejects.toThrow('Nothing is kept of');
+});
