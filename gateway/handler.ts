@@ -4,6 +4,7 @@ import { negotiate } from './http/content-negotiation.ts';
 import { parsePrefer, preferredReturn, prefersAsync, type ReturnPreference } from './http/prefer.ts';
 import { defaultRepresentation, type FhirResponse, type Representation, send } from './http/response.ts';
 import type { Caller } from './medplum/current-profile.ts';
+import { noteAnswer } from './operations/audit.ts';
 
 /** A request that was let in: everything a handler needs of it. */
 export interface FhirRequest {
@@ -87,6 +88,8 @@ function isStringRecord(value: unknown): value is Record<string, string> {
 export function fastifyHandler(handler: Handler, context: GatewayContext) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const exchange = exchangeOf(request);
-    return send(reply, await handler(exchange, context), exchange.representation, context.addresses);
+    const answer = await handler(exchange, context);
+    noteAnswer(request, answer);
+    return send(reply, answer, exchange.representation, context.addresses);
   };
 }

@@ -21,6 +21,7 @@ import { createUpstream } from './medplum/client.ts';
 import { createCallers } from './medplum/current-profile.ts';
 import { addDiscovery } from './oauth/discovery.ts';
 import { addOAuth } from './oauth/proxy.ts';
+import { addAudit } from './operations/audit.ts';
 import { addErrorHandler, answerBrokenConnection, errorResponse } from './operations/error-handler.ts';
 import { addGracefulShutdown } from './operations/graceful-shutdown.ts';
 import { addHealth } from './operations/health.ts';
@@ -44,6 +45,8 @@ export interface GatewayOptions {
   readonly trustProxy?: TrustedProxies;
   /** The key that websocket binding tokens are sealed with, 32 bytes, the same for all gateways. Default: random. */
   readonly bindingKey?: Buffer | undefined;
+  /** Whether the log records who reads or changes which appointment or patient. */
+  readonly audit?: boolean;
   /** Where metrics are collected; whoever gave it serves them. */
   readonly metrics?: Registry;
   /** The clock, in milliseconds; default: the system's. */
@@ -119,6 +122,9 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
   const drain = addGracefulShutdown(app, context);
   const websockets = addWebsockets(app, context, { ...options, trustProxy });
   addMetrics(app, options.metrics ?? new Registry(), drain.inFlight, websockets);
+  if (options.audit) {
+    addAudit(app);
+  }
   const refuse: onRequestAsyncHookHandler = async (request, reply) => {
     reply.header('x-request-id', request.id);
     const refused = drain.isDraining()

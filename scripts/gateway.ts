@@ -4,7 +4,7 @@ import { serveMetrics } from '../gateway/operations/metrics.ts';
 import { buildGateway } from '../gateway/server.ts';
 import { runAsProgram } from './cli/command.ts';
 import { loadConfig } from './cli/load-config.ts';
-import { bindingKeyFrom, limitsFrom, metricsFrom, proxiesFrom } from './gateway/settings.ts';
+import { auditFrom, bindingKeyFrom, limitsFrom, metricsFrom, proxiesFrom } from './gateway/settings.ts';
 import { portOf } from './start/settings.ts';
 
 /** How long Medplum may take to say that it is well, in milliseconds. */
@@ -57,6 +57,7 @@ async function main(): Promise<void> {
     limits: limitsFrom(env),
     bindingKey: bindingKeyFrom(env),
     metrics,
+    audit: auditFrom(env),
   });
   const metricsServer = metricsAddress && (await serveMetrics(metrics, metricsAddress));
   gateway.addHook('onClose', async () => metricsServer?.close());

@@ -72,6 +72,18 @@ export function metricsFrom({ METRICS_PORT: port, METRICS_HOST: host }: Environm
   return port ? { port: positive('METRICS_PORT', port, 65_535), host: host || '127.0.0.1' } : undefined;
 }
 
+/**
+ * Whether accesses are recorded, from `AUDIT`: `log` or `none`, the default.
+ *
+ * @throws Error saying what is allowed
+ */
+export function auditFrom({ AUDIT: text = '' }: Environment): boolean {
+  if (!['', 'none', 'log'].includes(text)) {
+    throw new Error(`AUDIT must be log or none, not '${text}'.`);
+  }
+  return text === 'log';
+}
+
 /** The key of websocket binding tokens, from `WEBSOCKET_TOKEN_KEY`; without it each process makes its own. */
 export function bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: text }: Environment): Buffer | undefined {
   try {

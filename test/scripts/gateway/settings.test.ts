@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import {
+  auditFrom,
   bindingKeyFrom,
   limitsFrom,
   limitVariables,
@@ -40,6 +41,16 @@ describe('the settings of the gateway', () => {
     expect(() => metricsFrom({ METRICS_PORT: '70000' })).toThrow('METRICS_PORT');
   });
 
+  test('accesses are recorded where that is said', () => {
+    expect([undefined, '', 'none', 'log'].map((text) => auditFrom({ AUDIT: text }))).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
+    expect(() => auditFrom({ AUDIT: 'yes' })).toThrow('AUDIT must be log or none');
+  });
+
   test('a key for websockets is 32 bytes', () => {
     expect(bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: Buffer.alloc(32).toString('base64') })).toHaveLength(32);
     expect(() => bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: 'short' })).toThrow('openssl rand -base64 32');
@@ -47,7 +58,7 @@ describe('the settings of the gateway', () => {
 
   test('are all in the page for operators', () => {
     const page = readFileSync('docs/operators.md', 'utf8');
-    const others = ['TRUST_PROXY', 'WEBSOCKET_TOKEN_KEY', 'METRICS_PORT', 'METRICS_HOST'];
+    const others = ['TRUST_PROXY', 'WEBSOCKET_TOKEN_KEY', 'METRICS_PORT', 'METRICS_HOST', 'AUDIT'];
     expect([...Object.keys(limitVariables), ...others].filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 });

@@ -1,0 +1,91 @@
+import type { Appointment, Resource } from '@medplum/fhirtypes';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isResource } from '../../core/fhir/resource.ts';
+import type { FhirResponse } from '../http/response.ts';
+import { nameOf } from '../medplum/current-profile.ts';
+
+/** The types of which it is recorded who reads or changes them. */
+const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson']);
+
+/** FHIR's interactions, by method and the end of the route; the first that fits. */
+const interactions: readonly (readonly [method: string, route: RegExp, interaction: string])[] = [
+  ['POST', /\/_search$/, 'search-type'],
+  ['GET', /\/(\$[a-z-]+)$/, 'operation'],
+  ['POST', /\/(\$[a-z-]+)$/, 'operation'],
+  ['GET', /\/:id$/, 'read'],
+  ['GET', /./, 'search-type'],
+  ['POST', /./, 'create'],
+  ['PUT', /./, 'update'],
+  ['PATCH', /./, 'patch'],
+  ['DELETE', /./, 'delete'],
+];
+
+function patientsOf({ participant = [] }: Partial<Appointment>): string[] {
+  return participant.flatMap(({ actor }) => (actor?.reference?.startsWith('Patient/') ? [actor.reference] : []));
+}
+
+function referencesIn(resource: Resource | undefined): string[] {
+  if (isResource(resource, 'Bundle')) {
+    return (resource.entry ?? []).flatMap((entry) => referencesIn(entry.resource));
+  }
+  if (!resource?.id || !personal.has(resource.resourceType)) {
+    return [];
+  }
+  const own = `${resource.resourceType}/${resource.id}`;
+  return [own, ...(isResource(resource, 'Appointment') ? patientsOf(resource) : [])];
+}
+
+/** The resource that a route names by its type and id. */
+function named({ params, routeOptions }: FastifyRequest): string[] {
+  const type = /\/([A-Z][A-Za-z]+)\/:id/.exec(routeOptions.url ?? '')?.[1];
+  const id = typeof params === 'object' && params !== null && 'id' in params ? params.id : undefined;
+  return type && personal.has(type) && typeof id === 'string' ? [`${type}/${id}`] : [];
+}
+
+/** A resource that an answer names by its address alone (`Prefer: return=minimal`). */
+function located({ headers }: FhirResponse): string[] {
+  const [, reference] = /\/((?:Appointment|Patient)\/[^/]+)(?:\/_history\/[^/]+)?$/.exec(headers?.location ?? '') ?? [];
+  return reference ? [reference] : [];
+}
+
+const answers = new WeakMap<FastifyRequest, FhirResponse>();
+
+/** Remembers what a request is answered, until it is recorded. */
+export function noteAnswer(request: FastifyRequest, answer: FhirResponse): void {
+  answers.set(request, answer);
+}
+
+/**
+ * Records who reads or changes which appointment or patient: one log line per request of a verified client, with `client`
+ * (its profile), `interaction`, `resources` (references) and `status`; the log adds the time and the request's id. No
+ * name, no content and no value of a search is in it.
+ *
+ * @see https://hl7.org/fhir/R4/codesystem-restful-interaction.html
+ */
+export function addAudit(app: FastifyInstance): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const { caller, method, routeOptions } = request;
+    const route = routeOptions.url ?? '';
+    const answer = answers.get(request);
+    const found = answer ? [...referencesIn(answer.resource), ...located(answer)] : [];
+    const resources = [...new Set([...named(request), ...found])];
+    const isPersonal = [...personal].some((type) => route.includes(`/${type}`));
+    if (!caller || (resources.length === 0 && !isPersonal)) {
+      return;
+    }
+    const [, pattern, interaction] = interactions.find((one) => one[0] === method && one[1].test(route)) ?? [];
+    const operation = pattern?.exec(route)?.[1];
+    request.log.info(
+      {
+        audit: {
+          client: nameOf(caller),
+          interaction: interaction ?? method,
+          ...(operation && { operation }),
+          resources,
+          status: reply.statusCode,
+        },
+      },
+      'audit',
+    );
+  });
+}
