@@ -63,6 +63,8 @@ export interface BookingConfig {
    * parameters of a Schedule or its HealthcareService go before it.
    */
   readonly smallestBooking: number;
+  /** IANA name of the time zone in which a date without a time is a whole day. */
+  readonly timeZone: string;
   /** How long Medplum may take to answer a request of the gateway, in seconds; all other limits follow from it. */
   readonly timeout: number;
   readonly notifications: NotificationSettings;

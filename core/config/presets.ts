@@ -1,6 +1,6 @@
 import { type Artefact, artefacts, type BookingConfig } from './config.ts';
 
-/** What a preset settles: URIs and names, not addresses or policies. */
+/** What a preset settles: URIs, names, and what its publisher expects of every installation. */
 export interface Preset
   extends Pick<
     BookingConfig,
@@ -8,6 +8,7 @@ export interface Preset
   > {
   /** Names that differ from the specification's; the others stay. */
   readonly names?: Partial<BookingConfig['names']>;
+  readonly timeZone?: string;
 }
 
 /** Sets of URIs and names that an installation can take over as a whole with `"preset": "<name>"`. */
@@ -39,6 +40,7 @@ export const presets: Readonly<Record<'default' | 'isik', Preset>> = {
     contextTypeSystem: 'https://gematik.de/fhir/isik/CodeSystem/ContextType',
     resourceTypesSystem: 'http://hl7.org/fhir/resource-types',
     terminologySystem: 'http://snomed.info/sct',
+    timeZone: 'Europe/Berlin',
     names: {
       LocalTermin: 'ISiKTermin',
       LocalTerminPriorityExtension: 'ISiKTerminPriorityExtension',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { isTimeZone } from '../calendar/time/time-zone.ts';
 import { type Artefact, artefacts, type BookingConfig } from './config.ts';
-import { presets } from './presets.ts';
+import { type Preset, presets } from './presets.ts';
 
 const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]*:\/\/\S*[^/\s]$/i, {
   error: 'must be an absolute URI without a slash at its end',
@@ -34,10 +35,14 @@ const fileSchema = z.strictObject({
   confirmation: z.enum(['automatic', 'manual']).default('automatic'),
   maxAttempts: z.int().min(1).max(50).default(20),
   smallestBooking: z.int().min(1).max(1440).default(5),
+  timeZone: z.string().refine(isTimeZone, { error: 'must be the IANA name of a time zone' }).optional(),
   timeout: z.int().min(5).max(600).default(15),
   notifications: notificationsSchema.default(notificationsSchema.parse({})),
   calendar: calendarSchema.default(calendarSchema.parse({})),
 });
+
+/** What neither every preset nor the file has to say. */
+const defaults: Pick<BookingConfig, 'timeZone'> = { timeZone: 'UTC' };
 
 /**
  * Completes and checks what `booking.config.json` says: what it leaves out comes from its preset and the defaults.
@@ -51,10 +56,7 @@ export function resolveConfig(input: unknown): BookingConfig {
     throw new Error(`The configuration is not usable:\n${z.prettifyError(parsed.error)}`);
   }
   const { preset, names, $schema: _, ...given } = parsed.data;
-  const {
-    names: presetNames,
-    ...presetUris
-  }: { names?: Partial<BookingConfig['names']> } & (typeof presets)['default'] = presets[preset];
+  const { names: presetNames, ...settled }: Preset = presets[preset];
   const own = Object.fromEntries(artefactNames.map((name) => [name, name])) as Record<Artefact, string>;
-  return { ...presetUris, ...given, names: { ...own, ...presetNames, ...names } };
+  return { ...defaults, ...settled, ...given, names: { ...own, ...presetNames, ...names } };
 }

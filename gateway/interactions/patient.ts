@@ -49,7 +49,7 @@ function condition(sent: string | undefined, { config }: GatewayContext): Record
   if (sent === undefined) {
     return {};
   }
-  const search = rewriteSearch('Patient', parseQuery(sent.replace(/^\?/, '')), config);
+  const search = rewriteSearch('Patient', parseQuery(sent.replace(/^\?/, '')), { ...config, now: Date.now() });
   if (!('params' in search)) {
     return search;
   }

@@ -33,14 +33,11 @@ function publicEntry(entry: BundleEntry, base: string): BundleEntry[] {
 }
 
 /** A link of a search of this type, as it leads back through the gateway. */
-function publicLink(link: BundleLink, type: ServedTypeName, addresses: Addresses, format: string): BundleLink[] {
+function publicLink(link: BundleLink, type: ServedTypeName, addresses: Addresses): BundleLink[] {
   const url = typeof link?.url === 'string' ? addresses.publicUrl(link.url) : undefined;
-  const [path = '', query = ''] = url?.split('?', 2) ?? [];
-  if (path !== `${addresses.base}/${type}` || typeof link.relation !== 'string') {
-    return [];
-  }
-  const whole = [query, format].filter((part) => part !== '').join('&');
-  return [{ relation: link.relation, url: whole === '' ? path : `${path}?${whole}` }];
+  const [path] = url?.split('?', 1) ?? [];
+  const isOwn = url !== undefined && path === `${addresses.base}/${type}` && typeof link.relation === 'string';
+  return isOwn ? [{ relation: link.relation, url }] : [];
 }
 
 /** Whether a value is a Bundle, as far as its outer shape tells. */
@@ -55,16 +52,15 @@ export function isBundle(value: unknown): value is Bundle {
  *
  * @param bundle - Medplum's answer
  * @param type - resource type that was searched
- * @param format - `_format=…` to be repeated in links, or `''`
  * @see https://hl7.org/fhir/R4/bundle.html#searchset
  */
-export function publicBundle(bundle: Bundle, type: ServedTypeName, addresses: Addresses, format: string): Bundle {
+export function publicBundle(bundle: Bundle, type: ServedTypeName, addresses: Addresses): Bundle {
   const links = Array.isArray(bundle.link) ? bundle.link : [];
   const entries = bundle.entry?.flatMap((entry) => publicEntry(entry, addresses.base)) ?? [];
   const { link: _link, entry: _entry, ...rest } = bundle;
   return {
     ...rest,
-    link: links.flatMap((link) => publicLink(link, type, addresses, format)),
+    link: links.flatMap((link) => publicLink(link, type, addresses)),
     ...(entries.length > 0 && { entry: entries }),
   };
 }

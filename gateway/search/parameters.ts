@@ -6,6 +6,8 @@ export interface SearchParameterEntry {
   readonly targets?: readonly ServedTypeName[];
   /** The name under which Medplum knows the parameter, if it is another. */
   readonly upstreamName?: string;
+  /** Of a date: whether its element knows no times. */
+  readonly isWholeDay?: boolean;
 }
 
 const token: SearchParameterEntry = { type: 'token' };
@@ -75,7 +77,7 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
   Patient: {
     ...address,
     active: token,
-    birthdate: date,
+    birthdate: { type: 'date', isWholeDay: true },
     'death-date': date,
     deceased: token,
     email: token,

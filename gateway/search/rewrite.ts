@@ -3,7 +3,8 @@ import type { Issue } from '../../core/fhir/outcome.ts';
 import { storedType } from '../../core/notifications/subscription/channel.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { readContextTypeValue, type UseContextFilter } from './context-type-value.ts';
-import { type Chain, isIssue, readFilter, type SearchParam, searchIssue } from './filter.ts';
+import { type DateContext, inOneCondition, rewriteDates } from './dates.ts';
+import { type Chain, type Filter, isIssue, readFilter, type SearchParam, searchIssue } from './filter.ts';
 import { checkControl, searchControls } from './result-parameters.ts';
 
 /** A parameter as Medplum understands it; a chained one also taken apart. */
@@ -62,7 +63,25 @@ interface Step {
   readonly filter?: UseContextFilter;
 }
 
-function rewriteParameter(type: ServedTypeName, sent: SearchParam, baseUrl: string): Step | Issue {
+/** What a search is rewritten for: the installation, and the present. */
+export type RewriteContext = DateContext & Pick<BookingConfig, 'baseUrl'>;
+
+/** The conditions that a filter on dates stands for; `missing` is left as it is. */
+function dateConditions(
+  { name, value, entry, chain }: Filter,
+  context: DateContext,
+): readonly RewrittenParam[] | Issue {
+  const end = chain?.end ?? { name, value };
+  const params = end.name.includes(':') ? [end] : rewriteDates(end, entry.isWholeDay === true, context);
+  if (isIssue(params) || !chain) {
+    return params;
+  }
+  const condition = inOneCondition(params);
+  const links = chain.links.map(({ text }) => text);
+  return [{ ...condition, name: [...links, condition.name].join('.'), chain: { ...chain, end: condition } }];
+}
+
+function rewriteParameter(type: ServedTypeName, sent: SearchParam, context: RewriteContext): Step | Issue {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: no database takes them
   if (/[\u0000-\u001f\u007f]/.test(sent.name + sent.value)) {
     return searchIssue('parameter', 'A search parameter contains control characters.');
@@ -73,17 +92,21 @@ function rewriteParameter(type: ServedTypeName, sent: SearchParam, baseUrl: stri
   if (Object.hasOwn(searchControls, sent.name)) {
     return checkControl(type, sent) ?? { params: [sent] };
   }
-  const filter = readFilter(type, sent, baseUrl);
+  const filter = readFilter(type, sent, context.baseUrl);
   if (isIssue(filter)) {
     return filter;
+  }
+  if (filter.entry.type === 'date') {
+    const params = dateConditions(filter, context);
+    return isIssue(params) ? { ...params, expression: `http.${sent.name}` } : { params };
   }
   if (filter.entry.type !== 'composite') {
     const inMedplum = valuesInMedplum[type]?.[filter.name] ?? ((value: string) => value);
     const { name, chain } = filter;
     return { params: [{ name, value: inMedplum(filter.value), ...(chain && { chain }) }] };
   }
-  const context = readContextTypeValue(filter.value);
-  return isIssue(context) ? context : { params: context.narrowing, filter: context.matches };
+  const usage = readContextTypeValue(filter.value);
+  return isIssue(usage) ? usage : { params: usage.narrowing, filter: usage.matches };
 }
 
 /** The parameters with an order that leaves nothing open. */
@@ -106,19 +129,19 @@ function withOrder(type: ServedTypeName, params: readonly RewrittenParam[]): rea
  *
  * @param type - resource type that is searched
  * @param sent - the query's parameters, as `parseQuery` gives them
- * @param config - the installation, for the address of the service
+ * @param context - the installation: the address of the service, the time zone of its days; and the present
  * @returns the search, or every problem found (400)
  * @see specification 4.1 to 4.3
  */
 export function rewriteSearch(
   type: ServedTypeName,
   sent: readonly SearchParam[],
-  config: Pick<BookingConfig, 'baseUrl'>,
+  context: RewriteContext,
 ): RewrittenSearch | readonly Issue[] {
   if (sent.length > maxParameters) {
     return [searchIssue('parameter', `A search has at most ${maxParameters} parameters.`)];
   }
-  const steps = sent.map((param) => rewriteParameter(type, param, config.baseUrl));
+  const steps = sent.map((param) => rewriteParameter(type, param, context));
   const issues = steps.flatMap((step) => (isIssue(step) ? step : []));
   if (issues.length > 0) {
     return issues;

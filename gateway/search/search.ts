@@ -15,11 +15,6 @@ function isRefused(search: RewrittenSearch | readonly Issue[]): search is readon
   return Array.isArray(search);
 }
 
-/** `_format` and `_pretty` as links repeat them. */
-function representationQuery(query: string): string {
-  return formatQuery(parseQuery(query).filter(({ name }) => name === '_format' || name === '_pretty'));
-}
-
 /** The call that searches, by the client's own method: what it keeps out of addresses stays out of them. */
 function searchCall(
   type: ServedTypeName,
@@ -35,7 +30,7 @@ function searchCall(
 
 const paging: readonly string[] = ['_count', '_offset', '_cursor'];
 
-/** A link that repeats the search as it was sent, chains and all; only the page is that of Medplum's link. */
+/** A link that repeats the search as it was sent, not as Medplum was asked; only the page is that of Medplum's link. */
 function asSent(link: BundleLink, sent: readonly SearchParam[]): BundleLink {
   const [path = '', query = ''] = link.url.split('?', 2);
   const others = sent.filter(({ name }) => !paging.includes(name));
@@ -48,7 +43,7 @@ function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string,
   return async (exchange, context) => {
     const { config, upstream, addresses } = context;
     const sent = [...parseQuery(exchange.query), ...parseQuery(formOf(exchange))];
-    const rewritten = rewriteSearch(type, sent, config);
+    const rewritten = rewriteSearch(type, sent, { ...config, now: Date.now() });
     if (isRefused(rewritten)) {
       return refusal(rewritten, config);
     }
@@ -68,9 +63,8 @@ function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string,
     if (!isBundle(found.body)) {
       return problem('bad-gateway');
     }
-    const bundle = publicBundle(found.body, type, addresses, representationQuery(exchange.query));
-    const link = bundle.link?.map((one) => (isChained ? asSent(one, sent) : one));
-    return { status: 200, resource: { ...bundle, ...(link && { link }) } };
+    const bundle = publicBundle(found.body, type, addresses);
+    return { status: 200, resource: { ...bundle, link: (bundle.link ?? []).map((one) => asSent(one, sent)) } };
   };
 }
 

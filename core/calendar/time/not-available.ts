@@ -2,7 +2,8 @@ import type { Extension, HealthcareService, Period } from '@medplum/fhirtypes';
 import type { Interval } from '../../booking/slots/interval.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { type Checked, faulty, sound } from '../problem.ts';
-import { DAY, instantOf } from './time-zone.ts';
+import { localDateRange } from './date-range.ts';
+import { instantOf } from './time-zone.ts';
 
 /** A time at which a Schedule or a service is closed although its weekly hours are open. */
 export interface Closure {
@@ -13,26 +14,9 @@ export interface Closure {
   readonly path: string;
 }
 
-const datePattern = /^(?<year>\d{4})(?:-(?<month>0[1-9]|1[0-2])(?:-(?<day>0[1-9]|[12]\d|3[01]))?)?$/;
-
-/** A stretch of local time: a year, a month or a day, as if it were UTC. */
-function localStretch(value: string): Interval | undefined {
-  const parts = datePattern.exec(value)?.groups;
-  if (!parts) {
-    return undefined;
-  }
-  const [year, month, day] = [Number(parts.year), Number(parts.month ?? 1) - 1, Number(parts.day ?? 1)];
-  const start = Date.UTC(year, month, day);
-  if (new Date(start).getUTCMonth() !== month) {
-    return undefined;
-  }
-  const end = parts.day ? start + DAY : parts.month ? Date.UTC(year, month + 1) : Date.UTC(year + 1, 0);
-  return { start, end };
-}
-
 /** One bound of a period as an instant; a date is the whole day, month or year in the time zone. */
 function bound(value: string, side: 'start' | 'end', timeZone: string): number | undefined {
-  const stretch = localStretch(value);
+  const stretch = localDateRange(value);
   return stretch ? instantOf(timeZone, stretch[side]) : parseInstant(value);
 }
 

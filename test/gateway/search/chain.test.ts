@@ -86,7 +86,7 @@ describe('a chain', () => {
       'that leads nowhere finds nothing',
       [own],
       'Appointment?slot.start=ge2027-01-01',
-      ['Slot/_search?start=ge2027-01-01', `Appointment/_search?slot=Slot/${none}`],
+      ['Slot/_search?start=ge2027-01-01T00:00:00.000Z', `Appointment/_search?slot=Slot/${none}`],
     ],
     [
       'is resolved where a rule for searches is missing',

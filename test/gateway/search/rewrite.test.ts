@@ -5,8 +5,10 @@ import { formatQuery, parseQuery, rewriteSearch } from '../../../gateway/search/
 import { type ServedTypeName, servedTypeNames } from '../../../gateway/served-types.ts';
 import { base, config } from '../fake-medplum.ts';
 
+const context = { ...config, timeZone: 'Europe/Berlin', now: Date.parse('2027-01-01T00:00:00Z') };
+
 function rewrite(type: ServedTypeName, query: string): string[] {
-  const result = rewriteSearch(type, parseQuery(query), config);
+  const result = rewriteSearch(type, parseQuery(query), context);
   return 'params' in result
     ? result.params.map(({ name, value }) => `${name}=${value}`)
     : result.map(({ code }) => code);
@@ -14,7 +16,12 @@ function rewrite(type: ServedTypeName, query: string): string[] {
 
 describe('search rewrites', () => {
   test.each<[string, ServedTypeName, string, string[]]>([
-    ['empty parameters are dropped', 'Slot', '_count&status=&start=ge2027-01-01', ['start=ge2027-01-01']],
+    [
+      'empty parameters are dropped',
+      'Slot',
+      '_count&status=&start=ge2027-01-01T10:00:00Z',
+      ['start=ge2027-01-01T10:00:00.000Z'],
+    ],
     [
       'a chain that ends in HealthcareService.type',
       'Slot',
@@ -48,10 +55,54 @@ describe('search rewrites', () => {
     ['… that leaves nothing open', 'Appointment', '_sort=-date,status', ['_sort=-date,status,_id']],
     ['… as it was asked for', 'Appointment', '_sort=-_id', ['_sort=-_id']],
     [
-      'dates as they are',
+      'days as the moments between which they lie in the time zone',
       'Slot',
-      'start=ge2027-01-01&start=lt2027-01-02',
-      ['start=ge2027-01-01', 'start=lt2027-01-02'],
+      'start=ge2027-03-28&start=le2027-03-28',
+      ['start=ge2027-03-27T23:00:00.000Z', 'start=lt2027-03-28T22:00:00.000Z'],
+    ],
+    [
+      'one day, and one day less',
+      'Appointment',
+      'date=2027-01-01&date=ne2027-01&_sort=_id',
+      [
+        'date=ge2026-12-31T23:00:00.000Z',
+        'date=lt2027-01-01T23:00:00.000Z',
+        '_filter=(date lt "2026-12-31T23:00:00.000Z") or (date ge "2027-01-31T23:00:00.000Z")',
+        '_sort=_id',
+      ],
+    ],
+    [
+      'several days as one condition',
+      'Slot',
+      'start=2027-01-01,gt2028',
+      [
+        '_filter=(start ge "2026-12-31T23:00:00.000Z" and start lt "2027-01-01T23:00:00.000Z") or (start ge "2028-12-31T23:00:00.000Z")',
+      ],
+    ],
+    [
+      'dates of elements without times as dates',
+      'Patient',
+      'birthdate=1990&_sort=_id',
+      ['birthdate=ge1990-01-01', 'birthdate=lt1991-01-01', '_sort=_id'],
+    ],
+    [
+      'a plus sign that was not encoded',
+      'Slot',
+      'start=ge2027-01-01T10:00:00+01:00',
+      ['start=ge2027-01-01T09:00:00.000Z'],
+    ],
+    ['whether there is a date', 'Patient', 'birthdate:missing=true&_sort=_id', ['birthdate:missing=true', '_sort=_id']],
+    [
+      'a date at the end of a chain',
+      'Appointment',
+      'slot.start=lt2027&_sort=_id',
+      ['slot.start=lt2026-12-31T23:00:00.000Z', '_sort=_id'],
+    ],
+    [
+      '… which must hold for one resource',
+      'Appointment',
+      'slot.start=2027-01-01T10:00Z&_sort=_id',
+      ['slot._filter=start ge "2027-01-01T10:00:00.000Z" and start lt "2027-01-01T10:01:00.000Z"', '_sort=_id'],
     ],
     ['_format is not passed on', 'Slot', '_format=json&_pretty=true', []],
     [
@@ -89,6 +140,14 @@ describe('search rewrites', () => {
     ['Slot', '_sort=schedule.actor'],
     ['Slot', '_total=maybe'],
     ['Slot', 'status=fr%00ee'],
+    ['Slot', 'start=tomorrow'],
+    ['Slot', 'start=2027-02-30'],
+    ['Slot', 'start=ge2027-01-01T24:00:00Z'],
+    ['Slot', 'start=xx2027-01-01'],
+    ['Slot', 'start=2027-01-01,,2027-01-02'],
+    ['Slot', `start=${Array(21).fill('2027-01-01').join(',')}`],
+    ['Patient', 'birthdate=1990-01-01T10:00:00Z'],
+    ['Appointment', 'slot.start=soon'],
     ['CodeSystem', 'context-type-value=a'],
     ['CodeSystem', 'context-type-value=a$b$c'],
     ['Slot', Array(6).fill('schedule.active=true').join('&')],
@@ -107,11 +166,13 @@ describe('search rewrites', () => {
       .chain((type) => fc.tuple(fc.constant(type), fc.constantFrom(...Object.keys(searchParameters[type]))));
     fc.assert(
       fc.property(parameter, fc.stringMatching(/^[\w|:/.-]{1,20}$/), ([type, name], value) => {
-        fc.pre(searchParameters[type][name]?.type !== 'composite');
-        const once = rewriteSearch(type, [{ name, value }], config);
+        const kind = searchParameters[type][name]?.type;
+        fc.pre(kind !== 'composite');
+        const sent = kind === 'date' ? `ge${1000 + value.length}-02` : value;
+        const once = rewriteSearch(type, [{ name, value: sent }], context);
         expect('params' in once).toBe(true);
         if ('params' in once) {
-          const again = rewriteSearch(type, parseQuery(formatQuery(once.params)), config);
+          const again = rewriteSearch(type, parseQuery(formatQuery(once.params)), context);
           expect('params' in again && again.params).toEqual(once.params);
         }
       }),
@@ -121,7 +182,7 @@ describe('search rewrites', () => {
   test('no query is too strange', () => {
     fc.assert(
       fc.property(fc.string(), (query) => {
-        const result = rewriteSearch('Slot', parseQuery(query), config);
+        const result = rewriteSearch('Slot', parseQuery(query), context);
         return 'params' in result || result.length > 0;
       }),
     );

@@ -1,0 +1,127 @@
+import type { Interval } from '../../core/booking/slots/interval.ts';
+import { dateRange, localDateRange } from '../../core/calendar/time/date-range.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import type { Issue } from '../../core/fhir/outcome.ts';
+import { type SearchParam, searchIssue } from './filter.ts';
+
+/** What a date in a search depends on besides itself. */
+export interface DateContext extends Pick<BookingConfig, 'timeZone'> {
+  /** Milliseconds since 1970 UTC; the present for `ap`. */
+  readonly now: number;
+}
+
+/** A comparison that Medplum carries out as FHIR means it: with one moment, not with a range. */
+interface Comparison {
+  readonly operator: 'ge' | 'lt';
+  readonly time: number;
+}
+
+/** Comparisons that must all hold. */
+type Condition = readonly Comparison[];
+
+const notBefore = (time: number): Comparison => ({ operator: 'ge', time });
+const before = (time: number): Comparison => ({ operator: 'lt', time });
+
+/** A tenth of the time between the present and a range, as FHIR recommends. */
+function approximation({ start, end }: Interval, now: number): number {
+  return Math.round(Math.max(0, start - now, now - end) / 10);
+}
+
+/**
+ * FHIR's prefixes. Every date that is stored is one moment, or one day where the element knows no times, and never lies
+ * across a border of the range that it is compared with; so `gt` and `sa`, `lt` and `eb` are the same.
+ */
+const prefixes = {
+  eq: ({ start, end }) => [[notBefore(start), before(end)]],
+  ne: ({ start, end }) => [[before(start)], [notBefore(end)]],
+  gt: ({ end }) => [[notBefore(end)]],
+  sa: ({ end }) => [[notBefore(end)]],
+  ge: ({ start }) => [[notBefore(start)]],
+  lt: ({ start }) => [[before(start)]],
+  eb: ({ start }) => [[before(start)]],
+  le: ({ end }) => [[before(end)]],
+  ap: (range, now) => {
+    const more = approximation(range, now);
+    return [[notBefore(range.start - more), before(range.end + more)]];
+  },
+} as const satisfies Record<string, (range: Interval, now: number) => readonly Condition[]>;
+
+type Prefix = keyof typeof prefixes;
+
+const isPrefix = (text: string): text is Prefix => Object.hasOwn(prefixes, text);
+
+/** The most dates in one list; each makes the search longer. */
+const maxDates = 20;
+
+const first = Date.parse('0001-01-01T00:00:00Z');
+const last = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** Written as Medplum reads it, within the years that it takes. */
+function written(time: number, isDate: boolean): string {
+  const text = new Date(Math.min(last, Math.max(first, time))).toISOString();
+  return isDate ? text.slice(0, 10) : text;
+}
+
+/** A plus sign that was not encoded arrives as a space. */
+const restored = (value: string): string => value.replace(/ (?=\d\d:\d\d$)/, '+');
+
+/** The range of a date; of an element without times, in local days as if they were UTC. */
+function rangeOf(value: string, isDate: boolean, timeZone: string): Interval | undefined {
+  return isDate ? localDateRange(value) : dateRange(restored(value), timeZone);
+}
+
+/** What one date of a list asks for: one of the conditions must hold. */
+function conditionsOf(value: string, isDate: boolean, { timeZone, now }: DateContext) {
+  const prefix = value.slice(0, 2);
+  const range = rangeOf(isPrefix(prefix) ? value.slice(2) : value, isDate, timeZone);
+  return range && prefixes[isPrefix(prefix) ? prefix : 'eq'](range, now);
+}
+
+/** Where `_filter` stands in brackets it is read as meant: Medplum knows no precedence of `and` before `or`. */
+function asExpression(name: string, conditions: readonly Condition[], isDate: boolean): string {
+  const one = ({ operator, time }: Comparison) => `${name} ${operator} "${written(time, isDate)}"`;
+  return conditions.map((condition) => `(${condition.map(one).join(' and ')})`).join(' or ');
+}
+
+/**
+ * Rewrites a search for dates as Medplum answers it right. Medplum compares with the first moment of what was written, in
+ * UTC: to it a day is its midnight, and `eq` finds nothing else.
+ *
+ * @param sent - name of the parameter, without chain or modifier, and the dates, separated by commas
+ * @param isDate - whether the element knows no times (`Patient.birthDate`)
+ * @returns the conditions, which must all hold: `ge` and `lt` with moments, or one `_filter` where one of several must;
+ *   or the issue
+ * @see https://hl7.org/fhir/R4/search.html#date
+ */
+export function rewriteDates(
+  { name, value }: SearchParam,
+  isDate: boolean,
+  context: DateContext,
+): readonly SearchParam[] | Issue {
+  const dates = value.split(',');
+  const conditions = dates.slice(0, maxDates).map((date) => conditionsOf(date.trim(), isDate, context));
+  if (dates.length > maxDates) {
+    return searchIssue(name, `'${name}' takes at most ${maxDates} dates, separated by commas.`);
+  }
+  const wrong = dates[conditions.indexOf(undefined)];
+  if (wrong !== undefined) {
+    const forms = isDate ? '1990, 1990-12 or 1990-12-31' : '2027-01-31 or 2027-01-31T10:00:00+01:00';
+    const diagnostics = `'${wrong}' is no date: '${name}' takes ${forms}, after one of ${Object.keys(prefixes).join(', ')} or none.`;
+    return searchIssue(name, diagnostics);
+  }
+  const all = conditions.flatMap((one): readonly Condition[] => one ?? []);
+  const [only] = all;
+  return only && all.length === 1
+    ? only.map(({ operator, time }) => ({ name, value: `${operator}${written(time, isDate)}` }))
+    : [{ name: '_filter', value: asExpression(name, all, isDate) }];
+}
+
+/**
+ * Joins conditions of `rewriteDates` where there is place for one only, as at the end of a chain: they must hold for one
+ * and the same resource.
+ */
+export function inOneCondition(params: readonly SearchParam[]): SearchParam {
+  const [only] = params;
+  const one = ({ name, value }: SearchParam) => `${name} ${value.slice(0, 2)} "${value.slice(2)}"`;
+  return only && params.length === 1 ? only : { name: '_filter', value: params.map(one).join(' and ') };
+}
