@@ -94,8 +94,11 @@ export function visibleTo(job: BookingJob, state: ResourceSet, config: JobConfig
   );
 }
 
-/** A transaction entry that ends a Task, unless somebody else has ended it since it was read. */
-export function endTask(task: Task, changes: Partial<Task>): BundleEntry {
+/**
+ * A transaction entry that ends a Task, unless somebody else has ended it since it was read. What the requestor had sent is
+ * no longer needed and goes.
+ */
+export function endTask({ input: _, ...task }: Task, changes: Partial<Task>): BundleEntry {
   return updateEntry(task, { ...task, ...changes });
 }
 

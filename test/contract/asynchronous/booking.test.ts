@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
 import { until } from '../../lib/until.ts';
 import { aClinic, aPatient, appointmentsOn, book, proposed, slotsOf } from '../fixtures.ts';
-import { issuesOf, request, resourceIn } from '../http.ts';
+import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { base, config, type Role } from '../installation.ts';
 
 const respondAsync = { prefer: 'respond-async' };
@@ -54,6 +54,22 @@ describe('asynchronous $book', () => {
     const patient = await aPatient('portal-a', { active: false });
     const answer = await ended(await submit(proposed(patient, [slot])));
     expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'patient-inactive Appointment.participant[0].actor']);
+  });
+
+  it('the job keeps nothing of what was sent once it has ended, booked, refused or dropped', async () => {
+    const { slot, patient } = await aClinic();
+    const booked = await submit(proposed(patient, [slot]));
+    const refused = await submit(proposed(patient, [slot], { identifier: [{ value: randomUUID() }] }));
+    await Promise.all([ended(booked), ended(refused)]);
+    const { slot: other, patient: another } = await aClinic();
+    const dropped = await submit(proposed(another, [other]));
+    await request('portal-a', 'DELETE', dropped);
+    await ended(dropped);
+    for (const path of [booked, refused, dropped]) {
+      const task = resourceIn('Task', await medplum('admin', 'GET', `/Task/${path.split('/').at(-1)}`));
+      expect(['completed', 'failed', 'cancelled']).toContain(task.status);
+      expect(task.input).toBeUndefined();
+    }
   });
 
   it('what is malformed is refused at once', async () => {
