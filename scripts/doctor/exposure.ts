@@ -27,9 +27,32 @@ export function judgeExposure(hosts: readonly MedplumHost[]): Verdict {
 
 const discoverySchema = z.object({ issuer: z.url() });
 
-async function readHosts({ credentials, requestAnonymously }: Installation): Promise<readonly MedplumHost[]> {
+/** The issuer that Medplum writes into its tokens, if it says so. */
+async function readIssuer({ requestAnonymously }: Installation): Promise<string | undefined> {
   const { text } = await requestAnonymously('.well-known/openid-configuration');
-  const issuer = discoverySchema.safeParse(parseJson(text)).data?.issuer;
+  return discoverySchema.safeParse(parseJson(text)).data?.issuer;
+}
+
+/** Portals read the issuer in every token: it must be the gateway's address, which the discovery documents name as well. */
+export function judgeIssuer(
+  issuer: string | undefined,
+  { config: { baseUrl } }: { config: { readonly baseUrl: string } },
+): Verdict {
+  const wanted = `${new URL(baseUrl).origin}/`;
+  if (issuer === wanted) {
+    return ok(issuer);
+  }
+  return warning(
+    issuer === undefined
+      ? 'Medplum does not say which issuer its tokens have'
+      : `the tokens name ${issuer}, which portals can read`,
+    `Set issuer in Medplum's configuration to ${wanted} (MEDPLUM_ISSUER): docs/operators.md, At the edge.`,
+  );
+}
+
+async function readHosts(installation: Installation): Promise<readonly MedplumHost[]> {
+  const { credentials } = installation;
+  const issuer = await readIssuer(installation);
   const urls = [credentials.baseUrl, ...(issuer ? [issuer] : [])];
   const hosts = [...new Set(urls.map((url) => hostOf(new URL(url))))];
   return Promise.all(
@@ -40,5 +63,8 @@ async function readHosts({ credentials, requestAnonymously }: Installation): Pro
   );
 }
 
-/** Who else reaches Medplum. */
-export const exposureChecks: readonly Check[] = [check("Medplum's address", readHosts, judgeExposure)];
+/** Who else reaches Medplum, and what is told of it. */
+export const exposureChecks: readonly Check[] = [
+  check("Medplum's address", readHosts, judgeExposure),
+  check('issuer of tokens', readIssuer, judgeIssuer),
+];

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Project } from '@medplum/fhirtypes';
 import { environmentLines } from '../../scripts/bootstrap.ts';
 import { judgeDryRun } from '../../scripts/doctor/deployment.ts';
-import { judgeExposure } from '../../scripts/doctor/exposure.ts';
+import { judgeExposure, judgeIssuer } from '../../scripts/doctor/exposure.ts';
 import { judgeFeatures, judgePreCommit, judgeQuota, remainingPoints } from '../../scripts/doctor/project.ts';
 import { type Delivery, judgeClock, judgeDeliveries, judgeWaiting } from '../../scripts/doctor/queues.ts';
 import {
@@ -62,6 +62,17 @@ describe('judgements', () => {
   ] as const)('Medplum at %j: %s', (known, level) => {
     const hosts = known.map(([host, addresses]) => ({ host, addresses }));
     expect(judgeExposure(hosts).level).toBe(level);
+  });
+
+  test.each([
+    ['https://booking.example.org/', 'ok'],
+    ['https://booking.example.org', 'warning'],
+    ['http://medplum:8103/', 'warning'],
+    [undefined, 'warning'],
+  ])('tokens of the issuer %s: %s', (issuer, level) => {
+    const config = { baseUrl: 'https://booking.example.org/fhir/R4' };
+    expect(judgeIssuer(issuer, { config }).level).toBe(level);
+    expect(judgeIssuer('http://medplum:8103/', { config }).help).toContain('https://booking.example.org/ (');
   });
 
   test('a server that runs no Bots in its VM context', () => {
