@@ -45,7 +45,9 @@ async function mergeDuplicates(medplum: MedplumClient, patient: Patient): Promis
     { most: ATTEMPTS },
   );
   if (merged === 'overtaken') {
-    throw new Error(`The duplicates of Patient/${patient.id} could not be merged: others were faster each time.`);
+    throw new Error(
+      `The duplicates of Patient/${patient.id} could not be merged: other requests changed them at each attempt.`,
+    );
   }
   return merged;
 }

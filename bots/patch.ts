@@ -42,24 +42,24 @@ const unavailable: Issue = {
 
 const unsettled: Issue = {
   code: 'upstream-unavailable',
-  diagnostics: 'The FHIR server gave no usable answer. The appointment may have been changed: read it.',
+  diagnostics: 'The FHIR server gave an invalid response. The appointment may have been changed: read it.',
 };
 
 const outdated: Issue = {
   code: 'version-conflict',
-  diagnostics: 'The appointment has another version by now: read it again.',
+  diagnostics: 'The appointment has a newer version: read it again.',
 };
 
 const contested: Issue = {
   code: 'booking-conflict',
-  diagnostics: 'Others were changing the same slots at the same moment. Nothing was changed; try again.',
+  diagnostics: 'Other requests changed the same slots at the same moment. Nothing was changed; try again.',
 };
 
 const evaluate: Evaluate = (path, value) => {
   const root = { type: 'Appointment', value, path: 'Appointment' };
   return evalFhirPathTyped(path, [root]).map((found) => {
     if (!('path' in found) || typeof found.path !== 'string') {
-      throw new Error('What was found is no element of the resource.');
+      throw new Error('The result is not an element of the resource.');
     }
     return found.path;
   });

@@ -11,7 +11,7 @@ import { ofType, readInTransaction } from './lib/read.ts';
 async function end(medplum: MedplumClient, entry: BundleEntry): Promise<void> {
   const ended = await sendTransaction(medplum, [entry]);
   if (ended.kind !== 'done' && ended.kind !== 'overtaken') {
-    throw new Error(`The Task could not be ended (${ended.kind}); it will be tried again.`);
+    throw new Error(`The Task could not be completed (${ended.kind}); it will be retried.`);
   }
 }
 

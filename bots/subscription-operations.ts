@@ -108,13 +108,13 @@ async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, 
 const noWebsocket: Issue = {
   code: 'channel-unsupported',
   diagnostics:
-    'The channel of this Subscription is rest-hook; a websocket needs a Subscription with the channel websocket.',
+    'This Subscription has the channel type rest-hook; $get-ws-binding-token needs the channel type websocket.',
   expression: 'Subscription.channel.type',
 };
 
 const notActive: Issue = {
   code: 'profile-violation',
-  diagnostics: 'The Subscription is over or in error; nothing would be sent.',
+  diagnostics: 'The Subscription has ended or is in error; no notifications would be sent.',
   expression: 'Subscription.status',
 };
 

@@ -10,7 +10,7 @@ import { config } from './lib/config.ts';
 const DELETION = 'X-Medplum-Deleted-Resource';
 
 function deletionIssues(appointment: Appointment): Issue[] {
-  const diagnostics = `The appointment is ${appointment.status} and holds its slots: cancel it before it is deleted.`;
+  const diagnostics = `The appointment is ${appointment.status} and holds its slots: cancel it before deleting it.`;
   return mayBecome(appointment, 'cancelled', 'repository')
     ? [{ code: 'transition-not-allowed', diagnostics, expression: 'Appointment.status' }]
     : [];

@@ -43,7 +43,7 @@ function refusedByServer(answer: BundleAnswer): OperationOutcome {
     answer.outcome.issue.map(
       ({ details, diagnostics, expression }): Issue => ({
         code: 'malformed-request',
-        diagnostics: details?.text ?? diagnostics ?? 'The server refused the Subscription as not valid.',
+        diagnostics: details?.text ?? diagnostics ?? 'The server rejected the Subscription as invalid.',
         ...(expression?.[0] && { expression: expression[0] }),
       }),
     ),
@@ -84,7 +84,7 @@ async function write(medplum: MedplumClient, entries: BundleEntry[], before?: Su
 
 const contested: Issue = {
   code: 'version-conflict',
-  diagnostics: 'Others were writing Subscriptions of the same subscriber at the same moment: try again.',
+  diagnostics: 'Other Subscriptions of the same subscriber changed at the same moment: try again.',
 };
 
 /** How often something is tried that others have overtaken, and for how many milliseconds. */
@@ -128,7 +128,7 @@ type Change = (stored: SubscriptionOutbox) => BundleEntry[];
 
 const outdated: Issue = {
   code: 'version-conflict',
-  diagnostics: 'The Subscription has another version by now: read it again.',
+  diagnostics: 'The Subscription has a newer version: read it again.',
 };
 
 /** Whether a change starts a Subscription anew that was over: it needs a place again. */
@@ -214,7 +214,7 @@ const unknownInteraction: Issue = {
 };
 
 /**
- * Creates, changes and ends Subscriptions to topics: the one place where they are checked. The outbox is written in the
+ * Creates, changes and ends topic-based Subscriptions: the one place where they are checked. The outbox is written in the
  * same transaction.
  *
  * @param event - input: `interaction` (create, update, delete), `id` and `version` of the stored Subscription (a version

@@ -142,7 +142,7 @@ function bodyLimits({ limits }: GatewayContext): Readonly<Record<BodyKind, numbe
 
 /** A form that is too large is a search of the wrong form; every other body that is too large is refused as such. */
 function formProblem(error: { code?: string }, { limits, config }: GatewayContext): FhirResponse {
-  const diagnostics = `The form of a search has at most ${limits.formBytes} bytes.`;
+  const diagnostics = `The form of a search can have at most ${limits.formBytes} bytes.`;
   return error.code === 'FST_ERR_CTP_BODY_TOO_LARGE'
     ? refusal([{ code: 'malformed-request', diagnostics }], config)
     : errorResponse(error);

@@ -21,7 +21,7 @@ const inputs = (config: BookingConfig): Input[] => [
     min: 0,
     max: '1',
     type: 'Patient',
-    documentation: `The patient (${artefactUri(config, 'LocalPatient')}), if it is handed over with the booking.`,
+    documentation: `The patient (${artefactUri(config, 'LocalPatient')}), if it is submitted with the booking.`,
   },
   {
     name: 'related-person',
@@ -43,14 +43,15 @@ const inputs = (config: BookingConfig): Input[] => [
     max: '1',
     type: 'Reference',
     targetProfile: [artefactUri(config, 'LocalSchedule')],
-    documentation: 'A schedule in which the service finds the free slots itself, if the appointment names none.',
+    documentation: 'A schedule in which the service selects free slots, if the appointment names none.',
   },
   {
     name: 'cancelled-appt-id',
     min: 0,
     max: '1',
     type: 'uri',
-    documentation: 'The appointment that the new one replaces, as uri (also accepted: Reference); both or neither.',
+    documentation:
+      'The appointment that the new one replaces, as uri (also accepted: Reference). Both changes happen, or neither.',
   },
 ];
 

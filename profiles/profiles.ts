@@ -18,7 +18,7 @@ function termin(config: BookingConfig): Profile {
     artefact: 'LocalTermin',
     type: 'Appointment',
     title: 'Bookable appointment',
-    description: 'An appointment as a requestor submits it to $book and as the repository answers it.',
+    description: 'An appointment as a requestor submits it to $book and as the repository returns it.',
     differential: [
       ...externalTag('Appointment', config),
       ...withCode('Appointment.serviceType'),
@@ -94,7 +94,7 @@ function schedule(config: BookingConfig): Profile {
     artefact: 'LocalSchedule',
     type: 'Schedule',
     title: 'Bookable schedule',
-    description: 'A calendar that is open for booking: whose it is, and which services are offered in it.',
+    description: 'A calendar that is open for booking: its owner and the services offered in it.',
     differential: [
       {
         id: 'Schedule',
@@ -102,7 +102,7 @@ function schedule(config: BookingConfig): Profile {
           {
             key: 'schedule-1',
             severity: 'error',
-            human: 'The confirmation is said once at most, and is automatic or manual',
+            human: 'There is at most one confirmation, and it is automatic or manual',
             expression: offeredConfirmation(url),
           },
         ],
@@ -118,7 +118,7 @@ const slot: Profile = {
   artefact: 'LocalSlot',
   type: 'Slot',
   title: 'Slot of a bookable schedule',
-  description: 'A time of a schedule, offered (free) or taken.',
+  description: 'A period of a schedule, free or taken.',
   differential: [{ id: 'Slot.schedule.reference', min: 1 }],
 };
 
@@ -137,12 +137,12 @@ const questionnaireResponse: Profile = {
   type: 'QuestionnaireResponse',
   title: 'Patient-submitted information',
   description:
-    'Answers that a patient gives with a booking: readable as they are, and with the questions in the response itself.',
+    'Answers that a patient gives with a booking: with readable text, and with the questions in the response itself.',
   differential: [
     { id: 'QuestionnaireResponse.text', min: 1 },
     {
       id: 'QuestionnaireResponse.questionnaire',
-      comment: 'Should be filled, so that responses of different structure can be told apart and processed.',
+      comment: 'Should be filled, so that responses of different structure can be distinguished and processed.',
     },
     {
       id: 'QuestionnaireResponse.item',
@@ -151,7 +151,7 @@ const questionnaireResponse: Profile = {
         {
           key: 'answers-1',
           severity: 'error',
-          human: 'Items within an item or an answer carry their question as text, too',
+          human: 'Items within an item or an answer also carry their question as text',
           expression: 'item.all(text.exists()) and answer.item.all(text.exists())',
         },
       ],
@@ -168,7 +168,7 @@ function publishing(config: BookingConfig): Profile {
     artefact: 'LocalPublishing',
     type: 'Extension',
     title: 'Publication of opening hours',
-    description: 'Whether the opening hours of a schedule are published as free slots; they are unless it says false.',
+    description: 'Whether the opening hours of a schedule are published as free slots; the default is true.',
     context: ['Schedule'],
     differential: [
       { id: 'Extension.extension', max: '0' },
@@ -184,7 +184,7 @@ function offered(config: BookingConfig): Profile {
     type: 'Extension',
     title: 'Time for which a slot is offered',
     description:
-      'The time for which a slot made by hand was offered before taken time narrowed it; set by the service.',
+      'The period that a manually created slot originally offered, before taken time narrowed it; set by the service.',
     context: ['Slot'],
     differential: [
       { id: 'Extension.extension', max: '0' },
@@ -199,7 +199,7 @@ function ownChanges(config: BookingConfig): Profile {
     artefact: 'LocalOwnChanges',
     type: 'Extension',
     title: 'Notifications about own changes',
-    description: 'Whether a subscriber is also told of the changes that it has made itself; it is not unless it asks.',
+    description: 'Whether a subscriber is also notified of its own changes; the default is false.',
     context: ['Subscription'],
     differential: [
       { id: 'Extension.extension', max: '0' },
@@ -236,7 +236,7 @@ function subscription(config: BookingConfig): Profile {
           {
             key: 'subscription-2',
             severity: 'error',
-            human: 'Notifications go to an address or a websocket; Medplum keeps the latter as message',
+            human: 'The channel is rest-hook or websocket (stored in Medplum as message)',
             expression: knownTypes.map((type) => `$this = '${type}'`).join(' or '),
           },
         ],
@@ -247,7 +247,7 @@ function subscription(config: BookingConfig): Profile {
           {
             key: 'subscription-4',
             severity: 'error',
-            human: 'Where notifications are posted to is said for rest-hook, and for it alone',
+            human: 'A rest-hook channel has an endpoint; other channels have none',
             expression: "endpoint.exists() = (type = 'rest-hook')",
           },
         ],
@@ -259,7 +259,7 @@ function subscription(config: BookingConfig): Profile {
           {
             key: 'subscription-3',
             severity: 'error',
-            human: 'How much a notification carries is said once: empty, id-only or full-resource',
+            human: 'There is exactly one payload content: empty, id-only or full-resource',
             expression: withValue(
               backport.payloadContent,
               contents.map((content) => `value = '${content}'`).join(' or '),

@@ -25,14 +25,14 @@ const MEDPLUM = 'https://medplum.com/fhir/StructureDefinition';
 const triggers = {
   'task-requested': {
     bot: 'process-booking',
-    reason: 'Carries out bookings that were accepted',
+    reason: 'Carries out accepted asynchronous bookings',
     criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|book&status=requested`,
     interactions: ['create'],
     maxAttempts: 18,
   },
   'appointment-guarded': {
     bot: 'validate-appointment',
-    reason: 'Keeps changes of appointments to the rules of the service',
+    reason: 'Checks changes of appointments by the rules of the service',
     criteria: () => 'Appointment',
     interactions: ['update', 'delete'],
     author: 'others',
@@ -40,7 +40,7 @@ const triggers = {
   },
   'appointment-status-changed': {
     bot: 'sync-slots',
-    reason: 'Lets slots follow appointments that are made, confirmed or cancelled in Medplum',
+    reason: 'Updates the slots of appointments that are created, confirmed or cancelled in Medplum',
     criteria: () => 'Appointment',
     interactions: ['create', 'update'],
     expression: 'iif(%previous.status.exists(), %previous.status != %current.status, true)',
@@ -54,7 +54,7 @@ const triggers = {
   },
   'patient-gone': {
     bot: 'handle-patient-change',
-    reason: 'Hands on or cancels the appointments of patients who were merged or made inactive',
+    reason: 'Transfers or cancels the appointments of patients who were merged or made inactive',
     criteria: () => 'Patient',
     interactions: ['update'],
     expression: "%current.active = false or %current.link.where(type = 'replaced-by').exists()",
@@ -67,7 +67,7 @@ const triggers = {
   },
   'patient-booked': {
     bot: 'handle-patient-change',
-    reason: 'Makes one again of a patient that two bookings have created at the same moment',
+    reason: 'Merges a patient that two simultaneous bookings have created twice',
     criteria: () => 'Patient',
     interactions: ['create'],
     expression: '%current.identifier.exists()',
@@ -75,7 +75,7 @@ const triggers = {
   },
   'appointment-changed': {
     bot: 'record-events',
-    reason: 'Writes the events of changed appointments for those who have subscribed',
+    reason: 'Records the events of changed appointments for subscribers',
     criteria: () => 'Appointment',
     interactions: ['create', 'update'],
     maxAttempts: 18,
@@ -136,14 +136,14 @@ const triggers = {
   },
   'outbox-ready': {
     bot: 'deliver-events',
-    reason: 'Delivers events to those who have subscribed',
+    reason: 'Delivers events to subscribers',
     criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|notify&status=ready`,
     interactions: ['create', 'update'],
     maxAttempts: 18,
   },
   'subscription-requested': {
     bot: 'restart-handshake',
-    reason: 'Starts the handshake of a Subscription that was requested anew',
+    reason: 'Sends the handshake again when a Subscription is set to requested',
     criteria: () => 'Subscription?status=requested',
     interactions: ['update'],
     maxAttempts: 18,

@@ -31,20 +31,20 @@ const sources: readonly CodeSystemSource[] = [
   {
     artefact: 'LocalTask',
     title: 'Jobs of the appointment booking service',
-    description: 'The codes in Task.code of what the service carries out later.',
+    description: 'The codes in Task.code of the jobs and records of the service.',
     concepts: {
       book: 'An asynchronous booking',
       notify: 'The outbox of a Subscription',
       publish: 'How far the opening hours of a schedule are published',
-      announce: 'Up to when the events of all changes were written down',
-      subscriber: 'A subscriber, whose Subscriptions are limited in number',
+      announce: 'The time up to which the events of all changes are recorded',
+      subscriber: 'The count of Subscriptions of one subscriber',
     },
   },
   {
     artefact: 'LocalChangedBy',
     title: 'Authors of changes',
     description:
-      'System of the tag that says on whose behalf a version was written, and which version it replaced; the codes are ' +
+      'System of the tag that says on whose behalf a version was written and which version it replaced; the codes are ' +
       'ids of profiles in the repository.',
   },
   {
@@ -73,7 +73,7 @@ const sources: readonly CodeSystemSource[] = [
     artefact: 'LocalRequestor',
     title: 'Appointment requestors',
     description:
-      'System of the tag by which resources of a requestor are known; the codes are the ids of the requestors in the ' +
+      'System of the tag that marks the resources of a requestor; the codes are the ids of the requestors in the ' +
       'repository.',
   },
 ];
@@ -140,12 +140,12 @@ export function valueSets(config: BookingConfig): ValueSet[] {
 }
 
 const identifierSystems: Partial<Record<Artefact, string>> = {
-  LocalSlotOrigin: 'Identifies the slot that a slot was split off from.',
+  LocalSlotOrigin: 'Identifies the slot from which a slot was split off.',
   LocalPublishedSlot:
-    'Identifies the slots that are made from opening hours: by schedule, service, start and place, or by the closed day.',
+    'Identifies the slots that are generated from opening hours: by schedule, service, start and place, or by the closed day.',
   LocalClosedDays: 'Identifies the healthcare service whose times of no availability close every schedule.',
-  LocalBot: 'Identifies the Bots of the service by their names.',
-  LocalEvent: 'Identifies the events of a Subscription: its id and the number of the event.',
+  LocalBot: 'Identifies the Bots of the service by name.',
+  LocalEvent: 'Identifies an event: the id of the Subscription and the event number.',
   LocalErased: 'Identifies appointments whose patient was erased; nothing can be told from the value.',
 };
 

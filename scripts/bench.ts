@@ -21,7 +21,7 @@ const numbers = (text: string): number[] => text.split(',').map(positive);
 function positive(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1) {
-    throw new Error(`${text} is not a whole number above 0.`);
+    throw new Error(`${text} is not a positive whole number.`);
   }
   return value;
 }
@@ -99,14 +99,15 @@ async function main(): Promise<void> {
   const given = new Command()
     .name('npm run bench --')
     .description(
-      'Measures bookings: the bare transaction, by the $book of Medplum itself, by the Bot, by the gateway. Each booking has a fresh slot of its own, so ' +
-        'every conflict is a spurious one. The bare transaction is a write of the staff, which Medplum shows to the Bot ' +
-        'guard first where that is deployed. Measures the installation that BOOKING_BASE_URL, MEDPLUM_BASE_URL, PORTAL_A_… ' +
-        'and FRONT_DESK_… name (…_TOKEN, or …_CLIENT_ID and …_CLIENT_SECRET), else an embedded one that it starts.',
+      'Measures bookings: as a bare transaction, by $book of Medplum itself, by the Bot, and by the gateway. Each ' +
+        'booking has its own slot, so every conflict is spurious. The bare transaction is written by staff, so the ' +
+        'pre-commit Bot validate-appointment checks it first where it is deployed. Measures the installation that ' +
+        'BOOKING_BASE_URL, MEDPLUM_BASE_URL, PORTAL_A_… and FRONT_DESK_… name (…_TOKEN, or …_CLIENT_ID and ' +
+        '…_CLIENT_SECRET); without them it starts an embedded one.',
     )
-    .option('--callers <numbers>', 'how many callers at the same time', numbers, [1, 8, 32])
-    .option('--bookings <number>', 'bookings of each way at each number of callers', positive, 200)
-    .option('--rounds <number>', 'in how many rounds, the targets in turns', positive, 5)
+    .option('--callers <numbers>', 'numbers of concurrent callers', numbers, [1, 8, 32])
+    .option('--bookings <number>', 'bookings per target and number of callers', positive, 200)
+    .option('--rounds <number>', 'number of rounds; the targets alternate', positive, 5)
     .option('--only <targets>', `only these targets (${targetNames.join(', ')})`, readTargets, targetNames)
     .option('--json', 'print the figures as JSON')
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')

@@ -125,7 +125,7 @@ interface Arguments {
 async function main(): Promise<void> {
   const command = new Command()
     .name('npm run bootstrap --')
-    .description('Makes a project for the service on a Medplum server, and credentials to deploy with.')
+    .description('Creates a project for the service on a Medplum server, and the credentials to deploy it.')
     .option('--base-url <url>', 'address of the Medplum server (or MEDPLUM_BASE_URL)')
     .option('--client-id <id>', 'ClientApplication of a super administrator (or MEDPLUM_SUPER_ADMIN_CLIENT_ID)')
     .option('--client-secret <secret>', 'its secret (or MEDPLUM_SUPER_ADMIN_CLIENT_SECRET, which is safer)')
@@ -140,7 +140,7 @@ async function main(): Promise<void> {
   const clientSecret = given.clientSecret ?? process.env.MEDPLUM_SUPER_ADMIN_CLIENT_SECRET;
   if (!baseUrl || !clientId || !clientSecret) {
     throw new Error(
-      'Say which server and who you are: --base-url, --client-id and --client-secret, or MEDPLUM_BASE_URL, ' +
+      'Name the server and your credentials: --base-url, --client-id and --client-secret, or MEDPLUM_BASE_URL, ' +
         'MEDPLUM_SUPER_ADMIN_CLIENT_ID and MEDPLUM_SUPER_ADMIN_CLIENT_SECRET in the environment.',
     );
   }

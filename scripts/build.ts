@@ -50,7 +50,7 @@ export async function bundleBot(source: string, name: string, config: BookingCon
   });
   const [bundle] = result.outputFiles;
   if (!bundle) {
-    throw new Error(`The Bot ${name} cannot be built: esbuild made nothing of ${file}`);
+    throw new Error(`The Bot ${name} cannot be built: esbuild produced no output for ${file}`);
   }
   return bundle.text;
 }
@@ -80,7 +80,7 @@ export async function buildBots(
 async function main(): Promise<void> {
   const { config } = new Command()
     .name('npm run build --')
-    .description('Bundles the Bots to dist/bots, and what a Medplum package can carry to dist/package/bundle.json.')
+    .description('Bundles the Bots to dist/bots, and the other artefacts to dist/package/bundle.json.')
     .option('--config <file>', `configuration (default: BOOKING_CONFIG, that of ${CLI_CONFIG}, or booking.config.json)`)
     .parse()
     .opts<{ config?: string }>();

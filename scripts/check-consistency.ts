@@ -24,9 +24,9 @@ ${Object.entries(rules)
   .map(([name, { severity, display }]) => `  ${name.padEnd(26)}${severity.padEnd(9)}${display}`)
   .join('\n')}
 
-A busy slot that no appointment holds is reported only if one of the service's Bots has made it busy: a slot that the
-clinic has blocked is the clinic's own affair. Medplum shows who has written a resource to administrators of the project;
-where it does not, a slot counts as the service's if it was split off from another one.
+A busy slot without an appointment is reported only if a Bot of the service made it busy; slots that the clinic has
+blocked are not reported. Medplum shows the author of a resource to project administrators; where it does not, a slot
+counts as the service's if it was split off from another one.
 The fragments of a slot that was split are compared with the time that the clinic had given it. A fragment that the clinic has
 deleted or moved by hand is reported as missing: the check cannot know that it was meant.
 Warnings may be harmless: a patient, or answers, that a later re-submission of the appointment has replaced.
@@ -131,7 +131,7 @@ function report({ findings, checked }: Check): string {
 async function main(): Promise<void> {
   const given = withCredentials(new Command())
     .name('npm run check:consistency --')
-    .description('Checks that the appointments, slots and whatever belongs to them agree. It writes nothing.')
+    .description('Checks that appointments, slots and related resources are consistent. It changes nothing.')
     .option('--schedule <references...>', 'check these schedules only (Schedule/123)')
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', explanation)

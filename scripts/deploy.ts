@@ -90,7 +90,7 @@ async function main(): Promise<void> {
     .name('npm run deploy --')
     .description('Deploys the service to a Medplum project: profiles, code systems, access policies, Bots, operations.')
     .option('--dry-run', 'print what would be done, write nothing')
-    .option('--remove', 'uninstall: remove the Bots, what starts them, operations, and policies that nobody has');
+    .option('--remove', 'uninstall: remove Bots, Subscriptions, operations and unused access policies');
   const given = command.parse().opts<CredentialArguments & { dryRun?: boolean; remove?: boolean }>();
   const { dryRun = false } = given;
   const options = { ...credentialsFrom(given), config: loadConfig(given.config), dryRun, log: console.log };

@@ -65,7 +65,7 @@ async function runCheck({ name, run }: Check, installation: Installation): Promi
   try {
     return { check: name, ...(await run(installation)) };
   } catch (reason) {
-    return { check: name, ...error(`could not be examined: ${messageOf(reason)}`, 'Mend the errors above first.') };
+    return { check: name, ...error(`the check failed: ${messageOf(reason)}`, 'Fix the errors above first.') };
   }
 }
 
@@ -79,7 +79,7 @@ export async function examine(options: DoctorOptions): Promise<Row[]> {
   try {
     installation = await connectTo(options);
   } catch (reason) {
-    return [{ check: 'connection', ...error(messageOf(reason), 'Nothing else can be examined before.') }];
+    return [{ check: 'connection', ...error(messageOf(reason), 'The other checks need a connection.') }];
   }
   const rows: Row[] = [];
   for (const check of checks) {
@@ -110,9 +110,9 @@ interface Arguments extends CredentialArguments {
 async function main(): Promise<void> {
   const given = withCredentials(new Command())
     .name('npm run doctor --')
-    .description('Examines an installation: server, project, deployment, gateway. It changes nothing.')
+    .description('Checks an installation: server, project, deployment, gateway. It changes nothing.')
     .option('--gateway-url <url>', 'address at which the gateway is reached (or GATEWAY_URL)')
-    .option('--bookings-per-minute <number>', 'bookings that shall be possible in a minute', Number, 60)
+    .option('--bookings-per-minute <number>', 'bookings per minute that the quota must allow', Number, 60)
     .option('--json', 'print the report as JSON')
     .addHelpText('after', '\nExit status: 0 without errors, else 1.')
     .parse()

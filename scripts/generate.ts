@@ -17,7 +17,7 @@ const files: Readonly<Record<string, () => string>> = {
 async function main(): Promise<void> {
   const { check } = new Command()
     .name('npm run generate --')
-    .description('Writes the files that are made from tables in the code and from the definitions of FHIR R4.')
+    .description('Generates the files that derive from tables in the code and from the definitions of FHIR R4.')
     .option('--check', 'write nothing; fail if a file is not current')
     .parse()
     .opts<{ check?: boolean }>();

@@ -34,7 +34,7 @@ async function rotate(idOrName: string, given: CredentialArguments & { finish?: 
   const connection = await open(given);
   if (given.finish) {
     const isEnded = await retireSecret(connection, idOrName);
-    console.log(isEnded ? 'The old secret has ended.' : 'There is no old secret.');
+    console.log(isEnded ? 'The old secret no longer works.' : 'There is no old secret.');
     return;
   }
   const rotation = await rotateSecret(connection, idOrName, () => randomBytes(32).toString('hex'));
@@ -42,13 +42,13 @@ async function rotate(idOrName: string, given: CredentialArguments & { finish?: 
   console.log(
     rotation.isOldSecretValid
       ? `The old one works until you run: npm run requestor -- rotate ${rotation.id} --finish`
-      : 'The old one has ended.',
+      : 'The old one no longer works.',
   );
 }
 
 async function remove(idOrName: string, given: CredentialArguments & { yes?: boolean }): Promise<void> {
   if (!given.yes) {
-    throw new Error(`This ends the access of ${idOrName} for good. What it has booked stays. Add --yes to do it.`);
+    throw new Error(`This permanently ends the access of ${idOrName}. Its bookings stay. Add --yes to confirm.`);
   }
   const { member, subscriptions } = await removeClient(await open(given), idOrName, loadConfig(given.config));
   console.log(`Removed ${member.client.name} (${member.client.id}); switched off ${subscriptions} Subscriptions.`);
@@ -69,10 +69,10 @@ async function main(): Promise<void> {
   withCredentials(program.command('list')).description('lists requestors and consumers').action(list);
   withCredentials(program.command('rotate').argument('<id|name>'))
     .description('gives a client a new secret and prints it, once')
-    .option('--finish', 'end the secret before the current one')
+    .option('--finish', 'end the previous secret')
     .action(rotate);
   withCredentials(program.command('remove').argument('<id|name>'))
-    .description('ends the access of a client; what it has booked stays')
+    .description('ends the access of a client; its bookings stay')
     .option('--yes', 'do it')
     .action(remove);
   await program.parseAsync();

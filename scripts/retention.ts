@@ -36,9 +36,9 @@ function parseDays(text: string): number {
 async function main(): Promise<void> {
   const given = withCredentials(new Command())
     .name('npm run retention --')
-    .description('Clears what the service leaves behind in Medplum and nothing needs any more.')
-    .option('--older-than <days>', 'only what was last changed so many days ago or earlier', parseDays, 30)
-    .option('--dry-run', 'count what would be cleared, remove nothing')
+    .description('Removes old jobs and slot fragments of the service from Medplum.')
+    .option('--older-than <days>', 'remove only what has not changed for this many days', parseDays, 30)
+    .option('--dry-run', 'count what would be removed, remove nothing')
     .addHelpText('after', explanation)
     .parse()
     .opts<RetentionArguments>();
@@ -63,7 +63,7 @@ async function main(): Promise<void> {
       kinds.map((kind) => [String(counts[kind]), leftovers[kind]]),
     ),
   );
-  console.log(`\nNot reached from here: the inputs of Bots, files bot/${projectId}/… of the server's binary storage.`);
+  console.log(`\nNot removed: the inputs of Bots, files bot/${projectId}/… of the server's binary storage.`);
 }
 
 await runAsProgram(import.meta.url, main);

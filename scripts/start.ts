@@ -55,7 +55,7 @@ async function printFirstSteps(
   const schedule = schedules[0]?.reference ?? '';
   const slot = await medplum.searchOne('Slot', { schedule, status: 'free', _sort: 'start' });
   if (!slot) {
-    log('No free slot is left in the demo data.');
+    log('The demo data has no free slots left.');
     return;
   }
   const { id, start, end } = slot;

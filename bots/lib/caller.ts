@@ -9,7 +9,7 @@ import type { Requestor } from './booking/book.ts';
 export function callerOf({ requester, headers }: BotEvent<unknown>): Requestor {
   const [, id] = requester?.reference?.split('/') ?? [];
   if (!id) {
-    throw new Error('Medplum does not tell this Bot who calls it: the service needs Medplum 5.1 or later.');
+    throw new Error('Medplum does not identify the caller to this Bot: the service needs Medplum 5.1 or later.');
   }
   return { id, authorization: headers?.authorization?.toString() };
 }

@@ -76,7 +76,7 @@ function failed(status: number): BundleAnswer {
 }
 
 function lost(code: 'upstream-unavailable' | 'upstream-timeout', what: string): BundleAnswer {
-  const diagnostics = `${what} It may have been written all the same: send it again with the same Appointment.identifier, and what was booked already is answered.`;
+  const diagnostics = `${what} The booking may have been stored: send it again with the same Appointment.identifier to get the appointment.`;
   return { kind: 'lost', issue: { code, diagnostics } };
 }
 
@@ -85,7 +85,7 @@ const unanswered: Readonly<Record<Unanswered, BundleAnswer>> = {
     kind: 'failed',
     issue: { code: 'upstream-unavailable', diagnostics: 'The FHIR server cannot be reached.' },
   },
-  'no-answer': lost('upstream-unavailable', 'The FHIR server gave no usable answer.'),
+  'no-answer': lost('upstream-unavailable', 'The FHIR server gave an invalid response.'),
   'too-late': lost('upstream-timeout', 'The FHIR server did not answer in time.'),
 };
 

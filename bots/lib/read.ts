@@ -14,7 +14,7 @@ function resourcesIn({ resource }: BundleEntry): Resource[] {
 const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWith('2') ?? false;
 
 function reasonOf(answer: BundleAnswer): string {
-  return 'issue' in answer ? answer.issue.diagnostics : 'It did not answer everything that was asked.';
+  return 'issue' in answer ? answer.issue.diagnostics : 'It did not answer every entry of the batch.';
 }
 
 /** The server did not answer a read, or refused it: nothing was decided. */

@@ -8,8 +8,8 @@ export type RetentionConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
 
 /** What the service leaves behind in Medplum, and nothing reads or changes any more. */
 export const leftovers = {
-  jobs: 'asynchronous bookings that have ended, with what was sent',
-  slots: 'parts of slots that were joined to others, in the past, to which no appointment refers',
+  jobs: 'completed asynchronous bookings, with their requests',
+  slots: 'past slot fragments that were joined again and belong to no appointment',
 } as const;
 
 /** Name of a kind of leftovers. */

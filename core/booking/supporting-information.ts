@@ -28,7 +28,7 @@ export function unreadableAnswersIssues(referred: ReturnType<typeof answersRefer
     .filter(({ id }) => !findResource(state, 'QuestionnaireResponse', id))
     .map(({ id, path }) => ({
       code: 'profile-violation',
-      diagnostics: `There is no QuestionnaireResponse/${id} that you may attach; hand the answers over in the parameter patientSubmittedInformation.`,
+      diagnostics: `There is no QuestionnaireResponse/${id} that you may attach; send the answers in the parameter patientSubmittedInformation.`,
       expression: path,
     }));
 }

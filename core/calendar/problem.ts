@@ -1,15 +1,15 @@
 /** What can be wrong with the opening hours of a Schedule, and what it means. */
 export const calendarProblems = {
   'service-not-found': 'The service that the Schedule names does not exist',
-  'actor-not-single': 'The Schedule has not exactly one actor',
-  'duration-missing': 'Neither the Schedule nor its service says how long an appointment lasts',
-  'duration-invalid': 'A length of time is not one that can be used',
-  'time-zone-missing': 'Neither the Schedule, its service nor its actor names a time zone',
-  'time-zone-unknown': 'There is no such time zone',
+  'actor-not-single': 'The Schedule does not have exactly one actor',
+  'duration-missing': 'Neither the Schedule nor its service has a duration of appointments',
+  'duration-invalid': 'A duration is not supported',
+  'time-zone-missing': 'Neither the Schedule nor its service nor its actor has a time zone',
+  'time-zone-unknown': 'The time zone does not exist',
   'alignment-invalid': 'The times at which appointments begin do not repeat every day',
-  'capacity-invalid': 'The number of places is not a small positive number',
-  'hours-invalid': 'Opening hours cannot be read',
-  'period-invalid': 'A period of time cannot be read, or ends before it starts',
+  'capacity-invalid': 'The number of places is out of range',
+  'hours-invalid': 'The opening hours are invalid',
+  'period-invalid': 'A period is invalid, or ends before it starts',
   'parameters-contradictory': 'Scheduling parameters contradict each other',
 } as const;
 

@@ -4,7 +4,7 @@ import { type Artefact, artefacts, type BookingConfig } from './config.ts';
 import { type Preset, presets } from './presets.ts';
 
 const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]*:\/\/\S*[^/\s]$/i, {
-  error: 'must be an absolute URI without a slash at its end',
+  error: 'must be an absolute URI without a trailing slash',
 });
 
 const artefactNames = Object.keys(artefacts) as [Artefact, ...Artefact[]];
@@ -53,7 +53,7 @@ const defaults: Pick<BookingConfig, 'timeZone'> = { timeZone: 'UTC' };
 export function resolveConfig(input: unknown): BookingConfig {
   const parsed = fileSchema.safeParse(input);
   if (!parsed.success) {
-    throw new Error(`The configuration is not usable:\n${z.prettifyError(parsed.error)}`);
+    throw new Error(`The configuration is invalid:\n${z.prettifyError(parsed.error)}`);
   }
   const { preset, names, $schema: _, ...given } = parsed.data;
   const { names: presetNames, ...settled }: Preset = presets[preset];

@@ -27,12 +27,12 @@ export type Bounds = Readonly<Record<string, number>>;
 export function boundIssues(resource: unknown, bounds: Bounds, path: string): Issue[] {
   return Object.entries(bounds).flatMap(([name, most]): Issue[] => {
     const list = isObject(resource) ? resource[name] : undefined;
-    const diagnostics = `${path}.${name} has at most ${most} entries`;
+    const diagnostics = `${path}.${name} can have at most ${most} entries`;
     return Array.isArray(list) && list.length > most
       ? [
           {
             code: 'malformed-request',
-            diagnostics: `${diagnostics}; these are ${list.length}.`,
+            diagnostics: `${diagnostics}; it has ${list.length}.`,
             expression: `${path}.${name}`,
           },
         ]

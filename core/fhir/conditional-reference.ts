@@ -34,7 +34,8 @@ export function conditionalReferenceIssues(value: unknown, path: string, told: r
       continue;
     }
     if (name === 'reference' && typeof found === 'string' && found.includes('?')) {
-      const diagnostics = 'A reference names one resource, such as Patient/123. A search in its place is not resolved.';
+      const diagnostics =
+        'A reference must name a resource, such as Patient/123. Conditional references are not supported.';
       issues.push({ code: 'malformed-request', diagnostics, expression });
     }
     for (const child of children(next).reverse()) {

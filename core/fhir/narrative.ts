@@ -84,7 +84,7 @@ export function narrativeProblem(div: string): string | undefined {
   };
   const parser = new SaxesParser();
   parser.on('error', () => note('is not well-formed XHTML'));
-  parser.on('doctype', () => note('has a document type'));
+  parser.on('doctype', () => note('has a DOCTYPE'));
   parser.on('xmldecl', () => note('has an XML declaration'));
   parser.on('processinginstruction', () => note('has a processing instruction'));
   parser.on('comment', () => note('has a comment'));
@@ -94,7 +94,7 @@ export function narrativeProblem(div: string): string | undefined {
     note(tagProblem(tag));
   });
   parser.write(div).close();
-  note(root === 'div' ? undefined : 'is not one div');
+  note(root === 'div' ? undefined : 'is not a single div');
   return problem;
 }
 
@@ -141,12 +141,12 @@ export function narrativeIssues(resource: unknown, path: string, stored?: unknow
   const known = new Set(narrativesIn(stored, '').map(({ div }) => div));
   const found = narrativesIn(resource, path).filter(({ div }) => !known.has(div));
   if (found.length > mostNarratives) {
-    const diagnostics = `${path} and what it contains have at most ${mostNarratives} narratives.`;
+    const diagnostics = `${path} and its contained resources can have at most ${mostNarratives} narratives.`;
     return [{ code: 'profile-violation', diagnostics, expression: path }];
   }
   return found.flatMap(({ div, path: expression }): Issue[] => {
     const problem = narrativeProblem(div);
-    const diagnostics = `${expression} ${problem}. A narrative is one div of the XHTML that FHIR allows (txt-1).`;
+    const diagnostics = `${expression} ${problem}. A narrative must be a single div of the XHTML that FHIR allows (txt-1).`;
     return problem ? [{ code: 'profile-violation', diagnostics, expression }] : [];
   });
 }

@@ -3,8 +3,8 @@ import { isObject } from './resource.ts';
 
 /** What the service cannot honour, by the name of the element, and why. */
 const unsupported: ReadonlyMap<string, string> = new Map([
-  ['implicitRules', 'The service does not know the rules that implicitRules names; leave it out.'],
-  ['modifierExtension', 'The service does not know this modifierExtension, which could change the meaning.'],
+  ['implicitRules', 'implicitRules is not supported; leave it out.'],
+  ['modifierExtension', 'modifierExtension is not supported, because it could change the meaning; leave it out.'],
 ]);
 
 /**

@@ -57,16 +57,16 @@ export async function createAdmission(
   const countAddress = perMinute(
     app,
     limits.requestsPerMinuteAndAddress,
-    'Too many requests come from this address.',
+    'Too many requests from this address.',
     byAddress,
   );
   const countAttempt = perMinute(
     app,
     limits.attemptsPerMinuteAndAddress,
-    'Too many different credentials come from this address.',
+    'Too many different credentials from this address.',
     byAddress,
   );
-  const countClient = perMinute(app, limits.requestsPerMinute, 'Too many requests of this client.', ({ caller }) =>
+  const countClient = perMinute(app, limits.requestsPerMinute, 'Too many requests from this client.', ({ caller }) =>
     caller ? nameOf(caller) : '',
   );
   const places = createClientPlaces({
@@ -77,7 +77,7 @@ export async function createAdmission(
   const takePlace = async (caller: Caller, reply: FastifyReply): Promise<FhirResponse | undefined> => {
     const giveBack = await places.take(nameOf(caller));
     if (!giveBack) {
-      return tooMany(1, 'Too many requests of this client are under way.');
+      return tooMany(1, 'Too many concurrent requests from this client.');
     }
     if (reply.raw.closed) {
       giveBack();

@@ -33,8 +33,7 @@ export function callBot(
   });
 }
 
-const unsettled =
-  'Whether it was carried out is not known: send it again with the same Appointment.identifier, or read first.';
+const unsettled = 'It may have been carried out: send it again with the same Appointment.identifier, or read first.';
 
 /** What is said of a call that may have been carried out although its answer is missing. */
 const sentences: Readonly<Record<UpstreamFailure['failure'], Issue>> = {
@@ -48,7 +47,7 @@ const sentences: Readonly<Record<UpstreamFailure['failure'], Issue>> = {
   },
   broken: {
     code: 'upstream-unavailable',
-    diagnostics: `The FHIR server behind the service gave no usable answer. ${unsettled}`,
+    diagnostics: `The FHIR server behind the service gave an invalid response. ${unsettled}`,
   },
 };
 

@@ -65,7 +65,7 @@ type JsonParser = (request: FastifyRequest, text: string, done: (error: Error | 
 /** Reads JSON: not deeper than the limit, no key that would reach a prototype; of a repeated key the last counts. */
 function readJson(text: string, request: FastifyRequest, depth: number, parser: JsonParser): ReadBody {
   if (/\0|\\u0000/.test(text)) {
-    return malformed('The body contains the character U+0000, which no FHIR string has.');
+    return malformed('The body contains the character U+0000, which FHIR does not allow in strings.');
   }
   const size = jsonSize(text);
   if (size.depth > depth) {
@@ -74,7 +74,7 @@ function readJson(text: string, request: FastifyRequest, depth: number, parser: 
   if (size.values > mostValues) {
     return malformed(`The body has more than ${mostValues} values.`);
   }
-  let result: ReadBody = malformed('The body is not JSON.');
+  let result: ReadBody = malformed('The body is not valid JSON.');
   parser(request, text, (error, value) => {
     result = error ? result : { value };
   });
@@ -142,7 +142,7 @@ export function addBodyParsers(app: FastifyInstance, depth: number): void {
       async (request: FastifyRequest, body: Buffer) => {
         const text = decode(body);
         if (text === undefined) {
-          return malformed('The body is not UTF-8.');
+          return malformed('The body is not valid UTF-8.');
         }
         // A client may name a type and send nothing, as with DELETE; a route that needs a body refuses it itself.
         return text === '' ? { value: undefined } : read(text, request);

@@ -18,7 +18,7 @@ export function ifMatchVersion(sent: string | undefined): { readonly version?: s
   return version === undefined
     ? {
         code: 'malformed-request',
-        diagnostics: 'If-Match has the form W/"version" or "version".',
+        diagnostics: 'If-Match must have the form W/"version" or "version".',
         expression: 'http.If-Match',
       }
     : { version };

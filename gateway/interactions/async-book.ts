@@ -32,7 +32,7 @@ export const enqueueBooking: Handler = async (exchange, context) => {
     return {
       status: 202,
       headers: { 'content-location': location, 'preference-applied': 'respond-async', 'retry-after': RETRY_AFTER },
-      resource: informational(`The booking was accepted; what comes of it is at ${location}.`),
+      resource: informational(`The booking was accepted; its result will be at ${location}.`),
     };
   }
   // Nothing but a stored job is answered with 202: what else the Bot may say is a refusal or a failure.
@@ -55,10 +55,10 @@ const booked: Outcome = ({ output }, exchange, context) => {
 
 const refused: Outcome = async ({ contained }, _exchange, { config }) => {
   const answer = contained?.[0] && bookingResponse({ ...contained[0], id: undefined }, config);
-  return answer ?? problem('bad-gateway', 'What has come of the booking cannot be read.');
+  return answer ?? problem('bad-gateway', 'The result of the booking cannot be read.');
 };
 
-const gone: Outcome = async () => problem('not-found', 'The job was dropped.');
+const gone: Outcome = async () => problem('not-found', 'The job was cancelled.');
 
 const outcomes: Readonly<Partial<Record<NonNullable<Task['status']>, Outcome>>> = {
   requested: running,
@@ -96,7 +96,7 @@ export const cancelBookingJob: Handler = async (exchange, context) => {
   const answer = await callBot('cancel-booking-job', input, exchange, context);
   if (isSuccess(answer) && isResource(answer.body, 'Task')) {
     const isDropped = answer.body.status === 'cancelled';
-    const text = isDropped ? 'The job was dropped.' : 'The job has ended already; what it has booked stays booked.';
+    const text = isDropped ? 'The job was cancelled.' : 'The job has already finished; what it booked stays booked.';
     return { status: 202, resource: informational(text) };
   }
   return refusedByBot(answer, context);

@@ -57,7 +57,7 @@ function condition(sent: string | undefined, { config }: GatewayContext): Record
   const chained = filters.filter(({ chain }) => chain !== undefined);
   return chained.length > 0
     ? chained.map(({ name }) =>
-        searchIssue(name, `If-None-Exist takes conditions on the patient itself, not '${name}'.`),
+        searchIssue(name, `If-None-Exist supports conditions on the patient itself only, not '${name}'.`),
       )
     : { 'if-none-exist': formatQuery(filters) };
 }

@@ -55,7 +55,7 @@ function eventNumber(exchange: FhirRequest, name: string): { readonly number?: n
     ? { number: Number(value) }
     : {
         code: 'malformed-request',
-        diagnostics: `${name} is the number of an event, not '${value}'.`,
+        diagnostics: `${name} must be the number of an event, not '${value}'.`,
         expression: `http.${name}`,
       };
 }

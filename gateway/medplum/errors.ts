@@ -14,8 +14,10 @@ export function isOutcome(value: unknown): value is OperationOutcome {
 /** The answer when Medplum gave none. */
 export function failureAnswer({ failure }: UpstreamFailure, config: BookingConfig): FhirResponse {
   const unavailable = 'The FHIR server behind the service cannot be reached: try again.';
-  const timeout = 'The FHIR server behind the service did not answer in time. A write may have happened: read first.';
-  const broken = 'The FHIR server behind the service gave no usable answer. A write may have happened: read first.';
+  const timeout =
+    'The FHIR server behind the service did not answer in time. A change may have been stored: read before you try again.';
+  const broken =
+    'The FHIR server behind the service gave an invalid response. A change may have been stored: read before you try again.';
   const answers: Readonly<Record<UpstreamFailure['failure'], () => FhirResponse>> = {
     unavailable: () => refusal([{ code: 'upstream-unavailable', diagnostics: unavailable }], config),
     timeout: () => refusal([{ code: 'upstream-timeout', diagnostics: timeout }], config),
@@ -33,13 +35,13 @@ function nativeIssues(body: unknown): readonly Issue[] {
     const [element] = Array.isArray(expression) ? expression : [];
     return {
       code: 'malformed-request',
-      diagnostics: typeof text === 'string' ? text : 'The FHIR server refuses the request.',
+      diagnostics: typeof text === 'string' ? text : 'The FHIR server rejected the request.',
       ...(typeof element === 'string' && { expression: element }),
     };
   });
   return issues.length > 0
     ? issues
-    : [{ code: 'malformed-request', diagnostics: 'The FHIR server refuses the request.' }];
+    : [{ code: 'malformed-request', diagnostics: 'The FHIR server rejected the request.' }];
 }
 
 /** What an error status of Medplum becomes. */
@@ -52,12 +54,20 @@ const translations: Readonly<Record<number, Translation>> = {
   400: malformed,
   401: () => problem('unauthorized', undefined, invalidToken),
   409: (_answer, config) =>
-    refusal([{ code: 'booking-conflict', diagnostics: 'Others were writing the same: try again.' }], config),
+    refusal(
+      [
+        {
+          code: 'booking-conflict',
+          diagnostics: 'Another request changed the same resource at the same moment: try again.',
+        },
+      ],
+      config,
+    ),
   412: ({ body }, config) =>
     isOutcome(body) && body.id === 'multiple-matches'
       ? problem('multiple-matches')
       : refusal(
-          [{ code: 'version-conflict', diagnostics: 'The resource has another version by now: read it again.' }],
+          [{ code: 'version-conflict', diagnostics: 'The resource has a newer version: read it again.' }],
           config,
         ),
   422: malformed,

@@ -11,7 +11,7 @@ import type { FhirResponse } from '../http/response.ts';
 export function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): FhirResponse | undefined {
   const count = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
   const isRight = count === 1 || (count === 0 && httpVersion === '1.0');
-  return isRight ? undefined : problem('bad-request', `A request has one header Host, not ${count}.`);
+  return isRight ? undefined : problem('bad-request', `A request must have exactly one Host header, not ${count}.`);
 }
 
 /** Answers with an OperationOutcome what Node would answer without a body: an unknown `Expect`. */

@@ -46,7 +46,7 @@ async function idsOf(
     return problem('bad-gateway');
   }
   const ids = (found.body.entry ?? []).flatMap((entry) => publicResource(entry?.resource, type)?.id ?? []);
-  const diagnostics = `'${sent.name}' leads to more than ${maxLinked} resources of type ${type}: ask for fewer.`;
+  const diagnostics = `'${sent.name}' leads to more than ${maxLinked} resources of type ${type}: narrow the search.`;
   return ids.length > maxLinked ? refusal([searchIssue(sent.name, diagnostics)], config) : ids;
 }
 

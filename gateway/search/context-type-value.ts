@@ -57,7 +57,7 @@ function useContexts(resource: Resource): readonly UsageContext[] {
 export function readContextTypeValue(value: string): UseContextSearch | Issue {
   const pairs = splitUnescaped(value, ',').map((pair) => splitUnescaped(pair, '$'));
   if (pairs.some((pair) => pair.length !== 2 || pair.includes(''))) {
-    return searchIssue('context-type-value', "'context-type-value' has the form 'system|code$system|code'.");
+    return searchIssue('context-type-value', "'context-type-value' must have the form 'system|code$system|code'.");
   }
   const wanted = pairs.map(([type = '', context = '']) => ({ type: parseToken(type), context: parseToken(context) }));
   return {

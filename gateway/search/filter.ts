@@ -48,7 +48,7 @@ function followLink(type: ServedTypeName, text: string, sent: string): ChainLink
     return unknownParameter(type, sent, text);
   }
   const target = modifier === undefined && targets.length === 1 ? targets[0] : targets.find((one) => one === modifier);
-  const diagnostics = `'${name}' leads to ${targets.join(', ')}: write one of them after a colon.`;
+  const diagnostics = `'${name}' can refer to ${targets.join(', ')}: name one of them after a colon.`;
   return target ? { name, text, target } : searchIssue(sent, diagnostics);
 }
 
@@ -93,7 +93,7 @@ function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl
     return { name: `${upstreamName}:${modifier}`, value: sent.value, entry };
   }
   const known = searchModifiers[entry.type].join(', ') || 'none';
-  return searchIssue(sent.name, `'${name}' cannot carry the modifier '${modifier}'. Supported: ${known}.`);
+  return searchIssue(sent.name, `'${name}' does not support the modifier '${modifier}'. Supported: ${known}.`);
 }
 
 /** Whether a reading ended in an issue. */
@@ -116,7 +116,7 @@ export function readFilter(type: ServedTypeName, sent: SearchParam, baseUrl: str
   const parts = sent.name.split('.');
   const last = parts.pop() ?? '';
   if (parts.length >= maxChainLength) {
-    return searchIssue(sent.name, `A chain has at most ${maxChainLength} links.`);
+    return searchIssue(sent.name, `A chain can have at most ${maxChainLength} links.`);
   }
   const links: ChainLink[] = [];
   let current = type;
@@ -133,6 +133,6 @@ export function readFilter(type: ServedTypeName, sent: SearchParam, baseUrl: str
     return filter;
   }
   return filter.entry.type === 'composite'
-    ? searchIssue(sent.name, `'${last}' cannot stand at the end of a chain.`)
+    ? searchIssue(sent.name, `'${last}' cannot be the last parameter of a chain.`)
     : { ...filter, name: [...parts, filter.name].join('.'), chain: { links, end: filter } };
 }

@@ -42,7 +42,7 @@ async function readAll(
     found.push(...(answer.body.entry ?? []).flatMap((entry) => publicResource(entry?.resource, type) ?? []));
     query = nextQuery(answer.body);
   }
-  return query === undefined ? found : problem('bad-gateway', 'The search has too many results to be filtered.');
+  return query === undefined ? found : problem('bad-gateway', 'The search has too many results to filter.');
 }
 
 /** The links of one page of a result that the gateway has cut into pages itself. */

@@ -11,23 +11,23 @@ type Check = (value: string, type: ServedTypeName) => string | undefined;
 const oneOf =
   (...allowed: string[]): Check =>
   (value) =>
-    allowed.includes(value) ? undefined : `is one of ${allowed.join(', ')}`;
+    allowed.includes(value) ? undefined : `must be one of ${allowed.join(', ')}`;
 
 const count: Check = (value) =>
-  /^\d{1,4}$/.test(value) && Number(value) <= MAX_COUNT ? undefined : `is a number from 0 to ${MAX_COUNT}`;
+  /^\d{1,4}$/.test(value) && Number(value) <= MAX_COUNT ? undefined : `must be a number from 0 to ${MAX_COUNT}`;
 
-const offset: Check = (value) => (/^\d{1,6}$/.test(value) ? undefined : 'is a number from 0 to 999999');
+const offset: Check = (value) => (/^\d{1,6}$/.test(value) ? undefined : 'must be a number from 0 to 999999');
 
 const sort: Check = (value, type) => {
   const unknown = value.split(',').find((key) => {
     const entry = searchParameter(type, key.replace(/^-/, ''));
     return !entry || entry.type === 'composite' || entry.upstreamName;
   });
-  return unknown === undefined ? undefined : `cannot be '${unknown}': it names search parameters of ${type}`;
+  return unknown === undefined ? undefined : `cannot be '${unknown}': it must name search parameters of ${type}`;
 };
 
 const elements: Check = (value) =>
-  /^[A-Za-z]+(,[A-Za-z]+)*$/.test(value) ? undefined : 'is a list of names of elements, separated by commas';
+  /^[A-Za-z]+(,[A-Za-z]+)*$/.test(value) ? undefined : 'must be a comma-separated list of element names';
 
 /** `Source:parameter[:Target]`, all of it within the service. */
 const inclusion: Check = (value) => {
@@ -36,7 +36,7 @@ const inclusion: Check = (value) => {
   const isKnownTarget = target === undefined || targets?.some((type) => type === target);
   return targets && isKnownTarget && rest.length === 0
     ? undefined
-    : "has the form 'Type:parameter' or 'Type:parameter:Target', with a reference parameter and types of this service";
+    : "must have the form 'Type:parameter' or 'Type:parameter:Target', with a reference parameter and types of this service";
 };
 
 /**
@@ -48,7 +48,7 @@ const inclusion: Check = (value) => {
 export const searchControls: Readonly<Record<string, Check>> = {
   _count: count,
   _offset: offset,
-  _cursor: (value) => (/^[\w.,-]{1,4000}$/.test(value) ? undefined : 'is taken from a link of an earlier answer'),
+  _cursor: (value) => (/^[\w.,-]{1,4000}$/.test(value) ? undefined : 'must come from a link of an earlier response'),
   _sort: sort,
   _total: oneOf('none', 'estimate', 'accurate'),
   _summary: oneOf('true', 'false', 'text', 'data', 'count'),

@@ -139,7 +139,7 @@ export function rewriteSearch(
   context: RewriteContext,
 ): RewrittenSearch | readonly Issue[] {
   if (sent.length > maxParameters) {
-    return [searchIssue('parameter', `A search has at most ${maxParameters} parameters.`)];
+    return [searchIssue('parameter', `A search can have at most ${maxParameters} parameters.`)];
   }
   const steps = sent.map((param) => rewriteParameter(type, param, context));
   const issues = steps.flatMap((step) => (isIssue(step) ? step : []));
@@ -155,7 +155,7 @@ export function rewriteSearch(
   }
   const chains = params.filter(({ chain }) => chain !== undefined);
   if (chains.length > maxChains) {
-    return [searchIssue(chains[maxChains]?.name ?? '', `A search has at most ${maxChains} chained parameters.`)];
+    return [searchIssue(chains[maxChains]?.name ?? '', `A search can have at most ${maxChains} chained parameters.`)];
   }
   const added = (defaults[type] ?? []).filter(
     ({ name, value }) => !params.some((param) => param.name === name && param.value === value),

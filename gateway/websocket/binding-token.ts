@@ -41,7 +41,7 @@ const purpose = Buffer.from('booking-gateway websocket binding 1');
 export function parseBindingKey(text: string): Buffer {
   const key = Buffer.from(text, 'base64');
   if (key.length !== keyBytes) {
-    throw new Error(`The key must be ${keyBytes} bytes in base64: make one with "openssl rand -base64 ${keyBytes}".`);
+    throw new Error(`The key must be ${keyBytes} bytes in base64: create one with "openssl rand -base64 ${keyBytes}".`);
   }
   return key;
 }

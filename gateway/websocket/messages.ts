@@ -59,12 +59,12 @@ export function readClientMessage(text: string, unseal: BindingTokens['unseal'])
     return { kind: 'ping' };
   }
   if (verb !== 'bind-with-token' && verb !== 'unbind-from-token') {
-    return { kind: 'malformed', diagnostics: 'Send bind-with-token and the token of $get-ws-binding-token.' };
+    return { kind: 'malformed', diagnostics: 'Send bind-with-token and a token from $get-ws-binding-token.' };
   }
   const binding = token === undefined ? undefined : unseal(token);
   return binding
     ? { kind: verbs[verb], binding }
-    : { kind: 'malformed', diagnostics: `${verb} takes a token of $get-ws-binding-token that has not expired.` };
+    : { kind: 'malformed', diagnostics: `${verb} needs an unexpired token from $get-ws-binding-token.` };
 }
 
 /** What Medplum says on its websocket, as far as it concerns a client. */

@@ -86,7 +86,7 @@ function createRelays(context: GatewayContext, medplumUrl: string, failed: (erro
       client.close(closing.tryLater, 'Try again in a moment');
       return;
     }
-    place.displaced?.close(closing.tryLater, 'Bind sooner: others are waiting');
+    place.displaced?.close(closing.tryLater, 'No token yet, and others are waiting');
     client.once('close', () => places.leave(client));
     relay(client, medplumUrl, context, {
       claim: (binding) => claim(client, binding),
@@ -144,7 +144,7 @@ export function addWebsockets(
     isClosing = true;
     clearInterval(pings);
     for (const client of server.clients) {
-      client.close(closing.goingAway, 'Connect anew, and ask $events for what was missed');
+      client.close(closing.goingAway, 'Reconnect, and get missed events with $events');
       setTimeout(() => client.terminate(), graceMs).unref();
     }
   });

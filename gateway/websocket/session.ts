@@ -107,7 +107,7 @@ function end(session: Session, code: number, reason: string): Step {
 }
 
 const endIfIdle = (session: Session): Step =>
-  session.bound.size === 0 ? end(session, closing.policy, 'Nothing is bound: ask for a token') : done(session);
+  session.bound.size === 0 ? end(session, closing.policy, 'No Subscription is bound: get a token') : done(session);
 
 /** What is done first, and then the next step. */
 const before = (effects: readonly SessionEffect[], { session, effects: more }: Step): Step =>
@@ -140,10 +140,10 @@ function say(session: Session, type: string, { token }: Binding): Step {
 function bind(session: Session, binding: Binding): Step {
   const [first] = session.bound.values();
   if (session.bound.size >= mostBindings) {
-    return done(session, refuse(`One websocket is bound to at most ${mostBindings} Subscriptions.`));
+    return done(session, refuse(`A websocket can be bound to at most ${mostBindings} Subscriptions.`));
   }
   return first && first.binding.client !== binding.client
-    ? done(session, refuse('One websocket serves one client: open another one for this token.'))
+    ? done(session, refuse('A websocket serves one client: open another one for this token.'))
     : done(session, { kind: 'claim', binding });
 }
 
@@ -234,7 +234,7 @@ function listen(session: Session, message: ClientMessage): Step {
 }
 
 const lost = (session: Session): Step =>
-  end(session, closing.restart, 'Connect and bind anew, and ask $events for what was missed');
+  end(session, closing.restart, 'Reconnect and bind again; get missed events with $events');
 
 function ring(session: Session, timer: Timer): Step {
   const [kind = '', id = ''] = timer.split(' ');
@@ -246,7 +246,7 @@ function ring(session: Session, timer: Timer): Step {
     end: () => forget(session, id),
     bind: () =>
       before(
-        [refuse('The token is not accepted (any more): ask $get-ws-binding-token for a new one.')],
+        [refuse('The token is invalid or has expired: get a new one with $get-ws-binding-token.')],
         forget(session, id),
       ),
   };
@@ -273,7 +273,7 @@ export function step(session: Session, event: SessionEvent, now: number, limits:
     case 'claimed':
       return claimed(session, event.binding, limits);
     case 'taken':
-      return done(session, refuse('A token binds one websocket, once: ask $get-ws-binding-token for another.'));
+      return done(session, refuse('A token binds one websocket once: get another with $get-ws-binding-token.'));
     case 'full':
       return end(session, closing.tryLater, 'Too many websockets are bound: try again later');
     case 'medplum-open':
@@ -288,9 +288,9 @@ export function step(session: Session, event: SessionEvent, now: number, limits:
     case 'timer':
       return ring(session, event.timer);
     case 'unread':
-      return end(session, closing.policy, 'Too much is left unread: ask $events for the rest');
+      return end(session, closing.policy, 'Too many unread messages: get the rest with $events');
     case 'failed':
-      return end(session, closing.failure, 'This could not be done; connect and bind anew');
+      return end(session, closing.failure, 'Internal error; reconnect and bind again');
     case 'gone':
       return end(session, closing.goingAway, '');
   }

@@ -126,7 +126,7 @@ export async function bookBy(
 
 function created<T extends Resource>(answer: { status: number; body: unknown }, what: string): T {
   if (answer.status >= 300) {
-    throw new Error(`${what} could not be made (${answer.status}): ${JSON.stringify(answer.body).slice(0, 300)}`);
+    throw new Error(`${what} could not be created (${answer.status}): ${JSON.stringify(answer.body).slice(0, 300)}`);
   }
   return answer.body as T;
 }
@@ -200,7 +200,7 @@ export async function makePlaces(installation: Installation, count: number, now:
     const answer = created<Bundle>(await post(medplum, tokens.staff, batch), 'Slots');
     const slots = (answer.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
     if (slots.length !== entry.length) {
-      throw new Error('Not all slots could be made.');
+      throw new Error('Not all slots could be created.');
     }
     places.push(...slots.map((slot) => ({ slot, patient, byRule })));
   }
@@ -214,6 +214,6 @@ export async function targetsOf(installation: Installation, config: BookingConfi
   if (tried && resultOf(tried) === 'booked') {
     return targetNames;
   }
-  console.error(`Left out: the $book of Medplum itself, which answered ${JSON.stringify(tried).slice(0, 400)}`);
+  console.error(`Skipped: $book of Medplum itself, which answered ${JSON.stringify(tried).slice(0, 400)}`);
   return targetNames.filter((name) => name !== 'medplum');
 }

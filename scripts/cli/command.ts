@@ -6,10 +6,10 @@ type SystemError = Error & { readonly code?: string; readonly port?: number };
 /** What an operator can do about an error of the operating system, by its code. */
 const remedies: Readonly<Record<string, (error: SystemError) => string>> = {
   EADDRINUSE: ({ port }) =>
-    `Port ${port} is in use. End the program that has it, or choose another port: PORT for the gateway, MEDPLUM_PORT for ` +
+    `Port ${port} is in use. Stop the program that uses it, or choose another port: PORT for the gateway, MEDPLUM_PORT for ` +
     'the embedded Medplum of npm start.',
   EACCES: ({ message, port }) =>
-    port === undefined ? message : `Port ${port} may not be opened by this user: choose one above 1023 (PORT).`,
+    port === undefined ? message : `Port ${port} needs more rights than this user has: choose one above 1023 (PORT).`,
 };
 
 /** What went wrong, as a sentence that says what helps. */

@@ -34,7 +34,7 @@ export function credentialsFrom(
   const clientSecret = given.clientSecret ?? environment.MEDPLUM_CLIENT_SECRET;
   if (!baseUrl || !clientId || !clientSecret) {
     throw new Error(
-      'Say which server and who you are: --base-url, --client-id and --client-secret, or MEDPLUM_BASE_URL, ' +
+      'Name the server and your credentials: --base-url, --client-id and --client-secret, or MEDPLUM_BASE_URL, ' +
         'MEDPLUM_CLIENT_ID and MEDPLUM_CLIENT_SECRET in the environment.',
     );
   }

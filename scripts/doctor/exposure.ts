@@ -21,7 +21,7 @@ export function judgeExposure(hosts: readonly MedplumHost[]): Verdict {
     ? ok(`Medplum has no public address (${names(hosts)})`)
     : warning(
         `Medplum has a public address (${names(exposed)})`,
-        'Let only the gateways and the staff reach it; portals could ask there for what they may not read: docs/operators.md, At the edge.',
+        'Allow access from the gateways and the staff only; there, portals could find out what they may not read: docs/operators.md, At the edge.',
       );
 }
 

@@ -18,7 +18,7 @@ export function judgeGateway(
   { config }: { config: { readonly baseUrl: string } },
 ): Verdict {
   if (!state) {
-    return warning('not examined', 'Name its address: --gateway-url, or GATEWAY_URL in the environment.');
+    return warning('not checked', 'Give its address: --gateway-url, or GATEWAY_URL in the environment.');
   }
   if (state.ready === undefined) {
     return error(`does not answer at ${state.calledAt}`, 'Start it: npm run gateway, with MEDPLUM_BASE_URL set.');
@@ -29,7 +29,7 @@ export function judgeGateway(
   return state.address === config.baseUrl
     ? ok(`ready; its address is ${state.address}`)
     : error(
-        `says that its address is ${state.address}, the configuration here says ${config.baseUrl}`,
+        `its address is ${state.address}, but the configuration here says ${config.baseUrl}`,
         'Give the gateway the same booking.config.json as the deployment (BOOKING_CONFIG), and start it again.',
       );
 }

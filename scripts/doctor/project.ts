@@ -40,7 +40,7 @@ export interface PreCommit {
 
 /** Without pre-commit Bots, whoever works in Medplum directly is not kept to the rules of the service. */
 export function judgePreCommit({ isSet, answer }: PreCommit): Verdict {
-  const consequence = 'what staff change in Medplum is not checked';
+  const consequence = 'changes by staff in Medplum are not checked';
   if (!isSet) {
     return warning(
       `off in the project: ${consequence}`,
@@ -48,12 +48,12 @@ export function judgePreCommit({ isSet, answer }: PreCommit): Verdict {
     );
   }
   if (answer === undefined) {
-    return warning('on in the project; not tried, as transactions are not atomic', 'Mend the features first.');
+    return warning('on in the project; not tested, because transactions are not atomic', 'Fix the features first.');
   }
   return answer.includes('patient-not-found')
-    ? ok('the Bot validate-appointment is asked before changes are made')
+    ? ok('the Bot validate-appointment checks changes before they are stored')
     : warning(
-        `on in the project, but the Bot validate-appointment is not asked: ${consequence}`,
+        `on in the project, but the Bot validate-appointment does not run: ${consequence}`,
         `Set ${PRE_COMMIT} (MEDPLUM_PRE_COMMIT_SUBSCRIPTIONS_ENABLED=true) in the configuration of the server.`,
       );
 }
@@ -75,7 +75,7 @@ export function judgeQuota(
     return ok('the server sets no limits');
   }
   const quota = setting ?? Math.max(DEFAULT_QUOTA, remaining);
-  const found = `about ${bookingsWithin(quota)} bookings per minute (${quota} points), wished for ${bookingsPerMinute}`;
+  const found = `about ${bookingsWithin(quota)} bookings per minute (${quota} points), required: ${bookingsPerMinute}`;
   return bookingsWithin(quota) >= bookingsPerMinute
     ? ok(found)
     : warning(

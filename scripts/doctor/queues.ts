@@ -39,20 +39,20 @@ export function judgeDeliveries(all: readonly Delivery[]): Verdict {
   ];
   if (idle.length > 0) {
     return error(
-      `${idle.length} deliveries stand still with ${total(idle)} events (${first(idle)})`,
+      `${idle.length} deliveries are stuck with ${total(idle)} events (${first(idle)})`,
       'Check the feature cron, and the logs of the Bots deliver-events and retry-deliveries.',
     );
   }
   if (failed.length > 0) {
     return warning(
       `${failed.length} Subscriptions in error, ${total(failed)} events wait (${first(failed)})`,
-      'Tell the subscriber: once its endpoint answers, it sets the Subscription to requested again.',
+      'Tell the subscriber to set the Subscription to requested again once its endpoint answers.',
     );
   }
   return waiting.length > 0
     ? warning(
         `${total(waiting)} events wait for subscribers that do not answer (${first(waiting)})`,
-        'Nothing, if it passes: they are tried again for hours.',
+        'Deliveries are retried for hours; contact the subscriber if it lasts.',
       )
     : ok(`${open.length} Subscriptions, all events delivered`);
 }
@@ -102,7 +102,7 @@ export function judgeWaiting({ bookings, oldest }: Waiting): Verdict {
         `${bookings} accepted bookings wait, the oldest for ${Math.round(oldest / 60_000)} minutes`,
         'Check the Subscription task-requested, the log of the Bot process-booking, and that the server runs its workers.',
       )
-    : ok(bookings === 0 ? 'none waits' : `${bookings} are under way`);
+    : ok(bookings === 0 ? 'none waits' : `${bookings} in progress`);
 }
 
 async function readWaiting(installation: Installation): Promise<Waiting> {

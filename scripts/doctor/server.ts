@@ -20,8 +20,8 @@ export function judgeVersion(version: string | undefined): Verdict {
   const tried = Object.entries(triedVersions).find(([start]) => version?.startsWith(`${start}.`));
   const list = Object.values(triedVersions).join(', ');
   return tried
-    ? ok(`Medplum ${version}; tried with ${tried[1]}`)
-    : warning(`Medplum ${version ?? 'of unknown version'}`, `The service was tried with ${list}.`);
+    ? ok(`Medplum ${version}; tested with ${tried[1]}`)
+    : warning(`Medplum ${version ?? 'of unknown version'}`, `The service was tested with ${list}.`);
 }
 
 async function readVersion({ request }: Installation): Promise<string | undefined> {
@@ -40,13 +40,16 @@ export interface Remains {
 export function judgeTransaction({ status, left }: Remains): Verdict {
   if (left > 0) {
     return error(
-      'a transaction that failed was carried out in part (what it left was deleted)',
+      'a failed transaction was partly stored (its remains were deleted)',
       "Add the feature transaction-bundles to the project (a super administrator, in the app's Project page).",
     );
   }
   return status === 404
-    ? ok('a transaction that fails leaves nothing behind')
-    : warning(`the trial was answered ${status} instead of 404`, 'Check the rights of these credentials on Basic.');
+    ? ok('a failed transaction leaves nothing behind')
+    : warning(
+        `the test transaction was answered with ${status} instead of 404`,
+        'Check the rights of these credentials on Basic.',
+      );
 }
 
 const PROBE = 'urn:appointment-booking:doctor';
@@ -57,7 +60,7 @@ async function tryTransaction(installation: Installation): Promise<Remains> {
   const { status } = await tryInVain(installation, {
     resourceType: 'Basic',
     identifier: [{ system: PROBE, value }],
-    code: { text: 'Left over by a trial: delete it' },
+    code: { text: 'Left over from a check by npm run doctor: delete it' },
   });
   const { medplum } = installation;
   const left = await medplum.searchResources('Basic', { identifier: `${PROBE}|${value}` });
@@ -70,7 +73,7 @@ async function tryTransaction(installation: Installation): Promise<Remains> {
 /** A Bot that is called with a body it must refuse shows whether Bots run at all. */
 export function judgeBot({ status, text }: Pick<HttpAnswer, 'status' | 'text'>): Verdict {
   if (text.includes('malformed-request')) {
-    return ok('the Bot book runs, and refuses what is malformed');
+    return ok('the Bot book runs and rejects malformed requests');
   }
   if (/vm ?context/i.test(text)) {
     return error(
@@ -95,7 +98,7 @@ async function callBot({ request, config }: Installation): Promise<HttpAnswer> {
 export function judgeNativeRoute({ text }: Pick<HttpAnswer, 'text'>): Verdict {
   return text.includes('malformed-request')
     ? ok("Medplum's own address answers with this service's $book, too")
-    : ok("Medplum's own address refuses in its own words (it has its own $book since 5.1); portals use the gateway");
+    : ok("Medplum's own address has its own $book (since 5.1), which refuses portals; portals use the gateway");
 }
 
 const mebibytes = (bytes: number): string => `${Math.round((bytes / 1024 / 1024) * 10) / 10} MB`;
@@ -108,7 +111,7 @@ export function judgeBodySize(status: number | undefined): Verdict {
         `the server refuses bodies of ${size}, which the gateway accepts`,
         `Set maxJsonSize to "6mb" in the server's configuration, or bookings with long answers are refused (413).`,
       )
-    : ok(`bodies of ${size} pass`);
+    : ok(`bodies of ${size} are accepted`);
 }
 
 /** Sent without a token: it reaches the limit, and nothing else. */

@@ -81,7 +81,7 @@ function allTables(): Map<string, string[]> {
 /** The module that tells in which order XML has the elements of a type, and what they are. */
 export function elementsModule(): string {
   const lines = [...allTables()].map(([path, elements]) => [path, ...elements].join(' '));
-  return `// Made from FHIR R4's definitions by \`npm run generate\`.
+  return `// Generated from the definitions of FHIR R4 by \`npm run generate\`.
 
 /**
  * The types on the wire, one a line, and their elements in FHIR's order: name, \`*\` if it repeats or \`@\` if it is an

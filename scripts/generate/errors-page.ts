@@ -7,9 +7,9 @@ export function errorsPage(): string {
   );
   return `# Error codes
 
-<!-- Made from core/fhir/errors.ts by \`npm run generate\`. -->
+<!-- Generated from core/fhir/errors.ts by \`npm run generate\`. -->
 
-Every refusal is an \`OperationOutcome\`. A request is checked completely: each problem found is one issue, and the HTTP
+Every refusal is an \`OperationOutcome\`. A request is checked completely: each problem is one issue, and the HTTP
 status is that of the gravest (400 before 422 before 409). In each issue
 
 - \`details.coding\` carries one of the codes below, from the CodeSystem \`LocalBookingError\`,

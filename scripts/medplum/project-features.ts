@@ -5,7 +5,7 @@ import { quotaFor, USER_QUOTA } from './quota.ts';
 /** Features of a project that the service uses, and what for. */
 export const projectFeatures = {
   bots: 'the Bots carry out the bookings',
-  'transaction-bundles': 'without it a transaction is silently run as a batch, and a slot could be booked twice',
+  'transaction-bundles': 'without it Medplum silently runs a transaction as a batch, and a slot could be booked twice',
   cron: 'heartbeats of notifications are sent by a Bot that runs every minute',
   'websocket-subscriptions': 'notifications over websockets',
 } as const satisfies Partial<Record<NonNullable<Project['features']>[number], string>>;

@@ -65,7 +65,7 @@ function plan(desired: DesiredResource, found: BundleEntry | undefined): Step {
   const hits = bundle?.resourceType === 'Bundle' ? (bundle.entry ?? []).map(({ resource }) => resource) : [];
   const [stored, ...others] = hits.filter(hasId);
   if (others.length > 0) {
-    throw new Error(`${desired.label} is there ${hits.length} times. Delete all but one, then deploy again.`);
+    throw new Error(`${desired.label} exists ${hits.length} times. Delete all but one, then deploy again.`);
   }
   if (!stored) {
     return { desired, change: 'created', resource: desired.resource };

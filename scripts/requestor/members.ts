@@ -104,7 +104,7 @@ export async function memberNamed(connection: Connection, idOrName: string): Pro
     throw new Error(`There is no requestor or consumer "${idOrName}". There are: ${names}.`);
   }
   if (others.length > 0) {
-    throw new Error(`${found.length} clients are named "${idOrName}". Say which one by its id.`);
+    throw new Error(`${found.length} clients are named "${idOrName}". Use its id.`);
   }
   return member;
 }

@@ -25,12 +25,12 @@ export function writeDeveloperFiles(
   writeFileSync(started, `${JSON.stringify(config, undefined, 2)}\n`);
   const other = readCliConfig(cliConfig).baseUrl;
   if (other !== undefined && other !== medplum.baseUrl) {
-    return [`\n${CLI_CONFIG} belongs to ${other} and stays. Delete it to deploy single Bots to this Medplum.`];
+    return [`\n${CLI_CONFIG} belongs to ${other} and was kept. Delete it to deploy single Bots to this Medplum.`];
   }
   writeCliConfig(cliConfig, medplum.baseUrl, bots, STARTED_CONFIG);
   const { baseUrl, clientId, clientSecret } = medplum;
   return [
-    '\nTo deploy a Bot that you have changed, in another terminal:',
+    '\nTo deploy a changed Bot, in another terminal:',
     `export MEDPLUM_BASE_URL=${baseUrl} MEDPLUM_CLIENT_ID=${clientId} MEDPLUM_CLIENT_SECRET=${clientSecret}`,
     'npm run build && npx medplum bot deploy book',
   ];

@@ -71,6 +71,6 @@ describe('calls of the server', () => {
 it('a Bot that is not told who calls it writes nothing', async () => {
   const server = theServer();
   const call = run(await bot('patch'), { input: cancellation, headers: {} }, server);
-  await expect(call).rejects.toThrow(/does not tell this Bot who calls it/);
+  await expect(call).rejects.toThrow(/does not identify the caller to this Bot/);
   expect(server.written).toEqual([]);
 });

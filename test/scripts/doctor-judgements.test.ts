@@ -93,7 +93,7 @@ describe('judgements', () => {
       level: 'warning',
       help: expect.stringContaining('MEDPLUM_PRE_COMMIT_SUBSCRIPTIONS_ENABLED'),
     });
-    expect(judgePreCommit({ isSet: true }).found).toContain('not tried');
+    expect(judgePreCommit({ isSet: true }).found).toContain('not tested');
   });
 
   test('whoever answers the native route', () => {

@@ -165,7 +165,7 @@ describe('credentials', () => {
       level: 'error',
       help: expect.stringContaining('admin to true'),
     });
-    expect(rowOf(rows, 'deployed Bots').found).toContain('could not be examined');
+    expect(rowOf(rows, 'deployed Bots').found).toContain('the check failed');
   });
 });
 

@@ -49,12 +49,12 @@ const unavailable: Issue = {
 const unseen: Issue = {
   code: 'upstream-unavailable',
   diagnostics:
-    'The FHIR server did not show what it has booked: send the request again with the same Appointment.identifier.',
+    'The FHIR server did not return the booked appointment: send the request again with the same Appointment.identifier.',
 };
 
 const contested: Issue = {
   code: 'booking-conflict',
-  diagnostics: 'Others were booking the same slots at the same moment. Nothing was booked; try again.',
+  diagnostics: 'Other requests booked the same slots at the same moment. Nothing was booked; try again.',
 };
 
 /** The decision when something could not be read, whatever the reason. */

@@ -46,7 +46,9 @@ export async function syncAppointment(medplum: MedplumClient, seen: Appointment)
     { most: config.maxAttempts },
   );
   if (result === 'overtaken') {
-    throw new Error(`The slots of Appointment/${seen.id} could not be written: others were faster each time.`);
+    throw new Error(
+      `The slots of Appointment/${seen.id} could not be written: other requests changed them at each attempt.`,
+    );
   }
   if (result !== 'settled' && result !== 'done') {
     throw new Error(`The slots of Appointment/${seen.id} could not be written (${result}).`);

@@ -70,7 +70,7 @@ export async function claimOutbox(medplum: MedplumClient, subscriptionId: string
     isFree(outbox, Date.now()) ? { outbox: claimed(outbox, lease, Date.now()) } : undefined,
   );
   if (stored && !stored.settings) {
-    await write(medplum, stored, giveUp('The Subscription asks for something that the service does not have.'));
+    await write(medplum, stored, giveUp('The Subscription asks for something that the service does not support.'));
   }
   return stored?.settings && { medplum, lease, stored, settings: stored.settings };
 }

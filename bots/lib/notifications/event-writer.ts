@@ -217,7 +217,7 @@ export async function recordEvents(medplum: MedplumClient, ids: readonly string[
       return;
     }
     if (Date.now() > end) {
-      throw new Error('Others were writing events all the time; the Bot retry-deliveries writes what is left.');
+      throw new Error('Other runs recorded events at each attempt; the Bot retry-deliveries records the rest.');
     }
     await backOff(Date.now() - start);
     wanted = [...new Set([...ids, ...(await readRecent(medplum))])];

@@ -57,5 +57,5 @@ export async function resolveEndpoint(
   }
   return addresses.length > 0
     ? { addresses: addresses.map((address) => ({ address, family: isIP(address) })) }
-    : { problem: `No name server knows the name ${url.hostname}, or none answered in time.`, isUnknown: true };
+    : { problem: `The name ${url.hostname} cannot be resolved, or no name server answered in time.`, isUnknown: true };
 }

@@ -27,8 +27,12 @@ function readAnswer(response: IncomingMessage): Promise<string | undefined> {
     }
   });
   response.on('end', () => resolve(verdict));
-  response.on('error', () => resolve(verdict ?? 'The endpoint broke its answer off.'));
-  response.on('close', () => resolve(verdict ?? 'The endpoint broke its answer off.'));
+  response.on('error', () =>
+    resolve(verdict ?? 'The endpoint closed the connection before its response was complete.'),
+  );
+  response.on('close', () =>
+    resolve(verdict ?? 'The endpoint closed the connection before its response was complete.'),
+  );
   return promise;
 }
 

@@ -30,7 +30,7 @@ const outcome = (id: string, code: OperationOutcome['issue'][number]['code'], di
 export const refusals = {
   'not-found': outcome('not-found', 'not-found', 'There is no such Subscription for the caller.'),
   gone: outcome('gone', 'deleted', 'The Subscription was deleted.'),
-  forbidden: outcome('forbidden', 'forbidden', 'The caller may read no appointments.'),
+  forbidden: outcome('forbidden', 'forbidden', 'The caller may not read appointments.'),
 } as const satisfies Record<string, OperationOutcome>;
 
 /** The outcome that reports issues. */

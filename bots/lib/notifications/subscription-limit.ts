@@ -9,7 +9,7 @@ import { ofType, readInTransaction } from '../read.ts';
 
 const exceeded: Issue = {
   code: 'subscriptions-exceeded',
-  diagnostics: `One subscriber has at most ${config.notifications.maxSubscriptions} Subscriptions: delete one, or change one.`,
+  diagnostics: `A subscriber can have at most ${config.notifications.maxSubscriptions} Subscriptions: delete or change one.`,
 };
 
 /** The Subscriptions of a subscriber that are not over, no more of them than it may have. */

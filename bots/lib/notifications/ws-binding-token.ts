@@ -10,7 +10,7 @@ import { refuse, type Subscriber, unavailable } from './subscriber.ts';
 /** Whatever Medplum says against a websocket, the subscriber can only take another channel. */
 function unsupported(outcome: OperationOutcome): Issue {
   const [reason] = outcome.issue;
-  const diagnostics = `Medplum gives no websocket: ${reason?.details?.text ?? reason?.diagnostics ?? 'it does not say why'}.`;
+  const diagnostics = `Medplum did not issue a websocket token: ${reason?.details?.text ?? reason?.diagnostics ?? 'no reason given'}.`;
   return { code: 'channel-unsupported', diagnostics, expression: 'Subscription.channel.type' };
 }
 

@@ -36,7 +36,7 @@ function patientIssues(result: Appointment, patients: Patients, baseUrl: string)
   return (isOpen(result) ? patientIdsOf(result, baseUrl) : []).flatMap(({ id, path }): Issue[] => {
     const patient = patients.get(id);
     if (!patient) {
-      const diagnostics = `There is no Patient/${id} any more; the appointment can only be cancelled.`;
+      const diagnostics = `Patient/${id} no longer exists; the appointment can only be cancelled.`;
       return [{ code: 'patient-not-found', diagnostics, expression: path }];
     }
     const diagnostics = `Patient/${id} is inactive or was merged; the appointment can only be cancelled.`;
@@ -50,7 +50,7 @@ function claimsProfile({ meta }: Appointment, config: ChangeConfig): boolean {
 
 /** An appointment that was booked through the service keeps the profile by which it is checked. */
 function claimIssues(stored: Appointment, result: Appointment, config: ChangeConfig): Issue[] {
-  const diagnostics = 'The profile LocalTermin of an appointment must stay.';
+  const diagnostics = 'The profile LocalTermin cannot be removed from an appointment.';
   return claimsProfile(stored, config) && !claimsProfile(result, config)
     ? [{ code: 'immutable-element', diagnostics, expression: 'Appointment.meta.profile' }]
     : [];

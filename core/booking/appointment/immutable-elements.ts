@@ -8,7 +8,7 @@ type WithInstantExtensions = Appointment & { readonly _start?: Element; readonly
 
 const immutable = (expression: string, diagnostics: string): Issue => ({
   code: 'immutable-element',
-  diagnostics: `${diagnostics} Send the appointment to $book under its id to move it.`,
+  diagnostics: `${diagnostics} To move the appointment, send it to $book with its id.`,
   expression,
 });
 

@@ -39,7 +39,12 @@ function codeIssues(participant: AppointmentParticipant, path: string): Issue[] 
     const known: readonly string[] = participantCodes[name];
     return value === undefined || known.includes(value)
       ? []
-      : [violation(`The ${name} of a participant is one of ${known.join(', ')}, not '${value}'.`, `${path}.${name}`)];
+      : [
+          violation(
+            `The ${name} of a participant must be one of ${known.join(', ')}, not '${value}'.`,
+            `${path}.${name}`,
+          ),
+        ];
   });
 }
 

@@ -43,7 +43,7 @@ export function reservedIssues(stored: Appointment, result: Appointment, changer
   const paths = new Set([...removed, ...added].map(({ path }) => path));
   return [...paths].map((expression) => ({
     code: 'immutable-element',
-    diagnostics: `What the service itself has set in ${expression} must stay, and nobody else may set it.`,
+    diagnostics: `Only the service may set or change ${expression}.`,
     expression,
   }));
 }

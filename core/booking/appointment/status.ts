@@ -128,7 +128,8 @@ export function transitionIssues(from: AppointmentStatus, to: AppointmentStatus,
     return [];
   }
   const allowed = statuses.filter((status) => mayBecome({ status: from }, status, changer));
-  const rest = allowed.length > 0 ? `From ${from} it can become ${allowed.join(', ')}.` : `It stays ${from}.`;
+  const rest =
+    allowed.length > 0 ? `Allowed from ${from}: ${allowed.join(', ')}.` : `No change from ${from} is allowed.`;
   const diagnostics = `The ${changer} cannot change an appointment from ${from} to ${to}. ${rest}`;
   return [{ code: 'transition-not-allowed', diagnostics, expression: 'Appointment.status' }];
 }

@@ -56,11 +56,11 @@ export function granularityIssues(
     const isOnStep = (moment: number): boolean =>
       moment <= slot.start || moment >= slot.end || (moment - slot.start) % step === 0;
     if (isSplit && end - start < shortest) {
-      report('end', `The shortest appointment here takes ${shortest / MINUTE} minutes.`);
+      report('end', `Appointments here last at least ${shortest / MINUTE} minutes.`);
     }
     for (const element of ['start', 'end'] as const) {
       if (!isOnStep(element === 'start' ? start : end)) {
-        report(element, `Slot/${slot.id} is split in steps of ${step / MINUTE} minutes from its start.`);
+        report(element, `Slot/${slot.id} can be split only every ${step / MINUTE} minutes from its start.`);
       }
     }
   }

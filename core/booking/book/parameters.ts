@@ -142,7 +142,7 @@ function readParameter(parameter: unknown, path: string, config: TagConfig): Rea
   const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined;
   if (!definition) {
     const known = Object.keys(definitions).join(', ');
-    const diagnostics = `$book has no parameter ${JSON.stringify(name).slice(0, 80)}; it knows ${known}.`;
+    const diagnostics = `$book has no parameter ${JSON.stringify(name).slice(0, 80)}; its parameters are ${known}.`;
     return { issues: [{ code: 'parameter-unknown', diagnostics, expression: `${path}.name` }] };
   }
   return readValue(definition, parameter, path, config);

@@ -97,7 +97,7 @@ export function readParticipants(
     if (actor && !found) {
       issues.push({
         code: 'malformed-request',
-        diagnostics: `${path}.actor must refer to a resource of this service, such as Patient/123; a patient who is not stored yet is handed over in the parameter patient, not contained.`,
+        diagnostics: `${path}.actor must refer to a resource of this service, such as Patient/123; send a patient who is not stored yet in the parameter patient, not as a contained resource.`,
         expression: `${path}.actor`,
       });
     }
@@ -111,7 +111,7 @@ export function readParticipants(
   if (!hasPatient && isNamed) {
     issues.push({
       code: 'patient-missing',
-      diagnostics: 'At least one participant must be a Patient, or a patient be handed over in the parameter patient.',
+      diagnostics: 'Name a Patient as participant, or send one in the parameter patient.',
       expression: `${appointment.path}.participant`,
     });
   }

@@ -61,7 +61,7 @@ function statusIssues({ appointment: { value, path } }: BookRequest): Issue[] {
   if (value.status === undefined || value.status === 'proposed') {
     return [];
   }
-  const diagnostics = `An appointment is booked with the status proposed, not ${value.status}.`;
+  const diagnostics = `An appointment to book must have the status proposed, not ${value.status}.`;
   return [{ code: 'status-not-proposed', diagnostics, expression: `${path}.status` }];
 }
 

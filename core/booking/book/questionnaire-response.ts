@@ -46,7 +46,7 @@ export function questionnaireResponseIssues({ value, path }: Located<Questionnai
       const element = itemPath === path ? 'item' : 'text';
       return {
         code: 'answers-items-missing',
-        diagnostics: 'The questions must be in the response itself: each item needs its text.',
+        diagnostics: 'Every item must carry its question in text.',
         expression: `${itemPath}.${element}`,
       };
     }),

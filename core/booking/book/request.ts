@@ -49,7 +49,7 @@ function instantIssues({ value, path }: Located<Appointment>): Issue[] {
     .filter((name) => value[name] !== undefined && parseInstant(value[name]) === undefined)
     .map((name) => ({
       code: 'malformed-request',
-      diagnostics: `Appointment.${name} must be an instant that exists, with an offset, such as 2027-01-31T09:30:00+01:00.`,
+      diagnostics: `Appointment.${name} must be a valid instant with an offset, such as 2027-01-31T09:30:00+01:00.`,
       expression: `${path}.${name}`,
     }));
 }
@@ -74,7 +74,7 @@ function readSlots({ value, path }: Located<Appointment>, baseUrl: string): Read
   const issues = read.flatMap(({ id, path }, index): Issue[] => {
     const isRepeated = read.findIndex((other) => other.id === id) < index;
     const problem =
-      id === undefined ? 'must be a reference such as Slot/123' : isRepeated ? 'names a slot a second time' : undefined;
+      id === undefined ? 'must be a reference such as Slot/123' : isRepeated ? 'repeats a slot' : undefined;
     return problem ? [{ code: 'malformed-request', diagnostics: `${path} ${problem}.`, expression: path }] : [];
   });
   const ids = read.flatMap(({ id, path }, index) =>

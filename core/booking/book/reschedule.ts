@@ -30,7 +30,7 @@ function replacedIssues({ replaced, appointment }: BookRequest, found: Appointme
     return [{ code: 'malformed-request', diagnostics, expression: path }];
   }
   if (!found) {
-    const diagnostics = `There is no Appointment/${id} that could be replaced.`;
+    const diagnostics = `There is no Appointment/${id} to replace.`;
     return [{ code: 'replaced-appointment-not-found', diagnostics, expression: path }];
   }
   return canBeMoved(found) ? [] : [closedIssue(found, path)];

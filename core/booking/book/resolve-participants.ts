@@ -70,7 +70,7 @@ function submittedPatient(patient: Located<Patient>, state: ResourceSet, context
   const { id: _, meta, ...submitted } = patient.value;
   const ambiguous: Issue = {
     code: 'patient-ambiguous',
-    diagnostics: 'Several patients with this identifier were submitted; name the one that is meant as participant.',
+    diagnostics: 'Several patients with this identifier were submitted; name the participant as Patient/{id} instead.',
     expression: `${patient.path}.identifier`,
   };
   const profile = artefactUri(context.config, 'LocalPatient');
@@ -123,12 +123,12 @@ function existingPatientIssues(
       return [];
     }
     if (submitted && submitted.reference !== `Patient/${actor.id}`) {
-      const diagnostics = `The participant is Patient/${actor.id}, but another patient is handed over in ${patient?.path}.`;
+      const diagnostics = `The participant is Patient/${actor.id}, but ${patient?.path} holds another patient.`;
       return [{ code: 'patient-mismatch', diagnostics, expression }];
     }
     const found = findResource(state, 'Patient', actor.id);
     if (!found) {
-      const diagnostics = `There is no Patient/${actor.id}; create the patient, or hand it over in the parameter patient.`;
+      const diagnostics = `There is no Patient/${actor.id}; create the patient, or send it in the parameter patient.`;
       return [{ code: 'patient-not-found', diagnostics, expression }];
     }
     return submitted || isActivePatient(found) ? [] : [inactive(expression)];

@@ -14,9 +14,9 @@ export interface SelectedSlots {
 }
 
 const mismatchSentences: Readonly<Record<Mismatch['kind'], string>> = {
-  outside: 'The slot has no time in common with the appointment.',
-  overlap: 'The slot overlaps another one that the appointment names.',
-  gap: 'The slots named do not cover the whole time from start to end.',
+  outside: 'The slot does not overlap the time of the appointment.',
+  overlap: 'The slot overlaps another slot of the appointment.',
+  gap: 'The slots do not cover the whole time from start to end.',
 };
 
 function scheduleIssues(state: ResourceSet, id: string, expression: string): Issue[] {
@@ -40,9 +40,7 @@ function slotIssues(
     return [{ code: 'slot-not-found', diagnostics: `There is no Slot/${id}.`, expression: path }];
   }
   if (!calendar.has(id)) {
-    return [
-      { code: 'slot-mismatch', diagnostics: `Slot/${id} has no start and end that can be read.`, expression: path },
-    ];
+    return [{ code: 'slot-mismatch', diagnostics: `Slot/${id} has no valid start and end.`, expression: path }];
   }
   const scheduleId = idIn(slot.schedule, 'Schedule') ?? '';
   const { schedule } = request;

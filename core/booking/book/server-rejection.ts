@@ -16,7 +16,7 @@ export function serverRejectionIssues(outcome: OperationOutcome, request: BookRe
     const input = inputs.find((candidate) => candidate?.value.resourceType === type);
     return {
       code: 'malformed-request',
-      diagnostics: details?.text ?? diagnostics ?? 'The server refused the request as not valid.',
+      diagnostics: details?.text ?? diagnostics ?? 'The server rejected the request as invalid.',
       ...(found && { expression: input ? [input.path, ...rest].join('.') : found }),
     };
   });

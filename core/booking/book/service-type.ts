@@ -42,14 +42,14 @@ export function serviceTypeIssues(
       (type): Issue => ({
         code: 'service-type-not-offered',
         diagnostics:
-          'None of the slots offers this type of service; Slot.serviceType and Schedule.serviceType say what is offered.',
+          'None of the slots offers this service type; see Slot.serviceType and Schedule.serviceType for what is offered.',
         expression: `${appointment.path}.serviceType[${wanted.indexOf(type)}]`,
       }),
     ),
     ...useless.map(
       ({ slot }): Issue => ({
         code: 'service-type-not-offered',
-        diagnostics: `Slot/${slot.id} offers none of the types of service asked for.`,
+        diagnostics: `Slot/${slot.id} does not offer the requested service type.`,
         expression: `${appointment.path}.serviceType`,
       }),
     ),

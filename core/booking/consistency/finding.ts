@@ -5,15 +5,18 @@ import type { Interval } from '../slots/interval.ts';
 
 /** What can be wrong with the stored bookings, and how bad that is: a warning may have a harmless reason. */
 export const rules = {
-  'slot-missing': { severity: 'error', display: 'An open appointment has no slot, or refers to one that is gone' },
-  'slot-status': { severity: 'error', display: 'The status of a slot does not fit that of its appointment' },
-  'slot-time': { severity: 'error', display: 'The slots of an open appointment do not make up its time' },
+  'slot-missing': { severity: 'error', display: 'An open appointment has no slot, or its slot does not exist' },
+  'slot-status': { severity: 'error', display: 'The status of a slot does not match the status of its appointment' },
+  'slot-time': { severity: 'error', display: 'The slots of an open appointment do not cover exactly its time' },
   'slot-held-twice': { severity: 'error', display: 'Two appointments hold the same slot' },
-  'slot-without-appointment': { severity: 'error', display: 'A slot that the service has taken is held by nobody' },
-  'fragments-overlap': { severity: 'error', display: 'Minutes of what was one slot are there twice' },
-  'fragments-missing': { severity: 'error', display: 'Minutes of what was one slot are gone' },
-  'reference-missing': { severity: 'error', display: 'A resource that is referred to does not exist' },
-  'job-left-over': { severity: 'error', display: 'An asynchronous booking was accepted and is still not carried out' },
+  'slot-without-appointment': {
+    severity: 'error',
+    display: 'A slot that the service marked as taken belongs to no appointment',
+  },
+  'fragments-overlap': { severity: 'error', display: 'Fragments of a split slot overlap' },
+  'fragments-missing': { severity: 'error', display: 'Fragments of a split slot leave a gap' },
+  'reference-missing': { severity: 'error', display: 'A referenced resource does not exist' },
+  'job-left-over': { severity: 'error', display: 'An accepted asynchronous booking has not been carried out' },
   'answers-left-over': { severity: 'warning', display: 'No appointment refers to answers that came with a booking' },
   'patient-left-over': { severity: 'warning', display: 'No appointment refers to a patient that came with a booking' },
 } as const satisfies Record<string, { severity: 'error' | 'warning'; display: string }>;

@@ -79,11 +79,11 @@ function issuesOfFragments(
   );
   return [
     ...doubled.map((fragment) => {
-      const diagnostics = `${show(fragment)} overlaps another fragment of what was Slot/${origin}.`;
+      const diagnostics = `${show(fragment)} overlaps another fragment of the former Slot/${origin}.`;
       return finding('fragments-overlap', `Slot/${fragment.id}`, diagnostics);
     }),
     ...gaps(sorted, stretches?.get(origin)).map((gap) =>
-      finding('fragments-missing', `Slot/${origin}`, `${show(gap)} belongs to no fragment of it any more.`),
+      finding('fragments-missing', `Slot/${origin}`, `${show(gap)} is no longer covered by any of its fragments.`),
     ),
   ];
 }

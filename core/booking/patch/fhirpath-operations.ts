@@ -77,7 +77,7 @@ function readOperation(parameter: unknown, at: number): FhirPathOperation | Issu
   const value = (name: string): unknown => valueIn(part(name)[0])?.value;
   const [type, path] = [value('type'), value('path')];
   if (!isObject(parameter) || parameter.name !== 'operation') {
-    return invalid('Every parameter of a patch is named operation.');
+    return invalid('Every parameter of a patch must be named operation.');
   }
   if (typeof type !== 'string' || !isOperationName(type)) {
     return invalid(`type must be a valueCode, one of ${Object.keys(needs).join(', ')}.`);

@@ -76,7 +76,7 @@ function collection(document: unknown, path: string, evaluate: Evaluate): Locati
     entries.length === found.length &&
     !/\[\d+\]$/.test(path) &&
     found.every((one, index) => one.slice(0, -1).join() === list.join() && one.at(-1) === index);
-  return isWhole ? list : { problem: `The path ${path} must lead to a list that is there, as a whole.` };
+  return isWhole ? list : { problem: `The path ${path} must lead to an existing list as a whole.` };
 }
 
 function add(document: unknown, { path, name = '', value }: FhirPathOperation, evaluate: Evaluate): Edited {
@@ -94,7 +94,7 @@ function add(document: unknown, { path, name = '', value }: FhirPathOperation, e
   }
   return present === undefined
     ? insertAt(document, target, isList ? [value?.value] : value?.value)
-    : { problem: `${path}.${name} is there already; use replace.` };
+    : { problem: `${path}.${name} already exists; use replace.` };
 }
 
 function replace(document: unknown, { path, value }: FhirPathOperation, evaluate: Evaluate): Edited {

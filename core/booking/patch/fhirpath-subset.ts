@@ -40,9 +40,9 @@ const operators: ReadonlySet<string> = new Set(['and', 'or']);
 
 function nameProblem(name: string, isCalled: boolean): string | undefined {
   if (isCalled && !functions.has(name) && !operators.has(name)) {
-    return `The function ${name.slice(0, 40)}() is not available; there are ${[...functions].join(', ')}.`;
+    return `The function ${name.slice(0, 40)}() is not supported. Supported: ${[...functions].join(', ')}.`;
   }
-  return forbidden.has(name) ? `${name} is no element.` : undefined;
+  return forbidden.has(name) ? `${name} is not an element.` : undefined;
 }
 
 /**
@@ -61,7 +61,7 @@ export function pathProblem(path: string): string | undefined {
     const start = tokenPattern.lastIndex;
     const groups = tokenPattern.exec(path)?.groups;
     if (!groups) {
-      return `The path cannot be read from character ${start} on; use steps such as Appointment.participant[0].status.`;
+      return `The path is invalid from character ${start} on; use steps such as Appointment.participant[0].status.`;
     }
     depth += groups.open ? 1 : groups.close ? -1 : 0;
     const problem = groups.name && nameProblem(groups.name, /^\s*\(/.test(path.slice(tokenPattern.lastIndex)));
@@ -69,8 +69,8 @@ export function pathProblem(path: string): string | undefined {
       return problem;
     }
     if (depth < 0 || depth > DEEPEST) {
-      return `The parentheses of a path must match, and not be nested deeper than ${DEEPEST} levels.`;
+      return `Parentheses in a path must match and be nested at most ${DEEPEST} levels deep.`;
     }
   }
-  return depth === 0 ? undefined : 'The parentheses of the path do not match.';
+  return depth === 0 ? undefined : 'Parentheses in a path must match.';
 }

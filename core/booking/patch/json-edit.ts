@@ -39,7 +39,7 @@ function change(document: unknown, location: Location, apply: Change, whole: Loc
     return { problem: 'The resource as a whole cannot be changed.' };
   }
   if (typeof step === 'string' && forbidden.has(step)) {
-    return { problem: `${step} is no element.` };
+    return { problem: `${step} is not an element.` };
   }
   if (rest.length === 0) {
     return apply(document, step);

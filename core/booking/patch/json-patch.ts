@@ -85,7 +85,7 @@ function locate(document: unknown, pointer: string): Location | undefined {
   return location;
 }
 
-const noPosition: Edited = { problem: 'A list is entered by a position, such as /participant/0.' };
+const noPosition: Edited = { problem: 'An entry of a list needs its position, such as /participant/0.' };
 
 /** Takes a value away and then puts it elsewhere: positions in the target count without it. */
 function move(document: unknown, source: Location, from: string, path: string): Edited {
@@ -117,7 +117,8 @@ export function applyJsonOperation(document: unknown, { op, path, from = '', val
     replace: () => replaceAt(document, target, value),
     move: () => move(document, source, from, path),
     copy: () => (found === undefined ? { problem: `There is nothing at ${from}.` } : insertAt(document, target, found)),
-    test: () => (isEqual(valueAt(document, target), value) ? { document } : { problem: `${path} has another value.` }),
+    test: () =>
+      isEqual(valueAt(document, target), value) ? { document } : { problem: `The value at ${path} is different.` },
   };
   return apply[op]();
 }

@@ -79,7 +79,7 @@ function serverIssues(stored: Appointment, result: Readonly<Record<string, unkno
     ...[...touched.map(([name]) => name), ...added].map((name) => `meta.${name}`),
   ].map((name) => ({
     code: 'patch-invalid',
-    diagnostics: `${name} of an appointment is the server's and cannot be patched.`,
+    diagnostics: `${name} of an appointment is set by the server and cannot be patched.`,
     expression: `Appointment.${name}`,
   }));
 }

@@ -15,7 +15,7 @@ export function asPatchInvalid(issue: Issue): Issue {
 export function patchRefusedByServer({ issue }: OperationOutcome): Issue[] {
   return issue.map(({ expression, details, diagnostics }) => ({
     code: 'patch-invalid',
-    diagnostics: details?.text ?? diagnostics ?? 'The server refused the result as not valid.',
+    diagnostics: details?.text ?? diagnostics ?? 'The server rejected the result as invalid.',
     ...(expression?.[0] && { expression: expression[0] }),
   }));
 }

@@ -31,7 +31,7 @@ const notAPatient: Issue = {
 /** Merging is the clinic's: the appointments of a patient who is replaced go to the one that stays. */
 const merged: Issue = {
   code: 'profile-violation',
-  diagnostics: 'Only the clinic merges patients: leave links of the type replaced-by as they are.',
+  diagnostics: 'Only the clinic can merge patients: leave links of type replaced-by unchanged.',
   expression: 'Patient.link',
 };
 
@@ -76,7 +76,7 @@ export function replacementIssues(body: unknown, id: string): readonly Issue[] {
   if (!isPatient(body)) {
     return [notAPatient];
   }
-  const diagnostics = `The id in the body must be that of the address, '${id}'.`;
+  const diagnostics = `The id in the body must match the id in the URL, '${id}'.`;
   const idIssues: readonly Issue[] =
     body.id === id ? [] : [{ code: 'malformed-request', diagnostics, expression: 'Patient.id' }];
   return [...idIssues, ...formIssues(body)];

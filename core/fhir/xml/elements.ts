@@ -1,4 +1,4 @@
-// Made from FHIR R4's definitions by `npm run generate`.
+// Generated from the definitions of FHIR R4 by `npm run generate`.
 
 /**
  * The types on the wire, one a line, and their elements in FHIR's order: name, `*` if it repeats or `@` if it is an

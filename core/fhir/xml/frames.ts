@@ -30,7 +30,7 @@ const attributesOf = ({ attributes }: SaxesTagNS): SaxesAttributeNS[] =>
 function refuseAttributes(tag: SaxesTagNS, allowed: readonly string[], path: string, report: Report): void {
   for (const { name } of attributesOf(tag)) {
     if (!allowed.includes(name)) {
-      report(`${path} has the attribute ${name}, which FHIR does not know there.`, path);
+      report(`${path} has the attribute ${name}, which FHIR does not define there.`, path);
     }
   }
 }
@@ -80,7 +80,7 @@ const noText =
   (path: string, report: Report): Frame['text'] =>
   (text) => {
     if (text.trim() !== '') {
-      report(`${path} contains text; in FHIR's XML values stand in the attribute value.`, path);
+      report(`${path} contains text; in FHIR XML a value belongs in the attribute value.`, path);
     }
   };
 
@@ -137,7 +137,7 @@ function containerFrame(tag: SaxesTagNS, path: string, store: Store, report: Rep
     },
     close: () => {
       if (count !== 1) {
-        report(`${path} must hold one resource, not ${count}.`, path);
+        report(`${path} must contain exactly one resource, not ${count}.`, path);
       }
     },
   };
@@ -192,7 +192,7 @@ function complexFrame(target: JsonObject, type: string, path: string, report: Re
         return skipped;
       }
       if (index > 0 && !element.repeats) {
-        report(`${own} may be there only once.`, own);
+        report(`${own} must not be repeated.`, own);
         return skipped;
       }
       counts.set(name, index + 1);
@@ -205,7 +205,7 @@ function resourceFrame(tag: SaxesTagNS, path: string | undefined, store: Store, 
   const { local: type, uri } = tag;
   if (uri !== FHIR_NAMESPACE || !isResourceType(type)) {
     const where = uri === FHIR_NAMESPACE ? '' : ` in the namespace '${uri}': FHIR's is ${FHIR_NAMESPACE}`;
-    report(`There is no resource type ${type} in this service${where}.`, path);
+    report(`This service has no resource type ${type}${where}.`, path);
     return skipped;
   }
   refuseAttributes(tag, [], path ?? type, report);

@@ -51,7 +51,7 @@ export function xmlReader(depth: number): XmlReader {
   const current = (): Frame => frames.at(-1) ?? outside;
   const parser = new SaxesParser({ xmlns: true });
   parser.on('error', (error) => fail(`The body is not well-formed XML: ${error.message}`));
-  parser.on('doctype', () => fail('The body must not have a document type.'));
+  parser.on('doctype', () => fail('The body must not have a DOCTYPE.'));
   parser.on('xmldecl', ({ encoding }) => {
     if (encoding !== undefined && !/^(utf-8|us-ascii)$/i.test(encoding)) {
       fail(`The body must be UTF-8, not ${encoding}.`);

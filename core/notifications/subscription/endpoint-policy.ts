@@ -88,7 +88,7 @@ const LONGEST_ENDPOINT = 2_000;
  */
 export function parseEndpoint(endpoint: string): URL | string {
   if (endpoint.length > LONGEST_ENDPOINT) {
-    return `The endpoint has at most ${LONGEST_ENDPOINT} characters.`;
+    return `The endpoint can have at most ${LONGEST_ENDPOINT} characters.`;
   }
   if (!URL.canParse(endpoint)) {
     return `The endpoint must be an absolute URL, not '${endpoint}'.`;
@@ -97,7 +97,7 @@ export function parseEndpoint(endpoint: string): URL | string {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     return `The endpoint must be an https URL, not ${url.protocol}.`;
   }
-  return url.username || url.password ? 'The endpoint must not carry a user or password; use channel.header.' : url;
+  return url.username || url.password ? 'The endpoint must not contain a user or password; use channel.header.' : url;
 }
 
 /**
@@ -113,7 +113,7 @@ export function endpointProblem(
 ): string | undefined {
   const reaches = addresses.map((address) => reachOf(address, allowed));
   if (reaches.includes('forbidden')) {
-    return `${url.hostname} leads into a network that notifications are not sent to.`;
+    return `${url.hostname} is in a network to which no notifications are sent.`;
   }
   const isPlain = url.protocol === 'http:';
   return isPlain && !(reaches.length > 0 && reaches.every((reach) => reach === 'allowed'))

@@ -42,11 +42,11 @@ function readValue(name: FilterName, text: string, baseUrl: string): string | un
 function readCondition([sent, text]: [string, string], baseUrl: string): Condition | string {
   const name = names.find((candidate) => candidate === sent);
   if (!name) {
-    return `The filters are ${names.join(', ')}, not '${sent}'.`;
+    return `There is no filter '${sent}'. Supported: ${names.join(', ')}.`;
   }
   const read = text.split(',').map((value) => readValue(name, value, baseUrl));
   const values = read.flatMap((value) => value ?? []);
-  return values.length === read.length ? { name, values } : `The filter '${name}' has no value '${text}'.`;
+  return values.length === read.length ? { name, values } : `'${text}' is not a value of the filter '${name}'.`;
 }
 
 /** The most characters of one filter. */
@@ -63,11 +63,11 @@ const LONGEST_FILTER = 4_000;
 export function parseFilter(text: unknown, expression: string, baseUrl: string): readonly Condition[] | Issue {
   const issue = (diagnostics: string): Issue => ({ code: 'filter-unsupported', diagnostics, expression });
   if (typeof text === 'string' && text.length > LONGEST_FILTER) {
-    return issue(`A filter has at most ${LONGEST_FILTER} characters.`);
+    return issue(`A filter can have at most ${LONGEST_FILTER} characters.`);
   }
   const query = typeof text === 'string' ? /^Appointment\?(.+)$/.exec(text.trim())?.[1] : undefined;
   if (!query) {
-    return issue(`A filter has the form Appointment?name=value, with the names ${names.join(', ')}.`);
+    return issue(`A filter must have the form Appointment?name=value. Supported names: ${names.join(', ')}.`);
   }
   const read = [...new URLSearchParams(query)].map((parameter) => readCondition(parameter, baseUrl));
   const conditions = read.flatMap((condition) => (typeof condition === 'string' ? [] : condition));

@@ -58,13 +58,13 @@ export function headerIssues(sent: unknown): Issue[] {
     expression: `Subscription.channel.header${index === undefined ? '' : `[${index}]`}`,
   });
   if (lines.length > MOST_HEADERS) {
-    return [issue(`A Subscription has at most ${MOST_HEADERS} headers.`)];
+    return [issue(`A Subscription can have at most ${MOST_HEADERS} headers.`)];
   }
   if (lines.reduce<number>((sum, line) => sum + String(line).length, 0) > MOST_CHARACTERS) {
-    return [issue(`The headers of a Subscription have at most ${MOST_CHARACTERS} characters together.`)];
+    return [issue(`The headers of a Subscription can have at most ${MOST_CHARACTERS} characters in total.`)];
   }
   const malformed =
-    'A header has the form Name: value. Headers that belong to the connection or to the notification cannot be set.';
+    'A header must have the form Name: value. Headers of the connection or of the notification itself cannot be set.';
   return lines.flatMap((line, index) => (parseHeader(line) ? [] : [issue(malformed, index)]));
 }
 

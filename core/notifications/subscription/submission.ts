@@ -20,7 +20,7 @@ function isSubscription(value: unknown): value is Subscription {
 
 function missingReason(sent: unknown): Issue[] {
   const isThere = typeof member(sent, 'reason') === 'string';
-  const diagnostics = 'Subscription.reason is required: why the subscriber wants to know, as text.';
+  const diagnostics = 'Subscription.reason is required: say as text why the subscriber needs the notifications.';
   return isThere ? [] : [{ code: 'element-missing', diagnostics, expression: 'Subscription.reason' }];
 }
 
@@ -36,7 +36,7 @@ function statusIssues(sent: unknown, kind: keyof typeof statuses): Issue[] {
   if (allowed.includes(status)) {
     return [];
   }
-  const diagnostics = `The status is ${allowed.join(', ')}, not '${status}'.`;
+  const diagnostics = `The status must be ${allowed.join(' or ')}, not '${status}'.`;
   const code = status === undefined ? 'element-missing' : 'profile-violation';
   return [{ code, diagnostics, expression: 'Subscription.status' }];
 }

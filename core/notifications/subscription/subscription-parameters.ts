@@ -64,7 +64,7 @@ function readTopic(sent: unknown, config: SubscriptionConfig): Read<TopicName> {
     return [undefined, missing(expression, `the address of a topic, one of ${known}`)];
   }
   const topic = topicOf(sent, config);
-  const diagnostics = `The topics are ${known}, not '${sent}'.`;
+  const diagnostics = `The criteria must be one of ${known}, not '${sent}'.`;
   return topic ? [topic] : [undefined, { code: 'topic-unknown', diagnostics, expression }];
 }
 
@@ -75,7 +75,7 @@ function readConditions(element: unknown, { baseUrl }: SubscriptionConfig): Read
   const expression = 'Subscription.criteria';
   const filters = extensionValues(element, backport.filterCriteria);
   if (filters.length > MOST_FILTERS) {
-    const diagnostics = `A Subscription has at most ${MOST_FILTERS} filters.`;
+    const diagnostics = `A Subscription can have at most ${MOST_FILTERS} filters.`;
     return [undefined, { code: 'filter-unsupported', diagnostics, expression }];
   }
   const read = filters.map((text) => parseFilter(text, expression, baseUrl));
@@ -95,14 +95,16 @@ function readChannelType(type: unknown): Read<ChannelType> {
   if (type === undefined) {
     return [undefined, missing(expression, known)];
   }
-  return isChannelType(type) ? [type] : [undefined, unsupported(expression, `The channel is ${known}, not '${type}'.`)];
+  return isChannelType(type)
+    ? [type]
+    : [undefined, unsupported(expression, `The channel type must be ${known}, not '${type}'.`)];
 }
 
 function readEndpoint(sent: unknown, type: ChannelType | undefined): Read<URL> {
   const expression = 'Subscription.channel.endpoint';
   if (type === 'websocket') {
     const diagnostics =
-      'A websocket has no endpoint: ask for $get-ws-binding-token and connect to the address it names.';
+      'A websocket Subscription must not have an endpoint: call $get-ws-binding-token and connect to the websocket-url it returns.';
     return sent === undefined ? [undefined] : [undefined, unsupported(expression, diagnostics)];
   }
   if (typeof sent !== 'string' || sent === '') {
@@ -124,7 +126,7 @@ function readMediaType(sent: unknown, type: ChannelType = 'rest-hook'): Read<str
   const isPlain = /^[\w/+.;= "-]+$/.test(sent);
   return isKnown && isPlain
     ? [sent]
-    : [undefined, unsupported(expression, `Notifications are sent as ${known.join(' or ')}, not '${sent}'.`)];
+    : [undefined, unsupported(expression, `The payload must be ${known.join(' or ')}, not '${sent}'.`)];
 }
 
 function readContent(element: unknown): Read<Content> {
@@ -134,7 +136,7 @@ function readContent(element: unknown): Read<Content> {
     return [undefined, missing(expression, `the extension ${backport.payloadContent} with ${contents.join(', ')}`)];
   }
   const content = contents.find((one) => one === sent);
-  const diagnostics = `The content is one of ${contents.join(', ')}, not '${sent}'.`;
+  const diagnostics = `The content must be one of ${contents.join(', ')}, not '${sent}'.`;
   return content ? [content] : [undefined, unsupported(expression, diagnostics)];
 }
 
@@ -144,7 +146,7 @@ function readSeconds(channel: unknown, url: string): Read<number> {
     return [undefined];
   }
   const isSeconds = typeof sent === 'number' && Number.isInteger(sent) && sent >= 0;
-  const diagnostics = `The extension ${url} has a valueUnsignedInt: seconds.`;
+  const diagnostics = `The extension ${url} must have a valueUnsignedInt, in seconds.`;
   return isSeconds
     ? [sent]
     : [undefined, { code: 'malformed-request', diagnostics, expression: 'Subscription.channel' }];

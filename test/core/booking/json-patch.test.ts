@@ -42,12 +42,12 @@ describe('JSON Patch (RFC 6902)', () => {
     ['replace of nothing', [{ op: 'replace', path: '/none', value: 1 }], /nothing at none/],
     ['into nothing', [{ op: 'add', path: '/none/a', value: 1 }], /nothing at none/],
     ['behind the end', [{ op: 'add', path: '/list/4', value: 1 }], /has 3 entries/],
-    ['a leading zero', [{ op: 'remove', path: '/list/01' }], /by a position/],
-    ['a name in a list', [{ op: 'add', path: '/list/length', value: 0 }], /by a position/],
+    ['a leading zero', [{ op: 'remove', path: '/list/01' }], /needs its position/],
+    ['a name in a list', [{ op: 'add', path: '/list/length', value: 0 }], /needs its position/],
     ['into itself', [{ op: 'move', from: '/inner', path: '/inner/a' }], /into itself/],
-    ['a failing test', [{ op: 'test', path: '/status', value: 'x' }], /another value/],
-    ['the prototype', [{ op: 'add', path: '/__proto__', value: 1 }], /no element/],
-    ['the constructor', [{ op: 'add', path: '/constructor/prototype/x', value: 1 }], /no element/],
+    ['a failing test', [{ op: 'test', path: '/status', value: 'x' }], /is different/],
+    ['the prototype', [{ op: 'add', path: '/__proto__', value: 1 }], /not an element/],
+    ['the constructor', [{ op: 'add', path: '/constructor/prototype/x', value: 1 }], /not an element/],
     ['the whole', [{ op: 'replace', path: '', value: 1 }], /as a whole/],
   ])('%s is refused', (_, operations, problem) => {
     expect(applied(...operations)).toMatch(problem);

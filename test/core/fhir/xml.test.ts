@@ -188,9 +188,9 @@ describe('reading XML', () => {
     ['<Patient', /not well-formed/],
     [`<Patient ${fhir}><active value="true"></Patient>`, /not well-formed/],
     [`<Patient ${fhir}>&own;</Patient>`, /undefined entity/],
-    [`<!DOCTYPE Patient [<!ENTITY a "b">]><Patient ${fhir}/>`, /document type/],
+    [`<!DOCTYPE Patient [<!ENTITY a "b">]><Patient ${fhir}/>`, /DOCTYPE/],
     [`<?xml version="1.0" encoding="ISO-8859-1"?><Patient ${fhir}/>`, /must be UTF-8/],
-    ['<Patient/>', /no resource type Patient in this service in the namespace ''/],
+    ['<Patient/>', /no resource type Patient in the namespace ''/],
     [`<Basic ${fhir}/>`, /no resource type Basic/],
     [`<HumanName ${fhir}/>`, /no resource type HumanName/],
     [

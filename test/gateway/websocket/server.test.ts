@@ -189,7 +189,7 @@ describe('a websocket', () => {
     const client = await connect();
     client.socket.send(bind(aBinding('one')));
     await until(() => client.received.length > 0);
-    expect(client.received[0]).toMatch(/malformed-request.*ask \$get-ws-binding-token for a new one/);
+    expect(client.received[0]).toMatch(/malformed-request.*get a new one with \$get-ws-binding-token/);
     await until(() => client.closed !== undefined);
     expect(client.closed).toBe(1008);
   });
@@ -381,7 +381,7 @@ describe('a websocket', () => {
     const client = await connect();
     client.socket.send(`bind-with-token ${token()}`);
     await until(() => client.received.length > 0);
-    expect(client.received[0]).toContain('takes a token of $get-ws-binding-token');
+    expect(client.received[0]).toContain('needs an unexpired token from $get-ws-binding-token');
     expect(medplum.sockets.size).toBe(0);
   });
 
