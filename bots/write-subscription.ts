@@ -1,6 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { BundleEntry, OperationOutcome, Subscription } from '@medplum/fhirtypes';
 import type { Issue } from '../core/fhir/outcome.ts';
+import { isId } from '../core/fhir/reference.ts';
 import { isResource } from '../core/fhir/resource.ts';
 import { ended, restarted } from '../core/notifications/delivery/delivery-state.ts';
 import { newOutbox, type Outbox, outboxTask } from '../core/notifications/delivery/outbox.ts';
@@ -155,8 +156,11 @@ async function attempt(medplum: MedplumClient, id: string, decide: Change): Prom
  * it is tried anew then.
  */
 async function change(medplum: MedplumClient, input: unknown, caller: Subscriber, decide: Change): Promise<Answer> {
-  const id = String(member(input, 'id') ?? '');
+  const id = member(input, 'id');
   const wanted = member(input, 'version');
+  if (!isId(id)) {
+    return refusals['not-found'];
+  }
   const seen = await readAsCaller(medplum, id, caller);
   if (seen.resourceType === 'OperationOutcome') {
     return seen;

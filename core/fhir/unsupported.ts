@@ -8,7 +8,16 @@ const unsupported: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Finds what would change the meaning of a resource in a way that the service does not know, at any depth.
+ * Why an element cannot be honoured. No element of FHIR is called as something that every object has (`toString`,
+ * `constructor`), but Medplum takes these for elements, and whoever makes text of such an object fails.
+ */
+function problemOf(name: string): string | undefined {
+  return unsupported.get(name) ?? (name in Object.prototype ? `FHIR has no element ${name}.` : undefined);
+}
+
+/**
+ * Finds what would change the meaning of a resource in a way that the service does not know, and what is no element of any
+ * resource, at any depth.
  *
  * @param sent - of whatever content, at most as deep as `DEEPEST`
  * @param path - FHIRPath of what was sent
@@ -21,7 +30,7 @@ export function unsupportedIssues(sent: unknown, path: string): Issue[] {
   }
   return Object.entries(isObject(sent) ? sent : {}).flatMap(([name, value]): Issue[] => {
     const expression = `${path}.${name}`;
-    const diagnostics = unsupported.get(name.replace(/^_/, ''));
+    const diagnostics = problemOf(name.replace(/^_(?!_)/, ''));
     return diagnostics
       ? [{ code: 'malformed-request', diagnostics, expression }]
       : unsupportedIssues(value, expression);

@@ -14,6 +14,10 @@ import { parseQuery } from '../search/rewrite.ts';
 import { bindingIn } from '../websocket/messages.ts';
 import { websocketUrl } from '../websocket/server.ts';
 
+/** A primitive value as text. */
+const primitive = (value: unknown): string[] =>
+  typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
+
 /** The values of an operation's parameter, from the query and from a Parameters resource in the body. */
 function valuesOf({ query, body }: FhirRequest, name: string): string[] {
   const asked = parseQuery(query).filter((parameter) => parameter.name === name);
@@ -21,7 +25,7 @@ function valuesOf({ query, body }: FhirRequest, name: string): string[] {
   const given = (Array.isArray(sent) ? sent : []).filter((parameter) => isObject(parameter) && parameter.name === name);
   return [
     ...asked.flatMap(({ value }) => value.split(',')),
-    ...given.map((parameter) => String(Object.entries(parameter).find(([key]) => key.startsWith('value'))?.[1] ?? '')),
+    ...given.flatMap((parameter) => primitive(Object.entries(parameter).find(([key]) => key.startsWith('value'))?.[1])),
   ].filter((value) => value !== '');
 }
 

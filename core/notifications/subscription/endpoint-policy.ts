@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { quoted } from '../../fhir/quoted.ts';
 
 /** Whether an address lies in one of the networks (CIDR). */
 function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, networks: readonly string[]): boolean {
@@ -91,7 +92,7 @@ export function parseEndpoint(endpoint: string): URL | string {
     return `The endpoint can have at most ${LONGEST_ENDPOINT} characters.`;
   }
   if (!URL.canParse(endpoint)) {
-    return `The endpoint must be an absolute URL, not '${endpoint}'.`;
+    return `The endpoint must be an absolute URL, not ${quoted(endpoint)}.`;
   }
   const url = new URL(endpoint);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {

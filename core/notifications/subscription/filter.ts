@@ -1,5 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome.ts';
+import { quoted } from '../../fhir/quoted.ts';
 import { parseReference } from '../../fhir/reference.ts';
 
 /** One condition of a filter: any of the values suffices. */
@@ -42,11 +43,11 @@ function readValue(name: FilterName, text: string, baseUrl: string): string | un
 function readCondition([sent, text]: [string, string], baseUrl: string): Condition | string {
   const name = names.find((candidate) => candidate === sent);
   if (!name) {
-    return `There is no filter '${sent}'. Supported: ${names.join(', ')}.`;
+    return `There is no filter ${quoted(sent)}. Supported: ${names.join(', ')}.`;
   }
   const read = text.split(',').map((value) => readValue(name, value, baseUrl));
   const values = read.flatMap((value) => value ?? []);
-  return values.length === read.length ? { name, values } : `'${text}' is not a value of the filter '${name}'.`;
+  return values.length === read.length ? { name, values } : `${quoted(text)} is not a value of the filter '${name}'.`;
 }
 
 /** The most characters of one filter. */

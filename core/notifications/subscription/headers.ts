@@ -60,7 +60,7 @@ export function headerIssues(sent: unknown): Issue[] {
   if (lines.length > MOST_HEADERS) {
     return [issue(`A Subscription can have at most ${MOST_HEADERS} headers.`)];
   }
-  if (lines.reduce<number>((sum, line) => sum + String(line).length, 0) > MOST_CHARACTERS) {
+  if (lines.reduce<number>((sum, line) => sum + (typeof line === 'string' ? line.length : 0), 0) > MOST_CHARACTERS) {
     return [issue(`The headers of a Subscription can have at most ${MOST_CHARACTERS} characters in total.`)];
   }
   const malformed =

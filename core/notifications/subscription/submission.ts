@@ -1,9 +1,14 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { DEEPEST, isDeeperThan } from '../../fhir/bounds.ts';
 import { conditionalReferenceIssues } from '../../fhir/conditional-reference.ts';
+import { narrativeIssues } from '../../fhir/narrative.ts';
 import type { Issue } from '../../fhir/outcome.ts';
+import { quoted } from '../../fhir/quoted.ts';
+import { withoutReserved } from '../../fhir/reserved.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { metaOfSubmitted } from '../../fhir/tags.ts';
+import { unsupportedIssues } from '../../fhir/unsupported.ts';
 import { asStored } from './channel.ts';
 import { member } from './extension-values.ts';
 import { readSubscriptionParameters, type SubscriptionParameters } from './subscription-parameters.ts';
@@ -36,7 +41,7 @@ function statusIssues(sent: unknown, kind: keyof typeof statuses): Issue[] {
   if (allowed.includes(status)) {
     return [];
   }
-  const diagnostics = `The status must be ${allowed.join(' or ')}, not '${status}'.`;
+  const diagnostics = `The status must be ${allowed.join(' or ')}, not ${quoted(status)}.`;
   const code = status === undefined ? 'element-missing' : 'profile-violation';
   return [{ code, diagnostics, expression: 'Subscription.status' }];
 }
@@ -48,19 +53,22 @@ function endIssues(settings: SubscriptionParameters | undefined, now: number): I
 }
 
 /**
- * Checks a Subscription that a subscriber sends. An update may say that it is over, by its status or its end.
+ * Checks a Subscription that a subscriber sends. An update may say that it is over, by its status or its end. What the
+ * service alone sets is dropped.
  *
- * @param sent - the body of the request
+ * @param body - of the request, of whatever content
  * @param now - milliseconds since 1970 UTC
  */
 export function parseSubmission(
-  sent: unknown,
+  body: unknown,
   kind: 'create' | 'update',
   now: number,
   config: BookingConfig,
 ): { readonly submission?: Submission; readonly issues: readonly Issue[] } {
+  const sent = isDeeperThan(body, DEEPEST) ? undefined : withoutReserved(body, config);
   if (!isSubscription(sent)) {
-    return { issues: [{ code: 'malformed-request', diagnostics: 'The body must be a Subscription resource.' }] };
+    const diagnostics = `The body must be a Subscription resource, nested at most ${DEEPEST} levels deep.`;
+    return { issues: [{ code: 'malformed-request', diagnostics }] };
   }
   const { settings, issues: found } = readSubscriptionParameters(sent, config);
   const issues = [
@@ -68,6 +76,8 @@ export function parseSubmission(
     ...missingReason(sent),
     ...found,
     ...conditionalReferenceIssues(sent, 'Subscription'),
+    ...unsupportedIssues(sent, 'Subscription'),
+    ...narrativeIssues(sent, 'Subscription'),
     ...(kind === 'create' ? endIssues(settings, now) : []),
   ];
   return settings && issues.length === 0 ? { submission: { sent, settings }, issues } : { issues };

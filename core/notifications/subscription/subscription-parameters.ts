@@ -2,6 +2,7 @@ import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { mediaTypes, withoutParameters } from '../../fhir/media-types.ts';
 import type { Issue } from '../../fhir/outcome.ts';
+import { quoted } from '../../fhir/quoted.ts';
 import { type ChannelType, channelTypes, isChannelType } from './channel.ts';
 import { parseEndpoint } from './endpoint-policy.ts';
 import { extensionValues, member } from './extension-values.ts';
@@ -64,7 +65,7 @@ function readTopic(sent: unknown, config: SubscriptionConfig): Read<TopicName> {
     return [undefined, missing(expression, `the address of a topic, one of ${known}`)];
   }
   const topic = topicOf(sent, config);
-  const diagnostics = `The criteria must be one of ${known}, not '${sent}'.`;
+  const diagnostics = `The criteria must be one of ${known}, not ${quoted(sent)}.`;
   return topic ? [topic] : [undefined, { code: 'topic-unknown', diagnostics, expression }];
 }
 
@@ -97,7 +98,7 @@ function readChannelType(type: unknown): Read<ChannelType> {
   }
   return isChannelType(type)
     ? [type]
-    : [undefined, unsupported(expression, `The channel type must be ${known}, not '${type}'.`)];
+    : [undefined, unsupported(expression, `The channel type must be ${known}, not ${quoted(type)}.`)];
 }
 
 function readEndpoint(sent: unknown, type: ChannelType | undefined): Read<URL> {
@@ -126,7 +127,7 @@ function readMediaType(sent: unknown, type: ChannelType = 'rest-hook'): Read<str
   const isPlain = /^[\w/+.;= "-]+$/.test(sent);
   return isKnown && isPlain
     ? [sent]
-    : [undefined, unsupported(expression, `The payload must be ${known.join(' or ')}, not '${sent}'.`)];
+    : [undefined, unsupported(expression, `The payload must be ${known.join(' or ')}, not ${quoted(sent)}.`)];
 }
 
 function readContent(element: unknown): Read<Content> {
@@ -136,7 +137,7 @@ function readContent(element: unknown): Read<Content> {
     return [undefined, missing(expression, `the extension ${backport.payloadContent} with ${contents.join(', ')}`)];
   }
   const content = contents.find((one) => one === sent);
-  const diagnostics = `The content must be one of ${contents.join(', ')}, not '${sent}'.`;
+  const diagnostics = `The content must be one of ${contents.join(', ')}, not ${quoted(sent)}.`;
   return content ? [content] : [undefined, unsupported(expression, diagnostics)];
 }
 
@@ -154,7 +155,7 @@ function readSeconds(channel: unknown, url: string): Read<number> {
 
 function readEnd(sent: unknown): Read<number> {
   const end = parseInstant(sent);
-  const diagnostics = `The end must be an instant, not '${sent}'.`;
+  const diagnostics = `The end must be an instant, not ${quoted(sent)}.`;
   return sent === undefined || end !== undefined
     ? [end]
     : [undefined, { code: 'malformed-request', diagnostics, expression: 'Subscription.end' }];

@@ -30,6 +30,21 @@ describe('an unknown topic', () => {
   });
 });
 
+describe('what is sent is not repeated at length', () => {
+  it('a criteria of 100,000 characters: 422', async () => {
+    const answer = await submit({ ...subscription(endpoint), criteria: 'x'.repeat(100_000) });
+    expect([answer.status, issuesOf(answer)]).toEqual([422, ['topic-unknown Subscription.criteria']]);
+    expect(answer.text.length).toBeLessThan(2_000);
+  });
+});
+
+describe('a narrative that is not safe to display', () => {
+  it.each(['<div><script>alert(1)</script></div>', '<'.repeat(80_000)])('%.40s: 422', async (div) => {
+    const body = { ...subscription(endpoint), text: { status: 'additional', div } };
+    await expectRefused(body, 422, ['profile-violation Subscription.text.div']);
+  });
+});
+
 describe('an unknown filter', () => {
   it.each([
     'Appointment?colour=blue',
