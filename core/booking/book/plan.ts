@@ -8,7 +8,7 @@ import { neededSlotStatus } from '../appointment/status.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type Calendar, type CalendarSlot, calendarEntries, calendarOf, join, take } from '../slots/calendar.ts';
 import type { Fragments } from '../slots/fragments.ts';
-import { takenTime } from '../slots/takings.ts';
+import { takenTime, withdrawalEntries } from '../slots/takings.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
 import { granularityIssues } from './granularity.ts';
 import { findExistingBooking } from './idempotency.ts';
@@ -138,6 +138,7 @@ function transactionOf(
   const entry: BundleEntry[] = [
     ...appointmentEntries(request, outcome, earlier, context),
     ...calendarEntries(taken, artefactUri(config, 'LocalSlotOrigin')),
+    ...withdrawalEntries({ interval, slots, services: undefined }, state, config),
     ...resolved.entries,
     ...answers,
   ];

@@ -1,5 +1,5 @@
 import type { Bundle, BundleEntry, Identifier, ResourceType } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../../config/config.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../search.ts';
@@ -56,6 +56,22 @@ function takenTime({ schedule, slots, interval }: BookRequest): BundleEntry[] {
   ];
 }
 
+/** The published Slots that the booking may exclude; where a schedule alone is named they are among its offers. */
+function alternatives({ slots, interval }: BookRequest, config: TagConfig): BundleEntry[] {
+  return interval && slots.length > 0
+    ? [
+        search('Slot', [
+          ['schedule:Schedule._has:Slot:schedule:_id', slots.map(({ value }) => value).join(',')],
+          ['status', 'free'],
+          ['identifier', `${artefactUri(config, 'LocalPublishedSlot')}|`],
+          ['start', `lt${formatInstant(interval.end)}`],
+          ['end', `gt${formatInstant(interval.start)}`],
+          ['_count', TAKEN_COUNT],
+        ]),
+      ]
+    : [];
+}
+
 function searchByIdentifier(
   type: ResourceType,
   identifiers: readonly Identifier[] | undefined,
@@ -93,6 +109,7 @@ export function bookingReads(
       ...searchByIds('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
       ...offers(request),
       ...takenTime(request),
+      ...alternatives(request, config),
       ...readsById('Patient', [...patientIds, patient?.value.id]),
       ...readsById(
         'QuestionnaireResponse',

@@ -1,5 +1,6 @@
-import type { CodeableConcept, Slot } from '@medplum/fhirtypes';
-import { conflicts } from '../../calendar/slots/conflicts.ts';
+import type { BundleEntry, CodeableConcept, Slot } from '@medplum/fhirtypes';
+import { slotChangeEntries } from '../../calendar/publish/slot-change.ts';
+import { conflicts, withdrawnWith } from '../../calendar/slots/conflicts.ts';
 import { isUnmarked, type PlacedSlot, placedSlots, servicesOffered } from '../../calendar/slots/slot-role.ts';
 import type { BookingConfig } from '../../config/config.ts';
 import { idIn, type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
@@ -63,4 +64,25 @@ export function takenTime(
     const from = (taken && wanted.find((slot) => overlaps(slot, taken))) ?? wanted[0];
     return taken && from ? [{ taken, from }] : [];
   });
+}
+
+/**
+ * The entries that withdraw the published Slots which a booking excludes: the free ones of its place that it overlaps. In
+ * the transaction that books they are also its lock: of two bookings that exclude each other, both write the Slots of both.
+ *
+ * @param state - all at least that is free and published of the Schedules at that time (`bookingReads`)
+ */
+export function withdrawalEntries(
+  { interval, slots, services }: Omit<TimeWanted, 'givenBack'>,
+  state: ResourceSet,
+  config: TakingsConfig,
+): BundleEntry[] {
+  const placed = placedSlots(resourcesOfType(state, 'Slot'), new Set(), config);
+  const schedules = new Set(slots.map(({ resource }) => idIn(resource.schedule, 'Schedule')));
+  const near = placed.filter(({ resource }) => schedules.has(idIn(resource.schedule, 'Schedule')));
+  const bySchedule = Map.groupBy(near, ({ resource }) => idIn(resource.schedule, 'Schedule'));
+  const own = slots.map(({ id }) => id);
+  return [...bySchedule.values()].flatMap((ofSchedule) =>
+    slotChangeEntries(withdrawnWith(ofSchedule, { interval, slots: own, services })),
+  );
 }

@@ -3,6 +3,7 @@ import type { BundleEntry, Resource } from '@medplum/fhirtypes';
 import { bookingReads } from '../../../core/booking/book/reads.ts';
 import { parseBookRequest } from '../../../core/booking/book/request.ts';
 import { identifierQuery, readState, readsById, searchByIds } from '../../../core/booking/search.ts';
+import { artefactUri } from '../../../core/config/config.ts';
 import { requestorQuery } from '../../../core/fhir/tags.ts';
 import { appointment, at, config, parameters, patient, requestor, resourceParameter, schedule } from './support.ts';
 
@@ -96,10 +97,11 @@ describe('what a booking reads', () => {
 
   const taken = `status=busy,busy-tentative,busy-unavailable&start=lt${at('09:30')}&end=gt${at('09:00')}&_count=200`;
 
-  it('are the slots with their schedules, what is taken there at that time, and the patients', () => {
+  it('are the slots with their schedules, what is taken and published there at that time, and the patients', () => {
     expect(reads(appointment())).toEqual([
       'Slot?_id=nine&_count=20&_include=Slot:schedule&_include:iterate=Schedule:actor',
       `Slot?schedule:Schedule._has:Slot:schedule:_id=nine&${taken}`,
+      `Slot?schedule:Schedule._has:Slot:schedule:_id=nine&status=free&identifier=${artefactUri(config, 'LocalPublishedSlot')}|&start=lt${at('09:30')}&end=gt${at('09:00')}&_count=200`,
       'Patient/anna',
     ]);
   });
@@ -129,7 +131,7 @@ describe('what a booking reads', () => {
         replaced,
       ),
     );
-    expect(found.slice(3)).toEqual([
+    expect(found.slice(4)).toEqual([
       `Patient?identifier=urn:kvnr|A123&_tag=${tag}`,
       `RelatedPerson?identifier=urn:kvnr|A123&_tag=${tag}`,
       `Appointment?identifier=urn:kvnr|A123&_tag=${tag}&${withSlots}`,
