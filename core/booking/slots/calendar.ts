@@ -155,12 +155,11 @@ function newFragment({ resource, origin, status, start, end }: CalendarSlot, ori
 
 /**
  * A Slot that is taken names where it comes from, itself if it was never split: so that it can be told from one that was
- * never on offer (`isUnmarked`).
+ * never on offer (`isUnmarked`). One that has identifiers keeps them as they are; its history tells.
  */
 function markedAsOffer({ resource, origin, status }: CalendarSlot, originSystem: string): Slot {
-  const identifier = resource.identifier ?? [];
-  return isTaken(status) && !identifier.some(({ system }) => system === originSystem)
-    ? { ...resource, identifier: [...identifier, { system: originSystem, value: origin }] }
+  return isTaken(status) && !resource.identifier?.length
+    ? { ...resource, identifier: [{ system: originSystem, value: origin }] }
     : resource;
 }
 
