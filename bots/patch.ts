@@ -7,7 +7,7 @@ import { roleOf } from '../core/booking/caller-role.ts';
 import type { Evaluate } from '../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, hasNoEffect } from '../core/booking/patch/patch.ts';
 import { historyReads, patchReads, readDeleted, readPatchTarget } from '../core/booking/patch/reads.ts';
-import { absentOutcome, asPatchInvalid, patchRefusedByServer } from '../core/booking/patch/rejection.ts';
+import { absentOutcome, asPatchInvalid } from '../core/booking/patch/rejection.ts';
 import { type PatchRequest, parsePatchRequest } from '../core/booking/patch/request.ts';
 import { readState, readsById } from '../core/booking/search.ts';
 import { slotEntries } from '../core/booking/slots/synchronize.ts';
@@ -15,6 +15,7 @@ import { answersReferredTo, unreadableAnswersIssues } from '../core/booking/supp
 import { conditionalReferenceIssues } from '../core/fhir/conditional-reference.ts';
 import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
 import { isResource } from '../core/fhir/resource.ts';
+import { serverRejectionIssues } from '../core/fhir/server-outcome.ts';
 import { belongsTo, markChange } from '../core/fhir/tags.ts';
 import { updateEntry } from '../core/fhir/update-entry.ts';
 import type { Requestor } from './lib/booking/book.ts';
@@ -196,7 +197,9 @@ async function attempt(
     return 'overtaken';
   }
   const failure = written.kind === 'lost' ? unsettled : unavailable;
-  return refuse(written.kind === 'invalid' ? patchRefusedByServer(written.outcome) : [failure]);
+  return refuse(
+    written.kind === 'invalid' ? serverRejectionIssues(written.outcome, 'patch-invalid', 'result') : [failure],
+  );
 }
 
 /**

@@ -3,6 +3,7 @@ import type { BundleEntry, OperationOutcome, Subscription } from '@medplum/fhirt
 import type { Issue } from '../core/fhir/outcome.ts';
 import { isId } from '../core/fhir/reference.ts';
 import { isResource } from '../core/fhir/resource.ts';
+import { serverRejectionIssues } from '../core/fhir/server-outcome.ts';
 import { ended, restarted } from '../core/notifications/delivery/delivery-state.ts';
 import { newOutbox, type Outbox, outboxTask } from '../core/notifications/delivery/outbox.ts';
 import { asShown } from '../core/notifications/subscription/channel.ts';
@@ -40,15 +41,7 @@ function refusedByServer(answer: BundleAnswer): OperationOutcome {
   if (answer.kind !== 'invalid') {
     return refuse([unavailable]);
   }
-  return refuse(
-    answer.outcome.issue.map(
-      ({ details, diagnostics, expression }): Issue => ({
-        code: 'malformed-request',
-        diagnostics: details?.text ?? diagnostics ?? 'The server rejected the Subscription as invalid.',
-        ...(expression?.[0] && { expression: expression[0] }),
-      }),
-    ),
-  );
+  return refuse(serverRejectionIssues(answer.outcome, 'malformed-request', 'Subscription'));
 }
 
 /** How long a subscriber waits for the name of its endpoint to be resolved, in milliseconds. */

@@ -3,7 +3,7 @@ import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import { type BookingContext, type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import { bookingReads } from '../../../core/booking/book/reads.ts';
 import type { BookRequest, ParsedRequest } from '../../../core/booking/book/request.ts';
-import { serverRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
+import { bookingRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { readState } from '../../../core/booking/search.ts';
 import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
@@ -150,7 +150,7 @@ async function write(medplum: MedplumClient, request: BookRequest, transaction: 
     case 'overtaken':
       return { kind: 'again', issue: contested };
     case 'invalid':
-      return refused(...serverRejectionIssues(written.outcome, request));
+      return refused(...bookingRejectionIssues(written.outcome, request));
     case 'failed':
       return refused(written.issue);
     case 'lost':

@@ -1,3 +1,4 @@
+import type { Appointment } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
 
@@ -74,8 +75,14 @@ const identifiers: Shape = { list: { system: 'string', value: 'string' } };
 const reference: Shape = { reference: 'string' };
 const meta: Shape = { tag: { list: coding }, profile: { list: 'string' } };
 
-/** Every element of an Appointment, and what the rules read of it (specification 2.1). */
-export const appointmentShape: Shape = {
+/** FHIR's own list of the elements of an Appointment, and the extensions of its priority. */
+type AppointmentElement = keyof Appointment | '_priority';
+
+/**
+ * Every element of an Appointment, and what the rules read of it (specification 2.1). It compiles only if it names
+ * exactly the elements of FHIR's type.
+ */
+export const appointmentShape = {
   resourceType: 'string',
   id: 'string',
   meta,
@@ -108,7 +115,7 @@ export const appointmentShape: Shape = {
   supportingInformation: { list: {} },
   extension: { list: { url: 'string' } },
   _priority: { extension: { list: { url: 'string', valueCodeableConcept: codeableConcept } } },
-};
+} as const satisfies Readonly<Record<AppointmentElement, Shape>>;
 
 /** The parts of a Patient and of a RelatedPerson that the rules read. */
 export const personShape: Shape = {

@@ -1,26 +1,12 @@
 import type { OperationOutcome } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome.ts';
 
-/** What is no Appointment after a patch was a patch that cannot be carried out. */
+/** If the result of a patch is malformed, the patch itself is invalid. */
 export function asPatchInvalid(issue: Issue): Issue {
   return issue.code === 'malformed-request' ? { ...issue, code: 'patch-invalid' } : issue;
 }
 
-/**
- * Says why the server found the result of a patch not to be valid FHIR.
- *
- * @param outcome - as answered to the transaction
- * @returns a `patch-invalid` for each of its issues, with the path of the element in the result
- */
-export function patchRefusedByServer({ issue }: OperationOutcome): Issue[] {
-  return issue.map(({ expression, details, diagnostics }) => ({
-    code: 'patch-invalid',
-    diagnostics: details?.text ?? diagnostics ?? 'The server rejected the result as invalid.',
-    ...(expression?.[0] && { expression: expression[0] }),
-  }));
-}
-
-/** The appointment is there no more, or not for this caller: an outcome that Medplum answers with 404 or 410. */
+/** The outcome for an appointment that is unknown to the caller (404) or deleted (410). */
 export function absentOutcome(kind: 'unknown' | 'deleted'): OperationOutcome {
   return {
     resourceType: 'OperationOutcome',
