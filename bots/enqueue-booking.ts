@@ -5,9 +5,11 @@ import { parseBookRequest } from '../core/booking/book/request.ts';
 import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
 import { isResource } from '../core/fhir/resource.ts';
 import { decideBooking } from './lib/booking/book.ts';
+import { readRole } from './lib/booking/read-more.ts';
 import { callerOf } from './lib/caller.ts';
 import { config } from './lib/config.ts';
 import { sendTransaction } from './lib/medplum.ts';
+import { ReadError } from './lib/read.ts';
 
 const notStored: Issue = {
   code: 'upstream-unavailable',
@@ -29,11 +31,20 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   if (!parsed.request) {
     return answer(parsed.issues);
   }
-  const { plan, state } = await decideBooking(medplum, { ...parsed, request: parsed.request }, caller);
+  const role = await readRole(medplum, caller.authorization).catch((error: unknown) => {
+    if (error instanceof ReadError) {
+      return undefined;
+    }
+    throw error;
+  });
+  if (!role) {
+    return answer([notStored]);
+  }
+  const { plan, state } = await decideBooking(medplum, { ...parsed, request: parsed.request }, { ...caller, role });
   if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
     return answer(plan.issues);
   }
-  const resource = taskOf(event.input, caller.id, state, config);
+  const resource = taskOf(event.input, { requestor: caller.id, role }, state, config);
   const stored = await sendTransaction(medplum, [{ request: { method: 'POST', url: 'Task' }, resource }]);
   const task = stored.kind === 'done' ? stored.bundle.entry?.[0]?.resource : undefined;
   return isResource(task, 'Task')

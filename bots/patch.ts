@@ -4,11 +4,13 @@ import { validateChange } from '../core/booking/appointment/change.ts';
 import { inStoredSpelling } from '../core/booking/appointment/immutable-elements.ts';
 import type { Changer } from '../core/booking/appointment/status.ts';
 import { roleOf } from '../core/booking/caller-role.ts';
+import { isHold } from '../core/booking/hold/hold.ts';
 import type { Evaluate } from '../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, hasNoEffect } from '../core/booking/patch/patch.ts';
 import { historyReads, patchReads, readDeleted, readPatchTarget } from '../core/booking/patch/reads.ts';
 import { absentOutcome, asPatchInvalid } from '../core/booking/patch/rejection.ts';
 import { type PatchRequest, parsePatchRequest } from '../core/booking/patch/request.ts';
+import { policyIssues } from '../core/booking/policy/judge.ts';
 import { readState, readsById } from '../core/booking/search.ts';
 import { slotEntries } from '../core/booking/slots/synchronize.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../core/booking/supporting-information.ts';
@@ -19,6 +21,7 @@ import { serverRejectionIssues } from '../core/fhir/server-outcome.ts';
 import { belongsTo, markChange } from '../core/fhir/tags.ts';
 import { updateEntry } from '../core/fhir/update-entry.ts';
 import type { Requestor } from './lib/booking/book.ts';
+import { readPolicies } from './lib/booking/policies.ts';
 import {
   completeRelated,
   type Related,
@@ -160,6 +163,21 @@ async function attachmentIssues(
   return found && 'state' in found ? unreadableAnswersIssues(added, found.state) : [unavailable];
 }
 
+/** What the booking policy of its Schedules has against a requestor's cancellation. */
+async function cancellationIssues(
+  medplum: MedplumClient,
+  { appointment, slots, role }: Target,
+  result: Appointment,
+): Promise<Issue[]> {
+  const isAsked = role === 'requestor' && result.status === 'cancelled' && appointment.status !== 'cancelled';
+  if (!isAsked || isHold(appointment, config)) {
+    return [];
+  }
+  const policies = await readPolicies(medplum, slots);
+  const start = Date.parse(appointment.start ?? '');
+  return policyIssues('cancel', policies, { start, end: start }, Date.now(), 'Appointment.status');
+}
+
 /** Decides once, and writes; `overtaken` if somebody else was faster. */
 async function attempt(
   medplum: MedplumClient,
@@ -180,6 +198,7 @@ async function attempt(
     ...judged,
     ...conditionalReferenceIssues(patched.result, 'Appointment', judged),
     ...(await attachmentIssues(medplum, stored, patched.result, caller)),
+    ...(await cancellationIssues(medplum, target, patched.result)),
   ];
   if (issues.length > 0) {
     return refuse(issues);

@@ -23,8 +23,8 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
   const result = await bookAppointment(
     medplum,
     parseBookRequest(job.body, config),
-    { id: job.requestor, narrow: (state) => visibleTo(job, state, config) },
-    (transaction, newId) => completing(transaction, task, newId),
+    { id: job.requestor, role: job.role, narrow: (state) => visibleTo(job, state, config) },
+    { extend: (transaction, newId) => completing(transaction, task, newId) },
   );
   if (result.kind === 'existing') {
     await end(medplum, completedBy(task, result.appointment));

@@ -1,8 +1,11 @@
 import type { MedplumClient } from '@medplum/core';
+import type { Appointment } from '@medplum/fhirtypes';
+import { isExpired } from '../core/booking/hold/hold.ts';
 import { isActivePatient } from '../core/booking/patient/identity.ts';
 import { isOutOfSync } from '../core/booking/slots/synchronize.ts';
 import { formatInstant } from '../core/fhir/instant.ts';
 import { syncAppointment, syncAppointmentsOfPatient } from './lib/booking/slot-sync.ts';
+import { config } from './lib/config.ts';
 import { ofType, readInBatch } from './lib/read.ts';
 
 /** How far it looks back, in milliseconds. What is older, `npm run check:consistency` finds. */
@@ -13,6 +16,12 @@ const PATIENCE = 6_000;
 
 /** How many appointments and patients are read at once: with their slots they must stay under Medplum's limit of 1000. */
 const PAGE = 100;
+
+/** Holds that are over. They count as free already; here they are tidied up. */
+async function expiredHolds(medplum: MedplumClient, now: number): Promise<Appointment[]> {
+  const [found] = await readInBatch(medplum, [`Appointment?status=proposed&_sort=-_lastUpdated&_count=${PAGE}`]);
+  return ofType('Appointment', found).filter((appointment) => isExpired(appointment, now, config));
+}
 
 /** What is to be done about one page of what was changed lately, the latest first. */
 async function leftOn(medplum: MedplumClient, page: number, start: number) {
@@ -39,7 +48,7 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
 }
 
 /**
- * Runs every minute and does what `sync-slots` and `handle-patient-change` should have done: Medplum does not start a Bot
+ * Runs every minute, ends holds that are over, and does what `sync-slots` and `handle-patient-change` should have done: Medplum does not start a Bot
  * again that has failed, and a job may be lost with its server.
  *
  * @throws Error when Medplum does not answer, or something could not be settled; the next run does it
@@ -47,6 +56,9 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
 export async function handler(medplum: MedplumClient): Promise<void> {
   const start = Date.now();
   const failures: string[] = [];
+  for (const hold of await expiredHolds(medplum, start)) {
+    await syncAppointment(medplum, hold).catch((error: unknown) => failures.push(String(error)));
+  }
   let isLast = false;
   for (let page = 0; !isLast && Date.now() - start < PATIENCE; page++) {
     const found = await leftOn(medplum, page, start);

@@ -18,6 +18,7 @@ import { type FhirResponse, send } from './http/response.ts';
 import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
 import { book } from './interactions/book.ts';
 import { capabilityStatement } from './interactions/capability-statement.ts';
+import { hold } from './interactions/hold.ts';
 import { patchAppointment } from './interactions/patch.ts';
 import { createPatient, updatePatient } from './interactions/patient.ts';
 import { read } from './interactions/read.ts';
@@ -57,6 +58,7 @@ const writes: Readonly<
 
 const operations: Readonly<Record<OperationName, Handler>> = {
   book,
+  hold,
   status: subscriptionStatus,
   events: subscriptionEvents,
   'get-ws-binding-token': websocketToken,
@@ -81,7 +83,10 @@ const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly 
   delete: (type) => [{ method: 'DELETE', path: `/${type}/:id`, handler: writes[type]?.delete ?? refuseAll }],
 };
 
-/** The routes of an operation; only `$book` must have a body. */
+/** The operations that must have a body. */
+const withBody: readonly OperationName[] = ['book', 'hold'];
+
+/** The routes of an operation. */
 function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {
   const { levels, methods }: ServedOperation = servedOperations[name];
   const paths = levels.map((level) => (level === 'type' ? `/${type}/$${name}` : `/${type}/:id/$${name}`));
@@ -90,7 +95,7 @@ function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {
       method,
       path,
       handler: operations[name],
-      ...(name === 'book' && { body: 'fhir' as const }),
+      ...(withBody.includes(name) && { body: 'fhir' as const }),
     })),
   );
 }

@@ -17,6 +17,7 @@ const backportOperation = (name: string): string =>
 /** Every operation of the service. */
 export const servedOperations = {
   book: { levels: ['type'], methods: ['POST'] },
+  hold: { levels: ['type'], methods: ['POST'] },
   status: { levels: ['type', 'instance'], methods: ['GET', 'POST'], definition: backportOperation('status') },
   events: { levels: ['instance'], methods: ['GET', 'POST'], definition: backportOperation('events') },
   'get-ws-binding-token': {
@@ -46,7 +47,7 @@ const readOnly: ServedType = { interactions: ['read', 'search-type'] };
  * is refused (405).
  */
 export const servedTypes = {
-  Appointment: { interactions: ['read', 'search-type', 'patch'], operations: ['book'], profile: 'LocalTermin' },
+  Appointment: { interactions: ['read', 'search-type', 'patch'], operations: ['book', 'hold'], profile: 'LocalTermin' },
   Patient: {
     interactions: ['read', 'search-type', 'create', 'update'],
     conditionalCreate: true,

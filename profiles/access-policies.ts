@@ -56,11 +56,13 @@ const clinic: readonly ResourceType[] = [
 /** Who starts each Bot: requestors and staff through the gateway, or Medplum itself. */
 const startedBy: Readonly<Record<BotName, 'caller' | 'medplum'>> = {
   book: 'caller',
+  hold: 'caller',
   'enqueue-booking': 'caller',
   'process-booking': 'medplum',
   'cancel-booking-job': 'caller',
   patch: 'caller',
   'validate-appointment': 'medplum',
+  'validate-policy': 'medplum',
   'sync-slots': 'medplum',
   'handle-patient-change': 'medplum',
   'write-subscription': 'caller',

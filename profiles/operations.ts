@@ -56,6 +56,36 @@ const inputs = (config: BookingConfig): Input[] => [
 ];
 
 /**
+ * The definition of `$hold`: as that of `$book`, but for the patient, who need not be named yet, and an appointment to
+ * replace.
+ *
+ * @param bot - reference to the Bot that holds, once it is deployed
+ */
+export function holdOperation(config: BookingConfig, bot?: string): OperationDefinition {
+  return {
+    ...bookOperation(config, bot),
+    url: `${config.profileBase}/OperationDefinition/hold`,
+    name: 'hold',
+    title: 'Hold a time',
+    description: 'Keeps a time for the caller for some minutes; sent to $book under its id, the appointment is booked.',
+    code: 'hold',
+    parameter: [
+      ...inputs(config)
+        .filter(({ name }) => name !== 'cancelled-appt-id')
+        .map((input) => ({ ...input, use: 'in' as const })),
+      {
+        name: 'return',
+        use: 'out',
+        min: 1,
+        max: '1',
+        type: 'Appointment',
+        documentation: 'The appointment, proposed; an OperationOutcome instead if the time cannot be held.',
+      },
+    ],
+  };
+}
+
+/**
  * The definition of `$book`. Medplum's own handling of custom operations reads two things in it: the extension, which
  * names the Bot, and that there is one `out` parameter, `return`, of type Appointment: then what the Bot returns is
  * answered as it is.

@@ -3,6 +3,7 @@ import { knownTypes } from '../core/notifications/subscription/channel.ts';
 import { backport } from '../core/notifications/subscription/extensions.ts';
 import { contents } from '../core/notifications/subscription/subscription-parameters.ts';
 import { topicNames, topicUrl } from '../core/notifications/subscription/topics.ts';
+import { policyProfiles } from './booking-policy.ts';
 import { externalTag, optionalExtension, withCode } from './rules.ts';
 import type { Profile } from './structure-definition.ts';
 
@@ -287,6 +288,7 @@ export function profiles(config: BookingConfig): Profile[] {
     slot,
     patient(config),
     questionnaireResponse,
+    ...policyProfiles(config),
     ownChanges(config),
     subscription(config),
   ];

@@ -10,7 +10,7 @@ interface Trigger {
   readonly criteria: (config: BookingConfig) => string;
   readonly interactions: readonly ('create' | 'update' | 'delete')[];
   /** FHIRPath on `%previous` and `%current` that narrows the criteria further. */
-  readonly expression?: string;
+  readonly expression?: (config: BookingConfig) => string;
   /** By whom what was written (or is to be written) counts: by Bots of the service only, or by anybody else only. */
   readonly author?: 'service' | 'others';
   /** Whether the Bot is asked before the write, and may refuse it. Medplum takes a creation for an update here. */
@@ -20,6 +20,9 @@ interface Trigger {
 }
 
 const MEDPLUM = 'https://medplum.com/fhir/StructureDefinition';
+
+const hasPolicy = (config: BookingConfig): string =>
+  `%current.extension.where(url = '${artefactUri(config, 'LocalBookingPolicy')}').exists()`;
 
 /** Every Subscription by which Medplum starts a Bot of the service, by name. */
 const triggers = {
@@ -38,12 +41,28 @@ const triggers = {
     author: 'others',
     preCommit: true,
   },
+  'schedule-guarded': {
+    bot: 'validate-policy',
+    reason: 'Refuses booking policies of schedules that cannot be used',
+    criteria: () => 'Schedule',
+    interactions: ['update'],
+    expression: hasPolicy,
+    preCommit: true,
+  },
+  'service-guarded': {
+    bot: 'validate-policy',
+    reason: 'Refuses booking policies of services that cannot be used',
+    criteria: () => 'HealthcareService',
+    interactions: ['update'],
+    expression: hasPolicy,
+    preCommit: true,
+  },
   'appointment-status-changed': {
     bot: 'sync-slots',
     reason: 'Updates the slots of appointments that are created, confirmed or cancelled in Medplum',
     criteria: () => 'Appointment',
     interactions: ['create', 'update'],
-    expression: 'iif(%previous.status.exists(), %previous.status != %current.status, true)',
+    expression: () => 'iif(%previous.status.exists(), %previous.status != %current.status, true)',
     author: 'others',
   },
   'appointment-deleted': {
@@ -57,7 +76,7 @@ const triggers = {
     reason: 'Transfers or cancels the appointments of patients who were merged or made inactive',
     criteria: () => 'Patient',
     interactions: ['update'],
-    expression: "%current.active = false or %current.link.where(type = 'replaced-by').exists()",
+    expression: () => "%current.active = false or %current.link.where(type = 'replaced-by').exists()",
   },
   'patient-deleted': {
     bot: 'handle-patient-change',
@@ -70,7 +89,7 @@ const triggers = {
     reason: 'Merges a patient that two simultaneous bookings have created twice',
     criteria: () => 'Patient',
     interactions: ['create'],
-    expression: '%current.identifier.exists()',
+    expression: () => '%current.identifier.exists()',
     author: 'service',
   },
   'appointment-changed': {
@@ -110,7 +129,7 @@ const triggers = {
     reason: 'Withdraws free slots whose time is taken in Medplum, and gives them back',
     criteria: () => 'Slot',
     interactions: ['create', 'update'],
-    expression: "%current.status != 'free' or %previous.status.exists()",
+    expression: () => "%current.status != 'free' or %previous.status.exists()",
     author: 'others',
   },
   'time-released': {
@@ -118,7 +137,7 @@ const triggers = {
     reason: 'Publishes again what a booking had withdrawn that is given back',
     criteria: () => 'Slot',
     interactions: ['update'],
-    expression:
+    expression: () =>
       "%current.status = 'free' and %current.identifier.exists() and (%previous.status = 'busy' or %previous.status = 'busy-tentative')",
     author: 'service',
   },
@@ -162,9 +181,10 @@ function authorExpression(author: NonNullable<Trigger['author']>, bots: readonly
 function extensionsOf(
   { interactions, expression: given, author, preCommit, maxAttempts }: Trigger,
   bots: readonly string[],
+  config: BookingConfig,
 ): Extension[] {
   const [interaction, second] = interactions;
-  const conditions = [...(author ? [authorExpression(author, bots)] : []), ...(given ? [given] : [])];
+  const conditions = [...(author ? [authorExpression(author, bots)] : []), ...(given ? [given(config)] : [])];
   const expression = conditions.length > 1 ? conditions.map((one) => `(${one})`).join(' and ') : conditions[0];
   return [
     ...(preCommit ? [{ url: `${MEDPLUM}/pre-commit-bot`, valueBoolean: true }] : []),
@@ -205,6 +225,6 @@ export function internalSubscriptions(config: BookingConfig): InternalSubscripti
       criteria: trigger.criteria(config),
       channel: { type: 'rest-hook', payload: 'application/fhir+json' },
     },
-    extension: (bots) => extensionsOf(trigger, bots),
+    extension: (bots) => extensionsOf(trigger, bots, config),
   }));
 }

@@ -37,6 +37,7 @@ const sources: readonly CodeSystemSource[] = [
       notify: 'The outbox of a Subscription',
       publish: 'How far the opening hours of a schedule are published',
       announce: 'The time up to which the events of all changes are recorded',
+      quota: 'A limited number of appointments',
       subscriber: 'The count of Subscriptions of one subscriber',
     },
   },

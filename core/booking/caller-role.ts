@@ -1,6 +1,9 @@
 import { isObject } from '../fhir/resource.ts';
 import type { Changer } from './appointment/status.ts';
 
+/** As whom somebody acts who is not the service itself. */
+export type Role = Exclude<Changer, 'service'>;
+
 /** Whether an entry of an AccessPolicy lets its holder change appointments in Medplum. */
 function permitsChange(entry: unknown): boolean {
   if (!isObject(entry) || (entry.resourceType !== 'Appointment' && entry.resourceType !== '*')) {
@@ -18,7 +21,7 @@ function permitsChange(entry: unknown): boolean {
  * @returns `undefined` if it does not say who calls
  * @see https://www.medplum.com/docs/access/access-policies
  */
-export function roleOf(me: unknown): Exclude<Changer, 'service'> | undefined {
+export function roleOf(me: unknown): Role | undefined {
   if (!isObject(me) || !isObject(me.profile)) {
     return undefined;
   }

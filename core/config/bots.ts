@@ -1,11 +1,13 @@
 /** The Bots of the service, by the name under which they are deployed. */
 export const bots = {
   book: 'Books an appointment: the operation $book on Appointment',
+  hold: 'Holds a time for some minutes: the operation $hold on Appointment',
   'enqueue-booking': 'Accepts an asynchronous booking: $book with Prefer: respond-async',
   'process-booking': 'Carries out an accepted asynchronous booking',
   'cancel-booking-job': 'Cancels an asynchronous booking that has not been carried out yet',
   patch: 'Changes or cancels an appointment: PATCH on Appointment',
   'validate-appointment': 'Checks every other change of an appointment by the same rules before Medplum stores it',
+  'validate-policy': 'Refuses booking policies that cannot be used, before Medplum stores them',
   'sync-slots': 'Updates the slots when clinic staff change an appointment in Medplum',
   'handle-patient-change':
     'Transfers or cancels the appointments of a patient who was merged, deleted or made inactive',

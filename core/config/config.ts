@@ -11,6 +11,9 @@ export const artefacts = {
   LocalConfirmation: 'StructureDefinition',
   LocalPublishing: 'StructureDefinition',
   LocalOffered: 'StructureDefinition',
+  LocalBookingPolicy: 'StructureDefinition',
+  LocalHeldUntil: 'StructureDefinition',
+  LocalHoldProlonged: 'StructureDefinition',
   LocalSchedule: 'StructureDefinition',
   LocalSlot: 'StructureDefinition',
   LocalPatient: 'StructureDefinition',
@@ -67,6 +70,7 @@ export interface BookingConfig {
   readonly timeZone: string;
   /** How long Medplum may take to answer a request of the gateway, in seconds; all other limits follow from it. */
   readonly timeout: number;
+  readonly holds: HoldSettings;
   readonly notifications: NotificationSettings;
   readonly calendar: CalendarSettings;
 }
@@ -75,6 +79,12 @@ export interface BookingConfig {
 export interface CalendarSettings {
   /** How many weeks ahead free Slots are published, for Schedules that have no planning horizon. */
   readonly horizonWeeks: number;
+}
+
+/** What an installation decides about holds. */
+export interface HoldSettings {
+  /** How many times one requestor may hold at once; at least 1. */
+  readonly maxPerRequestor: number;
 }
 
 /** What an installation decides about the delivery of notifications. */

@@ -22,6 +22,10 @@ const calendarSchema = z.strictObject({
   horizonWeeks: z.int().min(1).max(104).default(12),
 });
 
+const holdsSchema = z.strictObject({
+  maxPerRequestor: z.int().min(1).max(100).default(5),
+});
+
 const fileSchema = z.strictObject({
   $schema: z.string().optional(),
   preset: z.enum(Object.keys(presets) as [keyof typeof presets]).default('default'),
@@ -37,6 +41,7 @@ const fileSchema = z.strictObject({
   smallestBooking: z.int().min(1).max(1440).default(5),
   timeZone: z.string().refine(isTimeZone, { error: 'must be the IANA name of a time zone' }).optional(),
   timeout: z.int().min(5).max(600).default(15),
+  holds: holdsSchema.default(holdsSchema.parse({})),
   notifications: notificationsSchema.default(notificationsSchema.parse({})),
   calendar: calendarSchema.default(calendarSchema.parse({})),
 });

@@ -4,9 +4,10 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { type FhirResponse, versionHeaders } from '../http/response.ts';
 import { ownRefusal } from './error-response.ts';
 
-/** The HTTP status of a booking by the status of the appointment that came of it (specification 4.4). */
+/** The HTTP status of a booking or a hold by the status of the appointment that came of it (specification 4.4). */
 const statusByAppointmentStatus: Readonly<Partial<Record<Appointment['status'], number>>> = {
   booked: 201,
+  proposed: 201,
   pending: 202,
 };
 

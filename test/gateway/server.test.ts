@@ -43,6 +43,7 @@ describe('GET /metadata', () => {
     const appointment = resources.find(({ type }) => type === 'Appointment');
     expect(appointment?.operation).toEqual([
       { name: 'book', definition: `${config.profileBase}/OperationDefinition/book` },
+      { name: 'hold', definition: `${config.profileBase}/OperationDefinition/hold` },
     ]);
     expect(appointment?.supportedProfile).toEqual([artefactUri(config, 'LocalTermin')]);
     expect(fake.received).toEqual([]);

@@ -100,6 +100,18 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valuePeriod: undefined }, 'Extension.value[x]'],
   ],
+  LocalBookingPolicy: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['parts', { extension: undefined }, 'Extension.extension'],
+  ],
+  LocalHeldUntil: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['a value', { valueInstant: undefined }, 'Extension.value[x]'],
+  ],
+  LocalHoldProlonged: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],
+  ],
   LocalSchedule: [
     ['an actor', { actor: undefined }, 'Schedule.actor'],
     ['actor.reference', { actor: [{ display: 'CT' }] }, 'Schedule.actor[0].reference'],

@@ -58,6 +58,9 @@ test('a profile that has a publisher of its own is not created under its address
     'LocalConfirmation',
     'LocalPublishing',
     'LocalOffered',
+    'LocalBookingPolicy',
+    'LocalHeldUntil',
+    'LocalHoldProlonged',
     'LocalOwnChanges',
   ]);
   const own = { ...isik, profileBase: 'https://clinic.example/fhir' };

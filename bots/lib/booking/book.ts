@@ -1,14 +1,14 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
+import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { type BookingContext, type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import { bookingReads } from '../../../core/booking/book/reads.ts';
-import type { BookRequest, ParsedRequest } from '../../../core/booking/book/request.ts';
+import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request.ts';
 import { bookingRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
+import type { Role } from '../../../core/booking/caller-role.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { readState } from '../../../core/booking/search.ts';
-import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
 import { unmarkedIn } from '../../../core/booking/slots/takings.ts';
-import { artefactUri } from '../../../core/config/config.ts';
 import { timeLimits } from '../../../core/config/time-limits.ts';
 import { bookingErrors } from '../../../core/fhir/errors.ts';
 import type { Issue } from '../../../core/fhir/outcome.ts';
@@ -18,6 +18,7 @@ import { type Attempts, retryOvertaken, sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 import { ReadError } from '../read.ts';
 import { readOffered } from './offered.ts';
+import { readMore } from './read-more.ts';
 
 /** On whose behalf a booking is decided. */
 export interface Requestor {
@@ -27,6 +28,8 @@ export interface Requestor {
   readonly authorization?: string | undefined;
   /** Narrows what was read down to what the requestor may see; needed where it is read with the Bot's credentials. */
   readonly narrow?: (state: ResourceSet) => ResourceSet;
+  /** As whom the requestor acts, where Medplum cannot be asked with its credentials. */
+  readonly role?: Role | undefined;
 }
 
 /** What came of a booking. */
@@ -74,28 +77,44 @@ async function withAuthors(medplum: MedplumClient, state: ResourceSet): Promise<
 const isAmbiguous = (plan: BookingPlan): boolean =>
   plan.kind === 'refuse' && plan.issues.some(({ code }) => code === 'patient-ambiguous');
 
-/** Those Slots that were once free; `undefined` if the server did not say. */
-async function offeredAmong(medplum: MedplumClient, ids: readonly string[]): Promise<Set<string> | undefined> {
-  try {
-    return await readOffered(medplum, ids);
-  } catch (error) {
-    if (error instanceof ReadError) {
-      return undefined;
+/** How often a decision may turn out to depend on more. */
+const MOST_ROUNDS = 6;
+
+/** Asks the rules, reads what they ask for, and asks them again. */
+async function decideWith(
+  medplum: MedplumClient,
+  parsed: ReadableRequest,
+  state: ResourceSet,
+  context: BookingContext,
+  { authorization, role }: Requestor,
+): Promise<BookingPlan> {
+  let known: Knowledge = { role };
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const plan = planBooking(parsed, state, context, known);
+    if (plan.kind !== 'read') {
+      return plan;
     }
-    throw error;
+    const { interval } = parsed.request;
+    known = { ...known, ...(await readMore(medplum, plan.wanted, { authorization, now: context.now, interval })) };
   }
+  return undecided.plan;
 }
 
+/** A request that could be read. */
+export type ReadableRequest = ParsedRequest & { readonly request: BookRequest };
+
 /**
- * Reads what a booking depends on, and asks the rules.
+ * Reads what a booking or a hold depends on, and asks the rules.
  *
  * @param parsed - the request, which must have been readable
  */
 export async function decideBooking(
   medplum: MedplumClient,
-  parsed: ParsedRequest & { readonly request: BookRequest },
-  { id, authorization, narrow = (state) => state }: Requestor,
+  parsed: ReadableRequest,
+  requestor: Requestor,
+  purpose: Purpose = 'book',
 ): Promise<BookingDecision> {
+  const { id, authorization, narrow = (state) => state } = requestor;
   const now = Date.now();
   const reads = bookingReads(parsed.request, id, config);
   const isAnything = (reads.entry ?? []).length > 0;
@@ -108,27 +127,33 @@ export async function decideBooking(
   }
   const seen = narrow(found.state);
   const { interval } = parsed.request;
-  const unmarked = interval ? unmarkedIn(found.state, interval, config) : [];
-  const offered = await offeredAmong(medplum, unmarked);
-  if (!offered) {
-    return undecided;
+  try {
+    const offered = await readOffered(medplum, interval ? unmarkedIn(found.state, interval, config) : []);
+    const context: BookingContext = { now, requestor: id, config, newId, purpose, offered };
+    const first = await decideWith(medplum, parsed, seen, context, requestor);
+    if (!isAmbiguous(first)) {
+      return { plan: first, state: seen };
+    }
+    const state = await withAuthors(medplum, seen);
+    return { plan: await decideWith(medplum, parsed, state, context, requestor), state };
+  } catch (error) {
+    if (error instanceof ReadError) {
+      return undecided;
+    }
+    throw error;
   }
-  const context: BookingContext = { now, requestor: id, config, newId, offered };
-  const first = planBooking(parsed, seen, context);
-  const state = isAmbiguous(first) ? await withAuthors(medplum, seen) : seen;
-  const plan = state === seen ? first : planBooking(parsed, state, context);
-  if (plan.kind !== 'read-fragments') {
-    return { plan, state };
-  }
-  const more = await sendBundle(medplum, fragmentReads(plan.origins, artefactUri(config, 'LocalSlotOrigin')));
-  const fragments = more.kind === 'done' ? readFragments(more.bundle, plan.rewritten) : undefined;
-  return fragments && 'slots' in fragments
-    ? { plan: planBooking(parsed, state, context, fragments), state }
-    : undecided;
 }
 
 /** Adds to the transaction of a booking what must be written together with it. */
 export type Extend = (transaction: Bundle, newId: () => string) => Bundle;
+
+/** How a booking is carried out. */
+export interface BookingOptions {
+  /** What the request is for; by default a booking. */
+  readonly purpose?: Purpose;
+  /** Adds to the transaction what must be written together with the booking. */
+  readonly extend?: Extend;
+}
 
 /** What became of one attempt: the end of the booking, or that it must be decided anew. */
 type Attempt = BookingResult | { readonly kind: 'again'; readonly issue: Issue };
@@ -163,11 +188,11 @@ const attempts: Attempts = { most: config.maxAttempts, within: timeLimits(config
 
 async function attempt(
   medplum: MedplumClient,
-  parsed: ParsedRequest & { readonly request: BookRequest },
+  parsed: ReadableRequest,
   requestor: Requestor,
-  extend: Extend,
+  { purpose, extend = (transaction) => transaction }: BookingOptions,
 ): Promise<Attempt> {
-  const { plan } = await decideBooking(medplum, parsed, requestor);
+  const { plan } = await decideBooking(medplum, parsed, requestor, purpose);
   switch (plan.kind) {
     case 'existing':
       return plan;
@@ -175,7 +200,7 @@ async function attempt(
       return write(medplum, parsed.request, extend(plan.transaction, newId));
     case 'refuse':
       return refused(...plan.issues);
-    case 'read-fragments':
+    case 'read':
       return refused(unavailable);
   }
 }
@@ -190,13 +215,12 @@ export function isTransient(issues: readonly Issue[]): boolean {
  * An answer that got lost is treated alike if the request has an identifier: what was booked is found by it. As long as
  * it is not found, nobody is told that nothing was booked.
  *
- * @param extend - adds to the transaction what must be written together with the booking
  */
 export async function bookAppointment(
   medplum: MedplumClient,
   parsed: ParsedRequest,
   requestor: Requestor,
-  extend: Extend = (transaction) => transaction,
+  options: BookingOptions = {},
 ): Promise<BookingResult> {
   const { request } = parsed;
   if (!request) {
@@ -204,7 +228,7 @@ export async function bookAppointment(
   }
   let lost: Issue | undefined;
   const decide = async (): Promise<Attempt> => {
-    const result = await attempt(medplum, { ...parsed, request }, requestor, extend);
+    const result = await attempt(medplum, { ...parsed, request }, requestor, options);
     lost ??= result.kind === 'again' && result.issue !== contested ? result.issue : undefined;
     return result;
   };

@@ -2,6 +2,7 @@ import type { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { afterPatientChange } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointment/status.ts';
+import { expired, isExpired } from '../../../core/booking/hold/hold.ts';
 import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { config } from '../config.ts';
@@ -20,7 +21,8 @@ async function attempt(medplum: MedplumClient, seen: Appointment): Promise<Bundl
   const appointment = stored ?? asCancelled(seen);
   const related = await completeRelated(medplum, appointment, found);
   const patients = await readSurvivors(medplum, related.patients);
-  const changed = afterPatientChange(appointment, patients, config.baseUrl);
+  const current = afterPatientChange(appointment, patients, config.baseUrl);
+  const changed = isExpired(current, Date.now(), config) ? expired(current, config) : current;
   const { fragments, lost } = await readRelatedSlots(medplum, changed, related.slots);
   // What was over when it was deleted has given its slots back: whoever deletes them later does not offer them any more.
   const missing = stored || holdsSlots(seen) ? lost : [];
@@ -32,7 +34,7 @@ async function attempt(medplum: MedplumClient, seen: Appointment): Promise<Bundl
 }
 
 /**
- * Brings an appointment and its slots to what its status and its patients demand, whoever has changed them last. It looks
+ * Brings an appointment and its slots to what its status, its patients and, for a hold, its end demand, whoever has changed them last. It looks
  * at what is stored now, not at what has happened, so that a run that was missed or comes twice does no harm.
  *
  * @param seen - the appointment as it was reported; only its id counts, or, once it is deleted, its slots

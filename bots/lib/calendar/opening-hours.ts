@@ -4,11 +4,11 @@ import {
   offersAllServices,
   type Publishing,
   publishingOf,
-  serviceIdsOf,
 } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { closedDays, isClosedDays } from '../../../core/calendar/publish/closed-days.ts';
 import type { Closure } from '../../../core/calendar/time/not-available.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { serviceIdsOf } from '../../../core/fhir/service-reference.ts';
 import { config } from '../config.ts';
 import { ofType, readInBatch } from '../read.ts';
 

@@ -6,6 +6,7 @@ import type { Issue } from '../../fhir/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { belongsTo, requestorTag } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
+import type { Role } from '../caller-role.ts';
 import type { ResourceSet } from '../resource-set.ts';
 
 /** The part of the configuration that jobs depend on. */
@@ -17,6 +18,8 @@ export interface BookingJob {
   readonly body: unknown;
   /** Id of the requestor's profile. */
   readonly requestor: string;
+  /** As whom it acts. */
+  readonly role: Role;
   /** The resources (`Type/id`) that the requestor could see when it sent the request. */
   readonly visible: readonly string[];
 }
@@ -41,9 +44,14 @@ export function isRefusedAtOnce(issues: readonly Issue[]): boolean {
 }
 
 /** The Task that keeps an asynchronous booking until it is carried out. */
-export function taskOf(body: unknown, requestor: string, seen: ResourceSet, config: JobConfig): Task {
+export function taskOf(
+  body: unknown,
+  { requestor, role }: Pick<BookingJob, 'requestor' | 'role'>,
+  seen: ResourceSet,
+  config: JobConfig,
+): Task {
   const visible = [...seen].flatMap(([key, { resourceType }]) => (personal.has(resourceType) ? [key] : []));
-  const job: BookingJob = { body, requestor, visible };
+  const job: BookingJob = { body, requestor, role, visible };
   return {
     resourceType: 'Task',
     meta: { tag: [requestorTag(requestor, config)] },
@@ -59,7 +67,12 @@ export function jobIn({ status, input }: Task): BookingJob | undefined {
   const kept = input?.find(({ type }) => type.text === 'job')?.valueString;
   const job: unknown = status === 'requested' && kept !== undefined ? JSON.parse(kept) : undefined;
   return isObject(job) && typeof job.requestor === 'string' && Array.isArray(job.visible)
-    ? { body: job.body, requestor: job.requestor, visible: job.visible.map(String) }
+    ? {
+        body: job.body,
+        requestor: job.requestor,
+        role: job.role === 'repository' ? 'repository' : 'requestor',
+        visible: job.visible.map(String),
+      }
     : undefined;
 }
 

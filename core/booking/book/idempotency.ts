@@ -3,10 +3,11 @@ import type { BookingConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { belongsTo } from '../../fhir/tags.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
+import { isHolding } from '../hold/hold.ts';
 import { hasCommonIdentifier } from '../patient/identity.ts';
 import { findResource, idIn, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import type { Calendar } from '../slots/calendar.ts';
-import type { BookRequest } from './request.ts';
+import type { BookRequest, Purpose } from './request.ts';
 import type { ResolvedParticipants } from './resolve-participants.ts';
 
 const patientIds = (participants: readonly AppointmentParticipant[]): string[] =>
@@ -63,6 +64,14 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
   );
 }
 
+/** What tells a repeated request from a new one. */
+export interface IdempotencyContext {
+  readonly requestor: string;
+  readonly config: Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'>;
+  readonly now: number;
+  readonly purpose?: Purpose | undefined;
+}
+
 /**
  * Finds the appointment that an earlier, identical request has made: a requestor that lost the first answer gets it
  * again instead of booking twice. Identical means the same requestor, one of the same identifiers (or, sent again
@@ -76,12 +85,16 @@ export function findExistingBooking(
   resolved: ResolvedParticipants,
   state: ResourceSet,
   calendar: Calendar,
-  { requestor, config }: { requestor: string; config: Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'> },
+  { requestor, config, now, purpose }: IdempotencyContext,
 ): Appointment | undefined {
   const { appointment, interval } = request;
+  const isDone = (booked: Appointment): boolean =>
+    purpose === 'hold'
+      ? isHolding(booked, now, config) && booked.id !== appointment.value.id
+      : booked.status === 'booked' || booked.status === 'pending';
   return resourcesOfType(state, 'Appointment').find(
     (booked) =>
-      (booked.status === 'booked' || booked.status === 'pending') &&
+      isDone(booked) &&
       belongsTo(booked, requestor, config) &&
       isRepeated(appointment.value, booked) &&
       parseInstant(booked.start) === interval?.start &&

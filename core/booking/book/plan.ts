@@ -2,23 +2,36 @@ import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome.ts';
+import { updateEntry } from '../../fhir/update-entry.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
-import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
-import { type Calendar, type CalendarSlot, calendarEntries, calendarOf, join, take } from '../slots/calendar.ts';
-import type { Fragments } from '../slots/fragments.ts';
+import { DEFAULT_HOLD, expired, hasRunOut, holdExtensions } from '../hold/hold.ts';
+import { quotaEntries, quotaIssues } from '../policy/quota.ts';
+import { idIn, type ResourceSet, resourcesOfType } from '../resource-set.ts';
+import {
+  type Calendar,
+  type CalendarSlot,
+  calendarEntries,
+  calendarOf,
+  join,
+  release,
+  take,
+} from '../slots/calendar.ts';
+import { type Interval, overlaps } from '../slots/interval.ts';
 import { takenTime, withdrawalEntries } from '../slots/takings.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
+import { applyPolicy, type PolicyVerdict, schedulesConcerned } from './apply-policy.ts';
 import { granularityIssues } from './granularity.ts';
 import { findExistingBooking } from './idempotency.ts';
+import { type Knowledge, unknownServices, type Wanted } from './knowledge.ts';
 import { questionnaireResponseIssues } from './questionnaire-response.ts';
-import type { BookRequest, ParsedRequest } from './request.ts';
+import type { BookRequest, ParsedRequest, Purpose } from './request.ts';
 import { type EarlierAppointments, findEarlierAppointments, releaseEarlierSlots } from './reschedule.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import { schedulesOf, selectSlots } from './select-slots.ts';
 import { confirmationOf, serviceTypeIssues } from './service-type.ts';
-import { answersEntries, appointmentEntries } from './transaction.ts';
+import { answersEntries, appointmentEntries, type Outcome } from './transaction.ts';
 
 /** What a booking depends on besides what was asked for and what is stored. */
 export interface BookingContext {
@@ -31,6 +44,8 @@ export interface BookingContext {
   readonly newId: () => string;
   /** Ids of those taken Slots without a mark that were once free, as their histories show (`unmarkedIn`). */
   readonly offered?: ReadonlySet<string> | undefined;
+  /** What the request is for; by default a booking. */
+  readonly purpose?: Purpose | undefined;
 }
 
 /** What is to be done about a booking. */
@@ -39,8 +54,8 @@ export type BookingPlan =
   | { readonly kind: 'write'; readonly transaction: Bundle }
   /** Nothing: the same request was carried out before, and this is what it booked. */
   | { readonly kind: 'existing'; readonly appointment: Appointment }
-  /** To read the fragments of these slots (`fragmentReads`), without the uses of what is rewritten, and to decide again. */
-  | { readonly kind: 'read-fragments'; readonly origins: readonly string[]; readonly rewritten: readonly string[] }
+  /** To read more, and to decide again. */
+  | { readonly kind: 'read'; readonly wanted: Wanted }
   | { readonly kind: 'refuse'; readonly issues: readonly Issue[] };
 
 function timeIssues({ appointment, interval }: BookRequest, now: number): Issue[] {
@@ -95,15 +110,41 @@ function slotIssues(selected: readonly Issue[], taken: readonly Issue[]): Issue[
   return [...own, ...taken.filter(({ expression }) => !own.some((issue) => issue.expression === expression))];
 }
 
+/** Issues that more knowledge of the slots could solve. */
+const aboutSlots: ReadonlySet<string> = new Set(['slot-not-free', 'slot-mismatch', 'hold-expired']);
+
 /** Whether more knowledge of the slots could turn this decision: fragments of split slots, or slots to be joined again. */
-function dependsOnFragments(issues: readonly Issue[], { previous, replaced }: EarlierAppointments): boolean {
-  const isAboutSlots = issues.every(({ code }) => code === 'slot-not-free' || code === 'slot-mismatch');
-  return isAboutSlots && (issues.length > 0 || previous !== undefined || replaced !== undefined);
+function dependsOnFragments(
+  issues: readonly Issue[],
+  { previous, replaced }: EarlierAppointments,
+  { fragments }: Knowledge,
+): boolean {
+  const isAboutSlots = issues.every(({ code }) => aboutSlots.has(code));
+  const hasExpired = (fragments?.expired ?? []).length > 0;
+  return isAboutSlots && (issues.length > 0 || previous !== undefined || replaced !== undefined || hasExpired);
 }
 
-function originsOf(request: BookRequest, { previous, replaced }: EarlierAppointments, calendar: Calendar): string[] {
-  const ids = [...request.slots.map(({ value }) => value), ...slotIdsOf(previous), ...slotIdsOf(replaced)];
-  return [...new Set(ids.flatMap((id) => calendar.get(id)?.origin ?? []))];
+function isWithin({ start, end }: CalendarSlot, interval: Interval | undefined): boolean {
+  return interval !== undefined && overlaps({ start, end }, interval);
+}
+
+/** The slots whose fragments a decision depends on: those named, those given back, and those of holds that are over. */
+function originsOf(
+  request: BookRequest,
+  { previous, replaced }: EarlierAppointments,
+  calendar: Calendar,
+  { fragments }: Knowledge,
+): string[] {
+  const earlier = [previous, replaced, ...(fragments?.expired ?? [])].flatMap(slotIdsOf);
+  const ids = [...request.slots.map(({ value }) => value), ...earlier];
+  const tentative = [...calendar.values()].filter(
+    (slot) =>
+      slot.status === 'busy-tentative' &&
+      idIn(slot.resource.schedule, 'Schedule') === request.schedule?.value &&
+      isWithin(slot, request.interval),
+  );
+  const known = ids.flatMap((id) => calendar.get(id)?.origin ?? (fragments ? id : []));
+  return [...new Set([...known, ...tentative.map(({ origin }) => origin)])];
 }
 
 /** What was decided about a booking that nothing speaks against. */
@@ -112,69 +153,120 @@ interface Decision {
   readonly calendar: Calendar;
   readonly resolved: ResolvedParticipants;
   readonly earlier: EarlierAppointments;
+  readonly verdict: PolicyVerdict;
+}
+
+/** What the appointment becomes: booked or requested, as the clinic confirms, or held for some minutes. */
+function outcomeOf(
+  { slots, resolved, earlier, verdict }: Decision,
+  state: ResourceSet,
+  { role }: Knowledge,
+  { config, now, purpose }: BookingContext,
+): Pick<Outcome, 'status' | 'extension' | 'slotIds' | 'participants'> {
+  const rest = { slotIds: slots.map(({ id }) => id), participants: resolved.participants };
+  if (purpose === 'hold') {
+    const lengths = verdict.policies.flatMap(({ policy }) => policy.holdFor ?? []);
+    const until = now + Math.min(...(lengths.length > 0 ? lengths : [DEFAULT_HOLD]));
+    const isProlonging = earlier.previous !== undefined && !hasRunOut(earlier.previous, now, config);
+    return { ...rest, status: 'proposed', extension: holdExtensions(until, isProlonging, config) };
+  }
+  const isKept = role === 'repository' && earlier.previous?.status === 'booked';
+  const confirmation = confirmationOf(schedulesOf(slots, state), state, config);
+  return { ...rest, status: isKept || confirmation === 'automatic' ? 'booked' : 'pending', extension: [] };
+}
+
+/** The entries that end holds whose time is over: whoever held them is told on reading, not who came after. */
+function takeoverEntries({ fragments }: Knowledge, config: BookingConfig): BundleEntry[] {
+  return (fragments?.expired ?? []).map((hold) => updateEntry(hold, expired(hold, config)));
 }
 
 function transactionOf(
   request: BookRequest,
-  { slots, calendar, resolved, earlier }: Decision,
+  decision: Decision,
   state: ResourceSet,
+  known: Knowledge,
   context: BookingContext,
 ): Bundle {
   const { config, newId } = context;
+  const { slots, calendar, resolved, earlier, verdict } = decision;
   const interval = request.interval ?? { start: 0, end: 0 };
-  const confirmation = confirmationOf(schedulesOf(slots, state), state, config);
-  const status = confirmation === 'automatic' ? ('booked' as const) : ('pending' as const);
-  const slotStatus = neededSlotStatus({ status });
+  const decided = outcomeOf(decision, state, known, context);
+  const slotStatus = decided.status === 'proposed' ? 'busy-tentative' : neededSlotStatus(decided);
   const taken = slotStatus
     ? slots.reduce<Calendar>((current, { id }) => take(current, id, interval, slotStatus, newId), calendar)
     : calendar;
   const answers = answersEntries(request, resolved, context);
-  const outcome = {
-    status,
-    slotIds: slots.map(({ id }) => id),
-    participants: resolved.participants,
-    answers: answers.flatMap(({ fullUrl }) => fullUrl ?? []),
-  };
+  const outcome = { ...decided, answers: answers.flatMap(({ fullUrl }) => fullUrl ?? []) };
+  const quotas = known.role === 'requestor' ? verdict.quotas : [];
   const entry: BundleEntry[] = [
     ...appointmentEntries(request, outcome, earlier, context),
     ...calendarEntries(taken, artefactUri(config, 'LocalSlotOrigin')),
     ...withdrawalEntries({ interval, slots, services: undefined }, state, config),
     ...resolved.entries,
     ...answers,
+    ...takeoverEntries(known, config),
+    ...quotaEntries(known.usage ?? new Map(), quotas, config),
   ];
   return { resourceType: 'Bundle', type: 'transaction', entry };
 }
 
+/** Slots of holds that are over are free for everybody. */
+function releaseExpired(calendar: Calendar, { fragments }: Knowledge): Calendar {
+  return (fragments?.expired ?? []).flatMap(slotIdsOf).reduce(release, calendar);
+}
+
+/** To one whose hold is over it says more that the hold is over than that the slot is taken. */
+function asSeenByHolder(issues: readonly Issue[], { previous }: EarlierAppointments, context: BookingContext): Issue[] {
+  const isOver = previous !== undefined && hasRunOut(previous, context.now, context.config);
+  return issues.map((issue) =>
+    isOver && issue.code === 'slot-not-free'
+      ? {
+          ...issue,
+          code: 'hold-expired',
+          diagnostics: 'The hold is over, and its time was taken meanwhile: search for another one.',
+        }
+      : issue,
+  );
+}
+
+/** Whether it matters as whom the caller acts, apart from what policies have against the booking. */
+function dependsOnRole({ previous }: EarlierAppointments, { quotas, issues }: PolicyVerdict): boolean {
+  return issues.length > 0 || quotas.length > 0 || previous?.status === 'booked';
+}
+
+const isEmpty = (wanted: Wanted): boolean => Object.keys(wanted).length === 0;
+
 /**
- * Decides about a booking: everything that speaks against it, or the one transaction that carries it out. Every slot
- * and appointment that is changed is written with the version that was read, so that of two bookings of the same time
- * one fails as a whole.
+ * Decides about a booking or a hold: everything that speaks against it, or the one transaction that carries it out.
+ * Every slot and appointment that is changed is written with the version that was read, so that of two bookings of the
+ * same time one fails as a whole.
  *
  * @param parsed - the request as read by `parseBookRequest`
  * @param state - what the caller may see of all that the request names (`bookingReads`)
- * @param fragments - what the slots were split into, once that was asked for
+ * @param known - what was asked for meanwhile
  * @see specification 3 and 4.4
  */
 export function planBooking(
   parsed: ParsedRequest,
   state: ResourceSet,
   context: BookingContext,
-  fragments?: Fragments,
+  known: Knowledge = {},
 ): BookingPlan {
   const { request } = parsed;
   if (!request) {
     return { kind: 'refuse', issues: parsed.issues };
   }
   const { config, now } = context;
+  const { fragments, role, usage } = known;
   const slots = [...resourcesOfType(state, 'Slot'), ...(fragments?.slots ?? [])];
   const stored = calendarOf(slots, artefactUri(config, 'LocalSlotOrigin'), fragments?.uses);
   const resolved = resolveParticipants(request, state, context);
-  const booked = findExistingBooking(request, resolved, state, stored, context);
-  if (booked && parsed.issues.length === 0) {
-    return { kind: 'existing', appointment: booked };
+  const existing = findExistingBooking(request, resolved, state, stored, context);
+  if (existing && parsed.issues.length === 0) {
+    return { kind: 'existing', appointment: existing };
   }
-  const earlier = findEarlierAppointments(request, state);
-  const released = releaseEarlierSlots(stored, earlier);
+  const earlier = findEarlierAppointments(request, state, context);
+  const released = releaseExpired(releaseEarlierSlots(stored, earlier), known);
   const calendar = fragments && released !== stored ? join(released) : released;
   const selected = selectSlots(request, state, calendar);
   const named = request.slots.flatMap(({ value }) => calendar.get(value) ?? []);
@@ -186,20 +278,45 @@ export function planBooking(
     ...profileIssues(request.appointment, config),
     ...informationIssues(request, state, config),
     ...earlier.issues,
-    ...slotIssues(selected.issues, takenTimeIssues(request, concerned, earlier, state, context)),
+    ...asSeenByHolder(
+      slotIssues(selected.issues, takenTimeIssues(request, concerned, earlier, state, context)),
+      earlier,
+      context,
+    ),
     ...serviceTypeIssues(request, selected.slots, state),
     ...resolved.issues,
     ...request.answers.flatMap(questionnaireResponseIssues),
   ];
-  const origins = originsOf(request, earlier, stored);
-  if (!fragments && origins.length > 0 && dependsOnFragments(found, earlier)) {
-    const rewritten = [earlier.previous?.id, earlier.replaced?.id].filter((id) => id !== undefined);
-    return { kind: 'read-fragments', origins, rewritten };
+  const origins = originsOf(request, earlier, stored, known);
+  const isFragmentary = !fragments || origins.some((origin) => fragments.origins?.includes(origin) === false);
+  const rewritten = [earlier.previous?.id, earlier.replaced?.id].filter((id) => id !== undefined);
+  const services = unknownServices(schedulesConcerned(request, earlier, state), known);
+  const verdict = applyPolicy(request, earlier, resolved.patient?.reference, state, known, context);
+  const wanted: Wanted = {
+    ...(isFragmentary &&
+      origins.length > 0 &&
+      dependsOnFragments(found, earlier, known) && { fragments: { origins, rewritten } }),
+    ...(services.length > 0 && { services }),
+    ...(role === undefined && dependsOnRole(earlier, verdict) && { role: true }),
+    ...(!usage &&
+      role !== 'repository' &&
+      found.length === 0 &&
+      verdict.quotas.length > 0 && { quotas: verdict.quotas }),
+  };
+  if (!isEmpty(wanted)) {
+    return { kind: 'read', wanted };
   }
-  const issues = [...found, ...granularityIssues(request, selected.slots, state, config)];
+  const ofPolicy =
+    role === 'requestor'
+      ? [
+          ...verdict.issues,
+          ...quotaIssues(verdict.quotas, usage ?? new Map(), rewritten, `${request.appointment.path}.start`, context),
+        ]
+      : [];
+  const issues = [...found, ...granularityIssues(request, selected.slots, state, config), ...ofPolicy];
   if (issues.length > 0) {
     return { kind: 'refuse', issues };
   }
-  const decision = { slots: selected.slots, calendar, resolved, earlier };
-  return { kind: 'write', transaction: transactionOf(request, decision, state, context) };
+  const decision = { slots: selected.slots, calendar, resolved, earlier, verdict };
+  return { kind: 'write', transaction: transactionOf(request, decision, state, known, context) };
 }

@@ -29,14 +29,17 @@ export interface ParsedRequest {
   readonly issues: readonly Issue[];
 }
 
+/** What a request is for: to book a time, or to hold it for some minutes. */
+export type Purpose = 'book' | 'hold';
+
 /** The part of the configuration that reading a request depends on. */
 export type RequestConfig = Pick<BookingConfig, 'baseUrl' | 'profileBase' | 'names' | 'metaTagSystem'>;
 
 const requiredElements = ['status', 'start', 'end', 'participant'] as const;
 
-function missingElements({ value, path }: Located<Appointment>, isPatientSubmitted: boolean): Issue[] {
+function missingElements({ value, path }: Located<Appointment>, mayBeWithoutParticipant: boolean): Issue[] {
   return requiredElements
-    .filter((name) => value[name] === undefined && !(name === 'participant' && isPatientSubmitted))
+    .filter((name) => value[name] === undefined && !(name === 'participant' && mayBeWithoutParticipant))
     .map((name) => ({
       code: 'element-missing',
       diagnostics: `Appointment.${name} is required.`,
@@ -102,15 +105,22 @@ function readReference(
 
 const rootOf = (body: unknown): string => (isResource(body, 'Parameters') ? 'Parameters' : 'Appointment');
 
+/** A hold replaces nothing: the booking that comes of it may. */
+function replacementIssues({ replaced }: { readonly replaced?: Located<unknown> | undefined }): Issue[] {
+  const diagnostics = '$hold has no parameter cancelled-appt-id: send it with $book.';
+  return replaced ? [{ code: 'parameter-unknown', diagnostics, expression: replaced.path }] : [];
+}
+
 /**
- * Reads the body of `$book`. Everything wrong with its form is found at once.
+ * Reads the body of `$book` or `$hold`. Everything wrong with its form is found at once.
  *
  * @param body - parsed JSON of any kind
  * @param config - the installation, whose base address absolute references may carry
+ * @param purpose - a hold needs no patient
  * @returns issues of status 400, and the request unless its parts are of the wrong JSON type
  * @see specification 2.1 and 4.4
  */
-export function parseBookRequest(body: unknown, config: RequestConfig): ParsedRequest {
+export function parseBookRequest(body: unknown, config: RequestConfig, purpose: Purpose = 'book'): ParsedRequest {
   const { inputs, issues } = readInputs(body, config);
   const { appointment, patient, relatedPerson, answers } = inputs;
   if (!appointment) {
@@ -122,6 +132,7 @@ export function parseBookRequest(body: unknown, config: RequestConfig): ParsedRe
   if (issues.some(({ code }) => code === 'malformed-request')) {
     return { issues };
   }
+  const isHolding = purpose === 'hold';
   const slots = readSlots(appointment, config.baseUrl);
   const schedule = readReference(inputs.schedule, config.baseUrl, 'Schedule');
   const replaced = readReference(inputs.replaced, config.baseUrl, 'Appointment');
@@ -138,13 +149,14 @@ export function parseBookRequest(body: unknown, config: RequestConfig): ParsedRe
       ];
   const found = [
     ...issues,
-    ...missingElements(appointment, patient !== undefined),
+    ...missingElements(appointment, patient !== undefined || isHolding),
+    ...(isHolding ? replacementIssues(inputs) : []),
     ...instantIssues(appointment),
     ...placeIssues,
     ...slots.issues,
     ...schedule.issues,
     ...replaced.issues,
-    ...participation.issues,
+    ...participation.issues.filter(({ code }) => !(isHolding && code === 'patient-missing')),
   ];
   return {
     request: {
@@ -153,7 +165,7 @@ export function parseBookRequest(body: unknown, config: RequestConfig): ParsedRe
       slots: slots.ids,
       participants: participation.participants,
       schedule: schedule.ids[0],
-      replaced: replaced.ids[0],
+      replaced: isHolding ? undefined : replaced.ids[0],
       patient,
       relatedPerson,
       answers,

@@ -2,9 +2,10 @@ import type { Appointment } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { canBeMoved } from '../appointment/status.ts';
+import { type HoldConfig, hasRunOut, isHold, isProlonged } from '../hold/hold.ts';
 import { findResource, type ResourceSet } from '../resource-set.ts';
 import { type Calendar, release } from '../slots/calendar.ts';
-import type { BookRequest } from './request.ts';
+import type { BookRequest, Purpose } from './request.ts';
 
 /** The appointments that a booking changes besides the one it makes. */
 export interface EarlierAppointments {
@@ -36,6 +37,32 @@ function replacedIssues({ replaced, appointment }: BookRequest, found: Appointme
   return canBeMoved(found) ? [] : [closedIssue(found, path)];
 }
 
+/** What earlier appointments are judged by. */
+export interface EarlierContext {
+  readonly purpose?: Purpose | undefined;
+  readonly now: number;
+  readonly config: HoldConfig;
+}
+
+/** What keeps an appointment from being sent to `$hold` again. */
+function prolongationIssues(previous: Appointment, path: string, { config, now }: EarlierContext): Issue[] {
+  const expression = `${path}.id`;
+  if (!isHold(previous, config)) {
+    const diagnostics = `Appointment/${previous.id} is ${previous.status}: only a hold can be sent to $hold again.`;
+    return [{ code: 'appointment-closed', diagnostics, expression }];
+  }
+  const diagnostics = `The hold Appointment/${previous.id} was prolonged once already: book it, or hold another time.`;
+  return isProlonged(previous, config) && !hasRunOut(previous, now, config)
+    ? [{ code: 'too-many-holds', diagnostics, expression }]
+    : [];
+}
+
+function previousIssues(previous: Appointment, path: string, context: EarlierContext): Issue[] {
+  const isUsable = canBeMoved(previous) || hasRunOut(previous, context.now, context.config);
+  const closed = isUsable ? [] : [closedIssue(previous, `${path}.id`)];
+  return closed.length === 0 && context.purpose === 'hold' ? prolongationIssues(previous, path, context) : closed;
+}
+
 /**
  * Finds the appointments that a request moves or replaces. An id that the caller cannot see is no id of an appointment:
  * the booking is a new one.
@@ -43,17 +70,18 @@ function replacedIssues({ replaced, appointment }: BookRequest, found: Appointme
  * @returns them, and `appointment-closed`, `replaced-appointment-not-found` where they cannot be changed
  * @see specification section 3, re-submission
  */
-export function findEarlierAppointments(request: BookRequest, state: ResourceSet): EarlierAppointments {
+export function findEarlierAppointments(
+  request: BookRequest,
+  state: ResourceSet,
+  context: EarlierContext,
+): EarlierAppointments {
   const { value, path } = request.appointment;
   const previous = value.id === undefined ? undefined : findResource(state, 'Appointment', value.id);
   const replaced = request.replaced && findResource(state, 'Appointment', request.replaced.value);
   return {
     previous,
     replaced,
-    issues: [
-      ...(previous && !canBeMoved(previous) ? [closedIssue(previous, `${path}.id`)] : []),
-      ...replacedIssues(request, replaced),
-    ],
+    issues: [...(previous ? previousIssues(previous, path, context) : []), ...replacedIssues(request, replaced)],
   };
 }
 

@@ -17,7 +17,9 @@ export interface WriteContext {
 
 /** What the appointment gets from the booking instead of from the request. */
 export interface Outcome {
-  readonly status: 'booked' | 'pending';
+  readonly status: 'booked' | 'pending' | 'proposed';
+  /** Extensions that the service itself sets. */
+  readonly extension: readonly Extension[];
   readonly slotIds: readonly string[];
   readonly participants: readonly AppointmentParticipant[];
   /** References to the answers handed over. */
@@ -58,6 +60,13 @@ function extensionsOf(sent: Appointment, { previous, replaced }: EarlierAppointm
   return [...(sent.extension ?? []), ...replaces];
 }
 
+/** Who a time is held for, as long as nobody is named: FHIR demands a participant. A hold is no LocalTermin yet. */
+const unnamedPatient: AppointmentParticipant = {
+  type: [{ text: 'Patient, not named yet' }],
+  required: 'required',
+  status: 'needs-action',
+};
+
 function appointmentOf(
   request: BookRequest,
   outcome: Outcome,
@@ -66,18 +75,22 @@ function appointmentOf(
 ): Appointment {
   const { id: _, meta, extension: __, ...sent } = request.appointment.value;
   const { interval } = request;
-  const extension = extensionsOf(request.appointment.value, earlier);
+  const extension = [...extensionsOf(request.appointment.value, earlier), ...outcome.extension];
   const answers = outcome.answers.map((reference) => ({ reference }));
   const supportingInformation = [...(sent.supportingInformation ?? []), ...answers];
+  const owner = ownerAfter(earlier.previous, context);
+  const isHold = outcome.status === 'proposed';
   const profile = artefactUri(context.config, 'LocalTermin');
   return {
     ...sent,
-    meta: metaOfSubmitted(meta, ownerAfter(earlier.previous, context), context.config, [profile]),
+    meta: isHold
+      ? metaOfSubmitted({ ...meta, profile: [] }, owner, context.config)
+      : metaOfSubmitted(meta, owner, context.config, [profile]),
     ...(extension.length > 0 && { extension }),
     status: outcome.status,
     ...(interval && { start: formatInstant(interval.start), end: formatInstant(interval.end) }),
     slot: outcome.slotIds.map((id) => ({ reference: `Slot/${id}` })),
-    participant: [...outcome.participants],
+    participant: outcome.participants.length > 0 ? [...outcome.participants] : [unnamedPatient],
     ...(supportingInformation.length > 0 && { supportingInformation }),
   };
 }

@@ -1,4 +1,4 @@
-import type { Bundle, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
 import { type SlotUse, type SlotUses, slotIdsOf, strongestUse } from '../appointment/slot-use.ts';
 import { holdsSlots, slotUseOf, statusQuery } from '../appointment/status.ts';
 import { resourcesOfType } from '../resource-set.ts';
@@ -8,6 +8,10 @@ import { readState, search } from '../search.ts';
 export interface Fragments {
   readonly slots: readonly Slot[];
   readonly uses: SlotUses;
+  /** Holds on them that are over and in the way of a booking; they count as no use. */
+  readonly expired?: readonly Appointment[];
+  /** The slots whose fragments were read; absent where these are all there are. */
+  readonly origins?: readonly string[];
 }
 
 const COUNT = '1000';
@@ -61,22 +65,25 @@ export function fragmentReads(origins: readonly string[], originSystem: string):
  * Reads the answer to `fragmentReads`.
  *
  * @param rewritten - ids of appointments that are being rewritten, whose present references do not count
+ * @param isOver - whether an appointment has no right to its slots any more
  * @returns the fragments, or the status of a search that failed
  */
 export function readFragments(
   response: Bundle,
   rewritten: readonly (string | undefined)[],
+  isOver: (appointment: Appointment) => boolean = () => false,
 ): Fragments | { readonly status: number } {
   const read = readState(response);
   if (!('state' in read)) {
     return read;
   }
   const uses = new Map<string, SlotUse>();
-  for (const appointment of resourcesOfType(read.state, 'Appointment').filter(({ id }) => !rewritten.includes(id))) {
+  const others = resourcesOfType(read.state, 'Appointment').filter(({ id }) => !rewritten.includes(id));
+  for (const appointment of others.filter((one) => !isOver(one))) {
     const use = slotUseOf(appointment);
     for (const id of slotIdsOf(appointment)) {
       uses.set(id, strongestUse(use, uses.get(id)) ?? use);
     }
   }
-  return { slots: resourcesOfType(read.state, 'Slot'), uses };
+  return { slots: resourcesOfType(read.state, 'Slot'), uses, expired: others.filter(isOver) };
 }

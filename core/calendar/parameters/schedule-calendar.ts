@@ -1,10 +1,8 @@
 import type { CodeableConcept, HealthcareService, Reference, Resource, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { SERVICE_TYPE_REFERENCE, serviceIdsOf } from '../../fhir/service-reference.ts';
 import type { CalendarProblem } from '../problem.ts';
 import { type SchedulingParameters, schedulingParameters } from './scheduling-parameters.ts';
-
-/** Medplum's extension by which a coded service names its HealthcareService. */
-export const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
 
 /** Medplum's code for a Schedule that offers every service. */
 const allServices = { system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' } as const;
@@ -36,23 +34,11 @@ function hasId<T extends { readonly id?: string }>(resource: T): resource is T &
   return resource.id !== undefined;
 }
 
-/** The id of the HealthcareService that a coded service names. */
-export function serviceIdOf({ extension = [] }: CodeableConcept): string | undefined {
-  const reference = extension.find(({ url }) => url === SERVICE_TYPE_REFERENCE)?.valueReference?.reference;
-  const [type, id] = reference?.split('/') ?? [];
-  return type === 'HealthcareService' ? id : undefined;
-}
-
 /** Whether a Schedule offers every service there is. */
 export function offersAllServices({ serviceType = [] }: Schedule): boolean {
   return serviceType.some(({ coding = [] }) =>
     coding.some(({ system, code }) => system === allServices.system && code === allServices.code),
   );
-}
-
-/** The ids of the services that a Schedule names, each once. */
-export function serviceIdsOf({ serviceType = [] }: Schedule): string[] {
-  return [...new Set(serviceType.map(serviceIdOf).filter((id) => id !== undefined))];
 }
 
 /** How a published Slot names its service: its codes, and the service itself as Medplum's `$find` does. */

@@ -1,4 +1,5 @@
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
+import { isHold } from '../../booking/hold/hold.ts';
 import type { BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
@@ -78,6 +79,12 @@ function isRequestor(by: string | undefined, appointment: Appointment, config: C
   return by !== undefined && belongsTo(appointment, by, config);
 }
 
+/** A hold is nobody's business but its holder's; only a booking that comes of it is told. */
+function concernsHold({ previous, current }: Change, config: ChangeConfig): boolean {
+  const wasHold = previous === undefined || isHold(previous, config);
+  return isHold(current, config) && wasHold;
+}
+
 /**
  * Whether a subscriber must be told of a change, rights aside. A requestor that books does not change an appointment;
  * whatever is changed afterwards, and whatever the repository makes, is told to everyone but the one who made it. The
@@ -89,10 +96,18 @@ export function isEventFor(change: Change, { owner, settings, since }: Subscribe
   const { previous, current, by, deleted } = change;
   const topic: Topic = topics[settings.topic];
   const time = Date.parse(deleted ?? current.meta?.lastUpdated ?? '');
-  const isBooking = previous === undefined && isRequestor(by, current, config);
+  const isFirst = previous === undefined || isHold(previous, config);
+  const isBooking = isFirst && isRequestor(by, current, config);
   const isEcho = by === owner && !settings.wantsOwnChanges;
   const isInTime = time > since && (settings.end === undefined || time <= settings.end);
-  return isInTime && !isBooking && !isEcho && topic.covers(change) && matchesFilter(current, settings.conditions);
+  return (
+    isInTime &&
+    !isBooking &&
+    !isEcho &&
+    !concernsHold(change, config) &&
+    topic.covers(change) &&
+    matchesFilter(current, settings.conditions)
+  );
 }
 
 /** The event that a change is, without its number. */

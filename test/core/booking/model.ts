@@ -76,10 +76,9 @@ function decideBooking(store: ResourceSet, body: unknown): Decision {
   const state = readFor(store, appointment.value, replaced ? [replaced.value] : []);
   const context = { now, requestor, config, newId };
   const first = planBooking(parsed, state, context);
-  const plan =
-    first.kind === 'read-fragments'
-      ? planBooking(parsed, state, context, fragmentsIn(store, first.origins, first.rewritten))
-      : first;
+  const wanted = first.kind === 'read' ? first.wanted.fragments : undefined;
+  const fragments = wanted && fragmentsIn(store, wanted.origins, wanted.rewritten);
+  const plan = first.kind === 'read' ? planBooking(parsed, state, context, { fragments, role: 'requestor' }) : first;
   return plan.kind === 'write'
     ? { write: plan.transaction }
     : { end: plan.kind === 'existing' ? 'existing' : 'refused' };

@@ -82,9 +82,8 @@ describe('re-submission under a known id', () => {
     const state = stateOf(schedule, patient, busy, booked);
     const context = { now, requestor, config, newId: () => 'urn:uuid:1' };
     expect(planBooking(parseBookRequest(body, config), state, context)).toEqual({
-      kind: 'read-fragments',
-      origins: ['nine'],
-      rewritten: ['known'],
+      kind: 'read',
+      wanted: { fragments: { origins: ['nine'], rewritten: ['known'] }, role: true },
     });
   });
 

@@ -73,7 +73,15 @@ export function plan(
 ): BookingPlan {
   let count = 0;
   const newId = () => `urn:uuid:00000000-0000-4000-8000-${String(++count).padStart(12, '0')}`;
-  return planBooking(parseBookRequest(body, config), state, { now, requestor, config, newId, ...more }, pieces);
+  return planBooking(
+    parseBookRequest(body, config),
+    state,
+    { now, requestor, config, newId, ...more },
+    {
+      fragments: pieces,
+      role: 'requestor',
+    },
+  );
 }
 
 /** The issues of a refusal as `code expression`, in the order found. */

@@ -1,0 +1,29 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Slot } from '@medplum/fhirtypes';
+import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
+import { idIn, servicesOf } from '../../../core/booking/resource-set.ts';
+import { serviceIdsOf } from '../../../core/fhir/service-reference.ts';
+import { config } from '../config.ts';
+import { ofType, readInBatch } from '../read.ts';
+
+const search = (type: 'Schedule' | 'HealthcareService', ids: readonly string[], more = ''): string =>
+  `${type}?_id=${[...new Set(ids)].join(',')}&_count=1000${more}`;
+
+/**
+ * The booking policies of the Schedules of some Slots, with the Bot's own rights.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readPolicies(medplum: MedplumClient, slots: readonly Slot[]): Promise<EffectivePolicy[]> {
+  const ids = slots.flatMap(({ schedule }) => idIn(schedule, 'Schedule') ?? []);
+  const [found = []] =
+    ids.length > 0 ? await readInBatch(medplum, [search('Schedule', ids, '&_include=Schedule:actor')]) : [];
+  const schedules = ofType('Schedule', found);
+  const named = schedules.flatMap(serviceIdsOf);
+  const [more] = named.length > 0 ? await readInBatch(medplum, [search('HealthcareService', named)]) : [];
+  const state = new Map([...found, ...(more ?? [])].map((one) => [`${one.resourceType}/${one.id}`, one]));
+  return schedules.map((schedule) => {
+    const offered = ofType('HealthcareService', more).filter(({ id }) => serviceIdsOf(schedule).includes(id ?? ''));
+    return effectivePolicy(schedule, [...servicesOf(state, schedule), ...offered], config);
+  });
+}

@@ -1,0 +1,126 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, Resource } from '@medplum/fhirtypes';
+import type { Knowledge, Wanted } from '../../../core/booking/book/knowledge.ts';
+import { type Role, roleOf } from '../../../core/booking/caller-role.ts';
+import { isExpired } from '../../../core/booking/hold/hold.ts';
+import { type Quota, quotaKey, quotaRow, quotaRowSearch, type Usage } from '../../../core/booking/policy/quota.ts';
+import type { ResourceSet } from '../../../core/booking/resource-set.ts';
+import { readState, searchByIds } from '../../../core/booking/search.ts';
+import { type Fragments, fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
+import { type Interval, overlaps } from '../../../core/booking/slots/interval.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { config } from '../config.ts';
+import { get, sendBundle, sendTransaction } from '../medplum.ts';
+import { ofType, ReadError, readInTransaction } from '../read.ts';
+
+/** For whom more is read, and for what time. */
+export interface ReadContext {
+  readonly authorization?: string | undefined;
+  readonly now: number;
+  readonly interval?: Interval | undefined;
+}
+
+function isInTheWay(appointment: Appointment, { now, interval }: ReadContext): boolean {
+  const [start, end] = [parseInstant(appointment.start), parseInstant(appointment.end)];
+  const isThere = start !== undefined && end !== undefined && interval !== undefined;
+  return isThere && isExpired(appointment, now, config) && overlaps({ start, end }, interval);
+}
+
+/** With the Bot's own rights: the appointments of others count as well, and none of them reaches the caller. */
+async function readFragmentsOf(
+  medplum: MedplumClient,
+  { origins, rewritten }: NonNullable<Wanted['fragments']>,
+  context: ReadContext,
+): Promise<Fragments> {
+  const answer = await sendBundle(medplum, fragmentReads(origins, artefactUri(config, 'LocalSlotOrigin')));
+  const read =
+    answer.kind === 'done'
+      ? readFragments(answer.bundle, rewritten, (appointment) => isInTheWay(appointment, context))
+      : undefined;
+  if (!read || !('slots' in read)) {
+    throw new ReadError('The fragments of slots could not be read.');
+  }
+  return { ...read, origins };
+}
+
+/**
+ * As whom a caller acts.
+ *
+ * @throws ReadError when Medplum does not say
+ */
+export async function readRole(medplum: MedplumClient, authorization: string | undefined): Promise<Role> {
+  const me = await get(medplum, 'auth/me', { authorization });
+  const role = me?.status === 200 ? roleOf(me.body) : undefined;
+  if (!role) {
+    throw new ReadError('Medplum does not say who calls.');
+  }
+  return role;
+}
+
+const setOf = (resources: readonly Resource[]): ResourceSet =>
+  new Map(resources.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
+
+async function readServices(
+  medplum: MedplumClient,
+  ids: readonly string[],
+  { authorization }: ReadContext,
+): Promise<ResourceSet> {
+  const entry = searchByIds('HealthcareService', ids);
+  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
+  const read = answer.kind === 'done' ? readState(answer.bundle) : undefined;
+  if (!read || !('state' in read)) {
+    throw new ReadError('The services of a schedule could not be read.');
+  }
+  return read.state;
+}
+
+/** Makes the row of a quota: once for each, whoever else tries it at the same moment. */
+async function createRow(medplum: MedplumClient, quota: Quota): Promise<void> {
+  const request = { method: 'POST' as const, url: 'Task', ifNoneExist: quotaRowSearch(quota, config) };
+  await sendTransaction(medplum, [{ request, resource: quotaRow(quota, config) }]);
+}
+
+/** How often the row of a quota is looked for, which somebody else may be making. */
+const ATTEMPTS = 5;
+
+/** The row and what counts for it are read as they were at one moment: no booking between them is missed. */
+async function readUsage(medplum: MedplumClient, quota: Quota): Promise<readonly [string, Usage]> {
+  const counted = new URLSearchParams(quota.query.map(([name, value]): [string, string] => [name, value]));
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const [rows, found = []] = await readInTransaction(medplum, [
+      `Task?${quotaRowSearch(quota, config)}`,
+      `Appointment?${counted}`,
+    ]);
+    const [row] = ofType('Task', rows);
+    if (row) {
+      return [quotaKey(quota), { row, found: setOf(found) }];
+    }
+    await createRow(medplum, quota);
+  }
+  throw new ReadError('The row of a quota could not be made.');
+}
+
+/**
+ * Reads what a decision turned out to depend on, all of it at the same time.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readMore(
+  medplum: MedplumClient,
+  { fragments, role, services, quotas }: Wanted,
+  context: ReadContext,
+): Promise<Knowledge> {
+  const [foundFragments, foundRole, foundServices, usage] = await Promise.all([
+    fragments && readFragmentsOf(medplum, fragments, context),
+    role && readRole(medplum, context.authorization),
+    services && readServices(medplum, services, context),
+    quotas && Promise.all(quotas.map((quota) => readUsage(medplum, quota))),
+  ]);
+  return {
+    ...(foundFragments && { fragments: foundFragments }),
+    ...(foundRole && { role: foundRole }),
+    ...(foundServices && { services: foundServices }),
+    ...(usage && { usage: new Map(usage) }),
+  };
+}

@@ -1,0 +1,101 @@
+import type { Schedule } from '@medplum/fhirtypes';
+import type { Issue } from '../../fhir/outcome.ts';
+import { isHold } from '../hold/hold.ts';
+import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.ts';
+import { policyIssues } from '../policy/judge.ts';
+import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
+import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
+import { type Knowledge, offeredServicesOf } from './knowledge.ts';
+import type { BookingContext } from './plan.ts';
+import type { BookRequest } from './request.ts';
+import type { EarlierAppointments } from './reschedule.ts';
+
+/** The Schedules that a request names, by itself or by its slots, each once. */
+export function schedulesNamed({ slots, schedule }: BookRequest, state: ResourceSet): Schedule[] {
+  const ofSlots = slots.flatMap(({ value }) => {
+    const slot = findResource(state, 'Slot', value);
+    return (slot && scheduleOf(state, slot)) ?? [];
+  });
+  const own = schedule && findResource(state, 'Schedule', schedule.value);
+  return [...new Set([...ofSlots, ...(own ? [own] : [])])];
+}
+
+/** What the policies of the Schedules concerned say about a booking. */
+export interface PolicyVerdict {
+  readonly policies: readonly EffectivePolicy[];
+  /** They bind a requestor; whether the caller is one may still be to be found out. */
+  readonly issues: readonly Issue[];
+  /** To be counted if nothing else speaks against the booking. */
+  readonly quotas: readonly Quota[];
+}
+
+/** The Schedules of an appointment that is moved or replaced. */
+function schedulesOfEarlier(slots: readonly { readonly reference?: string }[] = [], state: ResourceSet): Schedule[] {
+  return slots.flatMap(({ reference }) => {
+    const slot = findResource(state, 'Slot', reference?.split('/')[1] ?? '');
+    return (slot && scheduleOf(state, slot)) ?? [];
+  });
+}
+
+/** The Schedules whose policies a booking depends on. */
+export function schedulesConcerned(
+  request: BookRequest,
+  { previous, replaced }: EarlierAppointments,
+  state: ResourceSet,
+): Schedule[] {
+  const earlier = [previous, replaced].flatMap((one) => schedulesOfEarlier(one?.slot, state));
+  return [...new Set([...schedulesNamed(request, state), ...earlier])];
+}
+
+/** An appointment that is moved or replaced gives its time back: that must still be possible. */
+function givingBackIssues(
+  { previous, replaced }: EarlierAppointments,
+  request: BookRequest,
+  policiesOf: (schedules: readonly Schedule[]) => EffectivePolicy[],
+  state: ResourceSet,
+  { now, config }: BookingContext,
+): Issue[] {
+  const paths = [`${request.appointment.path}.id`, request.replaced?.path ?? 'Parameters'];
+  return [previous, replaced].flatMap((earlier, index) => {
+    if (!earlier || isHold(earlier, config) || earlier.status === 'cancelled') {
+      return [];
+    }
+    const start = Date.parse(earlier.start ?? '');
+    const policies = policiesOf(schedulesOfEarlier(earlier.slot, state));
+    return policyIssues('cancel', policies, { start, end: start }, now, paths[index] ?? '');
+  });
+}
+
+/**
+ * Asks the booking policies of all Schedules concerned.
+ *
+ * @param patient - reference to the patient of the booking, if that is known
+ */
+export function applyPolicy(
+  request: BookRequest,
+  earlier: EarlierAppointments,
+  patient: string | undefined,
+  state: ResourceSet,
+  known: Knowledge,
+  context: BookingContext,
+): PolicyVerdict {
+  const { now, config, purpose = 'book' } = context;
+  const { interval, appointment } = request;
+  const policiesOf = (schedules: readonly Schedule[]) =>
+    schedules.map((one) => effectivePolicy(one, offeredServicesOf(one, state, known), config));
+  const policies = policiesOf(schedulesNamed(request, state));
+  if (!interval || interval.start <= now) {
+    return { policies, issues: [], quotas: [] };
+  }
+  return {
+    policies,
+    issues: [
+      ...policyIssues('take', policies, interval, now, `${appointment.path}.start`),
+      ...givingBackIssues(earlier, request, policiesOf, state, context),
+    ],
+    quotas: [
+      ...policyQuotas(policies, interval, patient, context),
+      ...(purpose === 'hold' ? [holdQuota(context)] : []),
+    ],
+  };
+}

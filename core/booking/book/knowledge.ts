@@ -1,0 +1,47 @@
+import type { Appointment, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { serviceIdsOf } from '../../fhir/service-reference.ts';
+import type { Role } from '../caller-role.ts';
+import type { Quota, Usage } from '../policy/quota.ts';
+import { findResource, type ResourceSet, servicesOf } from '../resource-set.ts';
+import type { Fragments } from '../slots/fragments.ts';
+
+/** What a decision may depend on besides `bookingReads`: it is read only when it does. */
+export interface Knowledge {
+  /** What the slots were split into, and how appointments use them. */
+  readonly fragments?: Fragments | undefined;
+  /** As whom the caller acts. */
+  readonly role?: Role | undefined;
+  /** HealthcareServices that Schedules name in their `serviceType`; those that do not exist are absent. */
+  readonly services?: ResourceSet | undefined;
+  /** How far quotas are used up. */
+  readonly usage?: ReadonlyMap<string, Usage> | undefined;
+  /** Earlier versions of appointments, by id. */
+  readonly histories?: ReadonlyMap<string, readonly Appointment[]> | undefined;
+}
+
+/** What is to be read before a decision can be made. */
+export interface Wanted {
+  /** The fragments of these slots, without the uses of the appointments that are being rewritten. */
+  readonly fragments?: { readonly origins: readonly string[]; readonly rewritten: readonly string[] };
+  readonly role?: true;
+  /** Ids of HealthcareServices. */
+  readonly services?: readonly string[];
+  readonly quotas?: readonly Quota[];
+  /** Ids of appointments. */
+  readonly histories?: readonly string[];
+}
+
+/** The services of a Schedule: those whose calendar it is, and those that it names as what it offers. */
+export function offeredServicesOf(
+  schedule: Schedule,
+  state: ResourceSet,
+  { services = new Map() }: Knowledge,
+): HealthcareService[] {
+  const named = serviceIdsOf(schedule).flatMap((id) => findResource(services, 'HealthcareService', id) ?? []);
+  return [...servicesOf(state, schedule), ...named];
+}
+
+/** The ids of services that these Schedules name and that were not read yet. */
+export function unknownServices(schedules: readonly Schedule[], { services }: Knowledge): string[] {
+  return services ? [] : [...new Set(schedules.flatMap(serviceIdsOf))];
+}

@@ -1,0 +1,41 @@
+import { isObject } from '../../fhir/resource.ts';
+
+/** The units in which a policy gives lengths of time (UCUM), in milliseconds. */
+const units: Readonly<Record<string, number>> = {
+  s: 1_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  wk: 604_800_000,
+};
+
+/** The UCUM codes of these units. */
+export const unitCodes: readonly string[] = Object.keys(units);
+
+/** A day and a year of 365 days, in milliseconds. */
+export const DAY = 86_400_000;
+export const YEAR = 365 * DAY;
+
+/**
+ * Reads a Duration.
+ *
+ * @param value - of whatever shape
+ * @returns its length in milliseconds, or `undefined` if it is no plain length of time in one of the units
+ * @see https://hl7.org/fhir/R4/datatypes.html#duration
+ */
+export function milliseconds(value: unknown): number | undefined {
+  if (!isObject(value) || value.comparator !== undefined || typeof value.value !== 'number') {
+    return undefined;
+  }
+  const code = value.code ?? value.unit;
+  const unit = typeof code === 'string' && Object.hasOwn(units, code) ? units[code] : undefined;
+  const length = unit === undefined ? Number.NaN : Math.round(value.value * unit);
+  return Number.isFinite(length) ? length : undefined;
+}
+
+/** A length of time as people say it: `90 min`, `3 d`. */
+export function lengthText(length: number): string {
+  const [code = 's', unit = 1_000] =
+    Object.entries(units).findLast(([name, size]) => name !== 'wk' && length >= size && length % size === 0) ?? [];
+  return `${length / unit} ${code}`;
+}

@@ -1,0 +1,72 @@
+import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
+import {
+  type BookingPolicy,
+  isContradictory,
+  type PolicyConfig,
+  type PolicyPart,
+  policyParts,
+  readPolicy,
+} from './policy.ts';
+
+/** What holds for bookings in a Schedule. */
+export interface EffectivePolicy {
+  readonly policy: BookingPolicy;
+  /** Where each part was said: `Schedule/1`, `HealthcareService/2`. */
+  readonly saidBy: Readonly<Partial<Record<PolicyPart, string>>>;
+  /** Whether everything that was said could be understood; else nothing may be booked. */
+  readonly isReadable: boolean;
+}
+
+/** Of two values of a part, the one that permits less. */
+const stricter: Readonly<Record<PolicyPart, (one: number, other: number) => number>> = {
+  leadTime: Math.max,
+  window: Math.min,
+  cancelUntil: Math.max,
+  holdFor: Math.min,
+  confirmWithin: Math.min,
+  maxOpenPerPatient: Math.min,
+  maxPerPortalAndDay: Math.min,
+};
+
+interface Said {
+  readonly value: number;
+  readonly by: string;
+}
+
+/**
+ * The policy of a Schedule: what it says itself, and for every part that it leaves out the strictest of its services.
+ *
+ * @param services - those whose calendar the Schedule is, or which it offers
+ */
+export function effectivePolicy(
+  schedule: Schedule,
+  services: readonly HealthcareService[],
+  config: PolicyConfig,
+): EffectivePolicy {
+  const own = readPolicy(schedule, config);
+  const others = services.map((service) => ({ service, ...readPolicy(service, config) }));
+  const saidFor = (part: PolicyPart): Said | undefined => {
+    const value = own.policy[part];
+    if (value !== undefined) {
+      return { value, by: `Schedule/${schedule.id}` };
+    }
+    const said = others.flatMap(({ service, policy }) =>
+      policy[part] === undefined ? [] : [{ value: policy[part], by: `HealthcareService/${service.id}` }],
+    );
+    return said.reduce<Said | undefined>(
+      (strictest, one) =>
+        strictest && stricter[part](strictest.value, one.value) === strictest.value ? strictest : one,
+      undefined,
+    );
+  };
+  const said = policyParts.flatMap((part) => {
+    const found = saidFor(part);
+    return found ? [{ part, ...found }] : [];
+  });
+  const policy: BookingPolicy = Object.fromEntries(said.map(({ part, value }) => [part, value]));
+  return {
+    policy,
+    saidBy: Object.fromEntries(said.map(({ part, by }) => [part, by])),
+    isReadable: [own, ...others].every(({ issues }) => issues.length === 0) && !isContradictory(policy),
+  };
+}

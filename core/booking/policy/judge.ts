@@ -1,0 +1,79 @@
+import { formatInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import type { Interval } from '../slots/interval.ts';
+import { lengthText } from './duration.ts';
+import type { EffectivePolicy } from './effective-policy.ts';
+
+/** The starts that a policy permits at a moment, both of them included; in milliseconds since 1970 UTC. */
+export interface StartBounds {
+  readonly earliest: number;
+  readonly latest: number;
+}
+
+/**
+ * When an appointment may start that a requestor books now. The search for free Slots and `$book` ask the same.
+ *
+ * @returns `undefined` if nothing may be booked, since the policy cannot be understood
+ */
+export function permittedStarts({ policy, isReadable }: EffectivePolicy, now: number): StartBounds | undefined {
+  const { leadTime = 0, window = Number.POSITIVE_INFINITY } = policy;
+  return isReadable ? { earliest: now + leadTime, latest: now + window } : undefined;
+}
+
+/** What a requestor wants with an appointment: to take its time, by `$book` or `$hold`, or to give it back. */
+export type PolicyQuestion = 'take' | 'cancel';
+
+/** Judges one question; `start` and `now` in milliseconds since 1970 UTC. */
+type Judgement = (effective: EffectivePolicy, start: number, now: number, expression: string) => Issue[];
+
+const judgements: Readonly<Record<PolicyQuestion, Judgement>> = {
+  take: (effective, start, now, expression) => {
+    const bounds = permittedStarts(effective, now);
+    const { leadTime = 0, window = 0 } = effective.policy;
+    if (!bounds) {
+      const diagnostics = 'The booking policy of this schedule cannot be read; the clinic has to correct it.';
+      return [{ code: 'policy-invalid', diagnostics, expression }];
+    }
+    if (start < bounds.earliest) {
+      const diagnostics = `Book at least ${lengthText(leadTime)} ahead: now from ${formatInstant(bounds.earliest)}.`;
+      return [{ code: 'too-soon', diagnostics, expression }];
+    }
+    if (start > bounds.latest) {
+      const diagnostics = `Book at most ${lengthText(window)} ahead: now until ${formatInstant(bounds.latest)}.`;
+      return [{ code: 'too-far-ahead', diagnostics, expression }];
+    }
+    return [];
+  },
+  cancel: ({ policy: { cancelUntil = 0 }, isReadable }, start, now, expression) => {
+    if (!isReadable) {
+      const diagnostics = 'The booking policy of this schedule cannot be read; ask the clinic to cancel.';
+      return [{ code: 'cancellation-closed', diagnostics, expression }];
+    }
+    const until = formatInstant(start - cancelUntil);
+    const diagnostics = `The appointment could be cancelled until ${until}, ${lengthText(cancelUntil)} before it starts; ask the clinic.`;
+    return cancelUntil > 0 && now > start - cancelUntil
+      ? [{ code: 'cancellation-closed', diagnostics, expression }]
+      : [];
+  },
+};
+
+/**
+ * What a policy has against a requestor's wish. It does not bind clinic staff: do not ask it for them.
+ *
+ * @param policies - of all Schedules concerned
+ * @param interval - of the appointment
+ * @param now - milliseconds since 1970 UTC
+ * @param expression - FHIRPath of the element at fault
+ * @returns `too-soon`, `too-far-ahead`, `policy-invalid` for one that is to be taken, `cancellation-closed` for one
+ *   that is to be given back; the same sentence once
+ */
+export function policyIssues(
+  question: PolicyQuestion,
+  policies: readonly EffectivePolicy[],
+  { start }: Interval,
+  now: number,
+  expression: string,
+): Issue[] {
+  const issues = policies.flatMap((policy) => judgements[question](policy, start, now, expression));
+  return [...new Map(issues.map((issue) => [issue.diagnostics, issue])).values()];
+}

@@ -1,0 +1,129 @@
+import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import { DAY, lengthText, milliseconds, unitCodes, YEAR } from './duration.ts';
+
+/** The parts of a policy that are lengths of time, each with its bounds in milliseconds. */
+const lengths = {
+  leadTime: { least: 0, most: YEAR },
+  window: { least: 60_000, most: 10 * YEAR },
+  cancelUntil: { least: 0, most: YEAR },
+  holdFor: { least: 1_000, most: DAY },
+  confirmWithin: { least: 60_000, most: YEAR },
+} as const;
+
+/** The parts of a policy that are numbers of appointments, each with its greatest. */
+const counts = { maxOpenPerPatient: 100, maxPerPortalAndDay: 1_000 } as const;
+
+type Length = keyof typeof lengths;
+type Count = keyof typeof counts;
+
+/** A part of a policy. */
+export type PolicyPart = Length | Count;
+
+const isLength = (name: string): name is Length => Object.hasOwn(lengths, name);
+const isCount = (name: string): name is Count => Object.hasOwn(counts, name);
+
+/** Every part of a policy. */
+export const policyParts = [...Object.keys(lengths), ...Object.keys(counts)] as readonly PolicyPart[];
+
+/** What a resource says about booking: lengths in milliseconds, numbers of appointments. What it does not say is open. */
+export type BookingPolicy = Readonly<Partial<Record<PolicyPart, number>>>;
+
+/** A policy as read from a resource, and everything wrong with it. */
+export interface ReadPolicy {
+  readonly policy: BookingPolicy;
+  readonly issues: readonly Issue[];
+}
+
+/** The part of the configuration that policies depend on. */
+export type PolicyConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+
+/** A resource that can carry a policy. */
+export type PolicyHolder = Schedule | HealthcareService;
+
+const invalid = (diagnostics: string, expression: string): Issue => ({
+  code: 'policy-invalid',
+  diagnostics,
+  expression,
+});
+
+/** One part, read: its name and value, or what is wrong with it. */
+type ReadPart = { readonly name: PolicyPart; readonly value: number } | { readonly issue: Issue };
+
+function readLength(name: Length, { valueDuration }: Extension, path: string): ReadPart {
+  const { least, most } = lengths[name];
+  const value = milliseconds(valueDuration);
+  const bounds = `from ${least === 0 ? '0' : lengthText(least)} to ${lengthText(most)}`;
+  const diagnostics = `${name} is a valueDuration ${bounds}, with one of the codes ${unitCodes.join(', ')}.`;
+  return value !== undefined && value >= least && value <= most
+    ? { name, value }
+    : { issue: invalid(diagnostics, `${path}.value`) };
+}
+
+function readCount(name: Count, { valuePositiveInt: value }: Extension, path: string): ReadPart {
+  const diagnostics = `${name} is a valuePositiveInt from 1 to ${counts[name]}.`;
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= counts[name]
+    ? { name, value }
+    : { issue: invalid(diagnostics, `${path}.value`) };
+}
+
+function readPart(part: Extension, path: string): ReadPart {
+  const { url } = part;
+  if (isLength(url)) {
+    return readLength(url, part, path);
+  }
+  return isCount(url)
+    ? readCount(url, part, path)
+    : { issue: invalid(`A booking policy has the parts ${policyParts.join(', ')}.`, `${path}.url`) };
+}
+
+/** Whether nothing could ever be booked: what is open for booking is too soon already. */
+export function isContradictory({ leadTime = 0, window }: BookingPolicy): boolean {
+  return window !== undefined && window <= leadTime;
+}
+
+const contradiction = (expression: string): Issue =>
+  invalid('window must be longer than leadTime: as it is, no time could ever be booked.', expression);
+
+function readExtension(extension: Extension, path: string): ReadPolicy {
+  const inner = Array.isArray(extension.extension) ? extension.extension : [];
+  const read = inner.map((part, index) => readPart(part, `${path}.extension[${index}]`));
+  const issues = read.flatMap((part) => ('issue' in part ? part.issue : []));
+  const parts = read.flatMap((part) => ('issue' in part ? [] : [part]));
+  const repeated = parts.filter(({ name }, index) => parts.findIndex((part) => part.name === name) < index);
+  const policy: BookingPolicy = Object.fromEntries(parts.map(({ name, value }) => [name, value]));
+  return {
+    policy,
+    issues: [
+      ...issues,
+      ...(inner.length === 0 ? [invalid(`A booking policy has parts: ${policyParts.join(', ')}.`, path)] : []),
+      ...repeated.map(({ name }) => invalid(`${name} is given more than once.`, path)),
+      ...(isContradictory(policy) ? [contradiction(path)] : []),
+    ],
+  };
+}
+
+/**
+ * Reads the booking policy in a Schedule or HealthcareService: the extension LocalBookingPolicy, whose parts are
+ * Durations and numbers.
+ *
+ * @returns what it says, and a `policy-invalid` with its path for everything that is negative, absurd, contradictory,
+ *   unknown or said twice
+ */
+export function readPolicy(holder: PolicyHolder, config: PolicyConfig): ReadPolicy {
+  const url = artefactUri(config, 'LocalBookingPolicy');
+  const all: readonly (Extension | null)[] = Array.isArray(holder.extension) ? holder.extension : [];
+  const found = all.flatMap((extension, index) =>
+    extension?.url === url ? [{ extension, path: `${holder.resourceType}.extension[${index}]` }] : [],
+  );
+  const [first, second] = found;
+  if (!first) {
+    return { policy: {}, issues: [] };
+  }
+  const { policy, issues } = readExtension(first.extension, first.path);
+  return {
+    policy,
+    issues: [...issues, ...(second ? [invalid('The booking policy is given more than once.', second.path)] : [])],
+  };
+}

@@ -1,0 +1,247 @@
+import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { BookingErrorCode } from '../../fhir/errors.ts';
+import { formatInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome.ts';
+import { serviceIdsOf } from '../../fhir/service-reference.ts';
+import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
+import { updateEntry } from '../../fhir/update-entry.ts';
+import { slotIdsOf } from '../appointment/slot-use.ts';
+import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
+import { isHold, isHolding } from '../hold/hold.ts';
+import { findResource, idIn, type ResourceSet, scheduleOf } from '../resource-set.ts';
+import type { SearchQuery } from '../search.ts';
+import type { Interval } from '../slots/interval.ts';
+import { DAY } from './duration.ts';
+import type { EffectivePolicy } from './effective-policy.ts';
+
+/** A number of appointments of a requestor that a policy or the installation limits. */
+export interface Quota {
+  readonly code: Extract<BookingErrorCode, 'patient-limit-reached' | 'portal-quota-reached' | 'too-many-holds'>;
+  /** Name of the row that every transaction changes which uses the quota up. */
+  readonly row: string;
+  readonly limit: number;
+  /** The search for the appointments that may count. */
+  readonly query: SearchQuery;
+  /** The Schedule or HealthcareService for whose appointments the quota is; absent: for all. */
+  readonly scope?: string | undefined;
+  /** Says in a sentence what the limit is. */
+  readonly diagnostics: string;
+}
+
+/** How far a quota is used up, as read in one transaction. */
+export interface Usage {
+  readonly row: Task;
+  /** What `Quota.query` found, and the Slots and Schedules of it. */
+  readonly found: ResourceSet;
+}
+
+/** The part of the configuration that quotas depend on. */
+export type QuotaConfig = TagConfig & Pick<BookingConfig, 'holds'>;
+
+/** What a quota is counted for. */
+export interface QuotaContext {
+  readonly requestor: string;
+  readonly now: number;
+  readonly config: QuotaConfig;
+}
+
+/** How many appointments are looked at to count; a requestor with more of them has used up every quota. */
+const MOST_COUNTED = 500;
+
+const withSlots: SearchQuery = [
+  ['_include', 'Appointment:slot'],
+  ['_include:iterate', 'Slot:schedule'],
+];
+
+function queryFor(more: SearchQuery, { requestor, config }: QuotaContext): SearchQuery {
+  return [['_tag', requestorQuery(requestor, config)], ['_count', String(MOST_COUNTED)], ...more];
+}
+
+function patientQuota(
+  { policy: { maxOpenPerPatient: limit }, saidBy }: EffectivePolicy,
+  patient: string,
+  context: QuotaContext,
+): Quota[] {
+  const query: SearchQuery = [
+    ['patient', patient],
+    ['status', statusQuery(isOpen)],
+    ['date', `ge${formatInstant(context.now)}`],
+    ...withSlots,
+  ];
+  return limit === undefined
+    ? []
+    : [
+        {
+          code: 'patient-limit-reached',
+          row: `${context.requestor}/${patient}`,
+          limit,
+          query: queryFor(query, context),
+          scope: saidBy.maxOpenPerPatient,
+          diagnostics: `A patient may have ${limit} open appointments here at most: cancel one first.`,
+        },
+      ];
+}
+
+function dayQuota(
+  { policy: { maxPerPortalAndDay: limit }, saidBy }: EffectivePolicy,
+  { start }: Interval,
+  context: QuotaContext,
+): Quota[] {
+  const day = Math.floor(start / DAY) * DAY;
+  const query: SearchQuery = [
+    ['status', statusQuery(holdsSlots)],
+    ['date', `ge${formatInstant(day)}`],
+    ['date', `lt${formatInstant(day + DAY)}`],
+    ...withSlots,
+  ];
+  return limit === undefined
+    ? []
+    : [
+        {
+          code: 'portal-quota-reached',
+          row: `${context.requestor}/${formatInstant(day).slice(0, 10)}`,
+          limit,
+          query: queryFor(query, context),
+          scope: saidBy.maxPerPortalAndDay,
+          diagnostics: `You may book ${limit} appointments here on ${formatInstant(day).slice(0, 10)} (UTC): choose another day.`,
+        },
+      ];
+}
+
+/**
+ * The quotas that a booking uses up.
+ *
+ * @param patient - `Patient/id`, if it is a stored one: one that is only handed over has no appointments yet
+ */
+export function policyQuotas(
+  policies: readonly EffectivePolicy[],
+  interval: Interval,
+  patient: string | undefined,
+  context: QuotaContext,
+): Quota[] {
+  return policies.flatMap((policy) => [
+    ...(patient?.startsWith('Patient/') ? patientQuota(policy, patient, context) : []),
+    ...dayQuota(policy, interval, context),
+  ]);
+}
+
+/** How many times a requestor may hold at once. */
+export function holdQuota(context: QuotaContext): Quota {
+  const { maxPerRequestor: limit } = context.config.holds;
+  return {
+    code: 'too-many-holds',
+    row: `${context.requestor}/holds`,
+    limit,
+    query: queryFor(
+      [
+        ['status', 'proposed'],
+        ['_sort', '-_lastUpdated'],
+      ],
+      context,
+    ),
+    diagnostics: `You may hold ${limit} times at once: book or cancel one of them first.`,
+  };
+}
+
+/** A name for a quota among those of one booking. */
+export const quotaKey = ({ code, row, scope = '' }: Quota): string => [code, row, scope].join(' ');
+
+function isInScope(appointment: Appointment, scope: string | undefined, found: ResourceSet): boolean {
+  if (scope === undefined) {
+    return true;
+  }
+  return slotIdsOf(appointment).some((id) => {
+    const slot = findResource(found, 'Slot', id);
+    const schedule = slot && scheduleOf(found, slot);
+    const services = schedule
+      ? [...schedule.actor.flatMap((a) => idIn(a, 'HealthcareService') ?? []), ...serviceIdsOf(schedule)]
+      : [];
+    return slot?.schedule.reference === scope || services.some((service) => `HealthcareService/${service}` === scope);
+  });
+}
+
+function countsFor(
+  appointment: Appointment,
+  { code, scope }: Quota,
+  found: ResourceSet,
+  context: QuotaContext,
+): boolean {
+  const { now, config } = context;
+  return code === 'too-many-holds'
+    ? isHolding(appointment, now, config)
+    : !isHold(appointment, config) && isInScope(appointment, scope, found);
+}
+
+/**
+ * Compares quotas with what was counted.
+ *
+ * @param rewritten - ids of appointments that this booking moves or replaces: they do not count
+ * @returns an issue for each that is used up
+ */
+export function quotaIssues(
+  quotas: readonly Quota[],
+  usage: ReadonlyMap<string, Usage>,
+  rewritten: readonly string[],
+  expression: string,
+  context: QuotaContext,
+): Issue[] {
+  return quotas.flatMap((quota) => {
+    const found: ResourceSet = usage.get(quotaKey(quota))?.found ?? new Map();
+    const appointments = [...found.values()].filter((one) => one.resourceType === 'Appointment');
+    const counted = appointments.filter(
+      (one) => !rewritten.includes(one.id ?? '') && countsFor(one, quota, found, context),
+    );
+    const isUsedUp = counted.length >= quota.limit || appointments.length >= MOST_COUNTED;
+    const { code, diagnostics } = quota;
+    return isUsedUp ? [{ code, diagnostics, expression }] : [];
+  });
+}
+
+/** Code of the Tasks that are rows of quotas, in the CodeSystem LocalTask. */
+export const QUOTA_TASK = 'quota';
+
+const USES = 'uses';
+
+/**
+ * The row of a quota: a Task that every transaction changes, with `ifMatch`, that uses the quota up. What is used up is
+ * counted anew each time, so that the row holds no number that could drift; but no two bookings count the same.
+ *
+ * @param stored - the Task as it was read, if there is one; the new one differs from it
+ */
+export function quotaRow({ row }: Quota, config: Pick<BookingConfig, 'profileBase' | 'names'>, stored?: Task): Task {
+  const before = stored?.output?.find(({ type }) => type.text === USES)?.valueInteger ?? -1;
+  return {
+    resourceType: 'Task',
+    ...(stored?.id && { id: stored.id }),
+    status: 'completed',
+    intent: 'order',
+    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: QUOTA_TASK }] },
+    description: 'Keeps the appointments of one portal within a limit',
+    groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: row },
+    output: [{ type: { text: USES }, valueInteger: (before + 1) % 1_000_000_000 }],
+  };
+}
+
+/** The search for the row of a quota, without the resource type. */
+export function quotaRowSearch({ row }: Quota, config: Pick<BookingConfig, 'profileBase' | 'names'>): string {
+  return new URLSearchParams([
+    ['code', `${artefactUri(config, 'LocalTask')}|${QUOTA_TASK}`],
+    ['group-identifier', `${artefactUri(config, 'LocalRequestor')}|${row}`],
+  ]).toString();
+}
+
+/** The entries that use up quotas: each row once, if it still has the version that was read. */
+export function quotaEntries(
+  usage: ReadonlyMap<string, Usage>,
+  quotas: readonly Quota[],
+  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+): BundleEntry[] {
+  const rows = new Map(
+    quotas.flatMap((quota) => {
+      const row = usage.get(quotaKey(quota))?.row;
+      return row ? [[quota.row, updateEntry(row, quotaRow(quota, config, row))] as const] : [];
+    }),
+  );
+  return [...rows.values()];
+}

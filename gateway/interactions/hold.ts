@@ -1,0 +1,21 @@
+import { ANSWER_HEADER, AS_PARAMETERS } from '../../core/booking/book/answer.ts';
+import { queueKeys } from '../booking-queue.ts';
+import { bookingResponse } from '../bots/booking-response.ts';
+import { botProblem, callBot } from '../bots/call.ts';
+import type { Handler } from '../handler.ts';
+import { preferred } from '../http/response.ts';
+import { nameOf } from '../medplum/current-profile.ts';
+
+/**
+ * `POST /Appointment/$hold`: hands the body to the Bot `hold` with the caller's own token and answers with what came of
+ * it. Every rule is the Bot's. Holds and bookings of the same slot take turns, and so do the holds of one caller, which
+ * are counted.
+ */
+export const hold: Handler = async (exchange, context) => {
+  const own = exchange.caller ? [`$hold ${nameOf(exchange.caller)}`] : [];
+  const answer = await context.turns.take([...queueKeys(exchange.body), ...own], () =>
+    callBot('hold', exchange.body, exchange, context, { [ANSWER_HEADER]: AS_PARAMETERS }),
+  );
+  const held = 'failure' in answer ? undefined : bookingResponse(answer.body, context.config);
+  return held ? preferred(held, exchange.returnPreference) : botProblem(answer, context);
+};

@@ -1,0 +1,58 @@
+import { artefactUri, type BookingConfig } from '../core/config/config.ts';
+import type { Profile } from './structure-definition.ts';
+
+/**
+ * The extension by which a clinic says when, how far ahead and how often portals may book. Its parts are read, and
+ * judged where they are saved, by `readPolicy`.
+ */
+function bookingPolicy(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalBookingPolicy',
+    type: 'Extension',
+    title: 'Booking policy',
+    description:
+      'What portals may book: leadTime, window, cancelUntil, holdFor, confirmWithin (Duration in s, min, h, d or wk), ' +
+      'maxOpenPerPatient, maxPerPortalAndDay (positiveInt). For all schedules of a healthcare service, or for one.',
+    context: ['Schedule', 'HealthcareService'],
+    differential: [
+      { id: 'Extension.extension', min: 1 },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalBookingPolicy') },
+      { id: 'Extension.value[x]', max: '0' },
+    ],
+  };
+}
+
+function heldUntil(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalHeldUntil',
+    type: 'Extension',
+    title: 'End of a hold',
+    description: 'Until when an appointment that is proposed holds its time; set by the service.',
+    context: ['Appointment'],
+    differential: [
+      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalHeldUntil') },
+      { id: 'Extension.value[x]', min: 1, type: [{ code: 'instant' }] },
+    ],
+  };
+}
+
+function holdProlonged(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalHoldProlonged',
+    type: 'Extension',
+    title: 'Prolonged hold',
+    description: 'Whether a hold was prolonged, which is done once; set by the service.',
+    context: ['Appointment'],
+    differential: [
+      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalHoldProlonged') },
+      { id: 'Extension.value[x]', min: 1, type: [{ code: 'boolean' }] },
+    ],
+  };
+}
+
+/** The extensions of booking policies and holds. */
+export function policyProfiles(config: BookingConfig): Profile[] {
+  return [bookingPolicy(config), heldUntil(config), holdProlonged(config)];
+}

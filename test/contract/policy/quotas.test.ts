@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { aPatient, aSchedule, aSlot, book, proposed, simultaneously, stored } from '../fixtures.ts';
+import { issuesOf, resourceIn } from '../http.ts';
+import { cancellation, patch } from '../patch/fixtures.ts';
+import { count, policy } from './fixtures.ts';
+
+const at = (index: number) => ({ from: index * 10, to: index * 10 + 10 });
+
+/** A schedule with a quota, and slots of ten minutes on it. */
+async function aLimited(part: string, limit: number, slots: number) {
+  const schedule = await aSchedule(policy(count(part, limit)));
+  const made = await simultaneously(slots, (index) => aSlot(schedule, at(index).from, at(index).to));
+  return { schedule, slots: made, patient: await aPatient() };
+}
+
+describe('quotas', () => {
+  it('maxOpenPerPatient: one more is refused, a cancelled one gives back, another patient is another', async () => {
+    const { slots, patient } = await aLimited('maxOpenPerPatient', 2, 4);
+    const wish = (index: number, who = patient) => book(proposed(who, slots.slice(index, index + 1), at(index)));
+    const first = await wish(0);
+    expect([first.status, (await wish(1)).status]).toEqual([201, 201]);
+    const refused = await wish(2);
+    expect([refused.status, issuesOf(refused)]).toEqual([422, ['patient-limit-reached Appointment.start']]);
+    expect((await wish(2, await aPatient())).status).toBe(201);
+    await patch(resourceIn('Appointment', first).id ?? '', cancellation);
+    expect((await wish(3)).status).toBe(201);
+  });
+
+  it('maxOpenPerPatient: an appointment that is moved does not count twice', async () => {
+    const { slots, patient } = await aLimited('maxOpenPerPatient', 1, 2);
+    const first = resourceIn('Appointment', await book(proposed(patient, slots.slice(0, 1), at(0))));
+    expect((await book(proposed(patient, slots.slice(1), { ...at(1), id: first.id }))).status).toBe(201);
+  });
+
+  it('maxPerPortalAndDay: another portal has a share of its own; staff have none', async () => {
+    const { slots, patient } = await aLimited('maxPerPortalAndDay', 1, 4);
+    expect((await book(proposed(patient, slots.slice(0, 1), at(0)))).status).toBe(201);
+    const refused = await book(proposed(patient, slots.slice(1, 2), at(1)));
+    expect([refused.status, issuesOf(refused)]).toEqual([422, ['portal-quota-reached Appointment.start']]);
+    const others = await aPatient('portal-b');
+    expect((await book(proposed(others, slots.slice(1, 2), at(1)), 'portal-b')).status).toBe(201);
+    expect((await book(proposed(patient, slots.slice(2, 3), at(2)), 'front-desk')).status).toBe(201);
+  });
+
+  it('30 at the same time with a limit of 5: exactly 5', async () => {
+    const { schedule, slots, patient } = await aLimited('maxPerPortalAndDay', 5, 30);
+    const answers = await simultaneously(30, (index) =>
+      book(proposed(patient, slots.slice(index, index + 1), at(index))),
+    );
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(5);
+    // On a busy server some find the others faster each time: they may try again.
+    const codes = new Set(refused.flatMap(issuesOf).filter((issue) => issue !== 'booking-conflict'));
+    expect(codes).toEqual(new Set(['portal-quota-reached Appointment.start']));
+    expect(await stored('Slot', `schedule=Schedule/${schedule.id}&status=busy`)).toHaveLength(5);
+  });
+});
