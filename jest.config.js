@@ -18,7 +18,7 @@ export default {
   maxWorkers: 3,
   testTimeout: scaled(30_000),
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/!(contract)/**/*.test.ts'] },
+    { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/!(contract|operations)/**/*.test.ts'] },
     {
       ...common,
       displayName: 'contract',

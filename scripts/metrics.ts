@@ -1,0 +1,42 @@
+import { Command } from 'commander';
+import { serveMetrics } from '../gateway/operations/metrics.ts';
+import { runAsProgram } from './cli/command.ts';
+import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
+import { loadConfig } from './cli/load-config.ts';
+import { connect } from './medplum/connect.ts';
+import { readWaiting } from './metrics/read.ts';
+import { waitingMetrics } from './metrics/registry.ts';
+import { portOf } from './start/settings.ts';
+
+interface Arguments extends CredentialArguments {
+  readonly port?: string;
+  readonly host: string;
+  readonly once?: boolean;
+}
+
+/** The command line: what waits in an installation, as metrics. */
+async function main(): Promise<void> {
+  const given = withCredentials(new Command())
+    .name('npm run metrics --')
+    .description('Serves what waits in an installation, by age, as metrics for Prometheus. It changes nothing.')
+    .option('--port <number>', 'where /metrics is served (or METRICS_PORT; default: 9465)')
+    .option('--host <address>', 'the address that it listens on', '127.0.0.1')
+    .option('--once', 'print the metrics and end')
+    .parse()
+    .opts<Arguments>();
+  const config = loadConfig(given.config);
+  const { medplum } = await connect(credentialsFrom(given));
+  const registry = waitingMetrics(() => readWaiting(medplum, config, Date.now()));
+  if (given.once) {
+    process.stdout.write(await registry.metrics());
+    return;
+  }
+  const port = portOf('METRICS_PORT', given.port ?? process.env.METRICS_PORT, 9465);
+  const server = await serveMetrics(registry, { port, host: given.host });
+  console.log(`Metrics are at http://${given.host}:${port}/metrics`);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => void server.close());
+  }
+}
+
+await runAsProgram(import.meta.url, main);

@@ -1,0 +1,115 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Bundle, BundleEntry, Resource, Task } from '@medplum/fhirtypes';
+import { BOOK_TASK } from '../../core/booking/async/task.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { CHECKPOINT } from '../../core/notifications/delivery/checkpoint.ts';
+import { OUTBOX, type OutboxStatus, outboxOf } from '../../core/notifications/delivery/outbox.ts';
+import { eventsQuery } from '../../core/notifications/events/event.ts';
+
+/** What can wait, and for whom. */
+export const kinds = {
+  notifications: 'events that are not delivered yet',
+  jobs: 'asynchronous bookings that are not carried out yet',
+  requests: 'appointments that the clinic has not confirmed or cancelled yet (pending)',
+  holds: 'appointments that are held and not booked yet (proposed)',
+} as const;
+
+/** A kind of what can wait. */
+export type Kind = keyof typeof kinds;
+
+/** How many wait, and how long the oldest of them has, in seconds; 0 where nothing waits. */
+export interface Queue {
+  readonly count: number;
+  readonly oldest: number;
+}
+
+/** What waits at one moment. */
+export interface Snapshot {
+  readonly waiting: Readonly<Record<Kind, Queue>>;
+  /** Subscriptions by what their deliveries do. */
+  readonly subscriptions: ReadonlyMap<OutboxStatus, number>;
+  /** Seconds since Medplum's clock last started the Bot that retries; `undefined` if it never did. */
+  readonly clock: number | undefined;
+}
+
+/** How many searches one batch has. */
+const CHUNK = 50;
+
+const noStore = { cache: 'no-store' } as const;
+
+const since = (instant: string | undefined, now: number): number => {
+  const age = (now - Date.parse(instant ?? '')) / 1000;
+  return Number.isFinite(age) ? Math.max(0, age) : 0;
+};
+
+/** Counts what a search finds, and looks at the one that was left alone longest. */
+async function queueOf(
+  medplum: MedplumClient,
+  type: 'Appointment' | 'Task',
+  query: Readonly<Record<string, string>>,
+  now: number,
+): Promise<Queue> {
+  const first = { ...query, _sort: '_lastUpdated', _count: '1', _total: 'accurate' };
+  const found: Bundle = await medplum.search(type, first, noStore);
+  const oldest = found.entry?.[0]?.resource?.meta?.lastUpdated;
+  return { count: found.total ?? 0, oldest: oldest ? since(oldest, now) : 0 };
+}
+
+async function tasksOf(medplum: MedplumClient, code: string, config: BookingConfig): Promise<Task[]> {
+  const found: Task[] = [];
+  const query = { code: `${artefactUri(config, 'LocalTask')}|${code}`, _sort: '_lastUpdated', _count: '1000' };
+  for await (const page of medplum.searchResourcePages('Task', query, noStore)) {
+    found.push(...page);
+  }
+  return found;
+}
+
+/** When the first event of each outbox that is not delivered came to be. */
+async function firstEvents(medplum: MedplumClient, queries: readonly string[]): Promise<string[]> {
+  const found: (Resource | undefined)[] = [];
+  for (let start = 0; start < queries.length; start += CHUNK) {
+    const entry = queries.slice(start, start + CHUNK).map((url): BundleEntry => ({ request: { method: 'GET', url } }));
+    const answer = await medplum.executeBatch({ resourceType: 'Bundle', type: 'batch', entry });
+    found.push(...(answer.entry ?? []).map(({ resource }) => resource));
+  }
+  return found.flatMap((one) => {
+    const event = isResource(one, 'Bundle') ? one.entry?.[0]?.resource : undefined;
+    return isResource(event, 'Communication') && event.sent ? [event.sent] : [];
+  });
+}
+
+async function readDeliveries(medplum: MedplumClient, config: BookingConfig, now: number) {
+  const outboxes = (await tasksOf(medplum, OUTBOX, config)).flatMap((task) => {
+    const outbox = outboxOf(task);
+    return outbox ? [{ ...outbox, id: task.focus?.reference?.split('/')[1] ?? '' }] : [];
+  });
+  const subscriptions = new Map<OutboxStatus, number>();
+  for (const { status } of outboxes) {
+    subscriptions.set(status, (subscriptions.get(status) ?? 0) + 1);
+  }
+  const late = outboxes.filter(({ status, events, delivered }) => status !== 'cancelled' && events > delivered);
+  const first = late.map(({ id, delivered }) => eventsQuery(id, delivered + 1, delivered + 1, config));
+  const ages = (await firstEvents(medplum, first)).map((sent) => since(sent, now));
+  const count = late.reduce((sum, { events, delivered }) => sum + events - delivered, 0);
+  return { subscriptions, notifications: { count, oldest: Math.max(0, ...ages) } };
+}
+
+/**
+ * Reads what waits. It writes nothing.
+ *
+ * @param now - milliseconds since 1970 UTC
+ * @throws Error when Medplum does not answer
+ */
+export async function readWaiting(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Snapshot> {
+  const code = `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}`;
+  const [{ subscriptions, notifications }, jobs, requests, holds, [checkpoint]] = await Promise.all([
+    readDeliveries(medplum, config, now),
+    queueOf(medplum, 'Task', { code, status: 'requested' }, now),
+    queueOf(medplum, 'Appointment', { status: 'pending' }, now),
+    queueOf(medplum, 'Appointment', { status: 'proposed' }, now),
+    tasksOf(medplum, CHECKPOINT, config),
+  ]);
+  const clock = checkpoint && since(checkpoint.meta?.lastUpdated, now);
+  return { waiting: { notifications, jobs, requests, holds }, subscriptions, clock };
+}

@@ -1,0 +1,82 @@
+import { Gauge, Registry } from 'prom-client';
+import { type Kind, kinds, type Snapshot } from './read.ts';
+
+/** How long what was read is told again, in milliseconds: several who ask cost Medplum no more than one. */
+const KEPT = 5_000;
+
+/** Reads at most once in a while, and once for all who ask at the same time. */
+function remembered(read: () => Promise<Snapshot>, now: () => number): () => Promise<Snapshot> {
+  let last: { readonly at: number; readonly snapshot: Promise<Snapshot> } | undefined;
+  return () => {
+    if (!last || now() - last.at > KEPT) {
+      const snapshot = read();
+      last = { at: now(), snapshot };
+      snapshot.catch(() => {
+        last = undefined;
+      });
+    }
+    return last.snapshot;
+  };
+}
+
+/**
+ * The metrics of what waits. Where it cannot be read there are none, and asking for them fails.
+ *
+ * @param read - what waits now
+ * @param now - the clock, in milliseconds
+ */
+export function waitingMetrics(read: () => Promise<Snapshot>, now: () => number = Date.now): Registry {
+  const registry = new Registry();
+  const registers = [registry];
+  const snapshot = remembered(read, now);
+  const what = (Object.keys(kinds) as Kind[]).map((kind) => `${kind}: ${kinds[kind]}`).join('; ');
+  new Gauge({
+    name: 'booking_waiting',
+    help: `How many wait. ${what}`,
+    labelNames: ['kind'],
+    registers,
+    async collect() {
+      for (const [kind, { count }] of Object.entries((await snapshot()).waiting)) {
+        this.set({ kind }, count);
+      }
+    },
+  });
+  new Gauge({
+    name: 'booking_waiting_oldest_seconds',
+    help: 'How long the oldest of them has waited; 0 where nothing waits',
+    labelNames: ['kind'],
+    registers,
+    async collect() {
+      for (const [kind, { oldest }] of Object.entries((await snapshot()).waiting)) {
+        this.set({ kind }, oldest);
+      }
+    },
+  });
+  new Gauge({
+    name: 'booking_subscriptions',
+    help: 'Subscriptions by the status of their deliveries: on-hold waits for a subscriber, failed is given up',
+    labelNames: ['status'],
+    registers,
+    async collect() {
+      this.reset();
+      for (const [status, count] of (await snapshot()).subscriptions) {
+        this.set({ status }, count);
+      }
+    },
+  });
+  new Gauge({
+    name: 'booking_clock_age_seconds',
+    help: "Since when Medplum's clock has not started the Bot retry-deliveries, which it does each minute",
+    registers,
+    async collect() {
+      this.reset();
+      const { clock } = await snapshot();
+      if (clock === undefined) {
+        this.remove();
+      } else {
+        this.set(clock);
+      }
+    },
+  });
+  return registry;
+}
