@@ -1,0 +1,139 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { WebSocket } from 'ws';
+import { freePort } from '../lib/free-port.ts';
+import { type Installation, prepareService } from '../lib/installation.ts';
+import { until } from '../lib/until.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'booking-proxy-'));
+let installation: Installation;
+let nginx: ChildProcess;
+let [plain, secure] = [0, 0];
+let ca: Buffer;
+
+/** The sample, with the ports and certificates of the test. */
+function configuration(gateway: string): string {
+  const sample = readFileSync('docs/operations/nginx.conf', 'utf8')
+    .replace('server 127.0.0.1:8080;', `server 127.0.0.1:${gateway};`)
+    .replace('listen 80;', `listen 127.0.0.1:${plain};`)
+    .replace('listen 443 ssl', `listen 127.0.0.1:${secure} ssl`)
+    .replace('/etc/ssl/booking/fullchain.pem', join(folder, 'certificate.pem'))
+    .replace('/etc/ssl/booking/privkey.pem', join(folder, 'key.pem'));
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((one) => `${one}_temp_path ${folder}/${one};`);
+  return `daemon off; pid ${folder}/nginx.pid; error_log ${folder}/error.log;
+events {}
+http { access_log off; ${paths.join(' ')} ${sample} }`;
+}
+
+interface Options {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+interface Reply {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+function ask(path: string, { method = 'GET', headers = {}, body }: Options = {}, isSecure = true): Promise<Reply> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const options = { host: '127.0.0.1', method, path, headers: { host: 'booking.example.org', ...headers } };
+  const one = isSecure
+    ? httpsRequest({ ...options, port: secure, ca, servername: 'booking.example.org' })
+    : httpRequest({ ...options, port: plain });
+  one.once('error', reject);
+  one.once('response', (answer) => {
+    let text = '';
+    answer.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+    });
+    answer.once('end', () => resolve({ status: answer.statusCode, headers: answer.headers, text }));
+  });
+  one.end(body);
+  return promise;
+}
+
+beforeAll(async () => {
+  [plain, secure] = [await freePort(), await freePort()];
+  const subject = ['-subj', '/CN=booking.example.org', '-addext', 'subjectAltName=DNS:booking.example.org'];
+  const files = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'certificate.pem')];
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...subject, ...files], {
+    stdio: 'ignore',
+  });
+  ca = readFileSync(join(folder, 'certificate.pem'));
+  installation = await prepareService({ LOG_LEVEL: 'warn', SANDBOX_DATA: '' });
+  await installation.start();
+  const { port } = new URL(installation.addresses.BOOKING_BASE_URL ?? '');
+  writeFileSync(join(folder, 'nginx.conf'), configuration(port));
+  nginx = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'inherit' });
+  await until(
+    () => ask('/fhir/R4/metadata').catch(() => undefined),
+    (answer) => answer?.status === 200,
+  );
+}, 300_000);
+
+afterAll(async () => {
+  const gone = once(nginx, 'exit');
+  nginx.kill();
+  await gone;
+  await installation.end();
+  rmSync(folder, { recursive: true });
+});
+
+const bearer = { authorization: 'Bearer portal-a' };
+
+test('without TLS everything leads to TLS', async () => {
+  const { status, headers } = await ask('/fhir/R4/metadata', {}, false);
+  expect([status, headers.location]).toEqual([308, 'https://booking.example.org/fhir/R4/metadata']);
+});
+
+test('what portals need passes: search, a patient, the discovery of tokens', async () => {
+  expect(await ask('/fhir/R4/Slot?status=free&_count=1', { headers: bearer })).toMatchObject({ status: 200 });
+  const headers = { ...bearer, 'content-type': 'application/fhir+json' };
+  const body = JSON.stringify({ resourceType: 'Patient', name: [{ family: 'Muster' }] });
+  expect(await ask('/fhir/R4/Patient', { method: 'POST', headers, body })).toMatchObject({ status: 201 });
+  expect(await ask('/.well-known/smart-configuration')).toMatchObject({ status: 200 });
+  expect(await ask('/oauth2/token', { method: 'POST' })).not.toMatchObject({ status: 404 });
+});
+
+test.each(['/', '/healthz', '/readyz', '/metrics', '/fhir/R5/metadata', '/admin'])('%s does not pass', async (path) => {
+  expect(await ask(path)).toMatchObject({ status: 404 });
+});
+
+test('a body that is too large is answered with an OperationOutcome', async () => {
+  const headers = { ...bearer, 'content-type': 'application/fhir+json' };
+  const body = JSON.stringify({ resourceType: 'Patient', name: [{ family: 'x'.repeat(5 * 1024 * 1024 + 10) }] });
+  const answer = await ask('/fhir/R4/Patient', { method: 'POST', headers, body });
+  expect([answer.status, JSON.parse(answer.text).resourceType]).toEqual([413, 'OperationOutcome']);
+});
+
+test('a websocket is upgraded, and the gateway answers on it', async () => {
+  const host = 'booking.example.org';
+  const socket = new WebSocket(`wss://127.0.0.1:${secure}/fhir/R4/ws`, [], {
+    agent: new Agent({ ca, servername: host }),
+    headers: { host },
+  });
+  await once(socket, 'open');
+  const closed = once(socket, 'close');
+  socket.send('no message');
+  const [code] = await closed;
+  expect(code).toBeGreaterThanOrEqual(1000);
+});
+
+test('while no gateway runs, that is answered as an OperationOutcome', async () => {
+  await installation.kill();
+  const answer = await ask('/fhir/R4/metadata');
+  expect([answer.status, answer.headers['content-type'], JSON.parse(answer.text).issue[0].code]).toEqual([
+    503,
+    'application/fhir+json',
+    'transient',
+  ]);
+});
