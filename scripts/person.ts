@@ -48,7 +48,7 @@ export async function exportPerson(
     ...keptPatients.map((one) => ['Patient', one] as const),
     ...Object.values(others).flatMap((all) => all.map((one) => [one.resourceType, one.id] as const)),
   ];
-  onProgress(`${references.length} resources`);
+  onProgress(`resources: ${references.length}`);
   const versions = await mapConcurrently(references, AT_ONCE, ([type, one]) => versionsOf(medplum, type, one));
   if (versions.flat().length === 0) {
     throw new Error(`Nothing is kept of Patient/${id}. Is it the right project, and the right id?`);
@@ -63,7 +63,7 @@ async function runExport(reference: string, given: CredentialArguments & { outpu
   const text = `${JSON.stringify(bundle, undefined, 2)}\n`;
   if (given.output) {
     await writeFile(given.output, text, { mode: 0o600, flag: 'wx' });
-    console.error(`${bundle.entry?.length ?? 0} versions are in ${given.output}.`);
+    console.error(`${given.output} holds all versions: ${bundle.entry?.length ?? 0}.`);
   } else {
     process.stdout.write(text);
   }
@@ -84,11 +84,11 @@ export function summaryOf({ outcome, erasure }: ErasureResult): string {
               `${replacement ? 'would be made pseudonymous' : 'would be removed'.padEnd(26)}  ${reference}`,
           ),
         ]
-      : [removals.length > 0 ? `Removed ${removals.length} resources with all versions.` : 'Nothing is kept any more.'];
+      : [removals.length > 0 ? `Removed with all versions: ${removals.length}.` : 'Nothing is kept any more.'];
   return [
     ...head,
     ...(left.length > 0 ? ['What stays:', ...left.map((line) => `  ${line}`)] : []),
-    'Not reached from here: the inputs of Bots, the server\'s logs and backups (docs/operators.md, "What lies about"), and',
+    'Not reached from here: the inputs of Bots, the server\'s logs and backups (docs/operators.md, "Old data"), and',
     'what portals and subscribers have received.',
   ].join('\n');
 }
