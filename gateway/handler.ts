@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SearchHandling } from '../core/config/config.ts';
 import type { GatewayContext } from './context.ts';
 import { negotiate } from './http/content-negotiation.ts';
-import { parsePrefer, preferredReturn, prefersAsync, type ReturnPreference } from './http/prefer.ts';
+import { parsePrefer, preferredHandling, preferredReturn, prefersAsync, type ReturnPreference } from './http/prefer.ts';
 import { defaultRepresentation, type FhirResponse, type Representation, send } from './http/response.ts';
 import type { Caller } from './medplum/current-profile.ts';
 import { noteAnswer } from './operations/audit.ts';
@@ -14,6 +15,8 @@ export interface FhirRequest {
   readonly upstreamHeaders: Readonly<Record<string, string>>;
   readonly representation: Representation;
   readonly returnPreference: ReturnPreference | undefined;
+  /** What shall become of search parameters that the service does not know, if the client says so. */
+  readonly handling: SearchHandling | undefined;
   /** Whether the client asks for asynchronous execution. */
   readonly prefersAsync: boolean;
   /** The query, without its question mark. */
@@ -72,6 +75,7 @@ function exchangeOf(request: FastifyRequest): FhirRequest {
     upstreamHeaders: { ...Object.fromEntries(kept), accept: 'application/fhir+json', 'x-request-id': request.id },
     representation: representationOrDefault(request),
     returnPreference: preferredReturn(preferences),
+    handling: preferredHandling(preferences),
     prefersAsync: prefersAsync(preferences),
     query: queryOf(request),
     params: isStringRecord(request.params) ? request.params : {},

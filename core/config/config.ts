@@ -1,6 +1,9 @@
 /** How a new booking is answered: confirmed by the service at once, or by the clinic's staff later. */
 export type Confirmation = 'automatic' | 'manual';
 
+/** What becomes of search parameters that the service does not know: refused, or ignored and named in the answer. */
+export type SearchHandling = 'strict' | 'lenient';
+
 /**
  * The names of the project's own FHIR artefacts, as the specification gives them. An installation may rename them
  * (`BookingConfig.names`); the code always asks for them by these keys.
@@ -68,6 +71,8 @@ export interface BookingConfig {
   readonly smallestBooking: number;
   /** IANA name of the time zone in which a date without a time is a whole day. */
   readonly timeZone: string;
+  /** How searches with unknown parameters are answered to clients that do not say how (`Prefer: handling=…`). */
+  readonly handling: SearchHandling;
   /** How long Medplum may take to answer a request of the gateway, in seconds; all other limits follow from it. */
   readonly timeout: number;
   readonly holds: HoldSettings;

@@ -1,4 +1,4 @@
-import { type Artefact, artefacts, type BookingConfig } from './config.ts';
+import { type Artefact, artefacts, type BookingConfig, type SearchHandling } from './config.ts';
 
 /** What a preset settles: URIs, names, and what its publisher expects of every installation. */
 export interface Preset
@@ -9,6 +9,7 @@ export interface Preset
   /** Names that differ from the specification's; the others stay. */
   readonly names?: Partial<BookingConfig['names']>;
   readonly timeZone?: string;
+  readonly handling?: SearchHandling;
 }
 
 /** Sets of URIs and names that an installation can take over as a whole with `"preset": "<name>"`. */
@@ -41,6 +42,7 @@ export const presets: Readonly<Record<'default' | 'isik', Preset>> = {
     resourceTypesSystem: 'http://hl7.org/fhir/resource-types',
     terminologySystem: 'http://snomed.info/sct',
     timeZone: 'Europe/Berlin',
+    handling: 'lenient',
     names: {
       LocalTermin: 'ISiKTermin',
       LocalTerminPriorityExtension: 'ISiKTerminPriorityExtension',

@@ -40,6 +40,7 @@ const fileSchema = z.strictObject({
   maxAttempts: z.int().min(1).max(50).default(20),
   smallestBooking: z.int().min(1).max(1440).default(5),
   timeZone: z.string().refine(isTimeZone, { error: 'must be the IANA name of a time zone' }).optional(),
+  handling: z.enum(['strict', 'lenient']).optional(),
   timeout: z.int().min(5).max(600).default(15),
   holds: holdsSchema.default(holdsSchema.parse({})),
   notifications: notificationsSchema.default(notificationsSchema.parse({})),
@@ -47,7 +48,7 @@ const fileSchema = z.strictObject({
 });
 
 /** What neither every preset nor the file has to say. */
-const defaults: Pick<BookingConfig, 'timeZone'> = { timeZone: 'UTC' };
+const defaults: Pick<BookingConfig, 'timeZone' | 'handling'> = { timeZone: 'UTC', handling: 'strict' };
 
 /**
  * Completes and checks what `booking.config.json` says: what it leaves out comes from its preset and the defaults.

@@ -1,3 +1,5 @@
+import type { SearchHandling } from '../../core/config/config.ts';
+
 /** The values of preferences by name in lower case; the value of one without any is `''`. */
 export type Preferences = ReadonlyMap<string, string>;
 
@@ -67,6 +69,17 @@ export function parsePrefer(header: string | readonly string[] | undefined): Pre
 export function preferredReturn(preferences: Preferences): ReturnPreference | undefined {
   const wanted = preferences.get('return')?.toLowerCase();
   return returnPreferences.find((known) => known.toLowerCase() === wanted);
+}
+
+/**
+ * How the client wants unknown search parameters to be handled, if it says so.
+ *
+ * @param preferences - as read by `parsePrefer`
+ * @see https://hl7.org/fhir/R4/search.html#errors
+ */
+export function preferredHandling(preferences: Preferences): SearchHandling | undefined {
+  const wanted = preferences.get('handling')?.toLowerCase();
+  return wanted === 'strict' || wanted === 'lenient' ? wanted : undefined;
 }
 
 /**

@@ -49,7 +49,11 @@ function condition(sent: string | undefined, { config }: GatewayContext): Record
   if (sent === undefined) {
     return {};
   }
-  const search = rewriteSearch('Patient', parseQuery(sent.replace(/^\?/, '')), { ...config, now: Date.now() });
+  const search = rewriteSearch('Patient', parseQuery(sent.replace(/^\?/, '')), {
+    ...config,
+    handling: 'strict',
+    now: Date.now(),
+  });
   if (!('params' in search)) {
     return search;
   }

@@ -2,6 +2,7 @@ import type { Interval } from '../../core/booking/slots/interval.ts';
 import { dateRange, localDateRange } from '../../core/calendar/time/date-range.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import type { Issue } from '../../core/fhir/outcome.ts';
+import { quoted } from '../../core/fhir/quoted.ts';
 import { type SearchParam, searchIssue } from './filter.ts';
 
 /** What a date in a search depends on besides itself. */
@@ -101,12 +102,12 @@ export function rewriteDates(
   const dates = value.split(',');
   const conditions = dates.slice(0, maxDates).map((date) => conditionsOf(date.trim(), isDate, context));
   if (dates.length > maxDates) {
-    return searchIssue(name, `'${name}' takes at most ${maxDates} dates, separated by commas.`);
+    return searchIssue(name, `'${name}' can have at most ${maxDates} dates, separated by commas.`);
   }
   const wrong = dates[conditions.indexOf(undefined)];
   if (wrong !== undefined) {
     const forms = isDate ? '1990, 1990-12 or 1990-12-31' : '2027-01-31 or 2027-01-31T10:00:00+01:00';
-    const diagnostics = `'${wrong}' is no date: '${name}' takes ${forms}, after one of ${Object.keys(prefixes).join(', ')} or none.`;
+    const diagnostics = `'${name}' must be a date such as ${forms}, after ${Object.keys(prefixes).join(', ')} or nothing; it is ${quoted(wrong)}.`;
     return searchIssue(name, diagnostics);
   }
   const all = conditions.flatMap((one): readonly Condition[] => one ?? []);

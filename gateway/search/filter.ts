@@ -1,6 +1,7 @@
 import type { Issue } from '../../core/fhir/outcome.ts';
 import { formatReference, isId, parseReference } from '../../core/fhir/reference.ts';
 import { isServedType, type ServedTypeName, servedTypeNames } from '../served-types.ts';
+import { rewriteCodes } from './codes.ts';
 import { type SearchParameterEntry, searchModifiers, searchParameter, searchParameters } from './parameters.ts';
 
 /** A search parameter on its way: `name` with its modifier or chain, as in a query. */
@@ -35,9 +36,19 @@ export function searchIssue(name: string, diagnostics: string): Issue {
   return { code: 'malformed-request', diagnostics, expression: `http.${name}` };
 }
 
-function unknownParameter(type: ServedTypeName, sent: string, name: string): Issue {
+/** The issue of a parameter that the service does not know, as against one that is wrong. */
+interface UnknownParameter extends Issue {
+  readonly isUnknown: true;
+}
+
+/** Whether an issue says that the service does not know a parameter; such a one may be ignored. */
+export function isUnknownParameter(issue: Issue): boolean {
+  return 'isUnknown' in issue;
+}
+
+function unknownParameter(type: ServedTypeName, sent: string, name: string): UnknownParameter {
   const known = Object.keys(searchParameters[type]).join(', ');
-  return searchIssue(sent, `${type} cannot be searched by '${name}'. Supported: ${known}.`);
+  return { ...searchIssue(sent, `${type} cannot be searched by '${name}'. Supported: ${known}.`), isUnknown: true };
 }
 
 /** One link of a chain, `schedule` or `actor:HealthcareService`, followed through the table. */
@@ -66,12 +77,18 @@ function rewriteReference(value: string, targets: readonly ServedTypeName[], bas
   return isId(value) ? targets.map((type) => `${type}/${value}`).join(',') : value;
 }
 
-function rewriteValue(value: string, entry: SearchParameterEntry, targets: readonly ServedTypeName[], baseUrl: string) {
-  return entry.type === 'reference'
-    ? splitAlternatives(value)
-        .map((one) => rewriteReference(one, targets, baseUrl))
-        .join(',')
-    : value;
+function rewriteReferences(value: string, targets: readonly ServedTypeName[], baseUrl: string): string {
+  return splitAlternatives(value)
+    .map((one) => rewriteReference(one, targets, baseUrl))
+    .join(',');
+}
+
+/** A value as Medplum finds it; what stands after `:not` is written like the rest. */
+function rewriteValue(sent: SearchParam, entry: SearchParameterEntry, baseUrl: string): string | Issue {
+  if (entry.codeSystem) {
+    return rewriteCodes(sent, entry.codeSystem);
+  }
+  return entry.type === 'reference' ? rewriteReferences(sent.value, entry.targets ?? [], baseUrl) : sent.value;
 }
 
 /** The last part of a filter's name, `status` or `active:not`, for the type that it stands at. */
@@ -82,18 +99,17 @@ function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl
     return unknownParameter(type, sent.name, name);
   }
   const upstreamName = entry.upstreamName ?? name;
-  if (modifier === undefined) {
-    const value = rewriteValue(sent.value, entry, entry.targets ?? [], baseUrl);
-    return { name: upstreamName, value, entry };
+  if (modifier && isServedType(modifier) && entry.targets?.includes(modifier)) {
+    return { name: upstreamName, value: rewriteReferences(sent.value, [modifier], baseUrl), entry };
   }
-  if (isServedType(modifier) && entry.targets?.includes(modifier)) {
-    return { name: upstreamName, value: rewriteValue(sent.value, entry, [modifier], baseUrl), entry };
+  if (modifier !== undefined && !searchModifiers[entry.type].includes(modifier)) {
+    const known = searchModifiers[entry.type].join(', ') || 'none';
+    return searchIssue(sent.name, `'${name}' does not support the modifier '${modifier}'. Supported: ${known}.`);
   }
-  if (searchModifiers[entry.type].includes(modifier)) {
-    return { name: `${upstreamName}:${modifier}`, value: sent.value, entry };
-  }
-  const known = searchModifiers[entry.type].join(', ') || 'none';
-  return searchIssue(sent.name, `'${name}' does not support the modifier '${modifier}'. Supported: ${known}.`);
+  const isRewritten = modifier === undefined || modifier === 'not';
+  const value = isRewritten ? rewriteValue(sent, entry, baseUrl) : sent.value;
+  const nameInMedplum = modifier === undefined ? upstreamName : `${upstreamName}:${modifier}`;
+  return typeof value === 'string' ? { name: nameInMedplum, value, entry } : value;
 }
 
 /** Whether a reading ended in an issue. */

@@ -6,11 +6,16 @@ export interface SearchParameterEntry {
   readonly targets?: readonly ServedTypeName[];
   /** The name under which Medplum knows the parameter, if it is another. */
   readonly upstreamName?: string;
+  /** Of a token whose element holds a code or a boolean alone: the code system that FHIR settles for it. */
+  readonly codeSystem?: string;
   /** Of a date: whether its element knows no times. */
   readonly isWholeDay?: boolean;
 }
 
 const token: SearchParameterEntry = { type: 'token' };
+const code = (codeSystem: string): SearchParameterEntry => ({ type: 'token', codeSystem });
+const boolean = code('http://terminology.hl7.org/CodeSystem/special-values');
+const gender = code('http://hl7.org/fhir/administrative-gender');
 const date: SearchParameterEntry = { type: 'date' };
 const string: SearchParameterEntry = { type: 'string' };
 const uri: SearchParameterEntry = { type: 'uri' };
@@ -34,7 +39,7 @@ const canonical = {
   version: token,
   name: string,
   title: string,
-  status: token,
+  status: code('http://hl7.org/fhir/publication-status'),
   publisher: string,
   description: string,
   date,
@@ -66,23 +71,23 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     date,
     identifier: token,
     location: reference('Location'),
-    'part-status': token,
+    'part-status': code('http://hl7.org/fhir/participationstatus'),
     patient: reference('Patient'),
     practitioner: reference('Practitioner'),
     'reason-code': token,
     slot: reference('Slot'),
-    status: token,
+    status: code('http://hl7.org/fhir/appointmentstatus'),
     'supporting-info': reference('QuestionnaireResponse'),
   },
   Patient: {
     ...address,
-    active: token,
+    active: boolean,
     birthdate: { type: 'date', isWholeDay: true },
     'death-date': date,
-    deceased: token,
+    deceased: boolean,
     email: token,
     family: string,
-    gender: token,
+    gender,
     'general-practitioner': reference('Organization', 'Practitioner', 'PractitionerRole'),
     given: string,
     identifier: token,
@@ -99,12 +104,12 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     identifier: token,
     schedule: reference('Schedule'),
     start: date,
-    status: token,
+    status: code('http://hl7.org/fhir/slotstatus'),
   },
-  Schedule: { ...offer, active: token, actor, date, identifier: token },
+  Schedule: { ...offer, active: boolean, actor, date, identifier: token },
   HealthcareService: {
     ...offer,
-    active: token,
+    active: boolean,
     characteristic: token,
     'coverage-area': reference('Location'),
     identifier: token,
@@ -118,7 +123,7 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
   CodeSystem: {
     ...canonical,
     code: token,
-    'content-mode': token,
+    'content-mode': code('http://hl7.org/fhir/codesystem-content-mode'),
     identifier: token,
     language: token,
     supplements: reference('CodeSystem'),
@@ -127,11 +132,11 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
   ValueSet: { ...canonical, code: token, identifier: token, reference: uri },
   Practitioner: {
     ...address,
-    active: token,
+    active: boolean,
     communication: token,
     email: token,
     family: string,
-    gender: token,
+    gender,
     given: string,
     identifier: token,
     name: string,
@@ -139,7 +144,7 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     telecom: token,
   },
   PractitionerRole: {
-    active: token,
+    active: boolean,
     date,
     email: token,
     identifier: token,
@@ -159,18 +164,24 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     'operational-status': token,
     organization: reference('Organization'),
     partof: reference('Location'),
-    status: token,
+    status: code('http://hl7.org/fhir/location-status'),
     type: token,
   },
   Organization: {
     ...address,
-    active: token,
+    active: boolean,
     identifier: token,
     name: string,
     partof: reference('Organization'),
     type: token,
   },
-  Questionnaire: { ...canonical, code: token, effective: date, identifier: token, 'subject-type': token },
+  Questionnaire: {
+    ...canonical,
+    code: token,
+    effective: date,
+    identifier: token,
+    'subject-type': code('http://hl7.org/fhir/resource-types'),
+  },
   QuestionnaireResponse: {
     author: reference('Organization', 'Patient', 'Practitioner', 'PractitionerRole'),
     authored: date,
@@ -178,10 +189,16 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     patient: reference('Patient'),
     questionnaire: reference('Questionnaire'),
     source: reference('Patient', 'Practitioner', 'PractitionerRole'),
-    status: token,
+    status: code('http://hl7.org/fhir/questionnaire-answers-status'),
     subject: reference('Patient', 'Appointment'),
   },
-  Subscription: { criteria: string, payload: token, status: token, type: token, url: uri },
+  Subscription: {
+    criteria: string,
+    payload: token,
+    status: code('http://hl7.org/fhir/subscription-status'),
+    type: token,
+    url: uri,
+  },
 };
 
 /** The modifiers that each type of parameter can carry, besides `:Type` on references. */
@@ -190,7 +207,7 @@ export const searchModifiers: Readonly<Record<SearchParameterEntry['type'], read
   date: ['missing'],
   string: ['exact', 'contains', 'missing'],
   uri: ['missing'],
-  reference: ['missing'],
+  reference: ['missing', 'identifier'],
   composite: [],
 };
 

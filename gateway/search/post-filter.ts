@@ -80,13 +80,11 @@ function numberOf(sent: readonly SearchParam[], name: string): number | undefine
  * into pages here, so that total and links are right. Meant for the few resources with a `useContext`.
  *
  * @param type - resource type that is searched
- * @param sent - the parameters as the client sent them, for the links
  * @param search - the search as Medplum understands it, and the conditions left
  * @see specification 4.1; https://hl7.org/fhir/R4/http.html#paging
  */
 export async function searchFiltered(
   type: ServedTypeName,
-  sent: readonly SearchParam[],
   search: RewrittenSearch,
   exchange: FhirRequest,
   context: GatewayContext,
@@ -112,7 +110,7 @@ export async function searchFiltered(
     resourceType: 'Bundle',
     type: 'searchset',
     total: matching.length,
-    link: pageLinks(`${base}/${type}`, sent, offset, count, matching.length),
+    link: pageLinks(`${base}/${type}`, search.asked, offset, count, matching.length),
     ...(entry.length > 0 && { entry }),
   };
   return { status: 200, resource: bundle };

@@ -4,8 +4,18 @@ import { storedType } from '../../core/notifications/subscription/channel.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { readContextTypeValue, type UseContextFilter } from './context-type-value.ts';
 import { type DateContext, inOneCondition, rewriteDates } from './dates.ts';
-import { type Chain, type Filter, isIssue, readFilter, type SearchParam, searchIssue } from './filter.ts';
+import {
+  type Chain,
+  type Filter,
+  isIssue,
+  isUnknownParameter,
+  readFilter,
+  type SearchParam,
+  searchIssue,
+} from './filter.ts';
+import type { IgnoredParam } from './ignored.ts';
 import { checkControl, searchControls } from './result-parameters.ts';
+import { upcomingOnly } from './upcoming.ts';
 
 /** A parameter as Medplum understands it; a chained one also taken apart. */
 export interface RewrittenParam extends SearchParam {
@@ -17,6 +27,9 @@ export interface RewrittenSearch {
   readonly params: readonly RewrittenParam[];
   /** Conditions that Medplum cannot check; every one must hold. */
   readonly filters: readonly UseContextFilter[];
+  /** What was asked, for the links of the answer: without what was ignored, with what the service adds of its own. */
+  readonly asked: readonly SearchParam[];
+  readonly ignored: readonly IgnoredParam[];
 }
 
 /** Parameters that content negotiation has read already. */
@@ -64,7 +77,7 @@ interface Step {
 }
 
 /** What a search is rewritten for: the installation, and the present. */
-export type RewriteContext = DateContext & Pick<BookingConfig, 'baseUrl'>;
+export type RewriteContext = DateContext & Pick<BookingConfig, 'baseUrl' | 'handling'>;
 
 /** The conditions that a filter on dates stands for; `missing` is left as it is. */
 function dateConditions(
@@ -129,7 +142,8 @@ function withOrder(type: ServedTypeName, params: readonly RewrittenParam[]): rea
  *
  * @param type - resource type that is searched
  * @param sent - the query's parameters, as `parseQuery` gives them
- * @param context - the installation: the address of the service, the time zone of its days; and the present
+ * @param context - the installation: the address of the service, the time zone of its days; what becomes of unknown
+ *   parameters; and the present
  * @returns the search, or every problem found (400)
  * @see specification 4.1 to 4.3
  */
@@ -141,12 +155,13 @@ export function rewriteSearch(
   if (sent.length > maxParameters) {
     return [searchIssue('parameter', `A search can have at most ${maxParameters} parameters.`)];
   }
-  const steps = sent.map((param) => rewriteParameter(type, param, context));
-  const issues = steps.flatMap((step) => (isIssue(step) ? step : []));
-  if (issues.length > 0) {
-    return issues;
+  const steps = sent.map((param) => ({ param, step: rewriteParameter(type, param, context) }));
+  const found = steps.flatMap(({ param, step }) => (isIssue(step) ? { param, issue: step } : []));
+  const mayIgnore = ({ issue }: IgnoredParam) => context.handling === 'lenient' && isUnknownParameter(issue);
+  if (!found.every(mayIgnore)) {
+    return found.filter((one) => !mayIgnore(one)).map(({ issue }) => issue);
   }
-  const done = steps.flatMap((step) => (isIssue(step) ? [] : step));
+  const done = steps.flatMap(({ step }) => (isIssue(step) ? [] : step));
   const params = done.flatMap((step) => step.params);
   const filters = done.flatMap((step) => step.filter ?? []);
   const inclusion = params.find(({ name }) => /^_(rev)?include/.test(name));
@@ -160,5 +175,12 @@ export function rewriteSearch(
   const added = (defaults[type] ?? []).filter(
     ({ name, value }) => !params.some((param) => param.name === name && param.value === value),
   );
-  return { params: withOrder(type, [...params, ...added]), filters };
+  const upcoming = upcomingOnly(type, sent, params, context.now);
+  const asked = steps.flatMap(({ param, step }) => (isIssue(step) ? [] : param));
+  return {
+    params: withOrder(type, [...params, ...added, ...upcoming]),
+    filters,
+    asked: [...asked, ...upcoming],
+    ignored: found,
+  };
 }

@@ -1,14 +1,18 @@
 import type { BundleLink } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome.ts';
+import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
+import type { FhirResponse } from '../http/response.ts';
 import type { UpstreamCall } from '../medplum/client.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle, publicBundle } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { resolveChains } from './chain.ts';
 import type { SearchParam } from './filter.ts';
+import { sayingIgnored } from './ignored.ts';
 import { searchFiltered } from './post-filter.ts';
+import { withTotal } from './result-total.ts';
 import { formatQuery, parseQuery, type RewrittenSearch, rewriteSearch } from './rewrite.ts';
 
 function isRefused(search: RewrittenSearch | readonly Issue[]): search is readonly Issue[] {
@@ -30,41 +34,54 @@ function searchCall(
 
 const paging: readonly string[] = ['_count', '_offset', '_cursor'];
 
-/** A link that repeats the search as it was sent, not as Medplum was asked; only the page is that of Medplum's link. */
-function asSent(link: BundleLink, sent: readonly SearchParam[]): BundleLink {
+/** A link that repeats what was asked, not how Medplum was; only the page is that of Medplum's link. */
+function asAsked(link: BundleLink, asked: readonly SearchParam[]): BundleLink {
   const [path = '', query = ''] = link.url.split('?', 2);
-  const others = sent.filter(({ name }) => !paging.includes(name));
+  const others = asked.filter(({ name }) => !paging.includes(name));
   const page = parseQuery(query).filter(({ name }) => paging.includes(name));
   return { ...link, url: `${path}?${formatQuery([...others, ...page])}` };
+}
+
+/** Carries out a search that Medplum understands as far as it goes. */
+async function carryOut(
+  type: ServedTypeName,
+  search: RewrittenSearch,
+  method: 'GET' | 'POST',
+  exchange: FhirRequest,
+  context: GatewayContext,
+): Promise<FhirResponse> {
+  const params = await resolveChains(search.params, exchange, context);
+  if ('status' in params) {
+    return params;
+  }
+  if (search.filters.length > 0) {
+    return searchFiltered(type, { ...search, params }, exchange, context);
+  }
+  const isChained = params !== search.params;
+  const query = formatQuery(withTotal(params));
+  const found = await context.upstream.call(
+    searchCall(type, query, isChained ? 'POST' : method, exchange.upstreamHeaders),
+  );
+  if (!isSuccess(found)) {
+    return upstreamProblem(found, context.config);
+  }
+  if (!isBundle(found.body)) {
+    return problem('bad-gateway');
+  }
+  const bundle = publicBundle(found.body, type, context.addresses);
+  return { status: 200, resource: { ...bundle, link: (bundle.link ?? []).map((one) => asAsked(one, search.asked)) } };
 }
 
 /** The searches of a type: by GET the query counts, by POST the query and the form. */
 function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string, method: 'GET' | 'POST'): Handler {
   return async (exchange, context) => {
-    const { config, upstream, addresses } = context;
+    const { config } = context;
     const sent = [...parseQuery(exchange.query), ...parseQuery(formOf(exchange))];
-    const rewritten = rewriteSearch(type, sent, { ...config, now: Date.now() });
-    if (isRefused(rewritten)) {
-      return refusal(rewritten, config);
-    }
-    const params = await resolveChains(rewritten.params, exchange, context);
-    if ('status' in params) {
-      return params;
-    }
-    if (rewritten.filters.length > 0) {
-      return searchFiltered(type, sent, { ...rewritten, params }, exchange, context);
-    }
-    const isChained = params !== rewritten.params;
-    const call = searchCall(type, formatQuery(params), isChained ? 'POST' : method, exchange.upstreamHeaders);
-    const found = await upstream.call(call);
-    if (!isSuccess(found)) {
-      return upstreamProblem(found, config);
-    }
-    if (!isBundle(found.body)) {
-      return problem('bad-gateway');
-    }
-    const bundle = publicBundle(found.body, type, addresses);
-    return { status: 200, resource: { ...bundle, link: (bundle.link ?? []).map((one) => asSent(one, sent)) } };
+    const handling = exchange.handling ?? config.handling;
+    const rewritten = rewriteSearch(type, sent, { ...config, handling, now: Date.now() });
+    return isRefused(rewritten)
+      ? refusal(rewritten, config)
+      : sayingIgnored(await carryOut(type, rewritten, method, exchange, context), rewritten.ignored);
   };
 }
 

@@ -34,6 +34,17 @@ test('what the file says wins over the preset', () => {
   expect(artefactUri(config, 'LocalTermin')).toBe('https://clinic.example/fhir/StructureDefinition/ISiKTermin');
 });
 
+test('days are those of UTC, or of the preset, or of the file; so is what becomes of unknown search parameters', () => {
+  expect(resolveConfig({ baseUrl })).toMatchObject({ timeZone: 'UTC', handling: 'strict' });
+  expect(resolveConfig({ baseUrl, preset: 'isik' })).toMatchObject({ timeZone: 'Europe/Berlin', handling: 'lenient' });
+  const own = { timeZone: 'Europe/Vienna', handling: 'strict' };
+  expect(resolveConfig({ baseUrl, preset: 'isik', ...own })).toMatchObject(own);
+});
+
+test('a time zone that does not exist is refused', () => {
+  expect(() => resolveConfig({ baseUrl, timeZone: 'Europe/Atlantis' })).toThrow(/IANA.*timeZone/s);
+});
+
 test('an unknown preset is refused with the presets that exist', () => {
   expect(() => resolveConfig({ preset: 'other', baseUrl })).toThrow(/default.*isik/);
 });

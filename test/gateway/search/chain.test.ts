@@ -35,7 +35,9 @@ function answering(rules: readonly object[] | undefined, found: Readonly<Record<
 /** The searches that Medplum was sent, with their parameters but those of the page. */
 const searches = () =>
   fake.received.map(({ path, query, body }: Received) => {
-    const sent = [...query, ...new URLSearchParams(body)].filter(([name]) => !/^_(sort|count|elements)$/.test(name));
+    const sent = [...query, ...new URLSearchParams(body)].filter(
+      ([name]) => !/^_(sort|count|elements|total)$/.test(name),
+    );
     return `${path.replace('/fhir/R4/', '')}?${sent.map((one) => one.join('=')).join('&')}`;
   });
 

@@ -104,6 +104,20 @@ describe('search rewrites', () => {
       'slot.start=2027-01-01T10:00Z&_sort=_id',
       ['slot._filter=start ge "2027-01-01T10:00:00.000Z" and start lt "2027-01-01T10:01:00.000Z"', '_sort=_id'],
     ],
+    [
+      'codes without the code system of their element',
+      'Slot',
+      'status=http://hl7.org/fhir/slotstatus|busy,|free,urn:x|free&schedule.active:not=http://terminology.hl7.org/CodeSystem/special-values|false',
+      ['status=busy,free,urn:x|free', 'schedule.active:not=false'],
+    ],
+    ['free slots to come', 'Slot', 'status=free', ['status=free', 'start=ge2027-01-01T00:00:00.000Z']],
+    ['… or what is asked for', 'Slot', 'status=free&start:missing=true', ['status=free', 'start:missing=true']],
+    [
+      'references by identifier',
+      'Schedule',
+      'actor:identifier=urn:a|b',
+      ['actor:identifier=urn:a|b', 'active:not=false'],
+    ],
     ['_format is not passed on', 'Slot', '_format=json&_pretty=true', []],
     [
       '_include',
@@ -140,6 +154,7 @@ describe('search rewrites', () => {
     ['Slot', '_sort=schedule.actor'],
     ['Slot', '_total=maybe'],
     ['Slot', 'status=fr%00ee'],
+    ['Slot', 'status=http://hl7.org/fhir/slotstatus|'],
     ['Slot', 'start=tomorrow'],
     ['Slot', 'start=2027-02-30'],
     ['Slot', 'start=ge2027-01-01T24:00:00Z'],
@@ -156,6 +171,27 @@ describe('search rewrites', () => {
     expect(rewrite(type, query)).toEqual(['malformed-request']);
   });
 
+  test('of unknown parameters, where they may be, everything is ignored but the rest', () => {
+    const lenient = { ...context, handling: 'lenient' } as const;
+    const result = rewriteSearch(
+      'Slot',
+      parseQuery('foo=1&status=busy&schedule.bar.x=2&_has:a:b:c=1&_count=3'),
+      lenient,
+    );
+    expect('params' in result && result).toMatchObject({
+      params: [
+        { name: 'status', value: 'busy' },
+        { name: '_count', value: '3' },
+      ],
+      asked: [
+        { name: 'status', value: 'busy' },
+        { name: '_count', value: '3' },
+      ],
+      ignored: ['foo', 'schedule.bar.x', '_has:a:b:c'].map((name) => ({ param: { name } })),
+    });
+    expect(rewriteSearch('Slot', parseQuery('foo=1&status:below=busy&_sort=bar'), lenient)).toHaveLength(2);
+  });
+
   test('every problem is reported', () => {
     expect(rewrite('Slot', 'foo=1&status=free&bar=2')).toEqual(['malformed-request', 'malformed-request']);
   });
@@ -166,9 +202,10 @@ describe('search rewrites', () => {
       .chain((type) => fc.tuple(fc.constant(type), fc.constantFrom(...Object.keys(searchParameters[type]))));
     fc.assert(
       fc.property(parameter, fc.stringMatching(/^[\w|:/.-]{1,20}$/), ([type, name], value) => {
-        const kind = searchParameters[type][name]?.type;
+        const { type: kind, codeSystem } = searchParameters[type][name] ?? {};
         fc.pre(kind !== 'composite');
-        const sent = kind === 'date' ? `ge${1000 + value.length}-02` : value;
+        const code = codeSystem ? `x${value.replaceAll('|', '')}` : value;
+        const sent = kind === 'date' ? `ge${1000 + value.length}-02` : code;
         const once = rewriteSearch(type, [{ name, value: sent }], context);
         expect('params' in once).toBe(true);
         if ('params' in once) {

@@ -32,18 +32,20 @@ describe('searches', () => {
       const bundle = await get(url);
       expect(bundle.entry).toEqual([{ fullUrl: `${base}/Slot/s1`, search: { mode: 'match' }, resource: slot }]);
       expect(fake.received.map(({ path, query }) => [path, query.toString()])).toEqual([
-        ['/fhir/R4/Slot', 'status=free'],
+        ['/fhir/R4/Slot', expect.stringMatching(/^status=free&start=ge[^&]+&_total=accurate$/)],
       ]);
     },
   );
 
   test('links lead back through the gateway and keep _format', async () => {
     fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot], '_offset=1&_count=1&status=free') });
-    const bundle = await get('/fhir/R4/Slot?status=free&_count=1&_format=json');
+    const bundle = await get('/fhir/R4/Slot?status=free&start=ge2027-01-01&_count=1&_format=json');
     const next = bundle.link?.find(({ relation }) => relation === 'next')?.url ?? '';
-    expect(next).toBe(`${base}/Slot?status=free&_format=json&_offset=1&_count=1`);
+    expect(next).toBe(`${base}/Slot?status=free&start=ge2027-01-01&_format=json&_offset=1&_count=1`);
     await get(next);
-    expect(fake.received[1]?.query.toString()).toBe('status=free&_offset=1&_count=1');
+    expect(fake.received[1]?.query.toString()).toBe(
+      'status=free&start=ge2027-01-01T00%3A00%3A00.000Z&_offset=1&_count=1&_total=accurate',
+    );
   });
 
   test('links and addresses do not depend on the Host header', async () => {
@@ -83,6 +85,7 @@ describe('searches', () => {
       ['_count', '5'],
       ['family', 'Müller'],
       ['_sort', '_lastUpdated,_id'],
+      ['_total', 'accurate'],
     ]);
   });
 

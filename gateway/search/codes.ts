@@ -1,0 +1,21 @@
+import type { Issue } from '../../core/fhir/outcome.ts';
+import { type SearchParam, searchIssue } from './filter.ts';
+
+/**
+ * Writes codes the way Medplum finds them in elements that hold a code alone: without the code system, which FHIR settles
+ * for such an element. A code of another system stays as it is; no element has it.
+ *
+ * @param sent - one parameter, with codes separated by commas, `code` or `system|code`
+ * @param codeSystem - of the element
+ * @returns the value for Medplum, or the issue where a system stands without a code
+ * @see https://hl7.org/fhir/R4/search.html#token
+ */
+export function rewriteCodes({ name, value }: SearchParam, codeSystem: string): string | Issue {
+  const codes = value.split(',').map((one) => {
+    const system = [`${codeSystem}|`, '|'].find((start) => one.startsWith(start));
+    return system ? one.slice(system.length) : one;
+  });
+  return codes.includes('')
+    ? searchIssue(name, `'${name}' must have a code, also after '${codeSystem}|'.`)
+    : codes.join(',');
+}

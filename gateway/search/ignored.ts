@@ -1,0 +1,37 @@
+import type { BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
+import type { Issue } from '../../core/fhir/outcome.ts';
+import type { FhirResponse } from '../http/response.ts';
+import { isBundle } from '../medplum/public-resources.ts';
+import type { SearchParam } from './filter.ts';
+
+/** A parameter that the service does not know and, asked to be lenient, passes over. */
+export interface IgnoredParam {
+  readonly param: SearchParam;
+  readonly issue: Issue;
+}
+
+function outcomeEntry(ignored: readonly IgnoredParam[]): BundleEntry {
+  const resource: OperationOutcome = {
+    resourceType: 'OperationOutcome',
+    issue: ignored.map(({ issue: { diagnostics, expression } }) => ({
+      severity: 'warning',
+      code: 'not-supported',
+      details: { text: 'The search parameter was ignored.' },
+      diagnostics,
+      ...(expression && { expression: [expression] }),
+    })),
+  };
+  return { resource, search: { mode: 'outcome' } };
+}
+
+/**
+ * Says in the result of a search which parameters were ignored, after everything that was found.
+ *
+ * @see https://hl7.org/fhir/R4/search.html#errors
+ */
+export function sayingIgnored(response: FhirResponse, ignored: readonly IgnoredParam[]): FhirResponse {
+  const { resource } = response;
+  return ignored.length > 0 && isBundle(resource)
+    ? { ...response, resource: { ...resource, entry: [...(resource.entry ?? []), outcomeEntry(ignored)] } }
+    : response;
+}
