@@ -60,3 +60,10 @@ describe.each(names)('an element %s, which FHIR does not have, is refused', (nam
     expect(objects.text.length).toBeLessThan(20_000);
   });
 });
+
+it('a value of an operation that is an object of such names counts as absent', async () => {
+  const parameter = [{ name: 'id', valueId: { toString: 1 } }, { name: 'status', valueCode: [[{ valueOf: 1 }]] }, null];
+  const body = { resourceType: 'Parameters', parameter };
+  const answer = await request('portal-a', 'POST', '/Subscription/$status', { body });
+  expect([answer.status, resourceIn('Bundle', answer).type]).toEqual([200, 'searchset']);
+});
