@@ -45,7 +45,8 @@ describe('any search', () => {
   );
 
   it('refuses a parameter that it does not know rather than ignoring it', async () => {
-    const answer = await request('portal-a', 'GET', '/Slot?colour=blue');
+    const headers = { prefer: 'handling=strict' };
+    const answer = await request('portal-a', 'GET', '/Slot?colour=blue', { headers });
     expect(answer.status).toBe(400);
     expect(issuesOf(answer)[0]).toMatch(/^malformed-request/);
   });
