@@ -1,10 +1,13 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
 import { validateChange, validateCreation } from '../core/booking/appointment/change.ts';
+import { overbookingIssues, overbookingReads, unmarkedFor } from '../core/booking/appointment/overbooking.ts';
 import { mayBecome } from '../core/booking/appointment/status.ts';
 import { type Issue, toOperationOutcome } from '../core/fhir/outcome.ts';
+import { readOffered } from './lib/booking/offered.ts';
 import { readForChange } from './lib/booking/related-reads.ts';
 import { config } from './lib/config.ts';
+import { readInBatch } from './lib/read.ts';
 
 /** The header by which Medplum tells a deletion from a change. */
 const DELETION = 'X-Medplum-Deleted-Resource';
@@ -16,14 +19,25 @@ function deletionIssues(appointment: Appointment): Issue[] {
     : [];
 }
 
+/** Reads what takes the time of a new appointment, and judges it. */
+async function readOverbooking(medplum: MedplumClient, created: Appointment): Promise<Issue[]> {
+  const urls = overbookingReads(created, config).flatMap(({ request }) => request?.url ?? []);
+  const found = (await readInBatch(medplum, urls)).flat();
+  const state = new Map(found.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
+  const offered = await readOffered(medplum, unmarkedFor(created, state, config));
+  return overbookingIssues(created, state, offered, config);
+}
+
 async function issuesOf(medplum: MedplumClient, { input, headers }: BotEvent<Appointment>): Promise<readonly Issue[]> {
   if (headers?.[DELETION] !== undefined) {
     return deletionIssues(input);
   }
   const { stored, patients } = await readForChange(medplum, input);
-  return stored
-    ? validateChange(stored, input, 'repository', patients, config)
-    : validateCreation(input, patients, config);
+  if (stored) {
+    return validateChange(stored, input, 'repository', patients, config);
+  }
+  const issues = validateCreation(input, patients, config);
+  return issues.length > 0 ? issues : readOverbooking(medplum, input);
 }
 
 /**

@@ -179,6 +179,21 @@ function publishing(config: BookingConfig): Profile {
   };
 }
 
+function overbooking(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalOverbooking',
+    type: 'Extension',
+    title: 'Overbooking on purpose',
+    description: 'That clinic staff put an appointment on time that is taken, and mean it.',
+    context: ['Appointment'],
+    differential: [
+      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalOverbooking') },
+      { id: 'Extension.value[x]', min: 1, type: [{ code: 'boolean' }] },
+    ],
+  };
+}
+
 function offered(config: BookingConfig): Profile {
   return {
     artefact: 'LocalOffered',
@@ -283,6 +298,7 @@ export function profiles(config: BookingConfig): Profile[] {
     priorityExtension(config),
     confirmation(config),
     publishing(config),
+    overbooking(config),
     offered(config),
     schedule(config),
     slot,

@@ -138,7 +138,7 @@ const triggers = {
     criteria: () => 'Slot',
     interactions: ['update'],
     expression: () =>
-      "%current.status = 'free' and %current.identifier.exists() and (%previous.status = 'busy' or %previous.status = 'busy-tentative')",
+      "(%current.status = 'free' and %current.identifier.exists() or %current.status = 'entered-in-error') and (%previous.status = 'busy' or %previous.status = 'busy-tentative')",
     author: 'service',
   },
   'slot-deleted': {

@@ -14,6 +14,7 @@ export const artefacts = {
   LocalConfirmation: 'StructureDefinition',
   LocalPublishing: 'StructureDefinition',
   LocalOffered: 'StructureDefinition',
+  LocalOverbooking: 'StructureDefinition',
   LocalBookingPolicy: 'StructureDefinition',
   LocalHeldUntil: 'StructureDefinition',
   LocalHoldProlonged: 'StructureDefinition',

@@ -84,6 +84,12 @@ export const bookingErrors = {
     display: 'Another request interfered at the same moment: try again',
   },
   'version-conflict': { status: 412, type: 'conflict', display: 'The resource has changed in the meantime' },
+  'schedule-overbooked': {
+    status: 409,
+    statusInPatch: 400,
+    type: 'conflict',
+    display: 'The time is taken by another appointment',
+  },
   'upstream-unavailable': { status: 503, type: 'transient', display: 'The FHIR server cannot be reached' },
   'upstream-timeout': { status: 504, type: 'timeout', display: 'The FHIR server did not answer in time' },
 } as const satisfies Record<string, BookingError>;

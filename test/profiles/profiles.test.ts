@@ -96,6 +96,10 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],
   ],
+  LocalOverbooking: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],
+  ],
   LocalOffered: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valuePeriod: undefined }, 'Extension.value[x]'],

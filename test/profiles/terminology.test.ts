@@ -57,6 +57,7 @@ test('a profile that has a publisher of its own is not created under its address
   expect(buildArtefacts(isik).structureDefinitions.map(({ name }) => name)).toEqual([
     'LocalConfirmation',
     'LocalPublishing',
+    'LocalOverbooking',
     'LocalOffered',
     'LocalBookingPolicy',
     'LocalHeldUntil',

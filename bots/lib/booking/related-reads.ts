@@ -2,14 +2,23 @@ import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
 import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
-import { slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
+import { isHeld, slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
+import { holdsSlots } from '../../../core/booking/appointment/status.ts';
 import { byId } from '../../../core/booking/resource-set.ts';
 import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
-import { lostOffer, originsOf, type RelatedSlots } from '../../../core/booking/slots/synchronize.ts';
+import {
+  isByHand,
+  lostOffer,
+  originsOf,
+  type RelatedSlots,
+  setByHand,
+} from '../../../core/booking/slots/synchronize.ts';
+import { isUnmarked } from '../../../core/calendar/slots/slot-role.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
-import { ofType, ReadError, readInBatch } from '../read.ts';
+import { ofType, ReadError, readHistories, readInBatch } from '../read.ts';
+import { readOffered } from './offered.ts';
 
 /** The slots and patients of an appointment, as far as they exist. */
 export interface Related {
@@ -113,7 +122,7 @@ export async function readForChange(
 }
 
 async function sendReads(medplum: MedplumClient, bundle: Bundle): Promise<Bundle> {
-  const answer = await sendBundle(medplum, bundle);
+  const answer = await sendBundle(medplum, bundle, { withAuthors: true });
   if (answer.kind !== 'done') {
     throw new ReadError(`The FHIR server could not be read (${answer.kind}).`);
   }
@@ -130,6 +139,20 @@ async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<S
   return (histories.entry ?? []).flatMap(({ resource }) =>
     resource?.resourceType === 'Bundle' ? (lostOffer(resource) ?? []) : [],
   );
+}
+
+/** What histories tell of the slots that an appointment gives back: read only where the slots themselves do not. */
+async function readMarks(medplum: MedplumClient, { id }: Appointment, slots: readonly Slot[]) {
+  const unmarked = slots.filter((slot) => isUnmarked(slot, config)).flatMap((slot) => slot.id ?? []);
+  const byHand = slots.filter(isByHand);
+  const [offered, histories] = await Promise.all([
+    readOffered(medplum, unmarked),
+    byHand.length > 0 ? readHistories(medplum, [`Appointment/${id}/_history`]) : [],
+  ]);
+  return {
+    neverOffered: new Set(unmarked.filter((one) => !offered.has(one))),
+    setByHand: new Set(histories.flatMap((history) => [...setByHand(byHand, history)])),
+  };
 }
 
 /**
@@ -158,5 +181,6 @@ export async function readRelatedSlots(
   if ('status' in fragments) {
     throw new ReadError(`The FHIR server could not be searched (status ${fragments.status}).`);
   }
-  return { fragments, lost };
+  const released = holdsSlots(appointment) ? [] : used.filter(({ id }) => !isHeld(fragments.uses.get(id ?? '')));
+  return { fragments, lost, ...(await readMarks(medplum, appointment, released)) };
 }

@@ -23,12 +23,12 @@ async function attempt(medplum: MedplumClient, seen: Appointment): Promise<Bundl
   const patients = await readSurvivors(medplum, related.patients);
   const current = afterPatientChange(appointment, patients, config.baseUrl);
   const changed = isExpired(current, Date.now(), config) ? expired(current, config) : current;
-  const { fragments, lost } = await readRelatedSlots(medplum, changed, related.slots);
+  const slots = await readRelatedSlots(medplum, changed, related.slots);
   // What was over when it was deleted has given its slots back: whoever deletes them later does not offer them any more.
-  const missing = stored || holdsSlots(seen) ? lost : [];
+  const missing = stored || holdsSlots(seen) ? slots.lost : [];
   const entry = [
     ...(stored && changed !== stored ? [updateEntry(stored, changed)] : []),
-    ...slotEntries(changed, { fragments, lost: missing }, config, newId),
+    ...slotEntries(changed, { ...slots, lost: missing }, config, newId),
   ];
   return entry.length > 0 ? (await sendTransaction(medplum, entry)).kind : 'settled';
 }

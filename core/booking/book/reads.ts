@@ -3,13 +3,14 @@ import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../search.ts';
+import { takenTimeReads } from '../slots/takings.ts';
 import { answersReferredTo } from '../supporting-information.ts';
 import type { BookRequest } from './request.ts';
 
 /** How many free slots at the time of an appointment are looked at when only its schedule is named. */
 export const MOST_OFFERS = 500;
 
-/** How many Slots that take the time of an appointment are looked at. */
+/** How many published Slots that a booking excludes are looked at. */
 const TAKEN_COUNT = '200';
 
 const withSchedule: SearchQuery = [
@@ -36,24 +37,6 @@ function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
         ]),
       ]
     : [];
-}
-
-/** What is taken of the Schedules concerned at the time of the appointment, whoever has taken it. */
-function takenTime({ schedule, slots, interval }: BookRequest): BundleEntry[] {
-  if (!interval) {
-    return [];
-  }
-  const query: SearchQuery = [
-    ['status', 'busy,busy-tentative,busy-unavailable'],
-    ['start', `lt${formatInstant(interval.end)}`],
-    ['end', `gt${formatInstant(interval.start)}`],
-    ['_count', TAKEN_COUNT],
-  ];
-  const ids = slots.map(({ value }) => value).join(',');
-  return [
-    ...(schedule ? [search('Slot', [['schedule', `Schedule/${schedule.value}`], ...query])] : []),
-    ...(ids ? [search('Slot', [['schedule:Schedule._has:Slot:schedule:_id', ids], ...query])] : []),
-  ];
 }
 
 /** The published Slots that the booking may exclude; where a schedule alone is named they are among its offers. */
@@ -108,7 +91,11 @@ export function bookingReads(
       ),
       ...searchByIds('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
       ...offers(request),
-      ...takenTime(request),
+      ...takenTimeReads(
+        request.interval,
+        slots.map(({ value }) => value),
+        schedule?.value,
+      ),
       ...alternatives(request, config),
       ...readsById('Patient', [...patientIds, patient?.value.id]),
       ...readsById(

@@ -17,6 +17,34 @@ export interface RelatedSlots {
   readonly fragments: Fragments;
   /** Slots of the appointment that were deleted although they had been offered, as they were last. */
   readonly lost: readonly Slot[];
+  /** Ids of its slots that were never on offer: nobody else gets them when it gives them back. */
+  readonly neverOffered?: ReadonlySet<string>;
+  /** Ids of its slots that the clinic has taken by hand since it gave them back (`setByHand`). */
+  readonly setByHand?: ReadonlySet<string>;
+}
+
+/**
+ * Those slots of an appointment that somebody else than the service has written since the appointment gave them back:
+ * they stay as they are.
+ *
+ * @param slots - with their authors
+ * @param history - of the appointment, the newest version first
+ */
+export function setByHand(slots: readonly Slot[], history: Bundle): Set<string> {
+  const versions = (history.entry ?? []).flatMap(({ resource }) =>
+    isResource(resource, 'Appointment') ? [resource] : [],
+  );
+  const last = versions.findIndex(holdsSlots);
+  const first = versions.slice(0, last < 0 ? versions.length : last).at(-1);
+  const givenBack = parseInstant(first?.meta?.lastUpdated);
+  const isLater = ({ meta }: Slot): boolean => (parseInstant(meta?.lastUpdated) ?? 0) > (givenBack ?? Infinity);
+  return new Set(slots.filter((slot) => isByHand(slot) && isLater(slot)).flatMap(({ id }) => id ?? []));
+}
+
+/** Whether a slot was last written by somebody else than a Bot, and is taken. */
+export function isByHand({ status, meta }: Slot): boolean {
+  const author = meta?.author?.reference;
+  return isTaken(status) && author !== undefined && !author.startsWith('Bot/');
 }
 
 /**
@@ -52,9 +80,20 @@ function withTaken(calendar: Calendar, appointment: Appointment, newId: () => st
   }, calendar);
 }
 
-/** Gives back what an appointment held, as far as nobody else holds it. */
-function withGivenBack(calendar: Calendar, appointment: Appointment): Calendar {
-  return join(slotIdsOf(appointment).reduce(release, calendar));
+/** Gives back what an appointment held, as far as nobody else holds it; what was never on offer goes with it. */
+function withGivenBack(
+  calendar: Calendar,
+  appointment: Appointment,
+  neverOffered: ReadonlySet<string>,
+  byHand: ReadonlySet<string>,
+): Calendar {
+  const released = slotIdsOf(appointment)
+    .filter((id) => !byHand.has(id))
+    .reduce(release, calendar);
+  const gone = [...released.values()].filter(({ id, status }) => status === 'free' && neverOffered.has(id));
+  return join(
+    new Map([...released, ...gone.map((slot) => [slot.id, { ...slot, status: 'entered-in-error' }] as const)]),
+  );
 }
 
 function withLost(calendar: Calendar, lost: readonly Slot[], originSystem: string, newId: () => string) {
@@ -90,7 +129,7 @@ function onlyOnce(entry: BundleEntry, lostId: string | undefined, system: string
  */
 export function slotEntries(
   appointment: Appointment,
-  { fragments, lost }: RelatedSlots,
+  { fragments, lost, neverOffered = new Set(), setByHand: byHand = new Set() }: RelatedSlots,
   config: SlotSyncConfig,
   newId: () => string,
 ): BundleEntry[] {
@@ -103,7 +142,7 @@ export function slotEntries(
     fragments.slots.some(({ meta }) => meta?.tag?.some(({ system, code }) => system === originSystem && code === id));
   const missing = lost.filter((slot) => !isGivenBack(slot));
   const { calendar, restoredFrom } = withLost(stored, missing, originSystem, newId);
-  return calendarEntries(withGivenBack(calendar, appointment), originSystem).map((entry) =>
+  return calendarEntries(withGivenBack(calendar, appointment, neverOffered, byHand), originSystem).map((entry) =>
     onlyOnce(entry, restoredFrom.get(entry.fullUrl ?? ''), originSystem),
   );
 }

@@ -3,11 +3,43 @@ import { slotChangeEntries } from '../../calendar/publish/slot-change.ts';
 import { conflicts, withdrawnWith } from '../../calendar/slots/conflicts.ts';
 import { isUnmarked, type PlacedSlot, placedSlots, servicesOffered } from '../../calendar/slots/slot-role.ts';
 import type { BookingConfig } from '../../config/config.ts';
+import { formatInstant } from '../../fhir/instant.ts';
 import { idIn, type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
+import { type SearchQuery, search } from '../search.ts';
 import type { CalendarSlot } from './calendar.ts';
 import { type Interval, overlaps } from './interval.ts';
 
 type TakingsConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+
+/** How many Slots that take the time of an appointment are looked at. */
+const COUNT = '200';
+
+/**
+ * The searches for what is taken at a time, whoever has taken it.
+ *
+ * @param slots - ids of Slots whose Schedules are concerned
+ * @param schedule - id of a Schedule that is concerned, too
+ */
+export function takenTimeReads(
+  interval: Interval | undefined,
+  slots: readonly string[],
+  schedule?: string,
+): BundleEntry[] {
+  if (!interval) {
+    return [];
+  }
+  const query: SearchQuery = [
+    ['status', 'busy,busy-tentative,busy-unavailable'],
+    ['start', `lt${formatInstant(interval.end)}`],
+    ['end', `gt${formatInstant(interval.start)}`],
+    ['_count', COUNT],
+  ];
+  const ids = slots.join(',');
+  return [
+    ...(schedule ? [search('Slot', [['schedule', `Schedule/${schedule}`], ...query])] : []),
+    ...(ids ? [search('Slot', [['schedule:Schedule._has:Slot:schedule:_id', ids], ...query])] : []),
+  ];
+}
 
 /** Time of Schedules that is to be taken. */
 export interface TimeWanted {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { artefactUri } from '../../../core/config/config.ts';
 import { until } from '../../lib/until.ts';
 import { aClinic, aPatient, aSlot, book, minutes, proposed, slotsOf, succeeded } from '../fixtures.ts';
 import { medplum } from '../http.ts';
+import { config } from '../installation.ts';
 import { patch } from '../patch/fixtures.ts';
 import { aPending, byHand, edit, inMedplum } from './fixtures.ts';
 
@@ -98,7 +100,8 @@ describe('the slots follow what clinic staff do in Medplum', () => {
 
   it('a slot that another appointment holds, too, is what that one needs', async () => {
     const { schedule, slot, patient, id } = await aPending();
-    const body = { ...proposed(patient, [slot]), status: 'booked' };
+    const extension = [{ url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true }];
+    const body = { ...proposed(patient, [slot]), extension, status: 'booked' };
     const other = succeeded('Appointment', await medplum('front-desk', 'POST', '/Appointment', { body }));
     await until(() => slotsOf(schedule), are(['busy 0-30']));
     expect((await edit(other.id ?? '', { status: 'cancelled' })).status).toBe(200);
