@@ -2,7 +2,7 @@ import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome.ts';
-import { updateEntry } from '../../fhir/update-entry.ts';
+import { inWriteOrder, updateEntry } from '../../fhir/update-entry.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
@@ -198,10 +198,11 @@ function transactionOf(
   const answers = answersEntries(request, resolved, context);
   const outcome = { ...decided, answers: answers.flatMap(({ fullUrl }) => fullUrl ?? []) };
   const quotas = known.role === 'requestor' ? verdict.quotas : [];
+  const changed = calendarEntries(taken, artefactUri(config, 'LocalSlotOrigin'));
+  const withdrawn = withdrawalEntries({ interval, slots, services: undefined }, state, config);
   const entry: BundleEntry[] = [
     ...appointmentEntries(request, outcome, earlier, context),
-    ...calendarEntries(taken, artefactUri(config, 'LocalSlotOrigin')),
-    ...withdrawalEntries({ interval, slots, services: undefined }, state, config),
+    ...(withdrawn.length > 0 ? inWriteOrder([...changed, ...withdrawn]) : changed),
     ...resolved.entries,
     ...answers,
     ...takeoverEntries(known, config),

@@ -1,6 +1,6 @@
 import type { BundleEntry, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../fhir/instant.ts';
-import { updateEntry } from '../../fhir/update-entry.ts';
+import { inWriteOrder, updateEntry } from '../../fhir/update-entry.ts';
 
 /** A Slot that is to be created, or changed if it still has the version that was read. */
 export interface SlotChange {
@@ -48,7 +48,9 @@ export function portions(changes: readonly SlotChange[], size: number): SlotChan
 
 /** The transaction entries that make the changes, or none of them. */
 export function slotChangeEntries(changes: readonly SlotChange[]): BundleEntry[] {
-  return changes.map(({ stored, resource }) =>
-    stored ? updateEntry(stored, resource) : { request: { method: 'POST', url: 'Slot' }, resource },
+  return inWriteOrder(
+    changes.map(({ stored, resource }) =>
+      stored ? updateEntry(stored, resource) : { request: { method: 'POST', url: 'Slot' }, resource },
+    ),
   );
 }
