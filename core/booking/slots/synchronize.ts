@@ -155,11 +155,13 @@ export function originsOf(slots: readonly Slot[], config: SlotSyncConfig): strin
 
 /**
  * What a deleted slot was last, if it had ever been offered: what Medplum makes for an appointment alone is never free
- * and is gone with it.
+ * and is gone with it. One that was free when the clinic deleted it is not offered any more, however late the
+ * job of a cancellation runs.
  *
  * @param history - of the slot, the newest version first
  */
 export function lostOffer(history: Bundle): Slot | undefined {
   const versions = (history.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
-  return versions.some(({ status }) => status === 'free') ? versions[0] : undefined;
+  const [last] = versions;
+  return last && isTaken(last.status) && versions.some(({ status }) => status === 'free') ? last : undefined;
 }

@@ -130,6 +130,17 @@ describe('lostOffer', () => {
     expect(lostOffer(history('busy', 'free'))?.status).toBe('busy');
   });
 
+  it.each(['free', 'busy-unavailable', 'entered-in-error'] as const)(
+    'is nothing for a slot that was %s last',
+    (last) => {
+      expect(lostOffer(history(last, 'busy', 'free'))).toBeUndefined();
+    },
+  );
+
+  it('is nothing for a slot without a history', () => {
+    expect(lostOffer(history())).toBeUndefined();
+  });
+
   it('is nothing for a slot made for one appointment', () => {
     expect(lostOffer(history('busy'))).toBeUndefined();
   });
