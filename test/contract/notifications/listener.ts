@@ -54,7 +54,7 @@ export async function listen(reply: Reply = 200): Promise<Listener> {
       listener.reply(response, one);
     }
   });
-  server.unref();
+  server.unref().on('connection', (socket) => socket.unref());
   const host = process.env.LISTENER_HOST ?? '127.0.0.1';
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const { port }: AddressInfo = Object.assign({ port: 0, address: '', family: '' }, server.address());
