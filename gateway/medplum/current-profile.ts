@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type Role, roleOf } from '../../core/booking/caller-role.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { typesFoundWhole } from './access-policy.ts';
@@ -8,6 +9,8 @@ import type { Upstream, UpstreamAnswer, UpstreamFailure } from './client.ts';
 export interface Caller {
   readonly profileType: string;
   readonly profileId: string;
+  /** As whom the caller acts: clinic staff or a requestor. */
+  readonly role: Role;
   /** The types of which the caller finds every resource. */
   readonly findsAllOf: readonly ServedTypeName[];
 }
@@ -40,7 +43,10 @@ function callerOf(body: unknown): Caller | undefined {
   const { profile, accessPolicy } = isObject(body) ? body : {};
   const isKnown = isObject(profile) && typeof profile.resourceType === 'string' && typeof profile.id === 'string';
   const findsAllOf = typesFoundWhole(accessPolicy);
-  return isKnown ? { profileType: String(profile.resourceType), profileId: String(profile.id), findsAllOf } : undefined;
+  const role = roleOf(body) ?? 'requestor';
+  return isKnown
+    ? { profileType: String(profile.resourceType), profileId: String(profile.id), role, findsAllOf }
+    : undefined;
 }
 
 /** Whether Medplum refuses a token; it answers 400 to a good one whose client or membership was removed since. */

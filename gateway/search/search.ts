@@ -8,6 +8,7 @@ import type { UpstreamCall } from '../medplum/client.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle, publicBundle } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
+import { onlyBookable } from './bookable.ts';
 import { resolveChains } from './chain.ts';
 import type { SearchParam } from './filter.ts';
 import { sayingIgnored } from './ignored.ts';
@@ -50,7 +51,8 @@ async function carryOut(
   exchange: FhirRequest,
   context: GatewayContext,
 ): Promise<FhirResponse> {
-  const params = await resolveChains(search.params, exchange, context);
+  const resolved = await resolveChains(search.params, exchange, context);
+  const params = 'status' in resolved ? resolved : await onlyBookable(type, resolved, exchange, context, Date.now());
   if ('status' in params) {
     return params;
   }

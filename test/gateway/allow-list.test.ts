@@ -55,7 +55,7 @@ describe('what is not served does not exist', () => {
     ['GET', `/fhir/R4/Appointment/${'a'.repeat(65)}`],
     ['GET', `/fhir/R4/Appointment/${'a'.repeat(500)}`],
     ['GET', '/fhir/R4/Appointment/$find'],
-    ['POST', '/fhir/R4/Appointment/$hold'],
+    ['POST', '/fhir/R4/Appointment/$find'],
     ['POST', '/fhir/R4/Appointment/%24book'],
     ['POST', '/fhir/R4/Appointment/$BOOK'],
     ['POST', '/fhir/R4/Appointment/1/$book'],

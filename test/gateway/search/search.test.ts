@@ -25,26 +25,26 @@ async function get(url: string, status = 200): Promise<Bundle> {
 const slot = { resourceType: 'Slot', id: 's1' };
 
 describe('searches', () => {
-  test.each(['/fhir/R4/Slot?status=free', '/fhir/R4/Slot/?status=free', '/fhir/R4/Slot?status=free&_count'])(
+  test.each(['/fhir/R4/Slot?status=busy', '/fhir/R4/Slot/?status=busy', '/fhir/R4/Slot?status=busy&_count'])(
     '%s',
     async (url) => {
       fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot]) });
       const bundle = await get(url);
       expect(bundle.entry).toEqual([{ fullUrl: `${base}/Slot/s1`, search: { mode: 'match' }, resource: slot }]);
       expect(fake.received.map(({ path, query }) => [path, query.toString()])).toEqual([
-        ['/fhir/R4/Slot', expect.stringMatching(/^status=free&start=ge[^&]+&_total=accurate$/)],
+        ['/fhir/R4/Slot', 'status=busy&_total=accurate'],
       ]);
     },
   );
 
   test('links lead back through the gateway and keep _format', async () => {
-    fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot], '_offset=1&_count=1&status=free') });
-    const bundle = await get('/fhir/R4/Slot?status=free&start=ge2027-01-01&_count=1&_format=json');
+    fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot], '_offset=1&_count=1&status=busy') });
+    const bundle = await get('/fhir/R4/Slot?status=busy&start=ge2027-01-01&_count=1&_format=json');
     const next = bundle.link?.find(({ relation }) => relation === 'next')?.url ?? '';
-    expect(next).toBe(`${base}/Slot?status=free&start=ge2027-01-01&_format=json&_offset=1&_count=1`);
+    expect(next).toBe(`${base}/Slot?status=busy&start=ge2027-01-01&_format=json&_offset=1&_count=1`);
     await get(next);
     expect(fake.received[1]?.query.toString()).toBe(
-      'status=free&start=ge2027-01-01T00%3A00%3A00.000Z&_offset=1&_count=1&_total=accurate',
+      'status=busy&start=ge2027-01-01T00%3A00%3A00.000Z&_offset=1&_count=1&_total=accurate',
     );
   });
 

@@ -1,0 +1,67 @@
+import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { formatInstant } from '../../fhir/instant.ts';
+import { serviceIdsOf } from '../../fhir/service-reference.ts';
+import type { Role } from '../caller-role.ts';
+import { idIn } from '../resource-set.ts';
+import { effectivePolicy } from './effective-policy.ts';
+import { permittedStarts, type StartBounds } from './judge.ts';
+import type { PolicyConfig } from './policy.ts';
+
+/** Whether a HealthcareService is one of those that a Schedule's policy comes from. */
+function isServiceOf({ actor }: Schedule, named: readonly string[], { id = '' }: HealthcareService): boolean {
+  return named.includes(id) || actor.some((one) => idIn(one, 'HealthcareService') === id);
+}
+
+/**
+ * When an appointment in a Schedule may start that somebody books now.
+ *
+ * @returns `undefined` if nothing may be booked: the Schedule is inactive, or its policy cannot be understood
+ */
+function startsIn(
+  schedule: Schedule,
+  services: readonly HealthcareService[],
+  role: Role,
+  now: number,
+  config: PolicyConfig,
+): StartBounds | undefined {
+  const named = serviceIdsOf(schedule);
+  const own = services.filter((service) => isServiceOf(schedule, named, service));
+  const everything = { earliest: now, latest: Number.POSITIVE_INFINITY };
+  if (schedule.active === false) {
+    return undefined;
+  }
+  return role === 'repository' ? everything : permittedStarts(effectivePolicy(schedule, own, config), now);
+}
+
+const isUnbounded = ({ earliest, latest }: StartBounds, now: number): boolean =>
+  earliest <= now && latest === Number.POSITIVE_INFINITY;
+
+/**
+ * The condition under which a free Slot can be booked, as a value of `_filter`: not in a Schedule that is closed, and
+ * where a policy limits the start, within its limits. `$book` judges by the same policies.
+ *
+ * @param schedules - all in which Slots are searched
+ * @param services - of these Schedules
+ * @returns `undefined` if everything can be booked
+ * @see https://hl7.org/fhir/R4/search_filter.html
+ */
+export function bookableFilter(
+  schedules: readonly Schedule[],
+  services: readonly HealthcareService[],
+  role: Role,
+  now: number,
+  config: PolicyConfig,
+): string | undefined {
+  const limited = schedules
+    .map((schedule) => ({ key: `"Schedule/${schedule.id}"`, bounds: startsIn(schedule, services, role, now, config) }))
+    .filter(({ bounds }) => !bounds || !isUnbounded(bounds, now));
+  if (limited.length === 0) {
+    return undefined;
+  }
+  const others = limited.map(({ key }) => `schedule ne ${key}`).join(' and ');
+  const within = limited.flatMap(({ key, bounds }) => {
+    const latest = bounds && Number.isFinite(bounds.latest) ? ` and start le "${formatInstant(bounds.latest)}"` : '';
+    return bounds ? [`(schedule re ${key} and start ge "${formatInstant(bounds.earliest)}"${latest})`] : [];
+  });
+  return [`(${others})`, ...within].join(' or ');
+}
