@@ -28,7 +28,7 @@ async function readTask(medplum: MedplumClient, id: string): Promise<Task | unde
   return ofType('Task', found)[0];
 }
 
-/** The Task as it is once it was cancelled, or once somebody else has ended it. */
+/** The Task after it was cancelled, or after another process ended it. */
 async function cancel(medplum: MedplumClient, task: Task): Promise<Task | undefined> {
   const cancelled = await sendTransaction(medplum, [endTask(task, { status: 'cancelled' })]);
   const written: unknown = cancelled.kind === 'done' ? cancelled.bundle.entry?.[0]?.resource : undefined;

@@ -20,17 +20,17 @@ async function readPatients(medplum: MedplumClient, query: Iterable<[string, str
 /** Merges the duplicates once; gives their ids. */
 async function merge(medplum: MedplumClient, patient: Patient): Promise<string[] | 'overtaken'> {
   const query = identifierQuery(patient.identifier, requestorQuery(ownerOf(patient, config) ?? '', config));
-  const { elder, younger } = duplicatesOf(patient, query ? await readPatients(medplum, query) : [], config);
-  for (const duplicate of younger) {
-    const merged = await sendBundle(medplum, mergeTransaction(duplicate, elder));
+  const { oldest, duplicates } = duplicatesOf(patient, query ? await readPatients(medplum, query) : [], config);
+  for (const duplicate of duplicates) {
+    const merged = await sendBundle(medplum, mergeTransaction(duplicate, oldest));
     if (merged.kind === 'overtaken') {
       return 'overtaken';
     }
     if (merged.kind !== 'done') {
-      throw new Error(`Patient/${duplicate.id} could not be merged into Patient/${elder.id} (${merged.kind}).`);
+      throw new Error(`Patient/${duplicate.id} could not be merged into Patient/${oldest.id} (${merged.kind}).`);
     }
   }
-  return younger.map(({ id }) => id ?? '');
+  return duplicates.map(({ id }) => id ?? '');
 }
 
 /**

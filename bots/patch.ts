@@ -44,7 +44,7 @@ const unavailable: Issue = {
   diagnostics: 'The FHIR server could not be reached. Nothing was changed; try again in a moment.',
 };
 
-const unsettled: Issue = {
+const outcomeUnknown: Issue = {
   code: 'upstream-unavailable',
   diagnostics: 'The FHIR server gave an invalid response. The appointment may have been changed: read it.',
 };
@@ -178,7 +178,7 @@ async function cancellationIssues(
   return policyIssues('cancel', policies, { start, end: start }, Date.now(), 'Appointment.status');
 }
 
-/** Decides once, and writes; `overtaken` if somebody else was faster. */
+/** Decides once and writes; `overtaken` if a concurrent change came first. */
 async function attempt(
   medplum: MedplumClient,
   request: PatchRequest,
@@ -193,10 +193,10 @@ async function attempt(
   if ('issues' in patched) {
     return refuse(patched.issues);
   }
-  const judged = validateChange(stored, patched.result, role, patients, config);
+  const checked = validateChange(stored, patched.result, role, patients, config);
   const issues = [
-    ...judged,
-    ...conditionalReferenceIssues(patched.result, 'Appointment', judged),
+    ...checked,
+    ...conditionalReferenceIssues(patched.result, 'Appointment', checked),
     ...(await attachmentIssues(medplum, stored, patched.result, caller)),
     ...(await cancellationIssues(medplum, target, patched.result)),
   ];
@@ -215,7 +215,7 @@ async function attempt(
   if (written.kind === 'overtaken') {
     return 'overtaken';
   }
-  const failure = written.kind === 'lost' ? unsettled : unavailable;
+  const failure = written.kind === 'lost' ? outcomeUnknown : unavailable;
   return refuse(
     written.kind === 'invalid' ? serverRejectionIssues(written.outcome, 'patch-invalid', 'result') : [failure],
   );

@@ -37,7 +37,7 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
   }
 }
 
-/** A job that could not be carried out for a day, in milliseconds, is refused: whoever waits for it is told why. */
+/** A job that could not be carried out for a day, in milliseconds, is refused, with the reason as its result. */
 const LONGEST = 24 * 60 * 60_000;
 
 /** After so many milliseconds no further job is begun: the Bot has ten seconds, and the clock starts it again. */
@@ -57,12 +57,12 @@ async function readTasks(medplum: MedplumClient, query: Record<string, string>):
 }
 
 /**
- * Carries out an asynchronous booking. The Task is completed in the transaction that books, so that the job may be run
- * any number of times and books once; whoever ends the Task first wins. Medplum runs a Bot that has failed no second
- * time, so every minute the clock starts this Bot for the jobs that were left over.
+ * Carries out an asynchronous booking. The transaction that books also completes the Task, so that the job books once even
+ * if it runs several times. Medplum does not run a failed Bot again; therefore Medplum's cron also starts this Bot every
+ * minute for unfinished jobs.
  *
  * @param event - input: the Task, as the Subscription delivers it, or the Bot itself, as the clock does
- * @throws Error when the server could not be reached or others were faster too often: the job is left over
+ * @throws Error when the server could not be reached, or conflicts with other requests persist: the job stays unfinished
  * @see specification 4.4, asynchronous execution
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot>): Promise<void> {
@@ -72,7 +72,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot
     return task && run(medplum, task);
   }
   const start = Date.now();
-  // Whoever had these jobs was killed, or could not reach the server.
+  // The process that claimed these jobs was killed, or could not reach the server.
   const left = shuffled(await readTasks(medplum, overdueQuery(Date.now(), config)));
   const failures: string[] = [];
   for (const task of left) {

@@ -20,10 +20,10 @@ import { ofType, readInBatch } from './lib/read.ts';
 /** After so many milliseconds the rest is left to the next run: the Bot has ten seconds. */
 const PATIENCE = 6_000;
 
-/** A run that has said nothing for so long, in milliseconds, has died. */
+/** A run without a sign of life for this time, in milliseconds, counts as dead. */
 const DEAD_AFTER = 2 * 60_000;
 
-/** How often a calendar is published anew although nothing seems to have changed, in milliseconds. */
+/** How often a calendar is published again without a known change, in milliseconds. */
 const RENEW_AFTER = DAY;
 
 /** How many Schedules are looked at in one run of the clock, and how many there are at most. */
@@ -70,7 +70,7 @@ async function serviceChanged(medplum: MedplumClient, service: HealthcareService
   }
 }
 
-/** When a Slot was there, in its latest versions: what it has left behind is free again. */
+/** The periods of a Slot in its latest versions: time that it no longer covers is free again. */
 async function timesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Interval[]> {
   const [found] = await readInBatch(medplum, [`Slot/${slot.id}/_history?_count=5`]);
   const times = [slot, ...ofType('Slot', found)].flatMap((version) => {
@@ -80,7 +80,7 @@ async function timesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Int
   return union(times);
 }
 
-/** Publishes anew what lies around a Slot that was taken or released. */
+/** Publishes the time around a Slot that was taken or released again. */
 async function slotChanged(medplum: MedplumClient, slot: Slot): Promise<void> {
   const id = idIn(slot.schedule, 'Schedule');
   const windows = (await timesOf(medplum, slot)).filter(({ end }) => end > Date.now());
@@ -104,7 +104,7 @@ async function slotChanged(medplum: MedplumClient, slot: Slot): Promise<void> {
   }
 }
 
-/** Does what was left undone, what is due, and what nobody has asked for yet. */
+/** Publishes calendars that were interrupted, are due, or have never been published. */
 async function clock(medplum: MedplumClient): Promise<void> {
   const now = Date.now();
   const lately = (age: number): string => `lt${formatInstant(now - age)}`;
@@ -127,7 +127,7 @@ async function clock(medplum: MedplumClient): Promise<void> {
   }
 }
 
-/** What is done when Medplum reports a resource of a type. */
+/** The handler of each resource type that Medplum reports. */
 function changed(medplum: MedplumClient, resource: unknown): Promise<void> | undefined {
   if (isResource(resource, 'Task')) {
     return workOn(medplum, resource, Date.now() + PATIENCE);

@@ -32,12 +32,12 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
   ]);
   const [appointments, patients] = [ofType('Appointment', changed), ofType('Patient', persons)];
   const slots = new Map(ofType('Slot', changed).map((slot) => [slot.id ?? '', slot]));
-  const unsettled = appointments.filter((appointment) => isOutOfSync(appointment, slots));
+  const outOfSync = appointments.filter((appointment) => isOutOfSync(appointment, slots));
   const gone = patients.filter((patient) => !isActivePatient(patient));
   return {
     isLast: appointments.length < PAGE && patients.length < PAGE,
     left: [
-      ...unsettled.map((appointment) => () => syncAppointment(medplum, appointment)),
+      ...outOfSync.map((appointment) => () => syncAppointment(medplum, appointment)),
       ...gone.map(
         ({ id }) =>
           () =>
@@ -51,7 +51,7 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
  * Runs every minute, ends holds that are over, and does what `sync-slots` and `handle-patient-change` should have done: Medplum does not start a Bot
  * again that has failed, and a job may be lost with its server.
  *
- * @throws Error when Medplum does not answer, or something could not be settled; the next run does it
+ * @throws Error when Medplum does not answer, or something could not be corrected; the next run tries again
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const start = Date.now();

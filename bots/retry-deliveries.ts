@@ -27,8 +27,8 @@ const checkpointSearch = (): string =>
 const AT_ONCE = 4;
 
 /**
- * Whether a delivery must be started: one is due again, has died, the Subscription is over, or it was requested anew and
- * the delivery that was under way did not see it.
+ * Whether a delivery must be started: a retry is due, the last delivery died, the Subscription has ended, or it was
+ * requested again without the running delivery noticing.
  */
 function mustStart({ subscription, outbox, settings, task }: SubscriptionOutbox, now: number): boolean {
   const isOver = settings?.end !== undefined && settings.end <= now && outbox.status !== 'in-progress';
@@ -46,7 +46,7 @@ function withinShares(due: readonly SubscriptionOutbox[]): SubscriptionOutbox[] 
   });
 }
 
-/** Starts deliveries; an outbox that has changed meanwhile is left alone. */
+/** Starts deliveries; skips outboxes that have changed in the meantime. */
 async function startDeliveries(medplum: MedplumClient, outboxes: readonly SubscriptionOutbox[]): Promise<void> {
   const due = withinShares(outboxes.filter((stored) => mustStart(stored, Date.now())));
   await mapConcurrently(due, AT_ONCE, (stored) =>
@@ -62,7 +62,7 @@ async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, 
   await sendTransaction(medplum, [{ request, resource }]);
 }
 
-/** Writes the events of recent changes that have none: the job that should have done it never ran, or has failed. */
+/** Records missing events of recent changes, whose job never ran or failed. */
 async function recordMissedEvents(
   medplum: MedplumClient,
   checkpoint: Task | undefined,
@@ -86,10 +86,10 @@ async function recordMissedEvents(
 }
 
 /**
- * Runs every minute and starts what is due: deliveries whose time for the next attempt has come, or that have died,
- * heartbeats, the end of Subscriptions. Writes the events of changes that have none.
+ * Runs every minute: retries deliveries that are due or died, sends heartbeats, and ends expired Subscriptions. Records
+ * missing events of changes.
  *
- * @throws Error when Medplum does not answer; the next run does it
+ * @throws Error when Medplum does not answer; the next run tries again
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const [checkpoints] = await readInTransaction(medplum, [`Task?${checkpointSearch()}`]);

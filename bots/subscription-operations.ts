@@ -26,7 +26,7 @@ import {
 import { createBindingToken } from './lib/notifications/ws-binding-token.ts';
 import { readInTransaction } from './lib/read.ts';
 
-/** The most events that are told at once. */
+/** The maximum number of events in a response. */
 const MOST_EVENTS = 1000;
 
 /** How many outboxes one search asks for. */
@@ -81,7 +81,7 @@ async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, 
   );
 }
 
-/** Events are told with the rights that the caller has now. */
+/** Events are read with the current rights of the caller. */
 async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
   const { id = '', since = 1, until = Number.MAX_SAFE_INTEGER } = input;
   const seen = await readAsCaller(medplum, id, caller);

@@ -9,7 +9,7 @@ import { readForChange } from './lib/booking/related-reads.ts';
 import { config } from './lib/config.ts';
 import { readInBatch } from './lib/read.ts';
 
-/** The header by which Medplum tells a deletion from a change. */
+/** The header by which Medplum distinguishes a deletion from a change. */
 const DELETION = 'X-Medplum-Deleted-Resource';
 
 function deletionIssues(appointment: Appointment): Issue[] {
@@ -41,11 +41,11 @@ async function issuesOf(medplum: MedplumClient, { input, headers }: BotEvent<App
 }
 
 /**
- * Looks at every write to an Appointment before Medplum makes it, whoever writes and however: staff in Medplum's app, its
- * API, its own operations. What the Bots of the service write does not come here, for they ask the same rules themselves.
+ * Checks every write to an Appointment before Medplum stores it: by staff in Medplum's app, through its API, or by its own
+ * operations. Writes by the Bots of the service are not checked here, because the Bots apply the same rules themselves.
  *
  * @param event - input: the Appointment as it would be stored, or as it is if it is to be deleted
- * @returns `true`: the write may be made; or the OperationOutcome with which Medplum refuses it
+ * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it
  * @see specification section 3 and 4.5; https://www.medplum.com/docs/bots/bot-pre-commit
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<Appointment>): Promise<true | OperationOutcome> {

@@ -8,7 +8,7 @@ import { config } from './lib/config.ts';
  * Looks at the booking policy of a Schedule or HealthcareService before Medplum stores it, whoever writes it.
  *
  * @param event - input: the resource as it would be stored
- * @returns `true`: the write may be made; or the OperationOutcome with which Medplum refuses it
+ * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it
  * @see https://www.medplum.com/docs/bots/bot-pre-commit
  */
 export async function handler(

@@ -47,7 +47,7 @@ function refusedByServer(answer: BundleAnswer): OperationOutcome {
 /** How long a subscriber waits for the name of its endpoint to be resolved, in milliseconds. */
 const NAME_LIMIT = 2_000;
 
-/** An endpoint whose name is not known yet may be subscribed with: the handshake will tell. */
+/** An endpoint whose name does not resolve yet is accepted: the handshake checks it again. */
 async function endpointIssues({ settings: { endpoint } }: Submission): Promise<Issue[]> {
   const { allowedNetworks } = config.notifications;
   const destination = endpoint ? await resolveEndpoint(endpoint, NAME_LIMIT, allowedNetworks) : { addresses: [] };
@@ -62,7 +62,7 @@ async function check(sent: unknown, kind: 'create' | 'update'): Promise<Submissi
   return submission && found.length === 0 ? submission : refuse(found);
 }
 
-/** What an attempt to write came to: the Subscription first among the entries, or a refusal. */
+/** The result of an attempt to write: entries with the Subscription first, or a refusal. */
 type Attempt = Answer | 'overtaken';
 
 /** Writes entries, the first of which is the Subscription. */
@@ -117,7 +117,7 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
   });
 }
 
-/** What a change makes of an outbox: entries of a transaction, the Subscription first. */
+/** The transaction entries of a change, with the Subscription first. */
 type Change = (stored: SubscriptionOutbox) => BundleEntry[];
 
 const outdated: Issue = {
@@ -125,7 +125,7 @@ const outdated: Issue = {
   diagnostics: 'The Subscription has a newer version: read it again.',
 };
 
-/** Whether a change starts a Subscription anew that was over: it needs a place again. */
+/** Whether a change restarts an ended Subscription, which then counts towards the limit again. */
 const startsAnew = ({ subscription }: SubscriptionOutbox, [first]: readonly BundleEntry[]): boolean => {
   const changed: unknown = first?.resource;
   return subscription.status === 'off' && isResource(changed, 'Subscription') && changed.status !== 'off';

@@ -22,7 +22,7 @@ export interface GatewayLimits extends UpstreamLimits {
   readonly headersTimeoutMs: number;
   /** Time in which a whole request must have arrived, in milliseconds. */
   readonly requestTimeoutMs: number;
-  /** How long a shutdown waits for what is under way, in milliseconds. */
+  /** How long a shutdown waits for running requests, in milliseconds. */
   readonly drainTimeoutMs: number;
   /** How long a booking waits for others of the same slot before it, in milliseconds. */
   readonly turnMs: number;

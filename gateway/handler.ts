@@ -11,7 +11,7 @@ import { noteAnswer } from './operations/audit.ts';
 export interface FhirRequest {
   /** Who calls; absent only on public routes, which need no token. */
   readonly caller: Caller | undefined;
-  /** Headers for every call to Medplum that this request leads to; nothing else of the client's goes there. */
+  /** The headers of every call to Medplum for this request; no other headers of the client are forwarded. */
   readonly upstreamHeaders: Readonly<Record<string, string>>;
   readonly representation: Representation;
   readonly returnPreference: ReturnPreference | undefined;
@@ -32,7 +32,7 @@ export type Handler = (exchange: FhirRequest, context: GatewayContext) => Promis
 
 const passedOn = ['authorization', 'traceparent', 'tracestate'] as const;
 
-/** One value of a header, or nothing. */
+/** The single value of a header, or `undefined`. */
 export function headerOf(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
@@ -59,7 +59,7 @@ export function representationOf(request: FastifyRequest): Representation | unde
   return format && { format, pretty: query.get('_pretty') === 'true' };
 }
 
-/** How an answer is written to a client that may accept none of the formats. */
+/** The format of a response to a client that may accept none of the formats. */
 export const representationOrDefault = (request: FastifyRequest): Representation =>
   representationOf(request) ?? defaultRepresentation;
 

@@ -191,7 +191,7 @@ function addRoute(app: FastifyInstance, route: Route, context: GatewayContext, a
   });
 }
 
-/** Refuses the methods that no route of a path has: 405, and `Allow` says which it has. */
+/** Refuses methods without a route with 405; `Allow` lists those of the path. */
 function refuseOtherMethods(
   app: FastifyInstance,
   path: string,

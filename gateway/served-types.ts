@@ -34,7 +34,7 @@ export type OperationName = keyof typeof servedOperations;
 export interface ServedType {
   readonly interactions: readonly Interaction[];
   readonly operations?: readonly OperationName[];
-  /** Whether `If-None-Exist` is honoured on creation. */
+  /** Whether a create supports `If-None-Exist`. */
   readonly conditionalCreate?: true;
   readonly profile?: Artefact;
 }

@@ -38,16 +38,16 @@ export interface GatewayOptions {
   readonly medplumBaseUrl: string;
   /** Further addresses by which Medplum names itself (its own `baseUrl`); they are kept from clients, too. */
   readonly medplumAliases?: readonly string[];
-  /** A pino logger, or anything with its face; without it nothing is logged. */
+  /** A pino logger or a compatible one; without it nothing is logged. */
   readonly logger?: FastifyBaseLogger;
   readonly limits?: Partial<GatewayLimits>;
-  /** The proxies whose `X-Forwarded-For` is believed: how many stand in front, or their networks. Default: none. */
+  /** The trusted proxies for `X-Forwarded-For`: their number or their networks. Default: none. */
   readonly trustProxy?: TrustedProxies;
   /** The key that websocket binding tokens are sealed with, 32 bytes, the same for all gateways. Default: random. */
   readonly bindingKey?: Buffer | undefined;
   /** Whether the log records who reads or changes which appointment or patient. */
   readonly audit?: boolean;
-  /** Where metrics are collected; whoever gave it serves them. */
+  /** The registry in which metrics are collected; the caller serves them. */
   readonly metrics?: Registry;
   /** The clock, in milliseconds; default: the system's. */
   readonly now?: () => number;
@@ -93,7 +93,7 @@ function createServer(
     },
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
-    // Also ends the hook that waits for what is under way: by default after 10 seconds, with an error.
+    // Also limits the hook that waits for running requests: by default 10 seconds, then an error.
     pluginTimeout: limits.drainTimeoutMs + 5_000,
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },

@@ -91,8 +91,8 @@ async function checkOnce(medplum: MedplumClient, config: BookingConfig, schedule
   return { findings: checkConsistency(state, context), checked: state.size };
 }
 
-/** How long a booking under way takes at most, in milliseconds. */
-const SETTLE = 2_000;
+/** The longest duration of a booking, in milliseconds. */
+const LONGEST_BOOKING = 2_000;
 
 /**
  * Checks what a project has stored, twice if anything is found: what is being written at the moment is no finding.
@@ -108,7 +108,7 @@ export async function checkProject(
   if (first.findings.length === 0) {
     return first;
   }
-  await setTimeout(SETTLE);
+  await setTimeout(LONGEST_BOOKING);
   const known = new Set(first.findings.map((finding) => JSON.stringify(finding)));
   const second = await checkOnce(medplum, config, schedules);
   return { ...second, findings: second.findings.filter((finding) => known.has(JSON.stringify(finding))) };

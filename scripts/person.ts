@@ -125,7 +125,7 @@ async function main(): Promise<void> {
     .description('removes the patient for good; appointments stay, without anything of the patient, to be counted')
     .option('--dry-run', 'say what would be done, do nothing')
     .option('--yes', 'do it')
-    .option('--force', 'cancel open appointments first, and drop bookings that are under way')
+    .option('--force', 'cancel open appointments and waiting asynchronous bookings first')
     .addHelpText('after', exitStatus)
     .action(runErase);
   await program.parseAsync();

@@ -31,7 +31,7 @@ export interface Running {
   readonly baseUrl: string;
   readonly sandbox: Sandbox;
   readonly demo: Demo;
-  /** Ends the gateway, then the embedded Medplum; what is under way is finished and answered. */
+  /** Stops the gateway, then the embedded Medplum; running requests are finished. */
   stop(): Promise<void>;
 }
 

@@ -1,10 +1,9 @@
 /**
- * Does something with each of many, some of them at the same time. One that fails keeps none of the others from being
- * done.
+ * Processes items with limited concurrency. A failure does not stop the other items.
  *
  * @param atOnce - how many at the same time
  * @returns the results, in the order of the items
- * @throws Error the first failure, once all is done
+ * @throws Error the first failure, after all items are processed
  */
 export async function mapConcurrently<T, R>(
   items: readonly T[],

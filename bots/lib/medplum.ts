@@ -6,30 +6,30 @@ import type { Issue } from '../../core/fhir/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { config } from './config.ts';
 
-/** What the server answered to a batch or transaction. */
+/** The result of a batch or transaction. */
 export type BundleAnswer =
   | { readonly kind: 'done'; readonly bundle: Bundle }
-  /** Another transaction was faster with one of the versions that this one relies on: nothing was written. */
+  /** A concurrent transaction changed a version that this one relies on: nothing was written. */
   | { readonly kind: 'overtaken' }
-  /** The server found a resource not to be valid: nothing was written. */
+  /** The server rejected a resource as invalid: nothing was written. */
   | { readonly kind: 'invalid'; readonly outcome: OperationOutcome }
-  /** The server refused it, or was never reached: nothing was written. */
+  /** The server refused the request or could not be reached: nothing was written. */
   | { readonly kind: 'failed'; readonly issue: Issue }
-  /** No answer, or none that says what was done: a transaction may have been carried out. */
+  /** No usable response: a transaction may have been carried out. */
   | { readonly kind: 'lost'; readonly issue: Issue };
 
 /** Whose rights a request has, and how much of `meta` the server shows. */
 export interface RequestOptions {
   /** Credentials to send; by default the Bot's own. */
   readonly authorization?: string | undefined;
-  /** Whether `meta` tells who has written a resource (Medplum's extended mode). */
+  /** Whether `meta` contains the author of a resource (Medplum's extended mode). */
   readonly withAuthors?: boolean;
 }
 
 /** How long the server may take for one answer: a read and a write fit into the time that the gateway waits. */
 const LIMIT = timeLimits(config).exchange;
 
-/** Between a Bot and its server, packing and unpacking an answer takes longer than sending it as it is. */
+/** Between a Bot and its server, compressing a response takes longer than sending it uncompressed. */
 function headersFor(medplum: MedplumClient, { authorization, withAuthors }: RequestOptions): Record<string, string> {
   return {
     'content-type': 'application/fhir+json',
@@ -107,7 +107,7 @@ function classify({ status, body }: Answer): BundleAnswer {
 }
 
 /**
- * Sends a batch or a transaction to the server that runs this Bot, once: a transaction is never repeated unseen.
+ * Sends a batch or a transaction to the server that runs this Bot, without retries: a repeated transaction could book twice.
  * It never throws, and gives up after two fifths of `BookingConfig.timeout`.
  *
  * @see https://hl7.org/fhir/R4/http.html#transaction
@@ -126,7 +126,7 @@ export const sendTransaction = (medplum: MedplumClient, entry: BundleEntry[]): P
   sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
 
 /**
- * Asks the server for something that is no part of a batch. It never throws, and gives up after two fifths of `BookingConfig.timeout`.
+ * Sends a request that cannot be part of a batch. It never throws, and gives up after two fifths of `BookingConfig.timeout`.
  *
  * @param path - relative to the base address of the server, for example `auth/me`
  * @returns status and body; `undefined` without an answer that can be read
@@ -136,12 +136,12 @@ export async function get(medplum: MedplumClient, path: string, options: Request
   return typeof answer === 'string' ? undefined : answer;
 }
 
-/** The longest pause, in milliseconds: an attempt that ran into its limit says nothing about how busy the server is. */
+/** The longest pause, in milliseconds: an attempt that timed out does not show how busy the server is. */
 const LONGEST_PAUSE = 2_000;
 
 /**
- * Waits before deciding anew, at most as long as the attempt took that was overtaken: those who were overtaken together
- * do not meet again, and the busier the server is, the longer they leave it alone.
+ * Waits for a random time before the next attempt, at most as long as the last attempt took. Competing requests thus
+ * spread out, and wait longer the busier the server is.
  *
  * @param attempt - length of the attempt, in milliseconds
  */
@@ -157,7 +157,7 @@ export interface Attempts {
 }
 
 /**
- * Does something that reads, decides and writes; overtaken by others, does it anew.
+ * Runs an operation that reads, decides and writes, and repeats it after a conflict with a concurrent change.
  *
  * @param isOvertaken - whether the result calls for another attempt
  * @returns the result of the last attempt

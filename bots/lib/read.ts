@@ -17,7 +17,7 @@ function reasonOf(answer: BundleAnswer): string {
   return 'issue' in answer ? answer.issue.diagnostics : 'It did not answer every entry of the batch.';
 }
 
-/** The server did not answer a read, or refused it: nothing was decided. */
+/** The server did not answer a read, or refused it: no decision was made. */
 export class ReadError extends Error {
   override readonly name = 'ReadError';
 }

@@ -14,11 +14,11 @@ function permitsChange(entry: unknown): boolean {
 }
 
 /**
- * As whom a caller changes appointments. Clinic staff is who may change them directly in Medplum, by the own
- * AccessPolicy or because there is none, as for administrators; whoever may only read them is a requestor.
+ * The role in which a caller changes appointments. Clinic staff may change them directly in Medplum, by their AccessPolicy
+ * or, like administrators, without one; callers who may only read them are requestors.
  *
- * @param me - what Medplum says of the caller (`GET auth/me`), of whatever content
- * @returns `undefined` if it does not say who calls
+ * @param me - Medplum's description of the caller (`GET auth/me`), not validated
+ * @returns `undefined` if it does not identify the caller
  * @see https://www.medplum.com/docs/access/access-policies
  */
 export function roleOf(me: unknown): Role | undefined {

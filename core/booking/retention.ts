@@ -6,7 +6,7 @@ import { BOOK_TASK } from './async/task.ts';
 /** The part of the configuration that retention depends on. */
 export type RetentionConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
 
-/** What the service leaves behind in Medplum, and nothing reads or changes any more. */
+/** Data of the service in Medplum that nothing reads or changes any more. */
 export const leftovers = {
   jobs: 'completed asynchronous bookings, with their requests',
   slots: 'past slot fragments that were joined again and belong to no appointment',
@@ -22,8 +22,7 @@ function lastChangedBefore(cutoff: number): Query {
 }
 
 /**
- * The search for the Tasks of asynchronous bookings that ended before a moment. One that waits is never found, however
- * old.
+ * The search for the Tasks of asynchronous bookings that ended before an instant. Waiting ones are never found.
  *
  * @param cutoff - milliseconds since 1970 UTC, like all moments here
  */
@@ -41,8 +40,8 @@ export function emptiedSlotsQuery(cutoff: number): Query {
 }
 
 /**
- * Whether an emptied slot will never be needed again. The service fills emptied slots anew when it splits the slot that
- * they came from, but it splits nothing that has passed. What staff have marked as an error themselves is theirs.
+ * Whether an absorbed slot will never be used again. The service reuses absorbed slots when it splits their original slot,
+ * but it does not split slots in the past. Slots that staff marked as an error stay.
  *
  * @param referred - references to slots that appointments refer to, in whatever status
  */

@@ -35,7 +35,7 @@ export function readsById(type: ResourceType, ids: readonly (string | undefined)
 
 const escapeToken = (value: string): string => value.replace(/[\\,$|]/g, '\\$&');
 
-/** The query for what a requestor has submitted with one of these identifiers; none without identifiers. */
+/** The query for resources that a requestor submitted with one of these identifiers; none without identifiers. */
 export function identifierQuery(
   identifiers: readonly Identifier[] | undefined,
   tag: string,
@@ -51,7 +51,7 @@ export function identifierQuery(
     : undefined;
 }
 
-/** What a batch answered: the state, or that the server could not say. */
+/** The result of a batch: the state, or a failure of the server. */
 export type ReadResult = { readonly state: ResourceSet } | { readonly status: number };
 
 function resourcesOf({ resource }: BundleEntry): Resource[] {
@@ -61,7 +61,7 @@ function resourcesOf({ resource }: BundleEntry): Resource[] {
   return resource && resource.resourceType !== 'OperationOutcome' ? [resource] : [];
 }
 
-/** Statuses that tell something about what there is for the caller, not about the server's condition. */
+/** Statuses that describe what the caller may see, not a failure of the server. */
 const saysNothingThere = new Set([200, 403, 404, 410]);
 
 /**

@@ -16,12 +16,12 @@ export function answersReferredTo(
 }
 
 /**
- * Checks that a caller may read the answers that it attaches to an appointment: whoever reads the appointment later must
- * not be led to another patient's.
+ * Checks that a caller may read the answers that it attaches to an appointment, so that no appointment refers to the answers
+ * of another patient.
  *
  * @param referred - as `answersReferredTo` gives them
  * @param state - what the caller may see
- * @returns a `profile-violation` for each reference to answers that are not there for the caller
+ * @returns a `profile-violation` for each reference to answers that the caller cannot see
  */
 export function unreadableAnswersIssues(referred: ReturnType<typeof answersReferredTo>, state: ResourceSet): Issue[] {
   return referred

@@ -1,6 +1,6 @@
 import { type Artefact, artefacts, type BookingConfig, type SearchHandling } from './config.ts';
 
-/** What a preset settles: URIs, names, and what its publisher expects of every installation. */
+/** The values of a preset: URIs, names, and what its publisher requires of every installation. */
 export interface Preset
   extends Pick<
     BookingConfig,

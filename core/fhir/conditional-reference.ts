@@ -15,8 +15,8 @@ function children([value, , path]: Located): Located[] {
 const maxIssues = 50;
 
 /**
- * Finds references that are a search (`Patient?identifier=…`). The server resolves such a reference when it stores the
- * resource, with the rights of whoever stores it: what comes of it tells about resources that the sender may not read.
+ * Finds conditional references (`Patient?identifier=…`). The server resolves them when it stores the resource, with the
+ * rights of the client that stores it; the result can reveal resources that the sender may not read.
  *
  * @param value - what was sent, of whatever shape and depth
  * @param path - FHIRPath of the value

@@ -65,9 +65,9 @@ function tagProblem({ name, attributes }: SaxesTagPlain): string | undefined {
 }
 
 /**
- * What is wrong with a narrative. It must be well-formed XHTML of the elements and attributes that FHIR allows: nothing
- * that a browser would run or load, and no sections or comments, in which anything could hide. It takes time in proportion
- * to its length, which is limited. Whether it says anything (txt-2) is not judged here.
+ * Checks a narrative. It must be well-formed XHTML with the elements and attributes that FHIR allows: nothing that a browser
+ * would execute or load, and no CDATA sections or comments, which could hide content. The check takes linear time, and the
+ * length is limited. It does not check whether the narrative has content (txt-2).
  *
  * @param div - `Narrative.div`
  * @returns the predicate of a sentence about it, or `undefined` if nothing is wrong

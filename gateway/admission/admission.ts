@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-/** Decides who is served. Nothing of it reads a body. */
+/** Decides which requests are served, without reading their bodies. */
 export interface Admission {
   /** Counts a request for the address that it comes from; an answer if there were too many. */
   readonly countAddress: (request: FastifyRequest) => Promise<FhirResponse | undefined>;

@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js';
 /** Whether a proxy is trusted: by its address, and how many proxies are between it and the gateway. */
 export type TrustProxy = (address: string, hop: number) => boolean;
 
-/** Which proxies are trusted: none, so many in a row, or those of these networks. */
+/** The trusted proxies: none, a number of hops, or those in these networks. */
 export type TrustedProxies = number | readonly string[];
 
 /**
@@ -18,7 +18,7 @@ export function trustedProxies(proxies: TrustedProxies): TrustProxy {
   return typeof proxies === 'number' ? (_address, hop) => hop < proxies : proxyAddr.compile([...proxies]);
 }
 
-/** The address of a client, as the trusted proxies tell it. */
+/** The address of a client according to the trusted proxies. */
 export function clientAddress(request: IncomingMessage, trust: TrustProxy): string {
   return request.socket.remoteAddress === undefined ? '' : proxyAddr(request, trust);
 }

@@ -33,21 +33,22 @@ export function callBot(
   });
 }
 
-const unsettled = 'It may have been carried out: send it again with the same Appointment.identifier, or read first.';
+const outcomeUnknown =
+  'It may have been carried out: send it again with the same Appointment.identifier, or read first.';
 
-/** What is said of a call that may have been carried out although its answer is missing. */
+/** The advice after a call that may have been carried out although its response is missing. */
 const sentences: Readonly<Record<UpstreamFailure['failure'], Issue>> = {
   unavailable: {
     code: 'upstream-unavailable',
-    diagnostics: `The FHIR server behind the service did not answer. ${unsettled}`,
+    diagnostics: `The FHIR server behind the service did not answer. ${outcomeUnknown}`,
   },
   timeout: {
     code: 'upstream-timeout',
-    diagnostics: `The FHIR server behind the service did not answer in time. ${unsettled}`,
+    diagnostics: `The FHIR server behind the service did not answer in time. ${outcomeUnknown}`,
   },
   broken: {
     code: 'upstream-unavailable',
-    diagnostics: `The FHIR server behind the service gave an invalid response. ${unsettled}`,
+    diagnostics: `The FHIR server behind the service gave an invalid response. ${outcomeUnknown}`,
   },
 };
 
@@ -62,7 +63,7 @@ function kindOfFailure(answer: UpstreamAnswer | UpstreamFailure): UpstreamFailur
   return isSuccess(answer) || status === 400 || status >= 500 ? 'broken' : undefined;
 }
 
-/** The answer when a Bot gave none that can be passed on: the caller may not call it, it failed, or did not answer. */
+/** The response when a Bot returned none to pass on: the caller may not call it, it failed, or it did not answer. */
 export function botProblem(answer: UpstreamAnswer | UpstreamFailure, { config }: GatewayContext): FhirResponse {
   if ('status' in answer && notAllowed.includes(answer.status)) {
     return problem('forbidden');

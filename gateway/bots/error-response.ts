@@ -18,7 +18,7 @@ function codeOf(issue: OperationOutcome['issue'][number], system: string): Booki
     : undefined;
 }
 
-/** The issues of an outcome that the service itself has written; nothing if any of them is not. */
+/** The issues of an outcome, if all of them were written by the service itself. */
 function ownIssues(outcome: OperationOutcome, config: BookingConfig): readonly Issue[] {
   const system = artefactUri(config, 'LocalBookingError');
   const issues = outcome.issue.flatMap((issue): Issue[] => {

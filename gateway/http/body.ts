@@ -112,12 +112,12 @@ export function isSupportedBody(request: FastifyRequest, kind: BodyKind): boolea
   return encoding === 'identity' && suits[kind];
 }
 
-/** Whether the body that was read is a patch, as far as its outer shape and its `Content-Type` tell. */
+/** Whether a parsed body looks like a patch, by its structure and its `Content-Type`. */
 export function isPatchBody({ body, headers }: FastifyRequest): boolean {
   return isJsonPatch(headers['content-type']) ? Array.isArray(body) : isResource(body, 'Parameters');
 }
 
-/** Whether a request announces a body. */
+/** Whether the headers of a request declare a body. */
 export function announcesBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

@@ -12,7 +12,7 @@ export interface FhirResponse {
   readonly resource?: Resource;
 }
 
-/** Whether a value is a FHIR resource, as far as its outer shape tells. */
+/** Whether a value looks like a FHIR resource. */
 export function isAnyResource(value: unknown): value is Resource {
   return isObject(value) && typeof value.resourceType === 'string';
 }
@@ -66,7 +66,7 @@ export interface Representation {
   readonly pretty: boolean;
 }
 
-/** The representation when nothing else was agreed upon. */
+/** The default representation. */
 export const defaultRepresentation: Representation = { format: json, pretty: false };
 
 /**

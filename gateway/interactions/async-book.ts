@@ -35,11 +35,11 @@ export const enqueueBooking: Handler = async (exchange, context) => {
       resource: informational(`The booking was accepted; its result will be at ${location}.`),
     };
   }
-  // Nothing but a stored job is answered with 202: what else the Bot may say is a refusal or a failure.
+  // Only a stored job is answered with 202: any other result of the Bot is a refusal or a failure.
   return ownRefusal(body, config) ?? botProblem(answer, context);
 };
 
-/** What has come of a job. */
+/** The result of a job. */
 type Outcome = (task: Task, exchange: FhirRequest, context: GatewayContext) => Promise<FhirResponse>;
 
 const running: Outcome = async () => ({
@@ -67,7 +67,7 @@ const outcomes: Readonly<Partial<Record<NonNullable<Task['status']>, Outcome>>> 
   cancelled: gone,
 };
 
-/** `GET /async/{id}`: what has come of a job, to the requestor that handed it in. */
+/** `GET /async/{id}`: the result of a job, for the requestor that submitted it. */
 export const readBookingJob: Handler = async (exchange, context) => {
   const { params, upstreamHeaders } = exchange;
   if (!isId(params.id)) {

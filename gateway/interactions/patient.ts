@@ -83,12 +83,12 @@ export const createPatient: Handler = async (exchange, context) => {
     return problem('unauthorized');
   }
   const headers = condition(exchange.header('if-none-exist'), context);
-  const judged = submittedPatient(body, caller, config);
-  if (isIssues(headers) || 'issues' in judged) {
-    const issues = [...(isIssues(headers) ? headers : []), ...('issues' in judged ? judged.issues : [])];
+  const checked = submittedPatient(body, caller, config);
+  if (isIssues(headers) || 'issues' in checked) {
+    const issues = [...(isIssues(headers) ? headers : []), ...('issues' in checked ? checked.issues : [])];
     return refusal(issues, config);
   }
-  return store('POST', 'fhir/R4/Patient', headers, judged.patient, exchange, context);
+  return store('POST', 'fhir/R4/Patient', headers, checked.patient, exchange, context);
 };
 
 /**
@@ -112,10 +112,10 @@ export const updatePatient: Handler = async (exchange, context) => {
   if (!isSuccess(stored)) {
     return upstreamProblem(stored, context.config);
   }
-  const judged = updatedPatient(body, isPatient(stored.body) ? stored.body : undefined, caller, context.config);
-  if ('issues' in judged) {
-    return refusal(judged.issues, context.config);
+  const checked = updatedPatient(body, isPatient(stored.body) ? stored.body : undefined, caller, context.config);
+  if ('issues' in checked) {
+    return refusal(checked.issues, context.config);
   }
   const headers: Record<string, string> = ifMatch.version ? { 'if-match': `W/"${ifMatch.version}"` } : {};
-  return store('PUT', path, headers, judged.patient, exchange, context);
+  return store('PUT', path, headers, checked.patient, exchange, context);
 };

@@ -6,7 +6,7 @@ import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { publicResource } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
 
-/** Whether an `If-None-Match` names the version at hand. */
+/** Whether an `If-None-Match` names the current version. */
 function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boolean {
   const known = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim());
   return etag !== undefined && (known.includes(etag) || known.includes('*'));

@@ -49,7 +49,7 @@ export const subscriptionStatus: Handler = async (exchange, context) => {
   return callReport({ operation: 'status', ids, statuses: valuesOf(exchange, 'status') }, exchange, context);
 };
 
-/** A number of an event, or what is wrong with it. */
+/** An event number, or its problem. */
 function eventNumber(exchange: FhirRequest, name: string): { readonly number?: number } | Issue {
   const [value] = valuesOf(exchange, name);
   if (value === undefined) {

@@ -52,7 +52,7 @@ export const updateSubscription: Handler = async (exchange, context) => {
   return callSubscribe(input, 200, exchange, context);
 };
 
-/** `DELETE /Subscription/{id}`: ends one's own Subscription; nothing is sent any more. */
+/** `DELETE /Subscription/{id}`: ends a Subscription of the caller. */
 export const deleteSubscription: Handler = async (exchange, context) => {
   const { id } = exchange.params;
   if (!isId(id)) {

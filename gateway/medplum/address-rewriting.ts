@@ -58,7 +58,7 @@ function rewriteElement(text: string, name: string, parent: string, rewrite: Rew
   return name === 'diagnostics' && parent === 'issue' ? rewrite.sentence(text) : text;
 }
 
-/** Rewrites the addresses in a tree of JSON; what holds none is returned as it is. */
+/** Rewrites the addresses in a JSON tree; a subtree without addresses is returned unchanged. */
 function rewriteTree(value: unknown, parent: string, rewrite: Rewrite): unknown {
   if (Array.isArray(value)) {
     const items = value.map((item) => rewriteTree(item, parent, rewrite));

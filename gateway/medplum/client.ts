@@ -40,7 +40,7 @@ export interface Upstream {
   readonly call: (call: UpstreamCall) => Promise<UpstreamAnswer | UpstreamFailure>;
   /** Calls Medplum and gives the answer as it was sent; never rejects. */
   readonly send: (call: UpstreamCall) => Promise<RawAnswer | UpstreamFailure>;
-  /** Number of calls under way. */
+  /** Number of running calls. */
   readonly pending: () => number;
   readonly close: () => Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { ServedTypeName } from '../served-types.ts';
 import { typesFoundWhole } from './access-policy.ts';
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from './client.ts';
 
-/** Who calls: the profile that Medplum knows the token's owner by, and what its AccessPolicy lets it find. */
+/** The caller: the profile of the token's owner in Medplum, and what its AccessPolicy lets it find. */
 export interface Caller {
   readonly profileType: string;
   readonly profileId: string;
@@ -20,7 +20,7 @@ export type Identification = Caller | UpstreamAnswer | UpstreamFailure;
 
 /** Finds out who calls. */
 export interface Callers {
-  /** What is remembered of a token; `undefined` if Medplum would have to be asked. */
+  /** The cached result of a token; `undefined` if Medplum must be asked. */
   readonly recall: (authorization: string) => Identification | undefined;
   /** Who calls, from memory or from Medplum. */
   readonly find: (authorization: string) => Promise<Identification>;

@@ -6,12 +6,12 @@ import { problem, problemOfStatus, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import type { UpstreamAnswer, UpstreamFailure } from './client.ts';
 
-/** Whether a value is an OperationOutcome with issues, as far as its outer shape tells. */
+/** Whether a value looks like an OperationOutcome with issues. */
 export function isOutcome(value: unknown): value is OperationOutcome {
   return isObject(value) && value.resourceType === 'OperationOutcome' && Array.isArray(value.issue);
 }
 
-/** The answer when Medplum gave none. */
+/** The response when Medplum did not answer. */
 export function failureAnswer({ failure }: UpstreamFailure, config: BookingConfig): FhirResponse {
   const unavailable = 'The FHIR server behind the service cannot be reached: try again.';
   const timeout =
@@ -95,7 +95,7 @@ export function upstreamProblem(answer: UpstreamAnswer | UpstreamFailure, config
   return answer.status >= 400 ? problem(problemOfStatus(answer.status)) : problem('bad-gateway');
 }
 
-/** Whether Medplum answered and did what it was asked for. */
+/** Whether Medplum answered with success. */
 export function isSuccess(answer: UpstreamAnswer | UpstreamFailure): answer is UpstreamAnswer {
   return 'status' in answer && answer.status >= 200 && answer.status < 300;
 }

@@ -23,7 +23,7 @@ export function publicResource(body: unknown, type: ServedTypeName): Resource | 
   return isAnyResource(body) && body.resourceType === type ? shown(body) : undefined;
 }
 
-/** An entry with its public address; nothing if its type is not one of the service. */
+/** An entry with its public address; `undefined` if the service does not offer its type. */
 function publicEntry(entry: BundleEntry, base: string): BundleEntry[] {
   const resource = isObject(entry) && isAnyResource(entry.resource) ? entry.resource : undefined;
   if (!resource || !isServedType(resource.resourceType)) {
@@ -40,7 +40,7 @@ function publicLink(link: BundleLink, type: ServedTypeName, addresses: Addresses
   return isOwn ? [{ relation: link.relation, url }] : [];
 }
 
-/** Whether a value is a Bundle, as far as its outer shape tells. */
+/** Whether a value looks like a Bundle. */
 export function isBundle(value: unknown): value is Bundle {
   return (
     isObject(value) && value.resourceType === 'Bundle' && (value.entry === undefined || Array.isArray(value.entry))

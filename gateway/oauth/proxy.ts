@@ -7,7 +7,7 @@ import type { Addresses } from '../medplum/address-rewriting.ts';
 import type { RawAnswer } from '../medplum/client.ts';
 import { failureAnswer } from '../medplum/errors.ts';
 
-/** What is passed through: OAuth speaks its own JSON, errors included (RFC 6749 section 5). */
+/** The endpoints that are passed through. OAuth has its own JSON, also for errors (RFC 6749 section 5). */
 const endpoints = [
   { method: 'POST', path: 'oauth2/token' },
   { method: 'POST', path: 'oauth2/introspect' },

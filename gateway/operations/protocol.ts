@@ -14,7 +14,7 @@ export function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): FhirR
   return isRight ? undefined : problem('bad-request', `A request must have exactly one Host header, not ${count}.`);
 }
 
-/** Answers with an OperationOutcome what Node would answer without a body: an unknown `Expect`. */
+/** Answers an unknown `Expect` with an OperationOutcome, which Node would answer without a body. */
 export function addProtocolChecks(app: FastifyInstance): void {
   app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const name = 'expectation-failed';

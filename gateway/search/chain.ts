@@ -11,7 +11,7 @@ import { formatQuery, type RewrittenParam } from './rewrite.ts';
 /** The most resources that a link of a chain may lead to, where they have to be named one by one. */
 const maxLinked = 300;
 
-/** What no resource is called: a search for it finds nothing. */
+/** An id that no resource has: a search for it finds nothing. */
 const nobody = '00000000-0000-0000-0000-000000000000';
 
 /** What resolving one chain needs to know: who asks, and what the client wrote. */

@@ -68,7 +68,7 @@ function splitAlternatives(value: string): string[] {
   return value.match(/(?:\\.|[^,\\])+/gs) ?? [];
 }
 
-/** One reference as Medplum stores it: `Type/id`; what is not a reference to this service is left as it is. */
+/** A reference as Medplum stores it: `Type/id`. Other references stay unchanged. */
 function rewriteReference(value: string, targets: readonly ServedTypeName[], baseUrl: string): string {
   const reference = parseReference(value, baseUrl, servedTypeNames);
   if (reference) {

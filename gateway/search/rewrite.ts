@@ -122,7 +122,7 @@ function rewriteParameter(type: ServedTypeName, sent: SearchParam, context: Rewr
   return isIssue(usage) ? usage : { params: usage.narrowing, filter: usage.matches };
 }
 
-/** The parameters with an order that leaves nothing open. */
+/** Adds a total order to the parameters. */
 function withOrder(type: ServedTypeName, params: readonly RewrittenParam[]): readonly RewrittenParam[] {
   if (!ordered.includes(type)) {
     return params;

@@ -20,7 +20,7 @@ function isRefused(search: RewrittenSearch | readonly Issue[]): search is readon
   return Array.isArray(search);
 }
 
-/** The call that searches, by the client's own method: what it keeps out of addresses stays out of them. */
+/** The search request to Medplum, with the client's method: values that it sent in the body stay out of the URL. */
 function searchCall(
   type: ServedTypeName,
   query: string,

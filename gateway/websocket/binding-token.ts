@@ -3,7 +3,7 @@ import type { Bundle } from '@medplum/fhirtypes';
 import { isId } from '../../core/fhir/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 
-/** What a websocket is bound with: what Medplum keeps for it, Medplum's token, and what the client is told once bound. */
+/** The content of a binding token: the Subscription in Medplum, Medplum's token, and the handshake for the client. */
 export interface Binding {
   /** Id of the Subscription that Medplum keeps in memory for this binding. */
   readonly id: string;
@@ -20,7 +20,7 @@ export interface Binding {
 export interface BindingTokens {
   /** A binding as an opaque token, which is good for binding a websocket of this service and for nothing else. */
   readonly seal: (binding: Binding) => string;
-  /** The binding in a token; `undefined` if it was made by somebody else, was changed, or has expired. */
+  /** The binding in a token; `undefined` if the token is foreign, modified or expired. */
   readonly unseal: (token: string) => Binding | undefined;
 }
 
@@ -29,7 +29,7 @@ const keyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Ties a token to its use: what was sealed for another purpose with the same key cannot be read. */
+/** Binds a token to its purpose: data that was sealed with the same key for another purpose is rejected. */
 const purpose = Buffer.from('booking-gateway websocket binding 1');
 
 /**

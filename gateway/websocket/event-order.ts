@@ -1,9 +1,9 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import { isObject } from '../../core/fhir/resource.ts';
 
-/** What of a Subscription's notifications was told, and what waits for those before it. */
+/** The notifications of a Subscription that were sent, and those that wait for earlier ones. */
 export interface Order {
-  /** Number of the last event that was told. */
+  /** Number of the last event that was sent. */
   readonly last: number;
   readonly waiting: ReadonlyMap<number, Bundle>;
 }
@@ -34,7 +34,7 @@ export function orderAfter(handshake: Bundle): Order {
   return { last: numbersIn(handshake).events ?? 0, waiting: new Map() };
 }
 
-/** Takes out what can be told: the events that follow the last one without a gap. */
+/** Takes the events that can be sent: those that follow the last one without a gap. */
 function tellable({ last, waiting }: Order): { readonly order: Order; readonly told: readonly Bundle[] } {
   const told: Bundle[] = [];
   for (let next = waiting.get(last + 1); next; next = waiting.get(last + told.length + 1)) {
@@ -58,7 +58,7 @@ export function arrived(order: Order, bundle: Bundle): { readonly order: Order; 
   return tellable({ ...order, waiting: new Map([...order.waiting, [event, bundle]]) });
 }
 
-/** Tells what waits although something before it has not come: the client sees the gap and asks `$events`. */
+/** Sends the waiting events despite a gap: the client notices it and uses `$events`. */
 export function released({ last, waiting }: Order): { readonly order: Order; readonly told: readonly Bundle[] } {
   const numbers = [...waiting.keys()].sort((one, other) => one - other);
   const told = numbers.flatMap((number) => waiting.get(number) ?? []);

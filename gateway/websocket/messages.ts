@@ -23,7 +23,7 @@ export function bindingIn(body: unknown, client: string): Binding | undefined {
     : undefined;
 }
 
-/** What a client says on its websocket. */
+/** A message of a client on its websocket. */
 export type ClientMessage =
   | { readonly kind: 'bind' | 'unbind'; readonly binding: Binding }
   | { readonly kind: 'ping' }
@@ -67,7 +67,7 @@ export function readClientMessage(text: string, unseal: BindingTokens['unseal'])
     : { kind: 'malformed', diagnostics: `${verb} needs an unexpired token from $get-ws-binding-token.` };
 }
 
-/** What Medplum says on its websocket, as far as it concerns a client. */
+/** A message of Medplum on its websocket that concerns a client. */
 export type MedplumMessage =
   | { readonly kind: 'bound'; readonly id: string }
   | { readonly kind: 'notification'; readonly id: string; readonly bundle: Bundle }

@@ -23,7 +23,7 @@ export interface WebsocketPlaces<Socket> {
    * @returns `undefined` if its address has too many that wait
    */
   readonly enter: (socket: Socket, address: string) => UnboundPlace<Socket> | undefined;
-  /** Gives a websocket a place among the bound ones, once; `false` if none is left, or none for this client. */
+  /** Counts a websocket as bound, once; `false` if the limit, or the limit of this client, is reached. */
   readonly bind: (socket: Socket, client: string) => boolean;
   readonly leave: (socket: Socket) => void;
   readonly bound: () => number;

@@ -27,7 +27,7 @@ export function isWebsocket({ url, headers }: IncomingMessage, { basePath }: Add
   return headers.upgrade?.toLowerCase() === 'websocket' && path === `${basePath}${PATH}`;
 }
 
-/** A client says no more than tokens. */
+/** The maximum size of a client's message: it only contains a token. */
 const clientBytes = 64 * 1024;
 
 /** How often clients are asked whether they are still there, in milliseconds. */
@@ -97,7 +97,7 @@ function createRelays(context: GatewayContext, medplumUrl: string, failed: (erro
   return { serve, places };
 }
 
-/** Whether an offer to upgrade may be taken up; if not, what is wrong with it. */
+/** Checks an upgrade request; returns its problem, if any. */
 function upgradeProblem(request: IncomingMessage): string | undefined {
   const issue = hostProblem(request)?.resource;
   return isResource(issue, 'OperationOutcome') ? issue.issue[0]?.diagnostics : undefined;

@@ -17,7 +17,7 @@ const minuteMs = 60_000;
 /** How long an event waits for one before it, in milliseconds. */
 const gapMs = 1_000;
 
-/** Medplum says every ten seconds that it is still there; after so many milliseconds of silence it is not. */
+/** Medplum sends a heartbeat every ten seconds; after this time without one, in milliseconds, the connection is lost. */
 const silenceMs = 45_000;
 
 /** Time limits of a websocket, in milliseconds. */
@@ -28,7 +28,7 @@ export interface SessionLimits {
   readonly upstreamTimeoutMs: number;
 }
 
-/** What a websocket is bound to: it waits for Medplum's word, or knows what was told. */
+/** A binding of a websocket: it waits for Medplum's confirmation, or records the events that were sent. */
 interface Bound {
   readonly binding: Binding;
   readonly order?: Order;
@@ -40,7 +40,7 @@ export interface Session {
   /** Messages of the client in this minute. */
   readonly messages: number;
   readonly link: 'none' | 'opening' | 'open';
-  /** What Medplum is to be told once its websocket is open. */
+  /** The messages to send to Medplum once its websocket is open. */
   readonly unsaid: readonly string[];
   readonly isOver: boolean;
 }
@@ -75,7 +75,7 @@ export type SessionEffect =
   | { readonly kind: 'cancel'; readonly timer: Timer }
   | { readonly kind: 'close'; readonly code: number; readonly reason: string };
 
-/** What comes of an event: the session as it is then, and what is to be done, in this order. */
+/** The result of an event: the new session, and the effects to carry out, in order. */
 export interface Step {
   readonly session: Session;
   readonly effects: readonly SessionEffect[];
@@ -95,7 +95,7 @@ const letGo = (id: string): readonly SessionEffect[] => [
   { kind: 'release', id },
 ];
 
-/** Ends the session: what it holds is given back, and nothing is done any more. */
+/** Ends the session: releases its resources; no further effects follow. */
 function end(session: Session, code: number, reason: string): Step {
   const general: readonly Timer[] = ['idle', 'minute', 'silence'];
   return done(
@@ -109,7 +109,7 @@ function end(session: Session, code: number, reason: string): Step {
 const endIfIdle = (session: Session): Step =>
   session.bound.size === 0 ? end(session, closing.policy, 'No Subscription is bound: get a token') : done(session);
 
-/** What is done first, and then the next step. */
+/** Puts effects before those of the next step. */
 const before = (effects: readonly SessionEffect[], { session, effects: more }: Step): Step =>
   done(session, ...effects, ...more);
 
@@ -127,7 +127,7 @@ function forget(session: Session, id: string): Step {
   return before(letGo(id), endIfIdle({ ...session, bound }));
 }
 
-/** Tells Medplum something, as soon as it can be heard. */
+/** Sends a message to Medplum, as soon as its websocket is open. */
 function say(session: Session, type: string, { token }: Binding): Step {
   const text = JSON.stringify({ type, payload: { token } });
   if (session.link === 'open') {
@@ -168,7 +168,7 @@ function unbind(session: Session, { id }: Binding): Step {
   return before(said.effects, forget(said.session, id));
 }
 
-/** A binding that Medplum has accepted: the client is told the handshake. */
+/** Medplum has accepted a binding: the client receives the handshake. */
 function greet(session: Session, id: string, now: number): Step {
   const known = session.bound.get(id);
   if (!known || known.order) {

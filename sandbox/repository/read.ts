@@ -82,7 +82,7 @@ export function readReferenced(context: RepositoryContext, { reference }: Refere
   }
 }
 
-/** The history of a deleted resource can still be read by whoever might have read the resource. */
+/** Anyone who could read a resource can still read its history after its deletion. */
 function assertInstance(context: RepositoryContext, type: string, id: string, interaction: 'history' | 'vread'): void {
   try {
     if (!permission(context.caller, interaction, readStored(context, type, id))) {

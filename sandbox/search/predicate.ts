@@ -107,7 +107,7 @@ function namesOf(resource: StoredResource, isCanonical: boolean): string[] {
   return isCanonical ? urlOf(resource) : [`${resource.resourceType}/${resource.id}`];
 }
 
-/** One pass over the far end of a link gives the set by which all resources at the near end are judged. */
+/** A single pass over the target resources of a link gives the set of matching source resources. */
 function linkPredicate(source: SearchSource, link: ChainLink, atEnd: Predicate): Predicate {
   const { targetType } = link;
   source.assertSearchable(targetType);

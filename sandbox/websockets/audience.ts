@@ -12,9 +12,9 @@ import type { BindingClaims } from './binding-token.ts';
 export interface Audience {
   /** Whether the project of a resource has websockets. */
   isEnabled(resource: StoredResource): boolean;
-  /** Whether whoever has bound a Subscription may still be told of anything. */
+  /** Whether the member who bound a Subscription may still receive notifications. */
   isMember(claims: BindingClaims): boolean;
-  /** Whether whoever has bound a Subscription may read a resource, as its AccessPolicy stands now. */
+  /** Whether the member who bound a Subscription may read a resource under its current AccessPolicy. */
   mayRead(claims: BindingClaims, resource: StoredResource): boolean;
 }
 

@@ -43,17 +43,17 @@ export interface Check {
 }
 
 /**
- * A check of two parts: what is read, and what is to be thought of it.
+ * A check in two parts: it reads data from the installation, then assesses it.
  *
- * @param read - whatever it takes from the server; what it throws becomes an error of the report
- * @param judge - pure
+ * @param read - reads from the server; an exception becomes an error in the report
+ * @param assess - pure
  */
 export function check<T>(
   name: string,
   read: (installation: Installation) => Promise<T>,
-  judge: (found: T, installation: Pick<Installation, 'bookingsPerMinute' | 'config'>) => Verdict,
+  assess: (found: T, installation: Pick<Installation, 'bookingsPerMinute' | 'config'>) => Verdict,
 ): Check {
-  return { name, run: async (installation) => judge(await read(installation), installation) };
+  return { name, run: async (installation) => assess(await read(installation), installation) };
 }
 
 /** Everything is as it should be. */

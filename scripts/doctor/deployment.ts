@@ -20,7 +20,7 @@ const pendingTexts: Readonly<Record<string, string>> = {
  * @param lines - of the report of a dry run
  * @param isMeant - which subjects of the report count
  */
-export function judgeDryRun(lines: readonly string[], isMeant: (subject: string) => boolean): Verdict {
+export function assessDryRun(lines: readonly string[], isMeant: (subject: string) => boolean): Verdict {
   const subjects = lines
     .flatMap((line) => /^(?:unchanged|would be \w+) {2}(.*)$/.exec(line)?.[1] ?? [])
     .filter(isMeant);
@@ -45,7 +45,7 @@ const isBot = (subject: string): boolean => subject.startsWith('Bot ');
 export type FoundSubscriptions = readonly { readonly name: string; readonly stored: Subscription | undefined }[];
 
 /** The Subscriptions by which Medplum starts Bots must be active: Medplum itself may have switched one off. */
-export function judgeSubscriptions(found: FoundSubscriptions): Verdict {
+export function assessSubscriptions(found: FoundSubscriptions): Verdict {
   const dead = found.filter(({ stored }) => stored?.status !== 'active');
   const texts = dead.map(({ name, stored }) => `${name} (${stored ? (stored.error ?? stored.status) : 'missing'})`);
   return dead.length === 0
@@ -64,7 +64,7 @@ async function readSubscriptions({ medplum, config }: Installation): Promise<Fou
 }
 
 /** What the consistency check has found. */
-export function judgeConsistency(findings: readonly Finding[]): Verdict {
+export function assessConsistency(findings: readonly Finding[]): Verdict {
   const errors = findings.filter(({ severity }) => severity === 'error');
   const text = shorten((errors.length > 0 ? errors : findings).map(({ rule, resource }) => `${rule} ${resource}`));
   const help = 'npm run check:consistency lists them all';
@@ -79,13 +79,13 @@ export const deploymentChecks: readonly Check[] = [
   check(
     'deployed Bots',
     ({ dryRun }) => dryRun(),
-    (lines) => judgeDryRun(lines, isBot),
+    (lines) => assessDryRun(lines, isBot),
   ),
   check(
     'profiles, policies',
     ({ dryRun }) => dryRun(),
-    (lines) => judgeDryRun(lines, (subject) => !isBot(subject)),
+    (lines) => assessDryRun(lines, (subject) => !isBot(subject)),
   ),
-  check('internal Subscriptions', readSubscriptions, judgeSubscriptions),
-  check('consistency', ({ medplum, config }) => findInconsistencies(medplum, config), judgeConsistency),
+  check('internal Subscriptions', readSubscriptions, assessSubscriptions),
+  check('consistency', ({ medplum, config }) => findInconsistencies(medplum, config), assessConsistency),
 ];

@@ -14,7 +14,7 @@ export interface MedplumHost {
  * Portals must reach the gateway alone: Medplum follows chained searches without regard to what the caller may read, and
  * no AccessPolicy can keep it from that. A public address is not yet a fault, as a firewall may stand before it.
  */
-export function judgeExposure(hosts: readonly MedplumHost[]): Verdict {
+export function assessExposure(hosts: readonly MedplumHost[]): Verdict {
   const exposed = hosts.filter(({ addresses }) => addresses.some((address) => reachOf(address, []) === 'public'));
   const names = (list: readonly MedplumHost[]): string => list.map(({ host }) => host).join(', ');
   return exposed.length === 0
@@ -34,7 +34,7 @@ async function readIssuer({ requestAnonymously }: Installation): Promise<string 
 }
 
 /** Portals read the issuer in every token: it must be the gateway's address, which the discovery documents name as well. */
-export function judgeIssuer(
+export function assessIssuer(
   issuer: string | undefined,
   { config: { baseUrl } }: { config: { readonly baseUrl: string } },
 ): Verdict {
@@ -65,6 +65,6 @@ async function readHosts(installation: Installation): Promise<readonly MedplumHo
 
 /** Who else reaches Medplum, and what is told of it. */
 export const exposureChecks: readonly Check[] = [
-  check("Medplum's address", readHosts, judgeExposure),
-  check('issuer of tokens', readIssuer, judgeIssuer),
+  check("Medplum's address", readHosts, assessExposure),
+  check('issuer of tokens', readIssuer, assessIssuer),
 ];

@@ -13,7 +13,7 @@ export interface GatewayState {
 }
 
 /** The gateway must reach Medplum, and must be configured like the Bots. */
-export function judgeGateway(
+export function assessGateway(
   state: GatewayState | undefined,
   { config }: { config: { readonly baseUrl: string } },
 ): Verdict {
@@ -53,4 +53,4 @@ async function readGateway({ gatewayUrl, config }: Installation): Promise<Gatewa
 }
 
 /** What portals reach. */
-export const gatewayChecks: readonly Check[] = [check('gateway', readGateway, judgeGateway)];
+export const gatewayChecks: readonly Check[] = [check('gateway', readGateway, assessGateway)];

@@ -7,7 +7,7 @@ import { type Check, check, error, type Installation, ok, type Verdict, warning 
 import { tryInVain } from './probe.ts';
 
 /** Only an administrator of the project can deploy. */
-export function judgeCredentials({ project, membership }: Me): Verdict {
+export function assessCredentials({ project, membership }: Me): Verdict {
   const label = `${project.name ?? ''} (Project/${project.id})`.trim();
   return membership.admin
     ? ok(`administrator of ${label}`)
@@ -20,7 +20,7 @@ export function judgeCredentials({ project, membership }: Me): Verdict {
 const indispensable: readonly string[] = ['bots', 'transaction-bundles'];
 
 /** The features of the project: without some of them nothing works, without the others something is missing. */
-export function judgeFeatures({ project: { features = [] } }: Me): Verdict {
+export function assessFeatures({ project: { features = [] } }: Me): Verdict {
   const missing = Object.entries(projectFeatures).filter(([feature]) => !features.some((name) => name === feature));
   const found = missing.map(([feature, purpose]) => `lacks ${feature} (${purpose})`).join('; ');
   const help = 'A super administrator adds them to Project.features, or: npm run bootstrap -- --project <name>';
@@ -38,8 +38,8 @@ export interface PreCommit {
   readonly answer?: string | undefined;
 }
 
-/** Without pre-commit Bots, whoever works in Medplum directly is not kept to the rules of the service. */
-export function judgePreCommit({ isSet, answer }: PreCommit): Verdict {
+/** Without pre-commit Bots, changes made directly in Medplum are not checked by the rules of the service. */
+export function assessPreCommit({ isSet, answer }: PreCommit): Verdict {
   const consequence = 'changes by staff in Medplum are not checked';
   if (!isSet) {
     return warning(
@@ -67,7 +67,7 @@ export interface Quota {
 }
 
 /** Whether the quota carries the wished-for bookings: all of them are one Bot's writes. */
-export function judgeQuota(
+export function assessQuota(
   { remaining, setting }: Quota,
   { bookingsPerMinute }: { bookingsPerMinute: number },
 ): Verdict {
@@ -122,8 +122,8 @@ async function readQuota(installation: Installation): Promise<Quota> {
 
 /** What the project must have. */
 export const projectChecks: readonly Check[] = [
-  check('credentials', async ({ me }) => me, judgeCredentials),
-  check('features', async ({ me }) => me, judgeFeatures),
-  check('pre-commit', tryPreCommit, judgePreCommit),
-  check('rate limits', readQuota, judgeQuota),
+  check('credentials', async ({ me }) => me, assessCredentials),
+  check('features', async ({ me }) => me, assessFeatures),
+  check('pre-commit', tryPreCommit, assessPreCommit),
+  check('rate limits', readQuota, assessQuota),
 ];

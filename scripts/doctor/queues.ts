@@ -28,7 +28,7 @@ const first = ([one]: readonly Delivery[]): string => `${one?.subscription}${one
  * What is to be thought of the state of the Subscriptions: a delivery that nobody works at is the service's fault, a
  * subscriber that does not answer its own.
  */
-export function judgeDeliveries(all: readonly Delivery[]): Verdict {
+export function assessDeliveries(all: readonly Delivery[]): Verdict {
   const open = all.filter(({ status }) => status !== 'cancelled');
   const isIdle = ({ status, age }: Delivery): boolean =>
     ['ready', 'in-progress'].includes(status) && age > STALLED_AFTER;
@@ -96,7 +96,7 @@ export interface Waiting {
 }
 
 /** An accepted booking is carried out at once, or after a crash within minutes. */
-export function judgeWaiting({ bookings, oldest }: Waiting): Verdict {
+export function assessWaiting({ bookings, oldest }: Waiting): Verdict {
   return oldest > STALLED_AFTER
     ? error(
         `${bookings} accepted bookings wait, the oldest for ${Math.round(oldest / 60_000)} minutes`,
@@ -118,7 +118,7 @@ async function readWaiting(installation: Installation): Promise<Waiting> {
  *
  * @param age - milliseconds since the Bot last ran; undefined: it never did
  */
-export function judgeClock(age: number | undefined): Verdict {
+export function assessClock(age: number | undefined): Verdict {
   const help =
     'Check the feature cron and the log of the Bot retry-deliveries. If Redis was lost: POST admin/super/reloadcron ' +
     '(Prefer: respond-async), as a super administrator.';
@@ -137,7 +137,7 @@ async function readClock(installation: Installation): Promise<number | undefined
 
 /** What waits to be done. */
 export const queueChecks: readonly Check[] = [
-  check('clock', readClock, judgeClock),
-  check('accepted bookings', readWaiting, judgeWaiting),
-  check('notifications', readDeliveries, judgeDeliveries),
+  check('clock', readClock, assessClock),
+  check('accepted bookings', readWaiting, assessWaiting),
+  check('notifications', readDeliveries, assessDeliveries),
 ];

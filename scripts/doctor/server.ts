@@ -13,7 +13,7 @@ const triedVersions = {
 } as const;
 
 /** What is thought of a version of Medplum; undefined: the server does not say. */
-export function judgeVersion(version: string | undefined): Verdict {
+export function assessVersion(version: string | undefined): Verdict {
   if (isTooOld(version)) {
     return error(`Medplum ${version}`, tooOld(version));
   }
@@ -37,7 +37,7 @@ export interface Remains {
 }
 
 /** A failed transaction must leave nothing behind. */
-export function judgeTransaction({ status, left }: Remains): Verdict {
+export function assessTransaction({ status, left }: Remains): Verdict {
   if (left > 0) {
     return error(
       'a failed transaction was partly stored (its remains were deleted)',
@@ -71,7 +71,7 @@ async function tryTransaction(installation: Installation): Promise<Remains> {
 }
 
 /** A Bot that is called with a body it must refuse shows whether Bots run at all. */
-export function judgeBot({ status, text }: Pick<HttpAnswer, 'status' | 'text'>): Verdict {
+export function assessBot({ status, text }: Pick<HttpAnswer, 'status' | 'text'>): Verdict {
   if (text.includes('malformed-request')) {
     return ok('the Bot book runs and rejects malformed requests');
   }
@@ -95,7 +95,7 @@ async function callBot({ request, config }: Installation): Promise<HttpAnswer> {
 }
 
 /** Who answers `Appointment/$book` at Medplum's own address; either is right, as portals use the gateway. */
-export function judgeNativeRoute({ text }: Pick<HttpAnswer, 'text'>): Verdict {
+export function assessNativeRoute({ text }: Pick<HttpAnswer, 'text'>): Verdict {
   return text.includes('malformed-request')
     ? ok("Medplum's own address answers with this service's $book, too")
     : ok("Medplum's own address has its own $book (since 5.1), which refuses portals; portals use the gateway");
@@ -104,7 +104,7 @@ export function judgeNativeRoute({ text }: Pick<HttpAnswer, 'text'>): Verdict {
 const mebibytes = (bytes: number): string => `${Math.round((bytes / 1024 / 1024) * 10) / 10} MB`;
 
 /** Whether the server takes bodies as large as the gateway does. */
-export function judgeBodySize(status: number | undefined): Verdict {
+export function assessBodySize(status: number | undefined): Verdict {
   const size = mebibytes(fixedLimits.bodyBytes);
   return status === 413 || status === undefined
     ? warning(
@@ -125,13 +125,13 @@ async function sendLargeBody({ requestAnonymously }: Installation): Promise<numb
 
 /** What a Medplum server must be able to do. */
 export const serverChecks: readonly Check[] = [
-  check('Medplum version', readVersion, judgeVersion),
-  check('transactions', tryTransaction, judgeTransaction),
-  check('Bots run', callBot, judgeBot),
+  check('Medplum version', readVersion, assessVersion),
+  check('transactions', tryTransaction, assessTransaction),
+  check('Bots run', callBot, assessBot),
   check(
     'native $book',
     ({ request }) => request('fhir/R4/Appointment/$book', '{"resourceType":"Parameters"}'),
-    judgeNativeRoute,
+    assessNativeRoute,
   ),
-  check('body size', sendLargeBody, judgeBodySize),
+  check('body size', sendLargeBody, assessBodySize),
 ];

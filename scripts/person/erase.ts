@@ -12,7 +12,7 @@ export interface ErasureRun {
   readonly config: BookingConfig;
   /** Id of the patient. */
   readonly id: string;
-  /** Cancels open appointments, and drops bookings that are under way. */
+  /** Cancels open appointments and waiting asynchronous bookings. */
   readonly force: boolean;
   /** Says what would be done, and does nothing. */
   readonly dryRun: boolean;

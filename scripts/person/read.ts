@@ -20,7 +20,7 @@ const PAGE = '1000';
 /** How many ids one search names, and how many entries one batch has. */
 const CHUNK = 50;
 
-/** How many requests are under way at the same time. */
+/** The maximum number of concurrent requests. */
 const AT_ONCE = 4;
 
 const noStore = { cache: 'no-store' } as const;

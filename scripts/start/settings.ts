@@ -67,7 +67,7 @@ export function sandboxOptionsFrom(
   };
 }
 
-/** Loopback addresses, where whoever tries the service out listens for notifications. */
+/** Loopback addresses, where a developer listens for notifications. */
 const loopback = ['127.0.0.0/8', '::1/128'];
 
 /**

@@ -37,7 +37,7 @@ export type BookingResult =
   | { readonly kind: 'booked' | 'existing'; readonly appointment: Appointment }
   | { readonly kind: 'refused'; readonly issues: readonly Issue[] };
 
-/** A decision, and what it was based on. */
+/** A decision and the state on which it is based. */
 export interface BookingDecision {
   readonly plan: BookingPlan;
   readonly state: ResourceSet;
@@ -64,8 +64,8 @@ const contested: Issue = {
 const undecided: BookingDecision = { plan: { kind: 'refuse', issues: [unavailable] }, state: new Map() };
 
 /**
- * The same state, with the authors of its patients: Medplum names them on demand only, and they tell the duplicates that
- * simultaneous bookings have created from patients that a portal has submitted.
+ * Adds the authors of the patients to the state. Medplum returns them only on demand; they distinguish duplicates from
+ * simultaneous bookings from patients that a portal has submitted.
  */
 async function withAuthors(medplum: MedplumClient, state: ResourceSet): Promise<ResourceSet> {
   const ids = resourcesOfType(state, 'Patient').flatMap(({ id }) => id ?? []);
@@ -155,10 +155,10 @@ export interface BookingOptions {
   readonly extend?: Extend;
 }
 
-/** What became of one attempt: the end of the booking, or that it must be decided anew. */
+/** The result of one attempt: the booking is finished, or must be decided again. */
 type Attempt = BookingResult | { readonly kind: 'again'; readonly issue: Issue };
 
-/** After a lost answer only a request that can be told from another one can be decided anew without booking twice. */
+/** After a lost response, only a request with an identifier can be decided again without booking twice. */
 function isRepeatable({ appointment }: BookRequest): boolean {
   return appointment.value.identifier?.some(({ value }) => value) ?? false;
 }
@@ -183,7 +183,7 @@ async function write(medplum: MedplumClient, request: BookRequest, transaction: 
   }
 }
 
-/** A booking is decided anew as long as the gateway is still waiting. */
+/** A booking is decided again only while the gateway is still waiting. */
 const attempts: Attempts = { most: config.maxAttempts, within: timeLimits(config).decide };
 
 async function attempt(
@@ -205,15 +205,15 @@ async function attempt(
   }
 }
 
-/** Whether a refusal says something about the moment, not about the request. */
+/** Whether a refusal depends on the current state, not on the request itself. */
 export function isTransient(issues: readonly Issue[]): boolean {
   return issues.some(({ code }) => code === 'booking-conflict' || bookingErrors[code].status >= 500);
 }
 
 /**
- * Decides about a booking and writes it; overtaken by another one, decides anew, `config.maxAttempts` times at most.
- * An answer that got lost is treated alike if the request has an identifier: what was booked is found by it. As long as
- * it is not found, nobody is told that nothing was booked.
+ * Decides about a booking and writes it. After a conflict with a concurrent booking it decides again, at most
+ * `config.maxAttempts` times. The same applies to a lost response if the request has an identifier, by which an existing
+ * booking is found. Until then it never answers that nothing was booked.
  *
  */
 export async function bookAppointment(

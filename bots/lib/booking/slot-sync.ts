@@ -11,11 +11,11 @@ import { newId } from '../new-id.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { completeRelated, readRelatedAppointment, readRelatedSlots, readSurvivors } from './related-reads.ts';
 
-/** An appointment that was deleted holds nothing any more, as one that was cancelled. */
+/** A deleted appointment holds no slots, like a cancelled one. */
 const asCancelled = (deleted: Appointment): Appointment => ({ ...deleted, status: 'cancelled' });
 
-/** Reads, decides and writes once; `settled` if there is nothing to write. */
-async function attempt(medplum: MedplumClient, seen: Appointment): Promise<BundleAnswer['kind'] | 'settled'> {
+/** Reads, decides and writes once; `unchanged` if there is nothing to write. */
+async function attempt(medplum: MedplumClient, seen: Appointment): Promise<BundleAnswer['kind'] | 'unchanged'> {
   const found = await readRelatedAppointment(medplum, seen.id ?? '');
   const stored = found.appointment;
   const appointment = stored ?? asCancelled(seen);
@@ -24,21 +24,21 @@ async function attempt(medplum: MedplumClient, seen: Appointment): Promise<Bundl
   const current = afterPatientChange(appointment, patients, config.baseUrl);
   const changed = isExpired(current, Date.now(), config) ? expired(current, config) : current;
   const slots = await readRelatedSlots(medplum, changed, related.slots);
-  // What was over when it was deleted has given its slots back: whoever deletes them later does not offer them any more.
+  // An appointment that had ended before its deletion released its slots then; slots that were deleted later stay deleted.
   const missing = stored || holdsSlots(seen) ? slots.lost : [];
   const entry = [
     ...(stored && changed !== stored ? [updateEntry(stored, changed)] : []),
     ...slotEntries(changed, { ...slots, lost: missing }, config, newId),
   ];
-  return entry.length > 0 ? (await sendTransaction(medplum, entry)).kind : 'settled';
+  return entry.length > 0 ? (await sendTransaction(medplum, entry)).kind : 'unchanged';
 }
 
 /**
- * Brings an appointment and its slots to what its status, its patients and, for a hold, its end demand, whoever has changed them last. It looks
- * at what is stored now, not at what has happened, so that a run that was missed or comes twice does no harm.
+ * Updates an appointment and its slots to match its status, its patients and, for a hold, its end. It depends on the stored
+ * state only, not on the change that started it, so that a missed or repeated run does no harm.
  *
  * @param seen - the appointment as it was reported; only its id counts, or, once it is deleted, its slots
- * @throws Error when the server could not be reached, refuses the result, or others were faster too often
+ * @throws Error when the server could not be reached, refuses the result, or conflicts with other requests persist
  * @see specification section 3
  */
 export async function syncAppointment(medplum: MedplumClient, seen: Appointment): Promise<void> {
@@ -52,12 +52,12 @@ export async function syncAppointment(medplum: MedplumClient, seen: Appointment)
       `The slots of Appointment/${seen.id} could not be written: other requests changed them at each attempt.`,
     );
   }
-  if (result !== 'settled' && result !== 'done') {
+  if (result !== 'unchanged' && result !== 'done') {
     throw new Error(`The slots of Appointment/${seen.id} could not be written (${result}).`);
   }
 }
 
-/** Brings every open appointment of a patient to what the patient's state demands. */
+/** Cancels or transfers the open appointments of a patient, as the state of the patient requires. */
 export async function syncAppointmentsOfPatient(medplum: MedplumClient, id: string): Promise<void> {
   const query = new URLSearchParams({ actor: `Patient/${id}`, status: statusQuery(isOpen), _count: '1000' });
   const [found] = await readInBatch(medplum, [`Appointment?${query}`]);

@@ -101,7 +101,7 @@ async function publishAll(
     const result = await publishWindow(medplum, hours, window, guard);
     stored = guard.current();
     if (result === 'overtaken') {
-      // Somebody books there, or has requested it anew: whoever it was, the next run finds how it is now.
+      // A concurrent booking or request changed it: the next run reads the current state.
       await write(medplum, stored, { ...stored.publication, status: 'requested', from: window.start });
       return;
     }

@@ -7,7 +7,7 @@ import type { Outbox } from '../../../core/notifications/delivery/outbox.ts';
 import type { SubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { type OutboxUpdate, readOutbox, type SubscriptionOutbox, writeOutbox } from './outbox-store.ts';
 
-/** How often a write is tried anew when events are written down meanwhile. */
+/** How often a write is retried when new events are recorded at the same time. */
 const ATTEMPTS = 50;
 
 /** An outbox that one delivery has claimed. */
@@ -19,7 +19,7 @@ export interface Claim {
   readonly settings: SubscriptionParameters;
 }
 
-/** What to write next, worked out anew whenever the outbox has changed meanwhile; nothing if there is no need any more. */
+/** Computes the next write, again whenever the outbox has changed; `undefined` if nothing is left to write. */
 export type Decide = (stored: SubscriptionOutbox) => OutboxUpdate | undefined;
 
 async function write(medplum: MedplumClient, stored: SubscriptionOutbox | undefined, decide: Decide) {

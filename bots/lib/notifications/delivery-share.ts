@@ -10,7 +10,7 @@ import { deliverPending } from './delivery.ts';
 /** How long a job of Medplum's queue waits for a delivery that it has started, in milliseconds. */
 const JOB_WAITS = 200;
 
-/** After so many milliseconds the deliveries that one job has started begin nothing new. */
+/** After this time, in milliseconds, the deliveries of a job start nothing new. */
 const LONGEST = 60_000;
 
 /** How many waiting outboxes are looked at, so that deliveries at the same moment seldom choose the same one. */
@@ -21,7 +21,7 @@ const subscriptionOf = ({ focus }: Task): string | undefined => {
   return type === 'Subscription' ? id : undefined;
 };
 
-/** Whether as many deliveries of a subscriber are under way as one may have. */
+/** Whether a subscriber has reached the maximum number of concurrent deliveries. */
 async function isShareUsed(medplum: MedplumClient, subscriber: string): Promise<boolean> {
   const [found] = await readInTransaction(medplum, [subscriberOutboxesQuery(subscriber, 'in-progress', SHARE, config)]);
   const underWay = ofType('Task', found).filter((task) => {

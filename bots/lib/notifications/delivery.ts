@@ -25,7 +25,7 @@ import { readContents, readEvents, type StoredEvent } from './event-store.ts';
 import { postNotification } from './rest-hook.ts';
 import { sendWebsocketMessage } from './websocket-message.ts';
 
-/** After so many milliseconds a delivery begins nothing new; what is left is the next one's. */
+/** After this time, in milliseconds, a delivery starts nothing new; the next one continues. */
 const SLICE = 5_000;
 
 /** Milliseconds: what fails faster is tried again after as long. */
@@ -70,7 +70,7 @@ async function postpone(claim: Claim, problem: string): Promise<undefined> {
   return undefined;
 }
 
-/** Sends an event; when a first attempt fails at once, a second follows soon: most failures are over by then. */
+/** Sends an event; if the first attempt fails at once, tries again soon, because most failures are brief. */
 async function sendEvent(claim: Claim, content: EventContent): Promise<string | undefined> {
   const start = Date.now();
   const problem = await send(claim, 'event-notification', [content]);
@@ -170,9 +170,9 @@ async function step(claim: Claim, isTime: () => boolean): Promise<Claim | undefi
 }
 
 /**
- * Sends a subscriber what is due: the handshake, the events that wait, one after the other in the order of their
- * numbers, or a heartbeat. Only one delivery of a Subscription runs at a time: it claims the outbox for a while, and if
- * it dies, another takes over then. What was sent and not yet recorded is sent again, under the same number.
+ * Sends a subscriber what is due: the handshake, the waiting events in the order of their numbers, or a heartbeat. Only one
+ * delivery of a Subscription runs at a time: it claims the outbox for a limited time; if it dies, another one takes over.
+ * Events that were sent but not yet recorded as sent are sent again, with the same number.
  *
  * @param subscriptionId - id of the Subscription
  * @throws Error when Medplum does not answer; the Bot retry-deliveries starts another delivery

@@ -44,7 +44,7 @@ export async function readEvents(
 
 const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWith('2') ?? false;
 
-/** Whether a version was read, or is known not to be there any more: what is not known is not told. */
+/** Whether a version was read, or is known to be removed; an unknown version is not sent. */
 const isKnown = (entry: BundleEntry): boolean =>
   isGood(entry) || entry.response?.status === '404' || entry.response?.status === '410';
 

@@ -43,9 +43,9 @@ interface State {
 }
 
 /**
- * The outboxes are read first: what others write meanwhile then makes the writing fail. They and the events are read
- * in transactions, which a server with a read replica answers from its primary database. Histories may come from the
- * replica: one that lacks the current version is not relied on.
+ * Outboxes are read first, so that concurrent changes make the later write fail. Outboxes and events are read in
+ * transactions, which a server with a read replica answers from its primary database. Histories may come from the replica:
+ * one without the current version is not used.
  *
  * @throws Error when a history lags behind
  */
@@ -145,7 +145,7 @@ function rightsOf(medplum: MedplumClient): AskRights {
   };
 }
 
-/** Whether a subscriber may be told of a change. Of deleted appointments Medplum answers nothing any more. */
+/** Whether a subscriber may be notified of a change. Medplum no longer answers for deleted appointments. */
 function mayBeTold(state: State, stored: SubscriptionOutbox, { current }: Change, mayRead: MayRead): boolean {
   const { id = '' } = current;
   if (!state.gone.has(id)) {
@@ -170,7 +170,7 @@ async function writeEvents(
   return written !== 'overtaken';
 }
 
-/** One attempt: whether nothing is left to be written down. */
+/** One attempt; returns whether all events are recorded. */
 async function attempt(medplum: MedplumClient, ids: readonly string[], askRights: AskRights): Promise<boolean> {
   const state = await readState(medplum, ids);
   const concerned = state.outboxes.filter((stored) => missingEvents(state, stored, () => true).length > 0);
@@ -199,13 +199,12 @@ async function readRecent(medplum: MedplumClient): Promise<string[]> {
 }
 
 /**
- * Writes down the events about appointments that are not written down yet, for every Subscription, whichever versions
- * of the appointments they are about: the history is what counts, not the version that gave rise to it. It can be done
- * any number of times, by any number of Bots at once. A Bot that was overtaken takes on what the others are writing,
- * too: then the one that is first does it for all, instead of each waiting for its turn.
+ * Records all missing events of appointments, for every Subscription. The events are derived from the histories of the
+ * appointments, not from the version that started the Bot, so that any number of Bots may run, repeatedly and concurrently.
+ * After a conflict a Bot also records the events that the others are recording, so that the first one finishes for all.
  *
  * @param ids - of the appointments
- * @throws Error when the server does not answer, or others were faster for too long
+ * @throws Error when the server does not answer, or conflicts with other Bots persist
  */
 export async function recordEvents(medplum: MedplumClient, ids: readonly string[]): Promise<void> {
   const end = Date.now() + LIMIT;

@@ -16,7 +16,7 @@ import { ofType, readInTransaction } from '../read.ts';
 /** A Subscription and its outbox, as they were read together. */
 export interface SubscriptionOutbox {
   readonly subscription: Subscription & { readonly id: string };
-  /** What the Subscription asks for; absent if that can no longer be read, for example since the configuration changed. */
+  /** The parameters of the Subscription; absent if they are no longer valid, for example after a change of the configuration. */
   readonly settings: SubscriptionParameters | undefined;
   /** Id of the profile that owns the Subscription. */
   readonly owner: string;
@@ -93,7 +93,7 @@ export async function readOutbox(
   return outboxesIn(found.flat())[0];
 }
 
-/** The entry that stores an outbox, if it still is as it was read. */
+/** The entry that stores an outbox, on condition of the version that was read. */
 export function outboxEntry({ task, subscription, owner }: SubscriptionOutbox, outbox: Outbox): BundleEntry {
   const owned = { subscription: `Subscription/${subscription.id}`, subscriber: owner };
   return {
@@ -102,7 +102,7 @@ export function outboxEntry({ task, subscription, owner }: SubscriptionOutbox, o
   };
 }
 
-/** The entry that stores a Subscription, if it still is as it was read. */
+/** The entry that stores a Subscription, on condition of the version that was read. */
 export function subscriptionEntry(stored: Subscription, changed: Subscription): BundleEntry {
   return {
     request: { method: 'PUT', url: `Subscription/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` },
@@ -110,7 +110,7 @@ export function subscriptionEntry(stored: Subscription, changed: Subscription): 
   };
 }
 
-/** What is to be written: a new state of the outbox, of the Subscription if that changes too, and other entries. */
+/** What to write: the new state of the outbox, that of the Subscription if it changes, and other entries. */
 export interface OutboxUpdate {
   readonly outbox: Outbox;
   readonly subscription?: Subscription | undefined;

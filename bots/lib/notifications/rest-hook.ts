@@ -9,10 +9,10 @@ import type { SubscriptionParameters } from '../../../core/notifications/subscri
 import { config } from '../config.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';
 
-/** Of an answer no more is read; what comes after it is of no interest. */
+/** The maximum number of bytes read of a response; the rest is ignored. */
 const MOST_READ = 64 * 1024;
 
-/** Reads an answer to its end; gives what was wrong with it. */
+/** Reads a response to its end; returns its problem, if any. */
 function readAnswer(response: IncomingMessage): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const status = response.statusCode ?? 0;
@@ -40,7 +40,7 @@ function reasonOf(error: Error & { readonly code?: string }): string {
   return `The endpoint cannot be reached (${error.code ?? 'connection failed'}).`;
 }
 
-/** Sends a request; what was wrong with its answer, or that none has come within the limit, in milliseconds. */
+/** Sends a request; returns the problem of the response, or a timeout after the limit, in milliseconds. */
 function send(
   endpoint: URL,
   options: RequestOptions,

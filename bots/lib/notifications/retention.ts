@@ -61,7 +61,7 @@ interface Ended {
   readonly ending: Ending;
 }
 
-/** Whether no delivery can be under way any more, which would write the message again after it was deleted. */
+/** Whether no delivery can still be running that would write the message again after its deletion. */
 const isAtRest = ({ meta }: Task): boolean => Date.parse(meta?.lastUpdated ?? '') + LEASE < Date.now();
 
 /**

@@ -36,7 +36,7 @@ export const refusals = {
 /** The outcome that reports issues. */
 export const refuse = (issues: readonly Issue[]): OperationOutcome => toOperationOutcome(issues, config);
 
-/** What is said when Medplum did not answer. */
+/** The answer when Medplum does not respond. */
 export const unavailable: Issue = {
   code: 'upstream-unavailable',
   diagnostics: 'The FHIR server could not be reached. Read the Subscription to see whether it was written.',

@@ -7,10 +7,10 @@ import { ofType, readInTransaction } from '../read.ts';
 import type { SubscriptionOutbox } from './outbox-store.ts';
 
 /**
- * Passes a notification on to the websockets that are bound to a Subscription, if any: Medplum tells them of the message
- * that is written. Who is not bound asks `$events` for it.
+ * Passes a notification to the websockets that are bound to a Subscription: Medplum sends them the message that is written
+ * here. Subscribers without a bound websocket use `$events`.
  *
- * @returns what went wrong, or `undefined`
+ * @returns the problem, or `undefined`
  */
 export async function sendWebsocketMessage(
   medplum: MedplumClient,

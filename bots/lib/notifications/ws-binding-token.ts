@@ -7,7 +7,7 @@ import { config } from '../config.ts';
 import { type Answer, get, sendBundle } from '../medplum.ts';
 import { refuse, type Subscriber, unavailable } from './subscriber.ts';
 
-/** Whatever Medplum says against a websocket, the subscriber can only take another channel. */
+/** Whatever Medplum's reason, the subscriber can only use another channel. */
 function unsupported(outcome: OperationOutcome): Issue {
   const [reason] = outcome.issue;
   const diagnostics = `Medplum did not issue a websocket token: ${reason?.details?.text ?? reason?.diagnostics ?? 'no reason given'}.`;

@@ -57,13 +57,13 @@ function claimIssues(stored: Appointment, result: Appointment, config: ChangeCon
 }
 
 /**
- * Decides whether an appointment may become another one. All rules for changes are here, whoever makes them and however.
+ * Decides whether an appointment may be changed. All rules for changes are here, for every caller and every interface.
  *
  * @param stored - the appointment as it is
  * @param result - the appointment as it would be; of whatever shape
  * @param changer - who makes the change
  * @param patients - those of the result's patients who exist
- * @returns everything that speaks against it: `malformed-request` where the result has not the shape of an Appointment,
+ * @returns all problems: `malformed-request` where the result does not have the structure of an Appointment,
  *   `immutable-element`, `transition-not-allowed`, `patient-not-found`, `patient-inactive`, `profile-violation`
  * @see specification section 3 and 4.5
  */
@@ -94,7 +94,7 @@ export function validateChange(
 }
 
 /**
- * Decides whether clinic staff may make an appointment directly in Medplum: its patients must exist and be active.
+ * Decides whether clinic staff may create an appointment directly in Medplum: its patients must exist and be active.
  *
  * @param created - of whatever shape
  * @param patients - those of its patients who exist

@@ -49,7 +49,7 @@ export function shapeIssues(value: unknown, shape: Shape, path: string): Issue[]
 }
 
 /**
- * Finds what is no element of a resource at all.
+ * Finds elements that a resource cannot have.
  *
  * @param shape - names every element that the resource may have
  * @returns a `malformed-request` for each that it does not name

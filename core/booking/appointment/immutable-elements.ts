@@ -12,7 +12,7 @@ const immutable = (expression: string, diagnostics: string): Issue => ({
   expression,
 });
 
-/** A reference in the one spelling by which it is compared; what is no reference to this service stays as it is. */
+/** A reference in a canonical spelling, for comparison; a reference outside this service stays unchanged. */
 function spelledOut(reference: Reference | undefined, type: 'Slot' | 'Patient', baseUrl: string): string {
   const read = parseReference(reference?.reference, baseUrl, [type]);
   return read ? formatReference(read) : JSON.stringify(reference?.reference ?? reference ?? null);

@@ -12,7 +12,7 @@ export function replacedBy({ link }: Patient): string | undefined {
   return idIn(link?.find(({ type }) => type === 'replaced-by')?.other, 'Patient');
 }
 
-/** The ids of patients that must be known, too, to tell who survives: those into whom the known ones were merged. */
+/** The ids of the patients into whom known ones were merged: they must be read as well. */
 export function unknownSurvivors(patients: Patients): string[] {
   return [...patients.values()].flatMap((patient) => {
     const id = replacedBy(patient);
@@ -21,9 +21,9 @@ export function unknownSurvivors(patients: Patients): string[] {
 }
 
 /**
- * The id of the active patient who stands for a patient: itself, or the survivor of its merges.
+ * The id of the active record of a patient: the patient itself, or the record into which it was merged.
  *
- * @returns `undefined` if nobody does: deleted, inactive, or merged in a circle
+ * @returns `undefined` if there is none: the patient is deleted, inactive, or merged in a circle
  */
 export function survivorOf(id: string, patients: Patients): string | undefined {
   let current: string | undefined = id;
@@ -41,8 +41,8 @@ export function survivorOf(id: string, patients: Patients): string | undefined {
 }
 
 /**
- * An appointment as it must be now that its patients are as they are: a patient who was merged hands it on to the
- * survivor; it is cancelled if one is inactive or was deleted. An appointment that is not open stays as it is.
+ * Adapts an open appointment to the state of its patients: a merged patient is replaced by the remaining record; if a
+ * patient is inactive or deleted, the appointment is cancelled. Closed appointments stay unchanged.
  *
  * @param patients - all who take part, and the survivors of merges (`unknownSurvivors`), as far as they exist
  * @param baseUrl - public base address of this service

@@ -24,10 +24,10 @@ function missingFrom(entries: readonly ReservedEntry[], others: readonly Reserve
 }
 
 /**
- * Compares what the service alone sets in an appointment: its tags, extensions and identifiers, among them whose the
- * appointment is and that it comes from outside. Letter case makes no other system of a system.
+ * Compares the elements of an appointment that only the service may set: its tags, extensions and identifiers, including
+ * the tags of owner and origin. Systems are compared without regard to letter case.
  *
- * The tag that says who made a change speaks of that one change, so that the clinic may leave it out.
+ * The clinic may omit the tag of the author of a change, because it describes that single change.
  *
  * @param stored - the appointment as it is
  * @param result - the appointment as it would be

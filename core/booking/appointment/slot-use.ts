@@ -4,11 +4,11 @@ import { idIn } from '../resource-set.ts';
 /** A status by which a Slot is taken for an appointment. */
 export type TakenStatus = Extract<Slot['status'], 'busy' | 'busy-tentative'>;
 
-/** What it means for a slot that an appointment refers to it. */
+/** How an appointment uses a slot that it refers to. */
 interface SlotUseRule {
   /** Of several uses of one slot the one with the greatest strength counts. */
   readonly strength: number;
-  /** Whether the slot belongs to the appointment: nobody else may have it. */
+  /** Whether the slot belongs to the appointment, so that no other booking may take it. */
   readonly isHeld: boolean;
   /** The status that the slot must have; absent where any will do. */
   readonly status?: TakenStatus;

@@ -11,11 +11,11 @@ export type Changer = 'requestor' | 'repository' | 'service';
 /** Status of an appointment. */
 export type AppointmentStatus = Appointment['status'];
 
-/** What a status means. */
+/** The meaning of a status. */
 interface StatusRule {
   /** How the appointment uses its slots. */
   readonly slots: SlotUse;
-  /** Whether the appointment is still to come or under way. As long as it is, its patients must exist and be active. */
+  /** Whether the appointment is in the future or in progress. Its patients must then exist and be active. */
   readonly isOpen: boolean;
   /** The statuses that may follow, and who may set each. */
   readonly next: Readonly<Partial<Record<AppointmentStatus, readonly Changer[]>>>;
@@ -73,12 +73,12 @@ export const statuses: readonly AppointmentStatus[] = Object.keys(statusTable).f
 
 type HasStatus = Pick<Appointment, 'status'>;
 
-/** Whether an appointment is still to come or under way: as long as it is, its patients must exist and be active. */
+/** Whether an appointment is in the future or in progress. Its patients must then exist and be active. */
 export function isOpen({ status }: HasStatus): boolean {
   return statusTable[status]?.isOpen ?? false;
 }
 
-/** Whether somebody may give an appointment this status. */
+/** Whether a caller may set this status. */
 export function mayBecome({ status }: HasStatus, wanted: AppointmentStatus, changer: Changer): boolean {
   return statusTable[status]?.next[wanted]?.includes(changer) ?? false;
 }

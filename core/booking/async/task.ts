@@ -12,7 +12,7 @@ import type { ResourceSet } from '../resource-set.ts';
 /** The part of the configuration that jobs depend on. */
 export type JobConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'>;
 
-/** An asynchronous booking, as it is kept in the input of its Task. */
+/** An asynchronous booking, as stored in the input of its Task. */
 export interface BookingJob {
   /** Body of `$book`, as sent. */
   readonly body: unknown;
@@ -27,10 +27,10 @@ export interface BookingJob {
 /** Code of the Tasks that are asynchronous bookings, in the CodeSystem LocalTask. */
 export const BOOK_TASK = 'book';
 
-/** Resource types of which a requestor sees its own only: for these the job must remember what it saw. */
+/** Resource types of which a requestor sees only its own: the job must record what the requestor saw. */
 const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson']);
 
-/** Issues that tell a requestor that it has no right to what it asks for, or that it does not exist. */
+/** Issues for resources that do not exist, or that the requestor may not see. */
 const unseen: ReadonlySet<string> = new Set([
   'slot-not-found',
   'schedule-not-found',
@@ -38,7 +38,7 @@ const unseen: ReadonlySet<string> = new Set([
   'replaced-appointment-not-found',
 ]);
 
-/** Whether a job with these issues is refused when it is handed in: malformed, or without rights to what it names. */
+/** Whether these issues make the service refuse a job at once: malformed, or with references that the requestor may not see. */
 export function isRefusedAtOnce(issues: readonly Issue[]): boolean {
   return issues.some(({ code }) => bookingErrors[code].status === 400 || unseen.has(code));
 }
@@ -62,7 +62,7 @@ export function taskOf(
   };
 }
 
-/** The job in a Task, or `undefined` if there is none that is still to be carried out. */
+/** The job in a Task, or `undefined` if it is not waiting to be carried out. */
 export function jobIn({ status, input }: Task): BookingJob | undefined {
   const kept = input?.find(({ type }) => type.text === 'job')?.valueString;
   const job: unknown = status === 'requested' && kept !== undefined ? JSON.parse(kept) : undefined;
@@ -97,7 +97,7 @@ export function overdueQuery(now: number, config: JobConfig): Record<string, str
   };
 }
 
-/** Of what the Bot can see, what the requestor could see when it sent the request, or has submitted since. */
+/** Restricts the state to what the requestor could see when it sent the request, or has submitted since. */
 export function visibleTo(job: BookingJob, state: ResourceSet, config: JobConfig): ResourceSet {
   return new Map(
     [...state].filter(

@@ -3,7 +3,7 @@ import { isObject, isResource } from '../../fhir/resource.ts';
 
 /**
  * Request header by which the gateway asks the Bot `book` for an answer that says whether the appointment is new.
- * Whoever calls the operation of Medplum does not send it and gets the Appointment alone.
+ * Direct callers of the operation in Medplum do not send it and get the Appointment alone.
  */
 export const ANSWER_HEADER = 'x-booking-answer';
 

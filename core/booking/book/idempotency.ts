@@ -16,7 +16,7 @@ const patientIds = (participants: readonly AppointmentParticipant[]): string[] =
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   JSON.stringify([...one].sort()) === JSON.stringify([...other].sort());
 
-/** Whether everything that was submitted about a patient is what is stored about another. */
+/** Whether every submitted element of a patient equals that of a stored patient. */
 function says(submitted: Patient, stored: Patient | undefined): boolean {
   const { id: _, meta: __, text: ___, ...elements } = submitted;
   const known: Readonly<Record<string, unknown>> = { ...stored };
@@ -26,7 +26,7 @@ function says(submitted: Patient, stored: Patient | undefined): boolean {
   );
 }
 
-/** The patients are the same; one that is handed over without a known identifier is compared by what is said of it. */
+/** Whether the patients are the same; a submitted patient without a known identifier is compared by its elements. */
 function isForSamePatients(
   { patient }: BookRequest,
   resolved: ResolvedParticipants,
@@ -40,7 +40,7 @@ function isForSamePatients(
     : isSame(stored, patientIds(resolved.participants));
 }
 
-/** The slots are the same; a slot that was split meanwhile is known by its origin. */
+/** Whether the slots are the same; a slot that was split in the meantime is recognized by its origin. */
 function isInSameSlots({ slots, schedule }: BookRequest, booked: Appointment, calendar: Calendar): boolean {
   const held = slotIdsOf(booked).map((id) => calendar.get(id));
   if (slots.length === 0) {

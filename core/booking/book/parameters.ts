@@ -21,7 +21,7 @@ export interface Located<T> {
   readonly path: string;
 }
 
-/** The inputs of `$book` as found in its body: their shape is checked, what they say is not. */
+/** The inputs of `$book` from its body: their structure is checked, their content is not. */
 export interface BookInputs {
   readonly appointment?: Located<Appointment> | undefined;
   readonly patient?: Located<Patient> | undefined;
@@ -82,7 +82,7 @@ const definitions: Readonly<Record<string, ParameterDefinition>> = {
   'cancelled-appt-id': { input: 'replaced', shape: referenceShape, uri: true },
 };
 
-/** One parameter as read: what it holds, or what is wrong with it. */
+/** A parsed parameter: its content, or its problems. */
 interface ReadParameter {
   readonly input?: Input;
   readonly located?: Located<unknown>;
@@ -95,7 +95,7 @@ const malformed = (diagnostics: string, expression?: string): Issue => ({
   ...(expression && { expression }),
 });
 
-/** A resource as it is booked, and what is wrong with its form. */
+/** A resource to book, and the problems of its structure. */
 function readResource(
   sent: Readonly<Record<string, unknown>>,
   { input, shape, bounds = {} }: ParameterDefinition,

@@ -19,7 +19,7 @@ export interface Participant {
   readonly actor: Actor;
 }
 
-/** The persons that a request hands over besides the appointment. */
+/** The persons that a request submits with the appointment. */
 export interface SubmittedPersons {
   readonly patient?: Located<Patient> | undefined;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;

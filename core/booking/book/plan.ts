@@ -33,7 +33,7 @@ import { schedulesOf, selectSlots } from './select-slots.ts';
 import { confirmationOf, serviceTypeIssues } from './service-type.ts';
 import { answersEntries, appointmentEntries, type Outcome } from './transaction.ts';
 
-/** What a booking depends on besides what was asked for and what is stored. */
+/** What a booking depends on besides the request and the stored state. */
 export interface BookingContext {
   /** The moment of the decision, in milliseconds since 1970 UTC. */
   readonly now: number;
@@ -48,11 +48,11 @@ export interface BookingContext {
   readonly purpose?: Purpose | undefined;
 }
 
-/** What is to be done about a booking. */
+/** The decision about a booking. */
 export type BookingPlan =
   /** A transaction, whose first entry is the appointment. */
   | { readonly kind: 'write'; readonly transaction: Bundle }
-  /** Nothing: the same request was carried out before, and this is what it booked. */
+  /** Nothing to write: the same request was carried out before and booked this appointment. */
   | { readonly kind: 'existing'; readonly appointment: Appointment }
   /** To read more, and to decide again. */
   | { readonly kind: 'read'; readonly wanted: Wanted }
@@ -104,7 +104,7 @@ function takenTimeIssues(
   }));
 }
 
-/** What speaks against the slots. That a slot was narrowed says less than that the time it lost is taken. */
+/** Problems of the slots. If a narrowed slot lost its time to a booking, only the taken time is reported. */
 function slotIssues(selected: readonly Issue[], taken: readonly Issue[]): Issue[] {
   const own = taken.length > 0 ? selected.filter(({ code }) => code !== 'slot-mismatch') : selected;
   return [...own, ...taken.filter(({ expression }) => !own.some((issue) => issue.expression === expression))];
@@ -147,7 +147,7 @@ function originsOf(
   return [...new Set([...known, ...tentative.map(({ origin }) => origin)])];
 }
 
-/** What was decided about a booking that nothing speaks against. */
+/** The decision about a booking without problems. */
 interface Decision {
   readonly slots: readonly CalendarSlot[];
   readonly calendar: Calendar;

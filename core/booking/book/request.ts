@@ -9,7 +9,7 @@ import type { Interval } from '../slots/interval.ts';
 import { type Located, readInputs } from './parameters.ts';
 import { type Participant, readParticipants } from './participants.ts';
 
-/** A `$book` request, taken apart and well-formed as far as it is present. Ids are logical ids in this service. */
+/** A parsed `$book` request; every element that is present is well-formed. Ids are logical ids in this service. */
 export interface BookRequest {
   readonly appointment: Located<Appointment>;
   /** The time asked for; absent if `start` or `end` is missing or no instant, or if they are in the wrong order. */

@@ -43,7 +43,7 @@ function knownPersons<T extends Patient | RelatedPerson>(
   return byId.length > 0 ? byId : byIdentifier;
 }
 
-/** A person handed over with the request: known already, or to be created. */
+/** A person submitted with the request: already stored, or to be created. */
 interface Submitted {
   readonly reference: string;
   readonly entries: readonly BundleEntry[];
@@ -59,8 +59,8 @@ function candidates(known: readonly Patient[], config: TagConfig): readonly Pati
   if (!first) {
     return known.slice(0, 1);
   }
-  const { elder, younger } = duplicatesOf(first, others, config);
-  return younger.length === others.length ? [elder] : [first, ...others];
+  const { oldest, duplicates } = duplicatesOf(first, others, config);
+  return duplicates.length === others.length ? [oldest] : [first, ...others];
 }
 
 function submittedPatient(patient: Located<Patient>, state: ResourceSet, context: ParticipantContext): Submitted {

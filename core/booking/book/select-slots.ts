@@ -7,7 +7,7 @@ import { type Located, MOST_SLOTS } from './parameters.ts';
 import { MOST_OFFERS } from './reads.ts';
 import type { BookRequest } from './request.ts';
 
-/** The slots that a booking takes its time from, or why there are none. */
+/** The slots from which a booking takes its time, or the reasons why there are none. */
 export interface SelectedSlots {
   readonly slots: readonly CalendarSlot[];
   readonly issues: readonly Issue[];
@@ -93,7 +93,7 @@ function refusals(group: Group, interval: Interval, slotPath: string): Issue[] {
   }));
 }
 
-/** What was one slot when the caller saw it may be several by now: the free fragments of it count as what was named. */
+/** A named slot may have been split since the caller read it: its free fragments then stand for it. */
 function fragmentsOf(group: Group, calendar: Calendar): CalendarSlot[] {
   const origins = new Set(group.map(({ slot }) => slot.origin));
   return [...calendar.values()].filter(({ origin, status }) => status === 'free' && origins.has(origin));
@@ -103,7 +103,7 @@ function fragmentsOf(group: Group, calendar: Calendar): CalendarSlot[] {
 const isAbsorbed = ({ status, resource }: CalendarSlot): boolean =>
   status === 'entered-in-error' && resource.status !== status;
 
-/** Whether the time wanted lies in what was named as it once was, and others have taken of it since. */
+/** Whether the requested time lay within the named slots, and other bookings have taken part of it since. */
 function isTakenByOthers(group: Group, calendar: Calendar, interval: Interval): boolean {
   const origins = new Set(group.map(({ slot }) => slot.origin));
   const parts = [...calendar.values()].filter(

@@ -8,25 +8,25 @@ import type { BookRequest } from './request.ts';
 import type { EarlierAppointments } from './reschedule.ts';
 import type { ResolvedParticipants } from './resolve-participants.ts';
 
-/** What writing depends on besides what was decided. */
+/** What the transaction depends on besides the decision. */
 export interface WriteContext {
   readonly requestor: string;
   readonly config: BookingConfig;
   readonly newId: () => string;
 }
 
-/** What the appointment gets from the booking instead of from the request. */
+/** The elements of the appointment that the booking sets, not the request. */
 export interface Outcome {
   readonly status: 'booked' | 'pending' | 'proposed';
   /** Extensions that the service itself sets. */
   readonly extension: readonly Extension[];
   readonly slotIds: readonly string[];
   readonly participants: readonly AppointmentParticipant[];
-  /** References to the answers handed over. */
+  /** References to the submitted answers. */
   readonly answers: readonly string[];
 }
 
-/** The entries that store the answers handed over: they are about the patient of the booking. */
+/** The entries that store the submitted answers, with the patient of the booking as subject. */
 export function answersEntries(
   request: BookRequest,
   resolved: ResolvedParticipants,
@@ -48,7 +48,7 @@ export function answersEntries(
   });
 }
 
-/** The requestor that an appointment belongs to stays its owner, also when the clinic's staff move it. */
+/** The requestor of an appointment stays its owner, even if the clinic's staff move it. */
 function ownerAfter(previous: Appointment | undefined, { requestor, config }: WriteContext): string {
   return (previous && ownerOf(previous, config)) ?? requestor;
 }
@@ -104,7 +104,7 @@ function changeEntry(stored: Appointment, changed: Appointment, { requestor, con
   return updateEntry(stored, { ...changed, id: stored.id, meta });
 }
 
-/** A transaction entry that stores a new appointment, and says on whose behalf. */
+/** A transaction entry that creates an appointment and records on whose behalf. */
 function createEntry(appointment: Appointment, { requestor, config }: WriteContext): BundleEntry {
   const meta = markChange(appointment.meta, requestor, undefined, config);
   return { request: { method: 'POST', url: 'Appointment' }, resource: { ...appointment, meta } };

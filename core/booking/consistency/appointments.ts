@@ -77,7 +77,7 @@ const missingReferences: Rule = (appointment, _slots, state) => {
 
 const rules: readonly Rule[] = [missingSlots, unfittingStatus, unfittingTime, missingReferences];
 
-/** Checks every open appointment: its slots are there, are taken for it, make up its time; its references lead somewhere. */
+/** Checks every open appointment: its slots exist, have the right status and cover its time; its references exist. */
 export function issuesOfAppointments(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const open = resourcesOfType(state, 'Appointment').filter(neededSlotStatus);
   return open.flatMap((appointment) => {

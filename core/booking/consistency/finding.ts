@@ -30,11 +30,11 @@ export interface Finding {
   readonly severity: 'error' | 'warning';
   /** The resource at fault, as `Type/id`. */
   readonly resource: string;
-  /** What was found, as a whole sentence. */
+  /** The problem, as a whole sentence. */
   readonly diagnostics: string;
 }
 
-/** What the check depends on besides what is stored. */
+/** What the check depends on besides the stored resources. */
 export interface ConsistencyContext {
   /** The moment of the check, in milliseconds since 1970 UTC. */
   readonly now: number;
@@ -55,7 +55,7 @@ export function finding(rule: Rule, resource: string, diagnostics: string): Find
 /** `Type/id` of a resource. */
 export const keyOf = ({ resourceType, id }: Resource): string => `${resourceType}/${id}`;
 
-/** Whether a requestor has handed a resource in: it carries a requestor's tag. */
+/** Whether a requestor submitted a resource: it then has a requestor's tag. */
 export function isSubmitted(resource: Resource, { config }: ConsistencyContext): boolean {
   return ownerOf(resource, config) !== undefined;
 }

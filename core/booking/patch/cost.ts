@@ -6,7 +6,7 @@ import type { FhirPathOperation } from './fhirpath-operations.ts';
  */
 export const MOST_COST = 100_000;
 
-/** The number of entries in all lists of a JSON value: what a path that chooses among elements has to go through. */
+/** The number of entries in all lists of a JSON value: how many elements a path may have to visit. */
 function entriesIn(value: unknown): number {
   let count = 0;
   const rest: unknown[] = [value];

@@ -47,7 +47,7 @@ function valueIn(part: unknown): PatchValue | undefined {
   return Array.isArray(part.part) ? { value: elementOf(part.part), type: 'BackboneElement' } : undefined;
 }
 
-/** An element without a type of its own is given by its children, each as a part; what is named twice is a list. */
+/** An element without a data type of its own is given by a part for each child; repeated names form a list. */
 function elementOf(parts: readonly unknown[]): Record<string, unknown> {
   const values = new Map<string, unknown[]>();
   for (const part of parts) {

@@ -32,7 +32,7 @@ export function valueAt(document: unknown, location: Location): unknown {
 /** A list or object after one of its entries was changed. */
 type Change = (container: unknown, step: string | number) => Edited;
 
-/** Changes the entry at a location; everything on the way to it is copied, nothing is altered. */
+/** Changes the entry at a location. The path to it is copied; the original document stays unchanged. */
 function change(document: unknown, location: Location, apply: Change, whole: Location = location): Edited {
   const [step, ...rest] = location;
   if (step === undefined) {
@@ -59,7 +59,7 @@ function replaced(container: unknown, step: string | number, value: unknown): un
   return isObject(container) ? { ...container, [step]: value } : container;
 }
 
-/** Puts a value where none is, or, in a list, before what stands at the position (which may be the list's end). */
+/** Adds a new element, or inserts into a list before a position (which may be the end of the list). */
 export function insertAt(document: unknown, location: Location, value: unknown): Edited {
   return change(document, location, (container, step) => {
     if (Array.isArray(container) && typeof step === 'number') {
@@ -73,14 +73,14 @@ export function insertAt(document: unknown, location: Location, value: unknown):
   });
 }
 
-/** Puts a value in the place of one that is there. */
+/** Replaces an existing value. */
 export function replaceAt(document: unknown, location: Location, value: unknown): Edited {
   return valueAt(document, location) === undefined
     ? absent(location)
     : change(document, location, (container, step) => ({ document: replaced(container, step, value) }));
 }
 
-/** Takes away what is there; a list that becomes empty goes as well when `dropEmpty` is set, as FHIR knows none. */
+/** Removes an existing value. With `dropEmpty` it also removes a list that becomes empty, since FHIR has no empty lists. */
 export function removeAt(document: unknown, location: Location, dropEmpty = false): Edited {
   if (valueAt(document, location) === undefined) {
     return absent(location);

@@ -10,7 +10,7 @@ export interface JsonOperation {
   readonly value?: unknown;
 }
 
-/** What an operation needs besides `op` and `path`. */
+/** The members that an operation needs besides `op` and `path`. */
 const needs = {
   add: 'value',
   remove: undefined,

@@ -93,7 +93,7 @@ function securityIssues(stored: Appointment, { meta }: Readonly<Record<string, u
     : [{ code: 'immutable-element', diagnostics, expression: 'Appointment.meta.security' }];
 }
 
-/** What a patch brings in that the service cannot honour; what was there before is left alone. */
+/** Unsupported elements that a patch adds; existing ones may stay. */
 function addedIssues(stored: Appointment, result: unknown): Issue[] {
   const known = new Set(unsupportedIssues(stored, 'Appointment').map(({ expression }) => expression));
   return [
@@ -151,7 +151,7 @@ export function applyPatch(
     : { issues: issues.length > 0 ? issues : invalid('The result is not an Appointment.').issues };
 }
 
-/** Whether two appointments say the same. */
+/** Whether two appointments are equal. */
 export function hasNoEffect(stored: Appointment, result: Appointment): boolean {
   return isEqual(stored, result);
 }

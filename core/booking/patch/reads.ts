@@ -1,7 +1,7 @@
 import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
 import { isResource } from '../../fhir/resource.ts';
 
-/** What a caller may see of an appointment that it wants to change. */
+/** What a caller may see of an appointment to change. */
 export type PatchTarget =
   | { readonly kind: 'found'; readonly appointment: Appointment }
   /** Read, but not found by a search: deleted, unless the database that is searched lags behind. */
@@ -47,7 +47,7 @@ export function readPatchTarget(response: Bundle): PatchTarget {
   return status === 410 ? { kind: 'deleted' } : { kind: 'failed', status };
 }
 
-/** What tells a requestor that its appointment was deleted, to be sent with the Bot's own credentials. */
+/** The reads that find a deleted appointment of a requestor, to be sent with the Bot's own credentials. */
 export function historyReads(id: string): Bundle {
   const entry: BundleEntry[] = [{ request: { method: 'GET', url: `Appointment/${id}/_history` } }];
   return { resourceType: 'Bundle', type: 'batch', entry };

@@ -12,14 +12,14 @@ const age = ({ id, meta }: Patient): string => `${meta?.lastUpdated ?? ''} ${id 
 
 /** Patients that are one person: the oldest, and those that were created beside it. */
 export interface DuplicatePatients {
-  readonly elder: Patient;
-  readonly younger: readonly Patient[];
+  readonly oldest: Patient;
+  readonly duplicates: readonly Patient[];
 }
 
 /**
- * The duplicates of a patient that came with a booking. Two first bookings at the same moment, for the same new patient
- * of the same requestor, create it twice; of those the oldest stays. A patient that a portal has submitted or changed by
- * itself is not a duplicate.
+ * Finds the duplicates of a patient that was created with a booking. Two simultaneous bookings for the same new patient of
+ * the same requestor create it twice; the oldest record stays. A patient that a portal has created or changed directly is
+ * not a duplicate.
  *
  * @param patient - one of them
  * @param found - the patients of its requestor with one of its identifiers
@@ -33,18 +33,21 @@ export function duplicatesOf(patient: Patient, found: readonly Patient[], config
     hasCommonIdentifier(other.identifier, patient.identifier);
   const others = found.filter((other) => other.id !== patient.id && isDuplicate(other));
   const all = owner !== undefined && isDuplicate(patient) ? [patient, ...others] : [patient];
-  const [elder = patient, ...younger] = all.sort((one, other) => (age(one) < age(other) ? -1 : 1));
-  return { elder, younger };
+  const [oldest = patient, ...duplicates] = all.sort((one, other) => (age(one) < age(other) ? -1 : 1));
+  return { oldest, duplicates };
 }
 
 /**
- * The transaction that merges a patient into the oldest of its duplicates. The Bot `handle-patient-change` then hands its
- * appointments on.
+ * The transaction that merges a patient into the oldest of its duplicates. The Bot `handle-patient-change` then transfers
+ * its appointments.
  *
  * @see https://hl7.org/fhir/R4/patient.html#links
  */
-export function mergeTransaction(patient: Patient, elder: Patient): Bundle {
-  const link = [...(patient.link ?? []), { other: { reference: `Patient/${elder.id}` }, type: 'replaced-by' as const }];
+export function mergeTransaction(patient: Patient, oldest: Patient): Bundle {
+  const link = [
+    ...(patient.link ?? []),
+    { other: { reference: `Patient/${oldest.id}` }, type: 'replaced-by' as const },
+  ];
   const entry = [updateEntry(patient, { ...patient, active: false, link })];
   return { resourceType: 'Bundle', type: 'transaction', entry };
 }

@@ -8,17 +8,17 @@ import { isObject } from '../../fhir/resource.ts';
 import { belongsTo, metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
 
-/** Who hands a patient over. */
+/** The caller who submits a patient. */
 export interface Submitter {
   /** Type and id of the profile in Medplum. */
   readonly profileType: string;
   readonly profileId: string;
 }
 
-/** A patient as it is stored, or what is wrong with it. */
-export type Judged = { readonly patient: Patient } | { readonly issues: readonly Issue[] };
+/** The patient to store, or the problems of the submitted one. */
+export type PatientResult = { readonly patient: Patient } | { readonly issues: readonly Issue[] };
 
-/** Whether a value is a Patient, as far as its outer shape tells. */
+/** Whether a value looks like a Patient: an object with that `resourceType`. */
 export function isPatient(value: unknown): value is Patient {
   return isObject(value) && value.resourceType === 'Patient' && (value.meta === undefined || isObject(value.meta));
 }
@@ -40,7 +40,7 @@ const merged: Issue = {
 const survivors = (patient: Patient | undefined): string =>
   JSON.stringify((Array.isArray(patient?.link) ? patient.link : []).filter((one) => one?.type === 'replaced-by'));
 
-/** What keeps a patient from being stored as it was sent, whoever sends it. */
+/** The problems of a submitted patient, for every caller. */
 const formIssues = (patient: Patient): readonly Issue[] => [
   ...conditionalReferenceIssues(patient, 'Patient'),
   ...unsupportedIssues(patient, 'Patient'),
@@ -49,13 +49,17 @@ const formIssues = (patient: Patient): readonly Issue[] => [
 ];
 
 /**
- * Judges a patient that is handed over. What the service alone sets is dropped. What a requestor hands over carries its
- * tags; only the clinic merges patients.
+ * Checks a submitted patient. Elements that only the service may set are dropped. A patient of a requestor gets its tags;
+ * only the clinic can merge patients.
  *
  * @param body - the patient, of whatever shape
  * @see specification 2.2 and 4.6
  */
-export function submittedPatient(body: unknown, { profileType, profileId }: Submitter, config: TagConfig): Judged {
+export function submittedPatient(
+  body: unknown,
+  { profileType, profileId }: Submitter,
+  config: TagConfig,
+): PatientResult {
   const sent = withoutReserved(body, config);
   if (!isPatient(sent)) {
     return { issues: [notAPatient] };
@@ -70,7 +74,7 @@ export function submittedPatient(body: unknown, { profileType, profileId }: Subm
 }
 
 /**
- * What is wrong with a patient that is to replace a stored one, as far as that can be said without the stored one.
+ * The problems of a patient that replaces a stored one, as far as they can be found without the stored one.
  *
  * @param body - the patient, of whatever shape
  * @param id - of the address that it was sent to
@@ -86,8 +90,8 @@ export function replacementIssues(body: unknown, id: string): readonly Issue[] {
 }
 
 /**
- * The `meta` of a patient that is updated: whose it is and where it came from stay as they are stored, whoever updates
- * it, so that no requestor loses its patient to clinic staff; other tags and profiles are as sent.
+ * The `meta` of an updated patient. The tags of owner and origin stay as stored, so that a requestor keeps its patient
+ * after an update by clinic staff. Other tags and profiles are taken from the request.
  *
  * @param sent - `meta` of the request, of whatever shape
  * @param stored - `meta` of the stored patient
@@ -102,7 +106,7 @@ function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config:
 }
 
 /**
- * Judges a patient that replaces a stored one.
+ * Checks a patient that replaces a stored one.
  *
  * @param body - without `replacementIssues`; what the service alone sets is dropped
  * @param stored - the patient as the caller reads it, if it could be read
@@ -113,7 +117,7 @@ export function updatedPatient(
   stored: Patient | undefined,
   { profileId }: Submitter,
   config: TagConfig,
-): Judged {
+): PatientResult {
   const sent = withoutReserved(body, config);
   if (!isPatient(sent)) {
     return { issues: [notAPatient] };

@@ -12,13 +12,13 @@ import {
 import { type Interval, intersection, remainders } from './interval.ts';
 
 /**
- * A Slot in the calendar that a booking works on. Those that are stored keep their resource; new ones, which come
- * into being when a slot is split, have none yet and carry the `urn:uuid:` of their transaction entry as id.
+ * A Slot in the calendar of a booking. A stored slot has its resource; a new one, created by a split, has none yet, and its
+ * id is the `urn:uuid:` of its transaction entry.
  */
 export interface CalendarSlot extends Interval {
   readonly id: string;
   readonly status: Slot['status'];
-  /** The slot from which this one was split off, or itself: what was once one slot has one origin. */
+  /** The slot from which this one was split off, or the slot itself. All fragments of a slot have the same origin. */
   readonly origin: string;
   /** The stored resource or, for a new one, the resource it was split off from. */
   readonly resource: Slot;
@@ -27,10 +27,10 @@ export interface CalendarSlot extends Interval {
   readonly use: SlotUse | undefined;
 }
 
-/** The Slots that a booking works on, by id. Every operation gives a new calendar and leaves the old one as it was. */
+/** The Slots of a booking, by id. Immutable: every operation returns a new calendar. */
 export type Calendar = ReadonlyMap<string, CalendarSlot>;
 
-/** What belongs to an offer besides its time; the fragments of a split slot have all of it in common. */
+/** The elements of a slot besides its time, which all fragments of a split slot share. */
 const offerElements = ['meta', 'schedule', 'serviceCategory', 'serviceType', 'specialty', 'appointmentType'] as const;
 
 /** A Slot resource as the calendar sees it, or `undefined` if its times cannot be read. */
@@ -62,9 +62,9 @@ function withSlots(calendar: Calendar, slots: readonly CalendarSlot[]): Calendar
 }
 
 /**
- * Takes a stretch of time out of a slot: the slot is narrowed to it and gets the given status, and what is left before
- * and after becomes free slots of their own. Minutes are conserved. Emptied slots that no appointment refers to are used
- * again before new ones are made.
+ * Takes an interval out of a slot: the slot is narrowed to it and gets the given status; the rest before and after it
+ * becomes new free slots. The total time stays the same. Absorbed slots that no appointment refers to are reused before
+ * new ones are created.
  *
  * @param id - a slot of the calendar
  * @param interval - the time wanted; what lies outside the slot is not taken
@@ -94,8 +94,8 @@ export function take(
 }
 
 /**
- * Gives a slot back: it is free again or, where the calendar knows of other appointments that hold it, what those need.
- * One that is neither busy nor tentatively busy stays what it is.
+ * Releases a slot: it becomes free or, if other appointments use it, gets the status that they require. A slot that is
+ * neither `busy` nor `busy-tentative` stays unchanged.
  */
 export function release(calendar: Calendar, id: string): Calendar {
   const slot = calendar.get(id);
@@ -107,9 +107,9 @@ export function release(calendar: Calendar, id: string): Calendar {
 }
 
 /**
- * Joins adjacent free fragments of what was one slot: the origin, else the earlier, grows over the other, which is emptied.
- * An emptied slot becomes `entered-in-error` instead of being deleted, so that its version guards the transaction
- * against a booking of it at the same moment. Fragments that an open appointment refers to stay as they are.
+ * Joins adjacent free fragments of a slot: the original slot, or else the earlier fragment, absorbs the other one. The
+ * absorbed slot becomes `entered-in-error` instead of being deleted, so that its version protects the transaction against a
+ * concurrent booking. Fragments that an open appointment refers to stay unchanged.
  */
 export function join(calendar: Calendar): Calendar {
   const free = [...calendar.values()].filter(({ status }) => status === 'free').sort((a, b) => a.start - b.start);
@@ -164,8 +164,7 @@ function markedAsOffer({ resource, origin, status }: CalendarSlot, originSystem:
 }
 
 /**
- * The transaction entries that bring the stored Slots to the state of the calendar: each changed one is written only
- * if it still has the version that was read.
+ * The transaction entries that store the changed Slots of the calendar, each on condition of the version that was read.
  *
  * @param originSystem - identifier system under which a new slot names the one it was split off from
  * @see https://hl7.org/fhir/R4/http.html#concurrency

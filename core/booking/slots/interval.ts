@@ -4,7 +4,7 @@ export interface Interval {
   readonly end: number;
 }
 
-/** Whether two stretches have a moment in common; touching ones have none. */
+/** Whether two intervals overlap; adjacent ones do not. */
 export function overlaps(one: Interval, other: Interval): boolean {
   return one.start < other.end && other.start < one.end;
 }
@@ -14,14 +14,14 @@ export function contains(outer: Interval, inner: Interval): boolean {
   return outer.start <= inner.start && inner.end <= outer.end;
 }
 
-/** The moments that both have in common, or `undefined` if there are none. */
+/** The intersection of two intervals, or `undefined` if they do not overlap. */
 export function intersection(one: Interval, other: Interval): Interval | undefined {
   return overlaps(one, other)
     ? { start: Math.max(one.start, other.start), end: Math.min(one.end, other.end) }
     : undefined;
 }
 
-/** What is left of `whole` without `part`: nothing, what comes before, what comes after, or both, in order. */
+/** `whole` without `part`: no interval, the one before, the one after, or both, in order. */
 export function remainders(whole: Interval, part: Interval): Interval[] {
   const before = { start: whole.start, end: Math.min(whole.end, part.start) };
   const after = { start: Math.max(whole.start, part.end), end: whole.end };

@@ -48,8 +48,8 @@ export function isByHand({ status, meta }: Slot): boolean {
 }
 
 /**
- * Whether the slots of an appointment differ, or may differ, from what its status demands: a job that should have
- * adjusted them was lost.
+ * Whether the slots of an appointment do not match its status, or may not match it, because the job that updates them was
+ * lost.
  *
  * @param slots - those of its slots that exist, by id
  */
@@ -119,9 +119,9 @@ function onlyOnce(entry: BundleEntry, lostId: string | undefined, system: string
 }
 
 /**
- * The transaction entries that bring the slots of an appointment to what its status says: taken while it is open,
- * confirmed with it, free and joined to whole offers again when it is cancelled. A slot that several appointments hold
- * gets the status that the strongest of their uses demands. A second run finds nothing left to do.
+ * The transaction entries that update the slots of an appointment to match its status: taken while it is open, confirmed
+ * with it, free and joined again when it is cancelled. If several appointments use a slot, it gets the status of the most
+ * binding one. The operation is idempotent.
  *
  * @param appointment - as it is or is about to be
  * @param newId - gives a fresh `urn:uuid:` for each new slot
@@ -154,9 +154,9 @@ export function originsOf(slots: readonly Slot[], config: SlotSyncConfig): strin
 }
 
 /**
- * What a deleted slot was last, if it had ever been offered: what Medplum makes for an appointment alone is never free
- * and is gone with it. One that was free when the clinic deleted it is not offered any more, however late the
- * job of a cancellation runs.
+ * The last version of a deleted slot, if the slot had ever been offered. A slot that Medplum creates for a single
+ * appointment is never free, and stays deleted with it. A slot that was free when the clinic deleted it is not offered
+ * again, however late the job of a cancellation runs.
  *
  * @param history - of the slot, the newest version first
  */

@@ -46,9 +46,9 @@ export interface TimeWanted {
   readonly interval: Interval;
   /** The Slots that it is to be taken from. */
   readonly slots: readonly CalendarSlot[];
-  /** What it is for; by default what the Slots offer. */
+  /** The service type that it applies to; by default those of the Slots. */
   readonly services: readonly CodeableConcept[] | undefined;
-  /** Ids of Slots that are given back with it, and so take nothing from it. */
+  /** Ids of Slots that are released in the same transaction and therefore take no time. */
   readonly givenBack: readonly string[];
 }
 

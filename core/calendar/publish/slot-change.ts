@@ -10,7 +10,7 @@ export interface SlotChange {
   readonly group: string;
 }
 
-/** Takes a Slot back. It is not deleted, so that its version guards against whoever books it at this moment. */
+/** Withdraws a Slot. It is not deleted, so that its version protects against a concurrent booking. */
 export function withdrawal(stored: Slot, group: string): SlotChange {
   return { stored, resource: { ...stored, status: 'entered-in-error' }, group };
 }

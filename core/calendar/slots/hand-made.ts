@@ -21,7 +21,7 @@ export interface OfferContext {
   readonly now: number;
 }
 
-/** The elements that all pieces of an offer have in common. */
+/** The elements that all fragments of a slot share. */
 const offerElements = ['schedule', 'serviceCategory', 'serviceType', 'specialty', 'appointmentType'] as const;
 
 /** An offer made by hand: a Slot, what was split off from it, and what a taking has withdrawn of it. */
@@ -87,7 +87,7 @@ function sameSet(one: IntervalSet, other: IntervalSet): boolean {
   );
 }
 
-/** Puts the free pieces of an offer to the stretches that are left of it: those there are first, then new ones. */
+/** Assigns the free fragments of a slot to its remaining intervals: existing fragments first, then new ones. */
 function rearranged(
   offer: Offer,
   pieces: readonly PlacedSlot[],

@@ -36,7 +36,7 @@ const lines: ReadonlyMap<string, string> = new Map(
 
 const cache = new Map<string, Elements>();
 
-/** The elements of a type; `undefined` if it is none of those on the wire. */
+/** The elements of a type; `undefined` if the service does not exchange it. */
 export function elementsOf(type: string): Elements | undefined {
   const [known, line] = [cache.get(type), lines.get(type)];
   if (known || line === undefined) {

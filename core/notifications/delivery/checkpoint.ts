@@ -2,7 +2,7 @@ import type { Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 
-/** Code of the Task that says up to when all changes have their events, in the CodeSystem LocalTask. */
+/** Code of the Task with the time up to which the events of all changes are recorded, in the CodeSystem LocalTask. */
 export const CHECKPOINT = 'announce';
 
 /**

@@ -1,13 +1,13 @@
 import type { NotificationSettings } from '../../config/config.ts';
 import type { Outbox } from './outbox.ts';
 
-/** Nobody's delivery takes longer than this, in milliseconds. */
+/** The longest duration of a delivery, in milliseconds. */
 export const LEASE = 30_000;
 
-/** How many deliveries of one subscriber are under way at the same time: what it does not answer is at its own cost. */
+/** The maximum number of concurrent deliveries per subscriber, so that slow endpoints delay only their own subscriber. */
 export const SHARE = 4;
 
-/** A delivery that was to be started and has not begun after so many milliseconds is started anew. */
+/** If a requested delivery has not begun after this time, in milliseconds, it is requested again. */
 const OVERDUE = 10_000;
 
 const LONGEST_WAIT = 8 * 60 * 60_000;
@@ -19,7 +19,7 @@ export function waitAfter(attempts: number, { retryAfter }: Pick<NotificationSet
 
 const idle = { until: undefined, lease: undefined } as const;
 
-/** New events were written down: a delivery is started, unless one is under way or has to wait. */
+/** New events were recorded: starts a delivery, unless one is running or must wait. */
 export function withNewEvents(outbox: Outbox, count: number): Outbox {
   const status = outbox.status === 'accepted' ? 'ready' : outbox.status;
   return { ...outbox, status, events: outbox.events + count };
@@ -72,13 +72,13 @@ export function abandoned(outbox: Outbox, error: string): Outbox {
   return { ...outbox, ...idle, status: 'failed', error };
 }
 
-/** The Subscription is requested anew: its handshake is to be sent. What happened while it was over is no event. */
+/** The Subscription is requested again: the handshake is sent. Changes while it had ended are not events. */
 export function restarted(outbox: Outbox, now: number): Outbox {
   const since = outbox.status === 'cancelled' ? now : outbox.since;
   return { ...outbox, ...idle, status: 'ready', attempts: 0, since };
 }
 
-/** Something is to be sent that the outbox knows nothing of: a delivery is started. */
+/** Starts a delivery for something that the outbox does not record. */
 export function woken(outbox: Outbox, now: number): Outbox {
   return { ...outbox, ...idle, status: 'ready', woken: now };
 }

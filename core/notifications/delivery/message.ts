@@ -35,7 +35,7 @@ export function messageResource(
   };
 }
 
-/** The notification that a Communication carries; `undefined` if it carries none. */
+/** The notification in a Communication; `undefined` if there is none. */
 export function notificationIn(communication: unknown): Bundle | undefined {
   const payload = isResource(communication, 'Communication') ? communication.payload : undefined;
   const [first]: unknown[] = Array.isArray(payload) ? payload : [];

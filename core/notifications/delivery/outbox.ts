@@ -36,7 +36,7 @@ export interface Outbox {
   readonly until?: number | undefined;
   /** `in-progress`: which delivery has it. */
   readonly lease?: string | undefined;
-  /** When its delivery was started anew: Medplum starts nothing for a row that is written as it is. */
+  /** When the delivery was requested again: Medplum runs no Bot for an update without changes. */
   readonly woken?: number | undefined;
   /** What went wrong last. */
   readonly error?: string | undefined;
@@ -116,7 +116,7 @@ export function subscriberOutboxesQuery(
   return `Task?${query}`;
 }
 
-/** Reads an outbox from its Task; `undefined` if it is none. */
+/** Reads an outbox from its Task; `undefined` if the Task is not an outbox. */
 export function outboxOf(task: Task): Outbox | undefined {
   const entry = (text: string) => task.output?.find(({ type }) => type.text === text);
   const moment = (text: string): number | undefined => {

@@ -43,7 +43,7 @@ export function oldEventsQuery(now: number, count: number, config: RetentionConf
   return `Communication?${query}`;
 }
 
-/** What has become of a Subscription that is over. */
+/** How a Subscription ended. */
 export type Ending = 'deleted' | 'off';
 
 /**

@@ -18,7 +18,7 @@ export interface Change extends Transition {
 /** The part of the configuration that the rules about changes depend on. */
 export type ChangeConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'>;
 
-/** Who is to be told. */
+/** The subscriber to notify. */
 export interface Subscriber {
   /** Id of the profile that owns the Subscription. */
   readonly owner: string;
@@ -34,7 +34,7 @@ export type Version = Appointment | { readonly deleted: string };
 export const isDeletion = (version: Version | undefined): version is { readonly deleted: string } =>
   version !== undefined && 'deleted' in version;
 
-/** The history tells the second of a deletion, in words. */
+/** The history gives the time of a deletion as text, in whole seconds. */
 const SECOND = 1_000;
 
 /**
@@ -74,7 +74,7 @@ export function changesOf(versions: readonly Version[], config: ChangeConfig): C
     .reverse();
 }
 
-/** Whether somebody is the requestor that an appointment belongs to. */
+/** Whether a profile is the requestor of an appointment. */
 function isRequestor(by: string | undefined, appointment: Appointment, config: ChangeConfig): boolean {
   return by !== undefined && belongsTo(appointment, by, config);
 }

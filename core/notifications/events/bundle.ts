@@ -11,10 +11,10 @@ import { backport } from '../subscription/extensions.ts';
 import type { Content } from '../subscription/subscription-parameters.ts';
 import type { Event, EventKind } from './event.ts';
 
-/** Why a status is told: a notification of one of three kinds, or an answer to a question. */
+/** The type of a status: one of three notifications, or the answer to a query. */
 export type StatusType = 'handshake' | 'heartbeat' | 'event-notification' | 'query-status' | 'query-event';
 
-/** What a status tells. */
+/** The content of a status. */
 export interface StatusReport {
   readonly id: string;
   readonly status: NonNullable<Subscription['status']>;
@@ -29,7 +29,7 @@ export interface StatusReport {
   readonly missing?: string | undefined;
 }
 
-/** An event and what of it may be told. */
+/** An event, with the part that the subscriber may see. */
 export interface EventContent {
   readonly event: Event;
   /** The version that the event is about; absent if the subscriber may not read it or it is unknown. */
@@ -61,7 +61,7 @@ function eventParameter(content: EventContent, focus: string | undefined): Param
   };
 }
 
-/** The state of a Subscription as Parameters, with the events that it tells. */
+/** The state of a Subscription as Parameters, with its events. */
 function statusParameters(report: StatusReport, { baseUrl }: BundleContext, events: ParametersParameter[]): Parameters {
   const { id, status, topic, type, events: count, error, missing } = report;
   const errors = [error, missing].flatMap((text) => (text ? [text] : []));
@@ -80,7 +80,7 @@ function statusParameters(report: StatusReport, { baseUrl }: BundleContext, even
   };
 }
 
-/** The interaction that an event was, as a Bundle of type history tells it. */
+/** The interaction of an event, in the form of a history Bundle. */
 const interactions = {
   create: { method: 'POST', status: '201', hasId: false },
   update: { method: 'PUT', status: '200', hasId: true },

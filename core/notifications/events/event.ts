@@ -51,7 +51,7 @@ export function eventResource(
   };
 }
 
-/** Reads an event from its Communication; `undefined` if it is none. */
+/** Reads an event from its Communication; `undefined` if the Communication is not an event. */
 export function eventOf(
   { identifier, about, sent, topic }: Communication,
   config: Pick<BookingConfig, 'profileBase' | 'names'>,

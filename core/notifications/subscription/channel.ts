@@ -1,9 +1,9 @@
 import type { Subscription } from '@medplum/fhirtypes';
 
-/** The channels of the service, and what the `channel.type` of each is in Medplum: nothing else knows that they differ. */
+/** The channels of the service, with the `channel.type` of each in Medplum. No other module depends on the difference. */
 const storedTypes = {
   'rest-hook': 'rest-hook',
-  /** Medplum keeps what has the type `websocket` in memory only, for an hour at most, and no search finds it. */
+  /** Medplum keeps Subscriptions of the type `websocket` in memory only, for at most an hour, and no search finds them. */
   websocket: 'message',
 } as const satisfies Record<string, NonNullable<Subscription['channel']>['type']>;
 
@@ -21,7 +21,7 @@ export function isChannelType(value: unknown): value is ChannelType {
   return channelTypes.some((type) => type === value);
 }
 
-/** What Medplum knows a channel type by; for one that is none of the service's, a type that no Subscription has. */
+/** The channel type as stored in Medplum; for a type that the service does not support, one that no Subscription has. */
 export function storedType(type: string): string {
   return isChannelType(type) ? storedTypes[type] : 'none';
 }

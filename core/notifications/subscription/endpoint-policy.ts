@@ -9,7 +9,7 @@ function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, networks: readonly string[
   });
 }
 
-/** What notifications may do at an address: `public` ones take TLS, in an allowed network it can do without. */
+/** How notifications may be sent to an address: `public` ones need TLS, those in an allowed network do not. */
 export type Reach = 'public' | 'allowed' | 'forbidden';
 
 /** The part of IPv6 that is routed in public; everything outside it is reserved or local. */

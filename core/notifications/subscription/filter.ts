@@ -17,7 +17,7 @@ interface FilterParameter {
 
 const actors = ({ participant }: Appointment) => (participant ?? []).map(({ actor }) => actor?.reference);
 
-/** What notifications can be filtered by: search parameters of Appointment. */
+/** The search parameters of Appointment by which notifications can be filtered. */
 const filterParameters = {
   status: { of: ({ status }) => [status] },
   actor: { targets: ['Patient', 'Practitioner', 'PractitionerRole', 'HealthcareService', 'Location'], of: actors },

@@ -7,9 +7,9 @@ const names = ['status', 'events', 'binding'] as const;
 /** An operation on Subscriptions, as the Bot is asked for it. */
 export interface SubscriptionOperation {
   readonly operation: (typeof names)[number];
-  /** Of the Subscription asked about; `$status` on the type has none. */
+  /** The id of the Subscription; absent for `$status` on the type. */
   readonly id?: string | undefined;
-  /** `$status` on the type: the Subscriptions asked about; all if none is named. */
+  /** `$status` on the type: the requested Subscriptions; all if none is named. */
   readonly ids?: readonly string[] | undefined;
   /** `$status` on the type: Subscriptions in these statuses only. */
   readonly statuses?: readonly string[] | undefined;

@@ -83,7 +83,7 @@ export function parseSubmission(
   return settings && issues.length === 0 ? { submission: { sent, settings }, issues } : { issues };
 }
 
-/** What is stored of a new Subscription: with its profile and the tag of its owner. */
+/** The stored form of a new Subscription: with its profile and the tag of its owner. */
 export function newSubscription({ sent }: Submission, owner: string, config: BookingConfig): Subscription {
   const { id: _, meta, error: __, ...rest } = sent;
   const profile = artefactUri(config, 'LocalSubscriptionTermin');

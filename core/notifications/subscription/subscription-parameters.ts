@@ -31,7 +31,7 @@ export interface SubscriptionParameters {
   readonly heartbeat: number | undefined;
   /** Milliseconds that the subscriber may take to answer. */
   readonly timeout: number;
-  /** Whether the subscriber is told of the changes that it makes itself. */
+  /** Whether the subscriber is notified of its own changes. */
   readonly wantsOwnChanges: boolean;
   /** When the Subscription ends, in milliseconds since 1970 UTC. */
   readonly end: number | undefined;
@@ -43,7 +43,7 @@ export type SubscriptionConfig = Pick<BookingConfig, 'baseUrl' | 'profileBase' |
 /** No subscriber may take longer, so that a delivery ends within the time that Medplum gives a Bot. */
 const LONGEST_TIMEOUT = 8;
 
-/** As what notifications are sent; over a websocket they are JSON. */
+/** The content type of notifications; over a websocket they are JSON. */
 const payloads: Readonly<Record<ChannelType, readonly string[]>> = {
   'rest-hook': [...mediaTypes.json, ...mediaTypes.xml],
   websocket: mediaTypes.json,
@@ -55,7 +55,7 @@ const missing = (path: string, what: string): Issue => ({
   expression: path,
 });
 
-/** Collects what is read and what is wrong, element by element. */
+/** Collects values and problems, element by element. */
 type Read<T> = readonly [value: T | undefined, ...issues: Issue[]];
 
 function readTopic(sent: unknown, config: SubscriptionConfig): Read<TopicName> {

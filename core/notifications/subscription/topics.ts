@@ -10,7 +10,7 @@ export interface Transition {
   readonly deleted?: string;
 }
 
-/** A topic: what it is about, and which transitions belong to it. */
+/** A topic: its title, and the transitions that belong to it. */
 export interface Topic {
   readonly title: string;
   readonly covers: (transition: Transition) => boolean;

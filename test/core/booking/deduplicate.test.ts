@@ -19,7 +19,7 @@ const submitted = (id: string, second: number, { owner = 'portal', author = 'Bot
 it('of patients that bookings have made at the same moment the eldest stays', () => {
   const [one, two, three] = [submitted('a', 1), submitted('b', 2), submitted('c', 3)];
   for (const patient of [one, two, three]) {
-    expect(duplicatesOf(patient, [three, two, one], config)).toEqual({ elder: one, younger: [two, three] });
+    expect(duplicatesOf(patient, [three, two, one], config)).toEqual({ oldest: one, duplicates: [two, three] });
   }
 });
 
@@ -30,8 +30,8 @@ it.each<[string, Patient]>([
   ['inactive', { ...submitted('b', 2), active: false }],
 ])('one that is %s is nobody’s twin', (_, other) => {
   const patient = submitted('a', 1);
-  expect(duplicatesOf(patient, [patient, other], config).younger).toEqual([]);
-  expect(duplicatesOf(other, [patient, other], config).younger).toEqual([]);
+  expect(duplicatesOf(patient, [patient, other], config).duplicates).toEqual([]);
+  expect(duplicatesOf(other, [patient, other], config).duplicates).toEqual([]);
 });
 
 it('is merged under its version', () => {

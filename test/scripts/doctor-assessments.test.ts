@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Project } from '@medplum/fhirtypes';
 import { environmentLines } from '../../scripts/bootstrap.ts';
-import { judgeDryRun } from '../../scripts/doctor/deployment.ts';
-import { judgeExposure, judgeIssuer } from '../../scripts/doctor/exposure.ts';
-import { judgeFeatures, judgePreCommit, judgeQuota, remainingPoints } from '../../scripts/doctor/project.ts';
-import { type Delivery, judgeClock, judgeDeliveries, judgeWaiting } from '../../scripts/doctor/queues.ts';
+import { assessDryRun } from '../../scripts/doctor/deployment.ts';
+import { assessExposure, assessIssuer } from '../../scripts/doctor/exposure.ts';
+import { assessFeatures, assessPreCommit, assessQuota, remainingPoints } from '../../scripts/doctor/project.ts';
+import { assessClock, assessDeliveries, assessWaiting, type Delivery } from '../../scripts/doctor/queues.ts';
 import {
-  judgeBodySize,
-  judgeBot,
-  judgeNativeRoute,
-  judgeTransaction,
-  judgeVersion,
+  assessBodySize,
+  assessBot,
+  assessNativeRoute,
+  assessTransaction,
+  assessVersion,
 } from '../../scripts/doctor/server.ts';
 import { withWishes } from '../../scripts/medplum/project-features.ts';
 import { bookingsWithin, quotaFor } from '../../scripts/medplum/quota.ts';
@@ -18,7 +18,7 @@ import { bookingsWithin, quotaFor } from '../../scripts/medplum/quota.ts';
 const all = ['bots', 'transaction-bundles', 'cron', 'websocket-subscriptions'];
 const me = (features: string[]) => ({ project: { id: 'p', features }, membership: { admin: true } });
 
-describe('judgements', () => {
+describe('assessments', () => {
   test.each([
     ['5.1.23-c85c575', 'ok'],
     ['5.2.13', 'ok'],
@@ -27,7 +27,7 @@ describe('judgements', () => {
     ['6.0.0', 'warning'],
     [undefined, 'warning'],
   ])('version %s: %s', (version, level) => {
-    expect(judgeVersion(version).level).toBe(level);
+    expect(assessVersion(version).level).toBe(level);
   });
 
   test.each([
@@ -35,13 +35,13 @@ describe('judgements', () => {
     [{ status: 200, left: 1 }, 'error'],
     [{ status: 403, left: 0 }, 'warning'],
   ])('a failed transaction %j: %s', (remains, level) => {
-    expect(judgeTransaction(remains).level).toBe(level);
+    expect(assessTransaction(remains).level).toBe(level);
   });
 
   test('a missing feature that is indispensable is an error, another one a warning', () => {
-    expect(judgeFeatures(me(all)).level).toBe('ok');
-    expect(judgeFeatures(me(all.slice(1)))).toMatchObject({ level: 'error', found: expect.stringContaining('bots') });
-    expect(judgeFeatures(me(all.slice(0, 2)))).toMatchObject({
+    expect(assessFeatures(me(all)).level).toBe('ok');
+    expect(assessFeatures(me(all.slice(1)))).toMatchObject({ level: 'error', found: expect.stringContaining('bots') });
+    expect(assessFeatures(me(all.slice(0, 2)))).toMatchObject({
       level: 'warning',
       found: expect.stringMatching(/cron.*websocket-subscriptions/),
     });
@@ -61,7 +61,7 @@ describe('judgements', () => {
     [[['medplum.example.org', ['10.0.0.3', '2606:2800:21f:cb07::1']]], 'warning'],
   ] as const)('Medplum at %j: %s', (known, level) => {
     const hosts = known.map(([host, addresses]) => ({ host, addresses }));
-    expect(judgeExposure(hosts).level).toBe(level);
+    expect(assessExposure(hosts).level).toBe(level);
   });
 
   test.each([
@@ -71,45 +71,45 @@ describe('judgements', () => {
     [undefined, 'warning'],
   ])('tokens of the issuer %s: %s', (issuer, level) => {
     const config = { baseUrl: 'https://booking.example.org/fhir/R4' };
-    expect(judgeIssuer(issuer, { config }).level).toBe(level);
-    expect(judgeIssuer('http://medplum:8103/', { config }).help).toContain('https://booking.example.org/ (');
+    expect(assessIssuer(issuer, { config }).level).toBe(level);
+    expect(assessIssuer('http://medplum:8103/', { config }).help).toContain('https://booking.example.org/ (');
   });
 
   test('a server that runs no Bots in its VM context', () => {
-    expect(judgeBot({ status: 400, text: 'VM Context bots not enabled on this server' })).toMatchObject({
+    expect(assessBot({ status: 400, text: 'VM Context bots not enabled on this server' })).toMatchObject({
       level: 'error',
       help: expect.stringContaining('vmContextBotsEnabled'),
     });
-    expect(judgeBot({ status: 500, text: 'x' }).found).toContain('500');
+    expect(assessBot({ status: 500, text: 'x' }).found).toContain('500');
   });
 
   test('pre-commit Bots that are off', () => {
-    expect(judgePreCommit({ isSet: true, answer: '… patient-not-found …' }).level).toBe('ok');
-    expect(judgePreCommit({ isSet: false })).toMatchObject({
+    expect(assessPreCommit({ isSet: true, answer: '… patient-not-found …' }).level).toBe('ok');
+    expect(assessPreCommit({ isSet: false })).toMatchObject({
       level: 'warning',
       help: expect.stringContaining('Project'),
     });
-    expect(judgePreCommit({ isSet: true, answer: 'Not found' })).toMatchObject({
+    expect(assessPreCommit({ isSet: true, answer: 'Not found' })).toMatchObject({
       level: 'warning',
       help: expect.stringContaining('MEDPLUM_PRE_COMMIT_SUBSCRIPTIONS_ENABLED'),
     });
-    expect(judgePreCommit({ isSet: true }).found).toContain('not tested');
+    expect(assessPreCommit({ isSet: true }).found).toContain('not tested');
   });
 
   test('whoever answers the native route', () => {
-    expect(judgeNativeRoute({ text: '… malformed-request …' }).found).toContain("this service's $book");
-    expect(judgeNativeRoute({ text: 'Appointment has no service reference' }).found).toContain("Medplum's own");
+    expect(assessNativeRoute({ text: '… malformed-request …' }).found).toContain("this service's $book");
+    expect(assessNativeRoute({ text: 'Appointment has no service reference' }).found).toContain("Medplum's own");
   });
 
   test('bodies that the server refuses, also by closing the connection', () => {
-    expect([413, undefined, 401].map((status) => judgeBodySize(status).level)).toEqual(['warning', 'warning', 'ok']);
+    expect([413, undefined, 401].map((status) => assessBodySize(status).level)).toEqual(['warning', 'warning', 'ok']);
   });
 
   test('the dry run of a deployment', () => {
     const lines = ['unchanged  Bot patch', 'would be updated  Bot book', 'would be created  ValueSet x'];
     const isBot = (subject: string): boolean => subject.startsWith('Bot ');
-    expect(judgeDryRun(lines, isBot)).toMatchObject({ level: 'error', found: '1 of 2: Bot book (out of date)' });
-    expect(judgeDryRun(lines.slice(0, 1), isBot).level).toBe('ok');
+    expect(assessDryRun(lines, isBot)).toMatchObject({ level: 'error', found: '1 of 2: Bot book (out of date)' });
+    expect(assessDryRun(lines.slice(0, 1), isBot).level).toBe('ok');
   });
 });
 
@@ -125,21 +125,21 @@ describe('what waits', () => {
     ['a Subscription is in error', { status: 'failed', undelivered: 2, error: 'gone' }, 'warning'],
     ['a Subscription is over', { status: 'cancelled', undelivered: 2 }, 'ok'],
   ])('%s', (_, changes, level) => {
-    const verdict = judgeDeliveries([delivery, { ...delivery, ...changes }]);
+    const verdict = assessDeliveries([delivery, { ...delivery, ...changes }]);
     expect(verdict.level).toBe(level);
     expect(verdict.found).toContain(changes.error ?? '');
   });
 
   test('a clock that stands still, or has not begun', () => {
-    expect(judgeClock(minutes).level).toBe('ok');
-    expect(judgeClock(undefined).level).toBe('warning');
-    expect(judgeClock(30 * minutes)).toMatchObject({ level: 'error', help: expect.stringContaining('reloadcron') });
+    expect(assessClock(minutes).level).toBe('ok');
+    expect(assessClock(undefined).level).toBe('warning');
+    expect(assessClock(30 * minutes)).toMatchObject({ level: 'error', help: expect.stringContaining('reloadcron') });
   });
 
   test('an accepted booking for a moment, or for too long', () => {
-    expect(judgeWaiting({ bookings: 0, oldest: 0 }).found).toBe('none waits');
-    expect(judgeWaiting({ bookings: 3, oldest: minutes }).level).toBe('ok');
-    expect(judgeWaiting({ bookings: 3, oldest: 30 * minutes })).toMatchObject({
+    expect(assessWaiting({ bookings: 0, oldest: 0 }).found).toBe('none waits');
+    expect(assessWaiting({ bookings: 3, oldest: minutes }).level).toBe('ok');
+    expect(assessWaiting({ bookings: 3, oldest: 30 * minutes })).toMatchObject({
       level: 'error',
       found: expect.stringContaining('30 minutes'),
     });
@@ -155,12 +155,12 @@ describe('the quota', () => {
 
   test('carries the wished-for bookings, or the setting that would is named', () => {
     const wish = { bookingsPerMinute: 100 };
-    expect(judgeQuota({}, wish).level).toBe('ok');
-    expect(judgeQuota({ remaining: 49_980 }, wish)).toMatchObject({
+    expect(assessQuota({}, wish).level).toBe('ok');
+    expect(assessQuota({ remaining: 49_980 }, wish)).toMatchObject({
       level: 'warning',
       help: expect.stringContaining('userFhirQuota to 60000'),
     });
-    expect(judgeQuota({ remaining: 49_980, setting: 60_000 }, wish).level).toBe('ok');
+    expect(assessQuota({ remaining: 49_980, setting: 60_000 }, wish).level).toBe('ok');
   });
 
   test('that is asked for is enough', () => {
