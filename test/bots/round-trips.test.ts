@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
+import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { bundleBot } from '../../scripts/build.ts';
 import { config, patient, stored } from '../core/booking/change.cases.ts';
@@ -17,7 +18,9 @@ const slots = (stored.slot ?? []).map(({ reference }, index): Slot => {
   const times = ['2031-01-06T08:00:00.000Z', '2031-01-06T08:30:00.000Z', '2031-01-06T09:00:00.000Z'];
   const [start = '', end = ''] = times.slice(index);
   const schedule = { reference: 'Schedule/1' };
-  return { resourceType: 'Slot', id: reference?.split('/')[1] ?? '', status: 'busy', start, end, schedule };
+  const id = reference?.split('/')[1] ?? '';
+  const identifier = [{ system: artefactUri(config, 'LocalSlotOrigin'), value: id }];
+  return { resourceType: 'Slot', id, identifier, status: 'busy', start, end, schedule };
 });
 
 const patchOf = (operation: object) => ({

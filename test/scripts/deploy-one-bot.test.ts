@@ -68,7 +68,7 @@ test('a medplum.config.json of another server stays', async () => {
   await writeFile(file, '{ "baseUrl": "https://medplum.example.org/" }');
   const { writeDeveloperFiles } = await import('../../scripts/start/developer-files.ts');
   const [line] = writeDeveloperFiles(other, config, running.sandbox, { book: '1' });
-  expect(line).toContain('medplum.config.json belongs to https://medplum.example.org/ and stays');
+  expect(line).toContain('medplum.config.json belongs to https://medplum.example.org/ and was kept');
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ baseUrl: 'https://medplum.example.org/' });
   await rm(other, { recursive: true });
 });

@@ -7,8 +7,8 @@ import { search, searchByIds } from '../search.ts';
 import { calendarOf } from '../slots/calendar.ts';
 import type { Interval } from '../slots/interval.ts';
 import { takenTime, takenTimeReads, unmarkedIn } from '../slots/takings.ts';
-import { slotIdsOf, slotStatusOf } from './slot-use.ts';
-import { holdsSlots, slotUseOf, statusQuery } from './status.ts';
+import { slotIdsOf } from './slot-use.ts';
+import { holdsSlots, neededSlotStatus, statusQuery } from './status.ts';
 
 type OverbookingConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
 
@@ -17,11 +17,11 @@ function timeOf({ start, end }: Appointment): Interval | undefined {
   return from !== undefined && to !== undefined && from < to ? { start: from, end: to } : undefined;
 }
 
-/** Whether an appointment takes time that it does not say to overbook. */
+/** Whether an appointment takes time that it does not say to overbook. A record of what took place takes none. */
 function mustBeAlone(appointment: Appointment, config: OverbookingConfig): boolean {
   const url = artefactUri(config, 'LocalOverbooking');
   const isOnPurpose = appointment.extension?.some((one) => one.url === url && one.valueBoolean === true) ?? false;
-  return slotStatusOf(slotUseOf(appointment)) !== undefined && !isOnPurpose;
+  return neededSlotStatus(appointment) !== undefined && !isOnPurpose;
 }
 
 /** What must be read to tell whether the slots of a new appointment are taken; empty if nothing can be. */
