@@ -12,19 +12,41 @@ export const common = {
   },
 };
 
+/** Tests that kill, race or wait, and take longer than all others together. */
+const slow = [
+  'test/faults/**/*.test.ts',
+  'test/contract/races/**/*.test.ts',
+  'test/contract/book/simultaneous.test.ts',
+  'test/contract/asynchronous/burst.test.ts',
+  'test/contract/notifications/limit.test.ts',
+  'test/contract/status/table.test.ts',
+].map((path) => `<rootDir>/${path}`);
+
+const installation = {
+  globalSetup: '<rootDir>/test/contract/start.ts',
+  globalTeardown: '<rootDir>/test/contract/stop.ts',
+};
+
+// `npm test` by itself leaves the slow tests to `npm run test:slow`; a path or `--selectProjects` reaches them, too.
+const isPlain = process.argv.slice(2).every((word) => word.startsWith('-'));
+
 /** @type {import('jest').Config} */
 export default {
   // Many tests wait for a server rather than for the processor.
   maxWorkers: 3,
   testTimeout: scaled(30_000),
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/!(contract|operations)/**/*.test.ts'] },
     {
       ...common,
-      displayName: 'contract',
-      testMatch: ['<rootDir>/test/contract/**/*.test.ts'],
-      globalSetup: '<rootDir>/test/contract/start.ts',
-      globalTeardown: '<rootDir>/test/contract/stop.ts',
+      displayName: 'unit',
+      testMatch: ['<rootDir>/test/!(contract|operations|faults)/**/*.test.ts'],
     },
+    {
+      ...common,
+      ...installation,
+      displayName: 'contract',
+      testMatch: ['<rootDir>/test/contract/**/*.test.ts', ...slow.map((path) => `!${path}`)],
+    },
+    ...(isPlain ? [] : [{ ...common, ...installation, displayName: 'slow', testMatch: slow }]),
   ],
 };
