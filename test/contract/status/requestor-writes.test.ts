@@ -72,7 +72,6 @@ const writes: readonly (readonly [string, (send: Send, known: Known) => Promise<
   ['DELETE /Slot', (send, { free }) => send('portal-a', 'DELETE', `/Slot/${free.id}`)],
   ['native $cancel', (send, { id }) => send('portal-a', 'POST', `/Appointment/${id}/$cancel`, parameters)],
   ['native $confirm', (send, { id }) => send('portal-a', 'POST', `/Appointment/${id}/$confirm`, parameters)],
-  ['native $hold', (send) => send('portal-a', 'POST', '/Appointment/$hold', parameters)],
   [
     'batch',
     (send, { id, booked }) =>
@@ -92,9 +91,10 @@ const writes: readonly (readonly [string, (send: Send, known: Known) => Promise<
   ],
 ];
 
-/** Writes that only Medplum's own address offers; at the gateway PATCH is the service's. */
+/** Writes that only Medplum's own address offers; at the gateway PATCH and `$hold` are the service's. */
 const atMedplum: typeof writes = [
   ...writes,
+  ['native $hold', (send) => send('portal-a', 'POST', '/Appointment/$hold', parameters)],
   ['JSON Patch', (send, { id }) => send('portal-a', 'PATCH', `/Appointment/${id}`, jsonPatch)],
   ['FHIRPath Patch', (send, { id }) => send('portal-a', 'PATCH', `/Appointment/${id}`, fhirPath)],
 ];
