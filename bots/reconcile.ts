@@ -17,10 +17,22 @@ const PATIENCE = 6_000;
 /** How many appointments and patients are read at once: with their slots they must stay under Medplum's limit of 1000. */
 const PAGE = 100;
 
-/** Holds that are over. They count as free already; here they are tidied up. */
+/**
+ * Holds that are over, page by page: however many others hold at the moment, the oldest are found. They count as free
+ * already; here they are tidied up.
+ */
 async function expiredHolds(medplum: MedplumClient, now: number): Promise<Appointment[]> {
-  const [found] = await readInBatch(medplum, [`Appointment?status=proposed&_sort=-_lastUpdated&_count=${PAGE}`]);
-  return ofType('Appointment', found).filter((appointment) => isExpired(appointment, now, config));
+  const expired: Appointment[] = [];
+  for (let page = 0; Date.now() - now < PATIENCE / 2; page++) {
+    const query = `Appointment?status=proposed&_sort=_lastUpdated,_id&_count=${PAGE}&_offset=${page * PAGE}`;
+    const [found] = await readInBatch(medplum, [query]);
+    const proposed = ofType('Appointment', found);
+    expired.push(...proposed.filter((appointment) => isExpired(appointment, now, config)));
+    if (proposed.length < PAGE) {
+      break;
+    }
+  }
+  return expired;
 }
 
 /** What is to be done about one page of what was changed lately, the latest first. */
@@ -48,8 +60,8 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
 }
 
 /**
- * Runs every minute, ends holds that are over, and does what `sync-slots` and `handle-patient-change` should have done: Medplum does not start a Bot
- * again that has failed, and a job may be lost with its server.
+ * Runs every minute, ends holds that are over, and does what `sync-slots` and `handle-patient-change` should have done:
+ * Medplum does not start a Bot again that has failed, and a job may be lost with its server.
  *
  * @throws Error when Medplum does not answer, or something could not be corrected; the next run tries again
  */
