@@ -1,7 +1,7 @@
 import type { AccessPolicy, AccessPolicyResource, ResourceType } from '@medplum/fhirtypes';
 import type { BotName } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
-import { NARRATIVE_PATTERN } from '../core/fhir/narrative-pattern.ts';
+import { NARRATIVE_PATTERN } from '../core/fhir/narrative/narrative-pattern.ts';
 
 /** The AccessPolicies of the service, by the names that the deployment uses for them. */
 export type PolicyName = 'requestor' | 'consumer' | 'front-desk' | 'bots';

@@ -1,6 +1,6 @@
 import type { CodeSystem, CodeSystemConcept, NamingSystem, UsageContext, ValueSet } from '@medplum/fhirtypes';
 import { type Artefact, artefacts, artefactUri, type BookingConfig } from '../core/config/config.ts';
-import { bookingErrors } from '../core/fhir/errors.ts';
+import { bookingErrors } from '../core/fhir/outcome/errors.ts';
 import { metadata } from './metadata.ts';
 import { services, specialties } from './services.ts';
 

@@ -1,22 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { build } from 'esbuild';
-import { type BotName, bots } from '../core/config/bots.ts';
+import { type BotName, botSource, bots } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
 import { buildArtefacts } from '../profiles/artefacts.ts';
 import { packageBundle } from './build/package.ts';
 import { runAsProgram } from './cli/command.ts';
 import { configPath, loadConfig } from './cli/load-config.ts';
 import { CLI_CONFIG, readCliConfig } from './deploy/cli-config.ts';
-
-/** Where the sources of the Bots are and where their bundles go. */
-export interface BuildFolders {
-  readonly source: string;
-  readonly output: string;
-}
-
-const defaultFolders: BuildFolders = { source: 'bots', output: 'dist/bots' };
 
 /** Medplum wraps a Bot's code, looks for `exports.handler`, and calls a function right behind it. */
 const footer = ';Object.assign(exports, module.exports);';
@@ -26,14 +18,13 @@ const footer = ';Object.assign(exports, module.exports);';
  * `__BOOKING_CONFIG__`; `WebSocket`, which that context does not have and @medplum/core asks for when it is loaded, is an
  * empty object.
  *
- * @param source - folder of the sources
- * @param name - name of the Bot: its source is `<name>.ts` there and must export `handler`
+ * @param file - path of the source, which must export `handler`
  * @throws Error that says what is wrong with the source
  */
-export async function bundleBot(source: string, name: string, config: BookingConfig): Promise<string> {
-  const file = join(source, `${name}.ts`);
+export async function bundleBot(file: string, config: BookingConfig): Promise<string> {
+  const name = basename(file, '.ts');
   const result = await build({
-    stdin: { contents: `export { handler } from './${name}.ts';`, resolveDir: resolve(source), loader: 'js' },
+    stdin: { contents: `export { handler } from './${name}.ts';`, resolveDir: resolve(dirname(file)), loader: 'js' },
     bundle: true,
     minify: true,
     write: false,
@@ -56,20 +47,17 @@ export async function bundleBot(source: string, name: string, config: BookingCon
 }
 
 /**
- * Bundles every Bot of the service and writes the bundles to `dist/bots/<name>.js`.
+ * Bundles every Bot of the service and writes the bundles to `<output>/<name>.js`.
  *
  * @param config - resolved configuration, which becomes part of each bundle
  * @returns the code of each Bot
  * @throws Error that names the Bot and says what is wrong with its source
  */
-export async function buildBots(
-  config: BookingConfig,
-  { source, output }: BuildFolders = defaultFolders,
-): Promise<Record<BotName, string>> {
+export async function buildBots(config: BookingConfig, output = 'dist/bots'): Promise<Record<BotName, string>> {
   await mkdir(output, { recursive: true });
   const built = await Promise.all(
-    Object.keys(bots).map(async (name) => {
-      const code = await bundleBot(source, name, config);
+    (Object.keys(bots) as BotName[]).map(async (name) => {
+      const code = await bundleBot(botSource(name), config);
       await writeFile(join(output, `${name}.js`), code);
       return [name, code] as const;
     }),

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { mapConcurrently } from '../bots/lib/concurrency.ts';
 import type { BookingConfig } from '../core/config/config.ts';
-import { isId } from '../core/fhir/reference.ts';
+import { isId } from '../core/fhir/reference/reference.ts';
 import { exportBundle } from '../core/person/export.ts';
 import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';

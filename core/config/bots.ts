@@ -1,29 +1,44 @@
-/** The Bots of the service, by the name under which they are deployed. */
-export const bots = {
-  book: 'Books an appointment: the operation $book on Appointment',
-  hold: 'Holds a time for some minutes: the operation $hold on Appointment',
-  'enqueue-booking': 'Accepts an asynchronous booking: $book with Prefer: respond-async',
-  'process-booking': 'Carries out an accepted asynchronous booking',
-  'cancel-booking-job': 'Cancels an asynchronous booking that has not been carried out yet',
-  patch: 'Changes or cancels an appointment: PATCH on Appointment',
-  'validate-appointment': 'Checks every other change of an appointment by the same rules before Medplum stores it',
-  'validate-policy': 'Refuses booking policies that cannot be used, before Medplum stores them',
-  'sync-slots': 'Updates the slots when clinic staff change an appointment in Medplum',
-  'handle-patient-change':
-    'Transfers or cancels the appointments of a patient who was merged, deleted or made inactive',
-  'write-subscription': 'Creates, changes and ends topic-based Subscriptions',
-  'subscription-operations': 'Answers $status, $events and $get-ws-binding-token on Subscription',
-  'record-events': 'Records the events of a changed appointment, one per Subscription',
-  'restart-handshake': 'Sends the handshake again when a Subscription is set to requested',
-  'deliver-events': 'Delivers the events of one Subscription in order',
-  'publish-slots': 'Publishes free slots from opening hours, and withdraws those whose time is taken',
-  reconcile: 'Corrects slots that do not match their appointments because a job was lost',
-  'retry-deliveries': 'Starts what was interrupted and what is due again: events, deliveries, heartbeats',
-  'remove-old-events': 'Deletes old events, and what Subscriptions that are over have left',
+/** The Bots of the service, by the folder of their sources and the name under which they are deployed. */
+const byFolder = {
+  booking: {
+    book: 'Books an appointment: the operation $book on Appointment',
+    hold: 'Holds a time for some minutes: the operation $hold on Appointment',
+    'enqueue-booking': 'Accepts an asynchronous booking: $book with Prefer: respond-async',
+    'process-booking': 'Carries out an accepted asynchronous booking',
+    'cancel-booking-job': 'Cancels an asynchronous booking that has not been carried out yet',
+    patch: 'Changes or cancels an appointment: PATCH on Appointment',
+    'validate-appointment': 'Checks every other change of an appointment by the same rules before Medplum stores it',
+    'handle-patient-change':
+      'Transfers or cancels the appointments of a patient who was merged, deleted or made inactive',
+  },
+  calendar: {
+    'validate-policy': 'Refuses booking policies that cannot be used, before Medplum stores them',
+    'sync-slots': 'Updates the slots when clinic staff change an appointment in Medplum',
+    'publish-slots': 'Publishes free slots from opening hours, and withdraws those whose time is taken',
+    reconcile: 'Corrects slots that do not match their appointments because a job was lost',
+  },
+  notifications: {
+    'write-subscription': 'Creates, changes and ends topic-based Subscriptions',
+    'subscription-operations': 'Answers $status, $events and $get-ws-binding-token on Subscription',
+    'record-events': 'Records the events of a changed appointment, one per Subscription',
+    'restart-handshake': 'Sends the handshake again when a Subscription is set to requested',
+    'deliver-events': 'Delivers the events of one Subscription in order',
+    'retry-deliveries': 'Starts what was interrupted and what is due again: events, deliveries, heartbeats',
+    'remove-old-events': 'Deletes old events, and what Subscriptions that are over have left',
+  },
 } as const;
+
+/** What each Bot of the service does, by the name under which it is deployed. */
+export const bots = { ...byFolder.booking, ...byFolder.calendar, ...byFolder.notifications };
 
 /** Name of a Bot of the service. */
 export type BotName = keyof typeof bots;
+
+/** The source of a Bot: `bots/booking/book.ts`. */
+export function botSource(name: BotName): string {
+  const folder = Object.entries(byFolder).find(([, members]) => name in members)?.[0];
+  return `bots/${folder}/${name}.ts`;
+}
 
 /**
  * When Medplum starts a Bot by the clock (a cron expression, UTC), besides whatever else starts it. It does so in

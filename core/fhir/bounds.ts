@@ -1,4 +1,4 @@
-import type { Issue } from './outcome.ts';
+import type { Issue } from './outcome/outcome.ts';
 import { isObject } from './resource.ts';
 
 /** How deep what is sent may be nested. */

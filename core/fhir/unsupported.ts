@@ -1,4 +1,4 @@
-import type { Issue } from './outcome.ts';
+import type { Issue } from './outcome/outcome.ts';
 import { isObject } from './resource.ts';
 
 /** What the service cannot honour, by the name of the element, and why. */

@@ -1,6 +1,6 @@
 import type { BotName } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/config/config.ts';
-import type { Issue } from '../../core/fhir/outcome.ts';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';

@@ -1,7 +1,7 @@
 import type { OperationOutcome } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
-import { type BookingErrorCode, bookingErrors } from '../../core/fhir/errors.ts';
-import { type Interaction, type Issue, statusOf } from '../../core/fhir/outcome.ts';
+import { type BookingErrorCode, bookingErrors } from '../../core/fhir/outcome/errors.ts';
+import { type Interaction, type Issue, statusOf } from '../../core/fhir/outcome/outcome.ts';
 import type { GatewayContext } from '../context.ts';
 import { problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as others } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Issue } from '../../core/fhir/outcome.ts';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { xmlReader } from '../../core/fhir/xml/read.ts';
 import { formatOfBody, isForm, isJsonPatch } from './content-negotiation.ts';

@@ -1,6 +1,6 @@
 import type { OperationOutcome, OperationOutcomeIssue } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { type Issue, statusOf, toOperationOutcome } from '../../core/fhir/outcome.ts';
+import { type Issue, statusOf, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import type { FhirResponse } from './response.ts';
 
 /** A refusal of the HTTP interface itself: no business error, so it has no code in LocalBookingError. */
@@ -10,7 +10,7 @@ interface HttpProblem {
   readonly text: string;
 }
 
-/** Every refusal of the HTTP interface. Business errors are in `core/fhir/errors.ts`. */
+/** Every refusal of the HTTP interface. Business errors are in `core/fhir/outcome/errors.ts`. */
 export const httpProblems = {
   'bad-request': { status: 400, type: 'structure', text: 'The request is not valid HTTP.' },
   unauthorized: { status: 401, type: 'login', text: 'Send a valid bearer token in the Authorization header.' },

@@ -1,4 +1,4 @@
-import type { Issue } from '../../core/fhir/outcome.ts';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 
 const etag = /^\s*(?:W\/)?"(?<version>[^"]+)"\s*$/;
 

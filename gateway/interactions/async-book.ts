@@ -1,5 +1,5 @@
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
-import { isId, parseReference } from '../../core/fhir/reference.ts';
+import { isId, parseReference } from '../../core/fhir/reference/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { bookingResponse } from '../bots/booking-response.ts';
 import { botProblem, callBot } from '../bots/call.ts';

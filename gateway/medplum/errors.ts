@@ -1,6 +1,6 @@
 import type { OperationOutcome } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../core/config/config.ts';
-import type { Issue } from '../../core/fhir/outcome.ts';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { problem, problemOfStatus, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';

@@ -1,8 +1,8 @@
 import type { Interval } from '../../core/booking/slots/interval.ts';
 import { dateRange, localDateRange } from '../../core/calendar/time/date-range.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
-import type { Issue } from '../../core/fhir/outcome.ts';
-import { quoted } from '../../core/fhir/quoted.ts';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import { quoted } from '../../core/fhir/outcome/quoted.ts';
 import { type SearchParam, searchIssue } from './filter.ts';
 
 /** What a date in a search depends on besides itself. */

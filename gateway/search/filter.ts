@@ -1,5 +1,5 @@
-import type { Issue } from '../../core/fhir/outcome.ts';
-import { formatReference, isId, parseReference } from '../../core/fhir/reference.ts';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import { formatReference, isId, parseReference } from '../../core/fhir/reference/reference.ts';
 import { isServedType, type ServedTypeName, servedTypeNames } from '../served-types.ts';
 import { rewriteCodes } from './codes.ts';
 import { type SearchParameterEntry, searchModifiers, searchParameter, searchParameters } from './parameters.ts';

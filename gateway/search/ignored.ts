@@ -1,5 +1,5 @@
 import type { BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
-import type { Issue } from '../../core/fhir/outcome.ts';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { isBundle } from '../medplum/public-resources.ts';
 import type { SearchParam } from './filter.ts';

@@ -1,5 +1,5 @@
 import type { BookingConfig } from '../../core/config/config.ts';
-import type { Issue } from '../../core/fhir/outcome.ts';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { storedType } from '../../core/notifications/subscription/channel.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { readContextTypeValue, type UseContextFilter } from './context-type-value.ts';

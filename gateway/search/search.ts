@@ -1,5 +1,5 @@
 import type { BundleLink } from '@medplum/fhirtypes';
-import type { Issue } from '../../core/fhir/outcome.ts';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Bundle } from '@medplum/fhirtypes';
-import { isId } from '../../core/fhir/reference.ts';
+import { isId } from '../../core/fhir/reference/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 
 /** The content of a binding token: the Subscription in Medplum, Medplum's token, and the handshake for the client. */

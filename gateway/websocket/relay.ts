@@ -1,5 +1,5 @@
 import { type RawData, WebSocket } from 'ws';
-import { toOperationOutcome } from '../../core/fhir/outcome.ts';
+import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import type { GatewayContext } from '../context.ts';
 import { isAnyResource } from '../http/response.ts';
 import type { Binding } from './binding-token.ts';

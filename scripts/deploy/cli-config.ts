@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { type BotName, botSource } from '../../core/config/bots.ts';
 
 const botSchema = z.looseObject({ name: z.string(), id: z.string(), source: z.string(), dist: z.string().optional() });
 const cliConfigSchema = z.looseObject({
@@ -25,7 +26,7 @@ export type CliConfig = z.infer<typeof cliConfigSchema>;
 export function withBots(
   existing: unknown,
   baseUrl: string,
-  ids: Readonly<Record<string, string>>,
+  ids: Readonly<Partial<Record<BotName, string>>>,
   bookingConfig?: string,
 ): CliConfig {
   const parsed = cliConfigSchema.safeParse(existing ?? {});
@@ -33,10 +34,10 @@ export function withBots(
     throw new Error(`medplum.config.json is not usable; repair or delete it.\n${z.prettifyError(parsed.error)}`);
   }
   const others = (parsed.data.bots ?? []).filter(({ name }) => !(name in ids));
-  const own = Object.entries(ids).map(([name, id]) => ({
+  const own = (Object.entries(ids) as [BotName, string][]).map(([name, id]) => ({
     name,
     id,
-    source: `bots/${name}.ts`,
+    source: botSource(name),
     dist: `dist/bots/${name}.js`,
   }));
   return { ...parsed.data, baseUrl, ...(bookingConfig && { bookingConfig }), bots: [...others, ...own] };
@@ -53,7 +54,7 @@ const readExisting = (file: string): unknown => (existsSync(file) ? JSON.parse(r
 export function writeCliConfig(
   file: string,
   baseUrl: string,
-  ids: Readonly<Record<string, string>>,
+  ids: Readonly<Partial<Record<BotName, string>>>,
   bookingConfig?: string,
 ): void {
   const config = withBots(readExisting(file), baseUrl, ids, bookingConfig);

@@ -1,4 +1,4 @@
-import { bookingErrors } from '../../core/fhir/errors.ts';
+import { bookingErrors } from '../../core/fhir/outcome/errors.ts';
 
 /** The page of error codes for portal developers. */
 export function errorsPage(): string {
@@ -7,7 +7,7 @@ export function errorsPage(): string {
   );
   return `# Error codes
 
-<!-- Generated from core/fhir/errors.ts by \`npm run generate\`. -->
+<!-- Generated from core/fhir/outcome/errors.ts by \`npm run generate\`. -->
 
 Every refusal is an \`OperationOutcome\`. A request is checked completely: each problem is one issue, and the HTTP
 status is that of the gravest (400 before 422 before 409). In each issue

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { BotName } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { CLI_CONFIG, readCliConfig, writeCliConfig } from '../deploy/cli-config.ts';
 
@@ -17,7 +18,7 @@ export function writeDeveloperFiles(
   folder: string,
   config: BookingConfig,
   medplum: { readonly baseUrl: string; readonly clientId: string; readonly clientSecret: string },
-  bots: Readonly<Record<string, string>>,
+  bots: Readonly<Partial<Record<BotName, string>>>,
 ): string[] {
   const cliConfig = join(folder, CLI_CONFIG);
   const started = join(folder, STARTED_CONFIG);

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { validateResource } from '@medplum/core';
 import { artefactUri } from '../../core/config/config.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
-import { bookingErrors } from '../../core/fhir/errors.ts';
+import { bookingErrors } from '../../core/fhir/outcome/errors.ts';
 import { buildArtefacts } from '../../profiles/artefacts.ts';
 import { artefacts, config } from './validator.ts';
 

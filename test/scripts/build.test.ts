@@ -35,27 +35,27 @@ test('a bundle runs in a bare VM context, with the configuration in it', async (
        return [__BOOKING_CONFIG__.baseUrl, event.input];
      }`,
   );
-  const code = await bundleBot(folder, 'echo', config);
+  const code = await bundleBot(join(folder, 'echo.ts'), config);
   expect(await run(code, 'x')).toEqual(['http://localhost:8080/fhir/R4', 'x']);
   expect(code.trimEnd()).toMatch(/;$/);
 });
 
 test('a Bot without handler is refused by name', async () => {
   await sourceOf('silent', 'export const other = 1;');
-  await expect(bundleBot(folder, 'silent', config)).rejects.toThrow(
+  await expect(bundleBot(join(folder, 'silent.ts'), config)).rejects.toThrow(
     /Bot silent .*silent\.ts must exist and export handler/,
   );
 });
 
 test('a Bot without source is refused by name', async () => {
-  await expect(bundleBot(folder, 'absent', config)).rejects.toThrow(
+  await expect(bundleBot(join(folder, 'absent.ts'), config)).rejects.toThrow(
     /Bot absent .*absent\.ts must exist and export handler/,
   );
 });
 
 test('every Bot of the service is bundled and written', async () => {
   const output = join(folder, 'dist');
-  const code = await buildBots(config, { source: 'bots', output });
+  const code = await buildBots(config, output);
   expect(Object.keys(code)).toContain('book');
   expect(await readFile(join(output, 'book.js'), 'utf8')).toBe(code.book);
 });

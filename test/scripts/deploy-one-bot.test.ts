@@ -44,12 +44,12 @@ const inFolder = (file: string, ...words: string[]) =>
 
 test('a changed Bot is built with the configuration of npm start and deployed by the printed commands', async () => {
   expect(lines).toContain('npm run build && npx medplum bot deploy book');
-  const source = await readFile('bots/book.ts', 'utf8');
+  const source = await readFile('bots/booking/book.ts', 'utf8');
   const changed = source.replace(
     /export async function handler\(/,
     'export const handler = async () => ({ config });\nasync function before(',
   );
-  await writeFile(join(folder, 'bots/book.ts'), `${changed}\nvoid before;\n`);
+  await writeFile(join(folder, 'bots/booking/book.ts'), `${changed}\nvoid before;\n`);
   const built = await inFolder(process.execPath, 'scripts/build.ts');
   expect(built.stdout).toContain('Configuration: .sandbox/booking.config.json');
   const deployed = await inFolder('node_modules/.bin/medplum', 'bot', 'deploy', 'book');

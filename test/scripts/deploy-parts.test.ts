@@ -50,7 +50,7 @@ describe('the project', () => {
 });
 
 describe('medplum.config.json', () => {
-  const own = { name: 'book', id: '1', source: 'bots/book.ts', dist: 'dist/bots/book.js' };
+  const own = { name: 'book', id: '1', source: 'bots/booking/book.ts', dist: 'dist/bots/book.js' };
 
   test('names each Bot with id, source and bundle', () => {
     expect(withBots(undefined, 'http://m/', { book: '1' })).toEqual({ baseUrl: 'http://m/', bots: [own] });

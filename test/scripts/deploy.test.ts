@@ -135,7 +135,7 @@ test('medplum.config.json names the Bots for the command line tool', async () =>
   expect(written.bots).toContainEqual({
     name: 'book',
     id: first.bots.book,
-    source: 'bots/book.ts',
+    source: 'bots/booking/book.ts',
     dist: 'dist/bots/book.js',
   });
   await rm(folder, { recursive: true });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { botSource } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { buildGateway } from '../../gateway/server.ts';
 import { bundleBot } from '../../scripts/build.ts';
@@ -20,7 +21,7 @@ beforeAll(async () => {
     config,
     credentials: { baseUrl, clientId, clientSecret },
     bookingsPerMinute: 60,
-    code: codeOf(await bundleBot('bots', 'book', config)),
+    code: codeOf(await bundleBot(botSource('book'), config)),
   };
   bare = await examine(options);
   deployment = await installation.deploy();

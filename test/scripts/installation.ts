@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import { type BotName, bots } from '../../core/config/bots.ts';
+import { type BotName, botSource, bots } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
@@ -30,7 +30,7 @@ export function codeOf(book: string): Record<BotName, string> {
 
 /** Starts an embedded Medplum that has nothing deployed. */
 export async function startInstallation(): Promise<Installation> {
-  const [sandbox, book] = await Promise.all([startSandbox(), bundleBot('bots', 'book', config)]);
+  const [sandbox, book] = await Promise.all([startSandbox(), bundleBot(botSource('book'), config)]);
   const { baseUrl, clientId, clientSecret } = sandbox;
   const lines: string[] = [];
   return {

@@ -2,7 +2,7 @@ import type { MedplumClient } from '@medplum/core';
 import type { Slot } from '@medplum/fhirtypes';
 import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
 import { idIn, servicesOf } from '../../../core/booking/resource-set.ts';
-import { serviceIdsOf } from '../../../core/fhir/service-reference.ts';
+import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { config } from '../config.ts';
 import { ofType, readInBatch } from '../read.ts';
 

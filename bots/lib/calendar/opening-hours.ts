@@ -8,7 +8,7 @@ import {
 import { closedDays, isClosedDays } from '../../../core/calendar/publish/closed-days.ts';
 import type { Closure } from '../../../core/calendar/time/not-available.ts';
 import { artefactUri } from '../../../core/config/config.ts';
-import { serviceIdsOf } from '../../../core/fhir/service-reference.ts';
+import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { config } from '../config.ts';
 import { ofType, readInBatch } from '../read.ts';
 

@@ -1,8 +1,8 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Subscription } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { type Issue, toOperationOutcome } from '../../../core/fhir/outcome.ts';
-import { isId } from '../../../core/fhir/reference.ts';
+import { type Issue, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
+import { isId } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { readableAppointments } from '../../../core/notifications/events/read-access.ts';
 import { topicOf } from '../../../core/notifications/subscription/topics.ts';

@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry } from '@medplum/fhirtypes';
-import type { Issue } from '../../../core/fhir/outcome.ts';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { subscriberTask, subscriberTaskSearch } from '../../../core/notifications/subscription/subscriber-task.ts';
 import { config } from '../config.ts';

@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import type { Issue } from '../../../core/fhir/outcome.ts';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { messageSubscription } from '../../../core/notifications/delivery/message.ts';
 import { config } from '../config.ts';

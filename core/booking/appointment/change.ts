@@ -1,7 +1,7 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import type { Issue } from '../../fhir/outcome.ts';
-import { parseReference } from '../../fhir/reference.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { parseReference } from '../../fhir/reference/reference.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { appointmentShape, shapeIssues } from './elements.ts';
 import { immutableIssues } from './immutable-elements.ts';

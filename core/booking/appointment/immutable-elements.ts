@@ -1,7 +1,7 @@
 import type { Appointment, AppointmentParticipant, Element, Reference } from '@medplum/fhirtypes';
 import { parseInstant } from '../../fhir/instant.ts';
-import type { Issue } from '../../fhir/outcome.ts';
-import { formatReference, parseReference } from '../../fhir/reference.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { formatReference, parseReference } from '../../fhir/reference/reference.ts';
 
 /** FHIR's JSON keeps the extensions of a primitive element in a property of its own. */
 type WithInstantExtensions = Appointment & { readonly _start?: Element; readonly _end?: Element };

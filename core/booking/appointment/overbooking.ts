@@ -1,7 +1,7 @@
 import type { Appointment, BundleEntry } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import type { Issue } from '../../fhir/outcome.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { search, searchByIds } from '../search.ts';
 import { calendarOf } from '../slots/calendar.ts';

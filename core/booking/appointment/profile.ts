@@ -1,7 +1,7 @@
 import type { Appointment, AppointmentParticipant, CodeableConcept, Element } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import type { Issue } from '../../fhir/outcome.ts';
-import type { Located } from '../book/parameters.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import type { Located } from '../book/request/parameters.ts';
 
 /** The part of the configuration that the profile depends on. */
 export type ProfileConfig = Pick<BookingConfig, 'profileBase' | 'names'>;

@@ -1,6 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
-import type { Issue } from '../../fhir/outcome.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { type ReservedEntry, reservedEntries } from '../../fhir/reserved.ts';
 import type { TagConfig } from '../../fhir/tags.ts';
 import { isSameToken } from '../../fhir/token.ts';

@@ -1,8 +1,8 @@
 import type { Appointment, Bundle, BundleEntry, OperationOutcome, Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import { bookingErrors } from '../../fhir/errors.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import type { Issue } from '../../fhir/outcome.ts';
+import { bookingErrors } from '../../fhir/outcome/errors.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { belongsTo, requestorTag } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';

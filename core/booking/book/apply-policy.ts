@@ -1,5 +1,5 @@
 import type { Schedule } from '@medplum/fhirtypes';
-import type { Issue } from '../../fhir/outcome.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isHold } from '../hold/hold.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.ts';
 import { policyIssues } from '../policy/judge.ts';
@@ -7,8 +7,8 @@ import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
 import { type Knowledge, offeredServicesOf } from './knowledge.ts';
 import type { BookingContext } from './plan.ts';
-import type { BookRequest } from './request.ts';
-import type { EarlierAppointments } from './reschedule.ts';
+import type { BookRequest } from './request/request.ts';
+import type { EarlierAppointments } from './resubmission/reschedule.ts';
 
 /** The Schedules that a request names, by itself or by its slots, each once. */
 export function schedulesNamed({ slots, schedule }: BookRequest, state: ResourceSet): Schedule[] {

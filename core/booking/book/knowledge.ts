@@ -1,5 +1,5 @@
 import type { Appointment, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { serviceIdsOf } from '../../fhir/service-reference.ts';
+import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import type { Role } from '../caller-role.ts';
 import type { Quota, Usage } from '../policy/quota.ts';
 import { findResource, type ResourceSet, servicesOf } from '../resource-set.ts';

@@ -1,7 +1,7 @@
 import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import type { Issue } from '../../fhir/outcome.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { inWriteOrder, updateEntry } from '../../fhir/update-entry.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
@@ -22,15 +22,15 @@ import { type Interval, overlaps } from '../slots/interval.ts';
 import { takenTime, withdrawalEntries } from '../slots/takings.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
 import { applyPolicy, type PolicyVerdict, schedulesConcerned } from './apply-policy.ts';
-import { granularityIssues } from './granularity.ts';
-import { findExistingBooking } from './idempotency.ts';
 import { type Knowledge, unknownServices, type Wanted } from './knowledge.ts';
-import { questionnaireResponseIssues } from './questionnaire-response.ts';
-import type { BookRequest, ParsedRequest, Purpose } from './request.ts';
-import { type EarlierAppointments, findEarlierAppointments, releaseEarlierSlots } from './reschedule.ts';
+import { questionnaireResponseIssues } from './request/questionnaire-response.ts';
+import type { BookRequest, ParsedRequest, Purpose } from './request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
-import { schedulesOf, selectSlots } from './select-slots.ts';
-import { confirmationOf, serviceTypeIssues } from './service-type.ts';
+import { findExistingBooking } from './resubmission/idempotency.ts';
+import { type EarlierAppointments, findEarlierAppointments, releaseEarlierSlots } from './resubmission/reschedule.ts';
+import { granularityIssues } from './slots/granularity.ts';
+import { schedulesOf, selectSlots } from './slots/select-slots.ts';
+import { confirmationOf, serviceTypeIssues } from './slots/service-type.ts';
 import { answersEntries, appointmentEntries, type Outcome } from './transaction.ts';
 
 /** What a booking depends on besides the request and the stored state. */

@@ -5,7 +5,7 @@ import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../search.ts';
 import { takenTimeReads } from '../slots/takings.ts';
 import { answersReferredTo } from '../supporting-information.ts';
-import type { BookRequest } from './request.ts';
+import type { BookRequest } from './request/request.ts';
 
 /** How many free slots at the time of an appointment are looked at when only its schedule is named. */
 export const MOST_OFFERS = 500;

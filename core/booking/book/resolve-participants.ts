@@ -1,12 +1,12 @@
 import type { AppointmentParticipant, BundleEntry, Patient, Reference, RelatedPerson } from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
-import type { Issue } from '../../fhir/outcome.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { belongsTo, metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
 import { duplicatesOf } from '../patient/deduplicate.ts';
 import { hasCommonIdentifier, isActivePatient } from '../patient/identity.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
-import type { Located } from './parameters.ts';
-import type { BookRequest } from './request.ts';
+import type { Located } from './request/parameters.ts';
+import type { BookRequest } from './request/request.ts';
 
 /** Who takes part in a booking: references as they are stored, and what must be created for them. */
 export interface ResolvedParticipants {

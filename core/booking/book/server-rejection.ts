@@ -1,7 +1,7 @@
 import type { OperationOutcome } from '@medplum/fhirtypes';
-import type { Issue } from '../../fhir/outcome.ts';
-import { serverRejectionIssues } from '../../fhir/server-outcome.ts';
-import type { BookRequest } from './request.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { serverRejectionIssues } from '../../fhir/outcome/server-outcome.ts';
+import type { BookRequest } from './request/request.ts';
 
 /**
  * Reports a transaction that the server rejected as invalid FHIR, in terms of the request.

@@ -4,9 +4,9 @@ import { formatInstant } from '../../fhir/instant.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
-import type { BookRequest } from './request.ts';
-import type { EarlierAppointments } from './reschedule.ts';
+import type { BookRequest } from './request/request.ts';
 import type { ResolvedParticipants } from './resolve-participants.ts';
+import type { EarlierAppointments } from './resubmission/reschedule.ts';
 
 /** What the transaction depends on besides the decision. */
 export interface WriteContext {

@@ -1,7 +1,7 @@
 import type { Appointment, CodeableConcept, Extension } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import { bookingErrors } from '../../fhir/errors.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { bookingErrors } from '../../fhir/outcome/errors.ts';
 
 /** The part of the configuration that holds depend on. */
 export type HoldConfig = Pick<BookingConfig, 'profileBase' | 'names'>;

@@ -1,4 +1,4 @@
-import type { Issue } from '../../fhir/outcome.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { pathProblem } from './fhirpath-subset.ts';
 

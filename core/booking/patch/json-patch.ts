@@ -1,4 +1,4 @@
-import type { Issue } from '../../fhir/outcome.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { type Edited, insertAt, isEqual, type Location, removeAt, replaceAt, valueAt } from './json-edit.ts';
 

@@ -1,7 +1,7 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { DEEPEST, isDeeperThan } from '../../fhir/bounds.ts';
-import { narrativeIssues } from '../../fhir/narrative.ts';
-import type { Issue } from '../../fhir/outcome.ts';
+import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
 import { costOf, MOST_COST } from './cost.ts';

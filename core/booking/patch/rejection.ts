@@ -1,5 +1,5 @@
 import type { OperationOutcome } from '@medplum/fhirtypes';
-import type { Issue } from '../../fhir/outcome.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 
 /** If the result of a patch is malformed, the patch itself is invalid. */
 export function asPatchInvalid(issue: Issue): Issue {

@@ -1,5 +1,5 @@
-import type { Issue } from '../../fhir/outcome.ts';
-import { isId } from '../../fhir/reference.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { isId } from '../../fhir/reference/reference.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { type Patch, readPatch } from './patch.ts';
 

@@ -1,8 +1,8 @@
 import type { Coding, Meta, Patient } from '@medplum/fhirtypes';
 import { boundIssues, identifierIssues, personBounds } from '../../fhir/bounds.ts';
-import { conditionalReferenceIssues } from '../../fhir/conditional-reference.ts';
-import { narrativeIssues } from '../../fhir/narrative.ts';
-import type { Issue } from '../../fhir/outcome.ts';
+import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { conditionalReferenceIssues } from '../../fhir/reference/conditional-reference.ts';
 import { isReservedTag, withoutReserved } from '../../fhir/reserved.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { belongsTo, metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';

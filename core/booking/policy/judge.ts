@@ -1,5 +1,5 @@
 import { formatInstant } from '../../fhir/instant.ts';
-import type { Issue } from '../../fhir/outcome.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { Interval } from '../slots/interval.ts';
 import { lengthText } from './duration.ts';
 import type { EffectivePolicy } from './effective-policy.ts';

@@ -1,6 +1,6 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
-import { serviceIdsOf } from '../../fhir/service-reference.ts';
+import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import type { Role } from '../caller-role.ts';
 import { idIn } from '../resource-set.ts';
 import { effectivePolicy } from './effective-policy.ts';

@@ -1,6 +1,6 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import type { Issue } from '../../fhir/outcome.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { DAY, lengthText, milliseconds, unitCodes, YEAR } from './duration.ts';
 
 /** The parts of a policy that are lengths of time, each with its bounds in milliseconds. */

@@ -1,9 +1,9 @@
 import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import type { BookingErrorCode } from '../../fhir/errors.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import type { Issue } from '../../fhir/outcome.ts';
-import { serviceIdsOf } from '../../fhir/service-reference.ts';
+import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';

@@ -1,6 +1,6 @@
 import type { CodeableConcept, HealthcareService, Reference, Resource, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import { SERVICE_TYPE_REFERENCE, serviceIdsOf } from '../../fhir/service-reference.ts';
+import { SERVICE_TYPE_REFERENCE, serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import type { CalendarProblem } from '../problem.ts';
 import { type SchedulingParameters, schedulingParameters } from './scheduling-parameters.ts';
 

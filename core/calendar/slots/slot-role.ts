@@ -2,7 +2,7 @@ import type { CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Interval } from '../../booking/slots/interval.ts';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
-import { serviceIdOf } from '../../fhir/service-reference.ts';
+import { serviceIdOf } from '../../fhir/reference/service-reference.ts';
 import { type PublishedKey, parseKey } from './published-slot.ts';
 
 /**

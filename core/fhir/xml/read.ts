@@ -1,5 +1,5 @@
 import { SaxesParser } from 'saxes';
-import type { Issue } from '../outcome.ts';
+import type { Issue } from '../outcome/outcome.ts';
 import { type Frame, outermostFrame, type Report } from './frames.ts';
 
 /** What an XML text says: the resource as JSON has it, or everything that is wrong with the text. */

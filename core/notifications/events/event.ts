@@ -1,7 +1,7 @@
 import type { Communication } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { isId } from '../../fhir/reference.ts';
+import { isId } from '../../fhir/reference/reference.ts';
 
 /** What has happened to the appointment of an event. */
 export const eventKinds = ['create', 'update', 'delete'] as const;

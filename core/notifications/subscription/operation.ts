@@ -1,4 +1,4 @@
-import type { Issue } from '../../fhir/outcome.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { member } from './extension-values.ts';
 
 /** The operations on Subscriptions: `$status`, `$events`, `$get-ws-binding-token`. */

@@ -1,10 +1,10 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { DEEPEST, isDeeperThan } from '../../fhir/bounds.ts';
-import { conditionalReferenceIssues } from '../../fhir/conditional-reference.ts';
-import { narrativeIssues } from '../../fhir/narrative.ts';
-import type { Issue } from '../../fhir/outcome.ts';
-import { quoted } from '../../fhir/quoted.ts';
+import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { quoted } from '../../fhir/outcome/quoted.ts';
+import { conditionalReferenceIssues } from '../../fhir/reference/conditional-reference.ts';
 import { withoutReserved } from '../../fhir/reserved.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { metaOfSubmitted } from '../../fhir/tags.ts';

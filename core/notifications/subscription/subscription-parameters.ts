@@ -1,8 +1,8 @@
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { mediaTypes, withoutParameters } from '../../fhir/media-types.ts';
-import type { Issue } from '../../fhir/outcome.ts';
-import { quoted } from '../../fhir/quoted.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { quoted } from '../../fhir/outcome/quoted.ts';
 import { type ChannelType, channelTypes, isChannelType } from './channel.ts';
 import { parseEndpoint } from './endpoint-policy.ts';
 import { extensionValues, member } from './extension-values.ts';

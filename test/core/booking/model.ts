@@ -5,7 +5,7 @@
 import type { Appointment, Bundle, BundleEntry, Resource, Slot } from '@medplum/fhirtypes';
 import { slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
 import { planBooking } from '../../../core/booking/book/plan.ts';
-import { parseBookRequest } from '../../../core/booking/book/request.ts';
+import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { calendarOf } from '../../../core/booking/slots/calendar.ts';
 import { readFragments } from '../../../core/booking/slots/fragments.ts';

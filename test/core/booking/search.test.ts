@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { BundleEntry, Resource } from '@medplum/fhirtypes';
 import { bookingReads } from '../../../core/booking/book/reads.ts';
-import { parseBookRequest } from '../../../core/booking/book/request.ts';
+import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { identifierQuery, readState, readsById, searchByIds } from '../../../core/booking/search.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorQuery } from '../../../core/fhir/tags.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import { type BookingContext, type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
-import { parseBookRequest } from '../../../core/booking/book/request.ts';
+import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import type { ResourceSet } from '../../../core/booking/resource-set.ts';
 import type { Fragments } from '../../../core/booking/slots/fragments.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';

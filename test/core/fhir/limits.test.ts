@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { boundIssues, isDeeperThan } from '../../../core/fhir/bounds.ts';
-import { narrativeIssues, textOf } from '../../../core/fhir/narrative.ts';
-import { MOST_ISSUES, statusOf, toOperationOutcome } from '../../../core/fhir/outcome.ts';
+import { narrativeIssues, textOf } from '../../../core/fhir/narrative/narrative.ts';
+import { MOST_ISSUES, statusOf, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { unsupportedIssues } from '../../../core/fhir/unsupported.ts';
 import { config } from '../booking/support.ts';
 

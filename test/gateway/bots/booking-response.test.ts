@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { bookingErrors } from '../../../core/fhir/errors.ts';
-import { toOperationOutcome } from '../../../core/fhir/outcome.ts';
+import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
+import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { bookingResponse } from '../../../gateway/bots/booking-response.ts';
 import { base, config } from '../fake-medplum.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
-import { toOperationOutcome } from '../../../core/fhir/outcome.ts';
+import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import type { buildGateway } from '../../../gateway/server.ts';
 import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
 

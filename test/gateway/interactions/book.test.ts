@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { artefactUri } from '../../../core/config/config.ts';
-import { toOperationOutcome } from '../../../core/fhir/outcome.ts';
+import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { until } from '../../lib/until.ts';
 import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from '../fake-medplum.ts';
 

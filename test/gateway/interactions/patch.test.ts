@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { artefactUri } from '../../../core/config/config.ts';
-import { type Issue, toOperationOutcome } from '../../../core/fhir/outcome.ts';
+import { type Issue, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import {
   bearer,
   config,

@@ -1,0 +1,27 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import { formatBookingAnswer } from '../../core/booking/book/answer.ts';
+import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { bookAppointment } from '../lib/booking/book.ts';
+import { callerOf } from '../lib/caller.ts';
+import { config } from '../lib/config.ts';
+
+/**
+ * Carries out `$book` while the caller waits.
+ *
+ * @param event - input: the body of `$book`; headers: those of the request, for the caller's credentials
+ * @returns the Appointment, `booked` or `pending` (to the gateway in Parameters, `formatBookingAnswer`), or an OperationOutcome whose id stands for the HTTP status
+ * @see specification 4.4
+ */
+export async function handler(
+  medplum: MedplumClient,
+  event: BotEvent<unknown>,
+): Promise<Appointment | Parameters | OperationOutcome> {
+  const result = await bookAppointment(medplum, parseBookRequest(event.input, config), callerOf(event));
+  if (result.kind === 'refused') {
+    return toOperationOutcome(result.issues, config);
+  }
+  const { appointment } = result;
+  return formatBookingAnswer({ appointment, isExisting: result.kind === 'existing' }, event.headers);
+}

@@ -1,0 +1,53 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { OperationOutcome, Task } from '@medplum/fhirtypes';
+import { endTask } from '../../core/booking/async/task.ts';
+import { isId } from '../../core/fhir/reference/reference.ts';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { belongsTo } from '../../core/fhir/tags.ts';
+import { callerOf } from '../lib/caller.ts';
+import { config } from '../lib/config.ts';
+import { sendTransaction } from '../lib/medplum.ts';
+import { ofType, readInTransaction } from '../lib/read.ts';
+
+const notFound: OperationOutcome = {
+  resourceType: 'OperationOutcome',
+  id: 'not-found',
+  issue: [{ severity: 'error', code: 'not-found', diagnostics: 'There is no such job.' }],
+};
+
+/** The job's id in an input of whatever content, for anybody who may call the Bot can send anything. */
+function idIn(input: unknown): unknown {
+  const parameters: readonly unknown[] =
+    isResource(input, 'Parameters') && Array.isArray(input.parameter) ? input.parameter : [];
+  const found = parameters.find((parameter) => isObject(parameter) && parameter.name === 'id');
+  return isObject(found) ? found.valueId : undefined;
+}
+
+async function readTask(medplum: MedplumClient, id: string): Promise<Task | undefined> {
+  const [found] = await readInTransaction(medplum, [`Task?_id=${encodeURIComponent(id)}`]);
+  return ofType('Task', found)[0];
+}
+
+/** The Task after it was cancelled, or after another process ended it. */
+async function cancel(medplum: MedplumClient, task: Task): Promise<Task | undefined> {
+  const cancelled = await sendTransaction(medplum, [endTask(task, { status: 'cancelled' })]);
+  const written: unknown = cancelled.kind === 'done' ? cancelled.bundle.entry?.[0]?.resource : undefined;
+  return isResource(written, 'Task') ? written : readTask(medplum, task.id ?? '');
+}
+
+/**
+ * Drops an asynchronous booking that was not carried out yet. One that has ended stays as it is.
+ *
+ * @param event - input: Parameters with the parameter `id`, the job's id
+ * @returns the Task as it is then, or `not-found` if it does not belong to the caller
+ * @throws Error when Medplum does not answer
+ */
+export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Task | OperationOutcome> {
+  const id = idIn(event.input);
+  const task = isId(id) ? await readTask(medplum, id) : undefined;
+  if (!task || !belongsTo(task, callerOf(event).id, config)) {
+    return notFound;
+  }
+  const latest = task.status === 'requested' ? await cancel(medplum, task) : task;
+  return latest ? { ...latest, input: undefined } : notFound;
+}

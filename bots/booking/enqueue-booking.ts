@@ -1,0 +1,53 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { OperationOutcome, Task } from '@medplum/fhirtypes';
+import { isRefusedAtOnce, taskOf } from '../../core/booking/async/task.ts';
+import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { decideBooking } from '../lib/booking/book.ts';
+import { readRole } from '../lib/booking/read-more.ts';
+import { callerOf } from '../lib/caller.ts';
+import { config } from '../lib/config.ts';
+import { sendTransaction } from '../lib/medplum.ts';
+import { ReadError } from '../lib/read.ts';
+
+const notStored: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics: 'The booking could not be accepted. Nothing was booked; try again in a moment.',
+};
+
+/**
+ * Accepts a booking that is carried out later. What is malformed, or names what the caller cannot see, is refused at
+ * once; the rest is stored as a Task before the caller is answered.
+ *
+ * @param event - input: the body of `$book`; headers: those of the request, for the caller's credentials
+ * @returns the Task, whose id names the job, or an OperationOutcome whose id stands for the HTTP status
+ * @see specification 4.4, asynchronous execution
+ */
+export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Task | OperationOutcome> {
+  const answer = (issues: readonly Issue[]): OperationOutcome => toOperationOutcome(issues, config);
+  const parsed = parseBookRequest(event.input, config);
+  const caller = callerOf(event);
+  if (!parsed.request) {
+    return answer(parsed.issues);
+  }
+  const role = await readRole(medplum, caller.authorization).catch((error: unknown) => {
+    if (error instanceof ReadError) {
+      return undefined;
+    }
+    throw error;
+  });
+  if (!role) {
+    return answer([notStored]);
+  }
+  const { plan, state } = await decideBooking(medplum, { ...parsed, request: parsed.request }, { ...caller, role });
+  if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
+    return answer(plan.issues);
+  }
+  const resource = taskOf(event.input, { requestor: caller.id, role }, state, config);
+  const stored = await sendTransaction(medplum, [{ request: { method: 'POST', url: 'Task' }, resource }]);
+  const task = stored.kind === 'done' ? stored.bundle.entry?.[0]?.resource : undefined;
+  return isResource(task, 'Task')
+    ? { ...task, input: undefined }
+    : answer([stored.kind === 'lost' ? stored.issue : notStored]);
+}

@@ -1,0 +1,28 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import { formatBookingAnswer } from '../../core/booking/book/answer.ts';
+import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { bookAppointment } from '../lib/booking/book.ts';
+import { callerOf } from '../lib/caller.ts';
+import { config } from '../lib/config.ts';
+
+/**
+ * Carries out `$hold`: keeps a time for the caller for some minutes, under the rules of a booking.
+ *
+ * @param event - input: the body of `$hold`; headers: those of the request, for the caller's credentials
+ * @returns the Appointment, `proposed` (to the gateway in Parameters, `formatBookingAnswer`), or an OperationOutcome whose
+ *   id stands for the HTTP status
+ */
+export async function handler(
+  medplum: MedplumClient,
+  event: BotEvent<unknown>,
+): Promise<Appointment | Parameters | OperationOutcome> {
+  const parsed = parseBookRequest(event.input, config, 'hold');
+  const result = await bookAppointment(medplum, parsed, callerOf(event), { purpose: 'hold' });
+  if (result.kind === 'refused') {
+    return toOperationOutcome(result.issues, config);
+  }
+  const { appointment } = result;
+  return formatBookingAnswer({ appointment, isExisting: result.kind === 'existing' }, event.headers);
+}

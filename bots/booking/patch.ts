@@ -1,0 +1,249 @@
+import { type BotEvent, evalFhirPathTyped, type MedplumClient } from '@medplum/core';
+import type { Appointment, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
+import { validateChange } from '../../core/booking/appointment/change.ts';
+import { inStoredSpelling } from '../../core/booking/appointment/immutable-elements.ts';
+import type { Changer } from '../../core/booking/appointment/status.ts';
+import { roleOf } from '../../core/booking/caller-role.ts';
+import { isHold } from '../../core/booking/hold/hold.ts';
+import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
+import { applyPatch, hasNoEffect } from '../../core/booking/patch/patch.ts';
+import { historyReads, patchReads, readDeleted, readPatchTarget } from '../../core/booking/patch/reads.ts';
+import { absentOutcome, asPatchInvalid } from '../../core/booking/patch/rejection.ts';
+import { type PatchRequest, parsePatchRequest } from '../../core/booking/patch/request.ts';
+import { policyIssues } from '../../core/booking/policy/judge.ts';
+import { readState, readsById } from '../../core/booking/search.ts';
+import { slotEntries } from '../../core/booking/slots/synchronize.ts';
+import { answersReferredTo, unreadableAnswersIssues } from '../../core/booking/supporting-information.ts';
+import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { serverRejectionIssues } from '../../core/fhir/outcome/server-outcome.ts';
+import { conditionalReferenceIssues } from '../../core/fhir/reference/conditional-reference.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { belongsTo, markChange } from '../../core/fhir/tags.ts';
+import { updateEntry } from '../../core/fhir/update-entry.ts';
+import type { Requestor } from '../lib/booking/book.ts';
+import { readPolicies } from '../lib/booking/policies.ts';
+import {
+  completeRelated,
+  type Related,
+  readRelatedAppointment,
+  readRelatedSlots,
+} from '../lib/booking/related-reads.ts';
+import { callerOf } from '../lib/caller.ts';
+import { config } from '../lib/config.ts';
+import { get, retryOvertaken, sendBundle, sendTransaction } from '../lib/medplum.ts';
+import { newId } from '../lib/new-id.ts';
+import { ReadError } from '../lib/read.ts';
+
+type Answer = Appointment | OperationOutcome;
+
+const refuse = (issues: readonly Issue[]): OperationOutcome =>
+  toOperationOutcome(issues.map(asPatchInvalid), config, 'patch');
+
+const unavailable: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics: 'The FHIR server could not be reached. Nothing was changed; try again in a moment.',
+};
+
+const outcomeUnknown: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics: 'The FHIR server gave an invalid response. The appointment may have been changed: read it.',
+};
+
+const outdated: Issue = {
+  code: 'version-conflict',
+  diagnostics: 'The appointment has a newer version: read it again.',
+};
+
+const contested: Issue = {
+  code: 'booking-conflict',
+  diagnostics: 'Other requests changed the same slots at the same moment. Nothing was changed; try again.',
+};
+
+const evaluate: Evaluate = (path, value) => {
+  const root = { type: 'Appointment', value, path: 'Appointment' };
+  return evalFhirPathTyped(path, [root]).map((found) => {
+    if (!('path' in found) || typeof found.path !== 'string') {
+      throw new Error('The result is not an element of the resource.');
+    }
+    return found.path;
+  });
+};
+
+/** The transaction that stores a result; the slots follow its status in it. */
+async function transactionOf(
+  medplum: MedplumClient,
+  { appointment: stored, slots }: Target,
+  result: Appointment,
+  caller: Requestor,
+): Promise<BundleEntry[]> {
+  const meta = markChange(result.meta, caller.id, stored.meta?.versionId, config);
+  const isFollowed = result.status !== stored.status;
+  const followed = isFollowed ? slotEntries(result, await readRelatedSlots(medplum, result, slots), config, newId) : [];
+  return [updateEntry(stored, { ...result, meta }), ...followed];
+}
+
+/** The last version of an appointment, if it was deleted. */
+async function deletedOne(medplum: MedplumClient, id: string): Promise<Appointment | undefined> {
+  const answer = await sendBundle(medplum, historyReads(id));
+  return answer.kind === 'done' ? readDeleted(answer.bundle) : undefined;
+}
+
+/** Whether an appointment that the caller cannot see was its own, and was deleted. */
+async function isDeletedOf(medplum: MedplumClient, id: string, caller: Requestor): Promise<boolean> {
+  const deleted = await deletedOne(medplum, id);
+  return deleted !== undefined && belongsTo(deleted, caller.id, config);
+}
+
+/** The appointment as the caller sees it, or why it cannot be changed. */
+async function readAsCaller(medplum: MedplumClient, { id, ifMatch }: PatchRequest, caller: Requestor) {
+  const answer = await sendBundle(medplum, patchReads(id), { authorization: caller.authorization });
+  const target = answer.kind === 'done' ? readPatchTarget(answer.bundle) : { kind: 'failed' as const };
+  if (target.kind === 'unknown' || target.kind === 'deleted') {
+    const isDeleted = target.kind === 'deleted' || (await isDeletedOf(medplum, id, caller));
+    return absentOutcome(isDeleted ? 'deleted' : 'unknown');
+  }
+  if (target.kind === 'failed') {
+    return refuse([unavailable]);
+  }
+  if (target.kind === 'doubtful' && (await deletedOne(medplum, id))) {
+    return absentOutcome('deleted');
+  }
+  return ifMatch === undefined || target.appointment.meta?.versionId === ifMatch
+    ? target.appointment
+    : refuse([outdated]);
+}
+
+/** An appointment that is to be changed, with its slots and patients, and as whom the caller changes it. */
+type Target = Related & { readonly appointment: Appointment; readonly role: Changer };
+
+/**
+ * Reads an appointment with the caller's rights, and at the same time what it depends on with the Bot's own: nothing of
+ * that reaches a caller who does not see the appointment.
+ */
+async function read(
+  medplum: MedplumClient,
+  request: PatchRequest,
+  caller: Requestor,
+): Promise<Target | OperationOutcome> {
+  const [appointment, related, me] = await Promise.all([
+    readAsCaller(medplum, request, caller),
+    readRelatedAppointment(medplum, request.id),
+    get(medplum, 'auth/me', { authorization: caller.authorization }),
+  ]);
+  if (appointment.resourceType === 'OperationOutcome') {
+    return appointment;
+  }
+  const role = me?.status === 200 ? roleOf(me.body) : undefined;
+  if (!role) {
+    return refuse([unavailable]);
+  }
+  return role === 'requestor' && !belongsTo(appointment, caller.id, config)
+    ? absentOutcome('unknown')
+    : { ...(await completeRelated(medplum, appointment, related)), appointment, role };
+}
+
+/** What keeps the caller from attaching answers that were not attached before. */
+async function attachmentIssues(
+  medplum: MedplumClient,
+  stored: Appointment,
+  result: Appointment,
+  { authorization }: Requestor,
+): Promise<Issue[]> {
+  const known = new Set(answersReferredTo(stored, config.baseUrl).map(({ id }) => id));
+  const added = answersReferredTo(result, config.baseUrl).filter(({ id }) => !known.has(id));
+  if (added.length === 0) {
+    return [];
+  }
+  const entry = readsById(
+    'QuestionnaireResponse',
+    added.map(({ id }) => id),
+  );
+  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
+  const found = answer.kind === 'done' ? readState(answer.bundle) : undefined;
+  return found && 'state' in found ? unreadableAnswersIssues(added, found.state) : [unavailable];
+}
+
+/** What the booking policy of its Schedules has against a requestor's cancellation. */
+async function cancellationIssues(
+  medplum: MedplumClient,
+  { appointment, slots, role }: Target,
+  result: Appointment,
+): Promise<Issue[]> {
+  const isAsked = role === 'requestor' && result.status === 'cancelled' && appointment.status !== 'cancelled';
+  if (!isAsked || isHold(appointment, config)) {
+    return [];
+  }
+  const policies = await readPolicies(medplum, slots);
+  const start = Date.parse(appointment.start ?? '');
+  return policyIssues('cancel', policies, { start, end: start }, Date.now(), 'Appointment.status');
+}
+
+/** Decides once and writes; `overtaken` if a concurrent change came first. */
+async function attempt(
+  medplum: MedplumClient,
+  request: PatchRequest,
+  caller: Requestor,
+): Promise<Answer | 'overtaken'> {
+  const target = await read(medplum, request, caller);
+  if ('resourceType' in target) {
+    return target;
+  }
+  const { appointment: stored, patients, role } = target;
+  const patched = applyPatch(stored, request.patch, evaluate);
+  if ('issues' in patched) {
+    return refuse(patched.issues);
+  }
+  const checked = validateChange(stored, patched.result, role, patients, config);
+  const issues = [
+    ...checked,
+    ...conditionalReferenceIssues(patched.result, 'Appointment', checked),
+    ...(await attachmentIssues(medplum, stored, patched.result, caller)),
+    ...(await cancellationIssues(medplum, target, patched.result)),
+  ];
+  if (issues.length > 0) {
+    return refuse(issues);
+  }
+  const result = inStoredSpelling(stored, patched.result, config.baseUrl);
+  if (hasNoEffect(stored, result)) {
+    return stored;
+  }
+  const written = await sendTransaction(medplum, await transactionOf(medplum, target, result, caller));
+  if (written.kind === 'done') {
+    const resource = written.bundle.entry?.[0]?.resource;
+    return isResource(resource, 'Appointment') ? resource : refuse([unavailable]);
+  }
+  if (written.kind === 'overtaken') {
+    return 'overtaken';
+  }
+  const failure = written.kind === 'lost' ? outcomeUnknown : unavailable;
+  return refuse(
+    written.kind === 'invalid' ? serverRejectionIssues(written.outcome, 'patch-invalid', 'result') : [failure],
+  );
+}
+
+/**
+ * Changes or cancels an appointment. A requestor changes its own; clinic staff is who may change appointments in
+ * Medplum, too.
+ *
+ * @param event - input: as `parsePatchRequest` reads it; headers: those of the request, for the caller's credentials
+ * @returns the Appointment as it is then, or an OperationOutcome whose id stands for the HTTP status
+ * @see specification 4.5
+ */
+export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Answer> {
+  const request = parsePatchRequest(event.input);
+  if ('issues' in request) {
+    return refuse(request.issues);
+  }
+  const caller = callerOf(event);
+  const answer = await retryOvertaken(
+    () => attempt(medplum, request, caller),
+    (one) => one === 'overtaken',
+    { most: config.maxAttempts },
+  ).catch((error: unknown) => {
+    if (error instanceof ReadError) {
+      return refuse([unavailable]);
+    }
+    throw error;
+  });
+  return answer === 'overtaken' ? refuse([contested]) : answer;
+}

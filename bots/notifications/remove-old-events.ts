@@ -1,0 +1,18 @@
+import type { MedplumClient } from '@medplum/core';
+import { removeLeftovers, removeOldEvents } from '../lib/notifications/retention.ts';
+
+/** After so many milliseconds what is left is left to the next run: the Bot has ten seconds. */
+const LIMIT = 6_000;
+
+/**
+ * Runs by the clock and deletes what nobody needs any more: delivered events that are older than
+ * `notifications.keepEventsDays`, and what Subscriptions that are over have left. It can be interrupted at any point.
+ *
+ * @throws Error when Medplum does not answer; the next run does it
+ */
+export async function handler(medplum: MedplumClient): Promise<void> {
+  const end = Date.now() + LIMIT;
+  const isTime = (): boolean => Date.now() < end;
+  await removeOldEvents(medplum, isTime);
+  await removeLeftovers(medplum, isTime);
+}

@@ -1,0 +1,103 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Task } from '@medplum/fhirtypes';
+import { artefactUri } from '../../core/config/config.ts';
+import {
+  CHANGED_AT_ONCE,
+  CHECKPOINT,
+  changedQuery,
+  checkpointTask,
+  OVERLAP,
+} from '../../core/notifications/delivery/checkpoint.ts';
+import { isDue, SHARE, woken } from '../../core/notifications/delivery/delivery-state.ts';
+import { awaitsHandshake } from '../../core/notifications/delivery/outbox.ts';
+import { mapConcurrently } from '../lib/concurrency.ts';
+import { config } from '../lib/config.ts';
+import { sendTransaction } from '../lib/medplum.ts';
+import { BATCH_SIZE, recordEvents } from '../lib/notifications/event-writer.ts';
+import { readOpenOutboxes, type SubscriptionOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
+import { ofType, readInTransaction } from '../lib/read.ts';
+
+/** After so many milliseconds what is left is left to the next run: the Bot has ten seconds. */
+const LIMIT = 6_000;
+
+const checkpointSearch = (): string =>
+  `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${CHECKPOINT}`)}`;
+
+/** How many outboxes are written at the same time. */
+const AT_ONCE = 4;
+
+/**
+ * Whether a delivery must be started: a retry is due, the last delivery died, the Subscription has ended, or it was
+ * requested again without the running delivery noticing.
+ */
+function mustStart({ subscription, outbox, settings, task }: SubscriptionOutbox, now: number): boolean {
+  const isOver = settings?.end !== undefined && settings.end <= now && outbox.status !== 'in-progress';
+  const isRequested = subscription.status === 'requested' && awaitsHandshake(outbox);
+  return isOver || isRequested || isDue(outbox, settings?.heartbeat, Date.parse(task.meta?.lastUpdated ?? ''), now);
+}
+
+/** Leaves out what waits in vain for its turn: a few deliveries of a subscriber go on with all that it has waiting. */
+function withinShares(due: readonly SubscriptionOutbox[]): SubscriptionOutbox[] {
+  const waiting = new Map<string, number>();
+  return due.filter(({ owner, outbox }) => {
+    const count = waiting.get(owner) ?? 0;
+    waiting.set(owner, outbox.status === 'ready' ? count + 1 : count);
+    return outbox.status !== 'ready' || count < SHARE;
+  });
+}
+
+/** Starts deliveries; skips outboxes that have changed in the meantime. */
+async function startDeliveries(medplum: MedplumClient, outboxes: readonly SubscriptionOutbox[]): Promise<void> {
+  const due = withinShares(outboxes.filter((stored) => mustStart(stored, Date.now())));
+  await mapConcurrently(due, AT_ONCE, (stored) =>
+    writeOutbox(medplum, stored, { outbox: woken(stored.outbox, Date.now()) }),
+  );
+}
+
+async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, until: number): Promise<void> {
+  const resource = checkpointTask(until, config, stored);
+  const request = stored
+    ? { method: 'PUT' as const, url: `Task/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` }
+    : { method: 'POST' as const, url: 'Task', ifNoneExist: checkpointSearch() };
+  await sendTransaction(medplum, [{ request, resource }]);
+}
+
+/** Records missing events of recent changes, whose job never ran or failed. */
+async function recordMissedEvents(
+  medplum: MedplumClient,
+  checkpoint: Task | undefined,
+  isListened: boolean,
+): Promise<void> {
+  const start = Date.now();
+  const [found] = isListened ? await readInTransaction(medplum, [changedQuery(checkpoint, start)]) : [];
+  const changed = ofType('Appointment', found);
+  let done = 0;
+  while (done < changed.length && Date.now() - start < LIMIT) {
+    const some = changed.slice(done, done + BATCH_SIZE);
+    await recordEvents(
+      medplum,
+      some.flatMap(({ id }) => id ?? []),
+    );
+    done += some.length;
+  }
+  const isAll = done === changed.length && changed.length < CHANGED_AT_ONCE;
+  const until = Date.parse(changed[done - 1]?.meta?.lastUpdated ?? '') + OVERLAP;
+  await moveCheckpoint(medplum, checkpoint, isAll ? start : Math.min(until, start));
+}
+
+/**
+ * Runs every minute: retries deliveries that are due or died, sends heartbeats, and ends expired Subscriptions. Records
+ * missing events of changes.
+ *
+ * @throws Error when Medplum does not answer; the next run tries again
+ */
+export async function handler(medplum: MedplumClient): Promise<void> {
+  const [checkpoints] = await readInTransaction(medplum, [`Task?${checkpointSearch()}`]);
+  const outboxes = await readOpenOutboxes(medplum);
+  const [checkpoint] = ofType('Task', checkpoints);
+  await mapConcurrently(
+    [() => startDeliveries(medplum, outboxes), () => recordMissedEvents(medplum, checkpoint, outboxes.length > 0)],
+    1,
+    (act) => act(),
+  );
+}

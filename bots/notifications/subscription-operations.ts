@@ -1,0 +1,160 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Bundle, OperationOutcome, Parameters, Subscription } from '@medplum/fhirtypes';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import {
+  type BundleContext,
+  notification,
+  type StatusReport,
+  type StatusType,
+  statusBundle,
+} from '../../core/notifications/events/bundle.ts';
+import { missingEvents } from '../../core/notifications/events/event.ts';
+import {
+  readSubscriptionOperation,
+  type SubscriptionOperation,
+} from '../../core/notifications/subscription/operation.ts';
+import { type Content, contents } from '../../core/notifications/subscription/subscription-parameters.ts';
+import { config } from '../lib/config.ts';
+import { newId } from '../lib/new-id.ts';
+import { readContents, readEvents } from '../lib/notifications/event-store.ts';
+import { outboxesIn, outboxQueries, readOutbox, type SubscriptionOutbox } from '../lib/notifications/outbox-store.ts';
+import {
+  readAsCaller,
+  refusals,
+  refuse,
+  type Subscriber,
+  searchAsCaller,
+  subscriberOf,
+} from '../lib/notifications/subscriber.ts';
+import { createBindingToken } from '../lib/notifications/ws-binding-token.ts';
+import { readInTransaction } from '../lib/read.ts';
+
+/** The maximum number of events in a response. */
+const MOST_EVENTS = 1000;
+
+/** How many outboxes one search asks for. */
+const CHUNK = 100;
+
+const context = (): BundleContext => ({
+  baseUrl: config.baseUrl,
+  now: Date.now(),
+  newId,
+});
+
+function reportOf({ subscription, outbox }: SubscriptionOutbox, type: StatusType): StatusReport {
+  const { id, criteria, status = 'requested', error } = subscription;
+  return { id, status, topic: criteria ?? '', type, events: outbox.events, error };
+}
+
+async function outboxesOf(
+  medplum: MedplumClient,
+  subscriptions: readonly Subscription[],
+): Promise<SubscriptionOutbox[]> {
+  const ids = subscriptions.flatMap(({ id }) => id ?? []);
+  const chunks = Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, index) =>
+    ids.slice(index * CHUNK, (index + 1) * CHUNK),
+  );
+  const found = await readInTransaction(
+    medplum,
+    chunks.flatMap((chunk) => outboxQueries(chunk)),
+  );
+  return outboxesIn(found.flat());
+}
+
+async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
+  const { id, ids = [], statuses = [] } = input;
+  const seen = id === undefined ? await searchAsCaller(medplum, caller) : [await readAsCaller(medplum, id, caller)];
+  if ('resourceType' in seen) {
+    return seen;
+  }
+  const [first] = seen;
+  if (first?.resourceType === 'OperationOutcome') {
+    return first;
+  }
+  const subscriptions = seen.flatMap((one) => (one.resourceType === 'Subscription' ? [one] : []));
+  const wanted = subscriptions.filter(
+    (one) =>
+      (ids.length === 0 || ids.includes(one.id ?? '')) &&
+      (statuses.length === 0 || statuses.includes(one.status ?? '')),
+  );
+  const outboxes = wanted.length > 0 ? await outboxesOf(medplum, wanted) : [];
+  return statusBundle(
+    outboxes.map((stored) => reportOf(stored, 'query-status')),
+    context(),
+  );
+}
+
+/** Events are read with the current rights of the caller. */
+async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
+  const { id = '', since = 1, until = Number.MAX_SAFE_INTEGER } = input;
+  const seen = await readAsCaller(medplum, id, caller);
+  const stored = seen.resourceType === 'Subscription' ? await readOutbox(medplum, id) : undefined;
+  if (!stored) {
+    return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
+  }
+  const from = Math.max(1, since);
+  const to = Math.min(stored.outbox.events, until, from + MOST_EVENTS - 1);
+  const events = (await readEvents(medplum, id, from, to)).map(({ event }) => event);
+  const own: Content = stored.settings?.content ?? 'empty';
+  const content = contents.find((one) => one === input.content) ?? own;
+  const appointments = [...new Set(events.map(({ appointment }) => appointment))];
+  const searches = appointments.length > 0 ? [`Appointment?_id=${appointments.join(',')}&_count=1000`] : [];
+  const told = await readContents(medplum, events, searches, stored.outbox.readable, caller.authorization);
+  const missing = missingEvents(
+    from,
+    to,
+    events.map(({ number }) => number),
+  );
+  return notification({ ...reportOf(stored, 'query-event'), missing }, told, content, context());
+}
+
+const noWebsocket: Issue = {
+  code: 'channel-unsupported',
+  diagnostics:
+    'This Subscription has the channel type rest-hook; $get-ws-binding-token needs the channel type websocket.',
+  expression: 'Subscription.channel.type',
+};
+
+const notActive: Issue = {
+  code: 'profile-violation',
+  diagnostics: 'The Subscription has ended or is in error; no notifications would be sent.',
+  expression: 'Subscription.status',
+};
+
+async function tellBinding(medplum: MedplumClient, { id = '' }: SubscriptionOperation, caller: Subscriber) {
+  const seen = await readAsCaller(medplum, id, caller);
+  const stored = seen.resourceType === 'Subscription' ? await readOutbox(medplum, id) : undefined;
+  if (!stored) {
+    return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
+  }
+  const { settings, subscription } = stored;
+  if (!settings || settings.endpoint) {
+    return refuse([noWebsocket]);
+  }
+  const isLive = subscription.status === 'active' || subscription.status === 'requested';
+  const handshake = notification(reportOf(stored, 'handshake'), [], settings.content, context());
+  return isLive ? createBindingToken(medplum, id, handshake, caller) : refuse([notActive]);
+}
+
+/** An answer to the caller. */
+type Answer = Bundle | Parameters | OperationOutcome;
+
+const operations: Readonly<
+  Record<
+    SubscriptionOperation['operation'],
+    (medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) => Promise<Answer>
+  >
+> = { status: tellStatus, events: tellEvents, binding: tellBinding };
+
+/**
+ * Answers `$status`, `$events` and `$get-ws-binding-token` to whoever may see the Subscription.
+ *
+ * @param event - input: as `readSubscriptionOperation` reads it; headers: those of the request, for the caller's
+ *   credentials
+ * @returns a Bundle, Parameters (`bindingOf`), or an OperationOutcome whose id stands for the HTTP status
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-events.html
+ */
+export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Answer> {
+  const input = readSubscriptionOperation(event.input);
+  return 'operation' in input ? operations[input.operation](medplum, input, subscriberOf(event)) : refuse([input]);
+}

@@ -1,0 +1,226 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { BundleEntry, OperationOutcome, Subscription } from '@medplum/fhirtypes';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import { serverRejectionIssues } from '../../core/fhir/outcome/server-outcome.ts';
+import { isId } from '../../core/fhir/reference/reference.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { ended, restarted } from '../../core/notifications/delivery/delivery-state.ts';
+import { newOutbox, type Outbox, outboxTask } from '../../core/notifications/delivery/outbox.ts';
+import { asShown } from '../../core/notifications/subscription/channel.ts';
+import { member } from '../../core/notifications/subscription/extension-values.ts';
+import {
+  newSubscription,
+  parseSubmission,
+  type Submission,
+  updatedSubscription,
+} from '../../core/notifications/subscription/submission.ts';
+import { config } from '../lib/config.ts';
+import { type BundleAnswer, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
+import { newId } from '../lib/new-id.ts';
+import {
+  outboxEntry,
+  readOutbox,
+  type SubscriptionOutbox,
+  subscriptionEntry,
+} from '../lib/notifications/outbox-store.ts';
+import { resolveEndpoint } from '../lib/notifications/resolve-endpoint.ts';
+import {
+  readAsCaller,
+  readableAppointmentsOf,
+  refusals,
+  refuse,
+  type Subscriber,
+  subscriberOf,
+  unavailable,
+} from '../lib/notifications/subscriber.ts';
+import { takePlace } from '../lib/notifications/subscription-limit.ts';
+
+type Answer = Subscription | OperationOutcome;
+
+function refusedByServer(answer: BundleAnswer): OperationOutcome {
+  if (answer.kind !== 'invalid') {
+    return refuse([unavailable]);
+  }
+  return refuse(serverRejectionIssues(answer.outcome, 'malformed-request', 'Subscription'));
+}
+
+/** How long a subscriber waits for the name of its endpoint to be resolved, in milliseconds. */
+const NAME_LIMIT = 2_000;
+
+/** An endpoint whose name does not resolve yet is accepted: the handshake checks it again. */
+async function endpointIssues({ settings: { endpoint } }: Submission): Promise<Issue[]> {
+  const { allowedNetworks } = config.notifications;
+  const destination = endpoint ? await resolveEndpoint(endpoint, NAME_LIMIT, allowedNetworks) : { addresses: [] };
+  return 'problem' in destination && !destination.isUnknown
+    ? [{ code: 'endpoint-not-allowed', diagnostics: destination.problem, expression: 'Subscription.channel.endpoint' }]
+    : [];
+}
+
+async function check(sent: unknown, kind: 'create' | 'update'): Promise<Submission | OperationOutcome> {
+  const { submission, issues } = parseSubmission(sent, kind, Date.now(), config);
+  const found = submission ? await endpointIssues(submission) : issues;
+  return submission && found.length === 0 ? submission : refuse(found);
+}
+
+/** The result of an attempt to write: entries with the Subscription first, or a refusal. */
+type Attempt = Answer | 'overtaken';
+
+/** Writes entries, the first of which is the Subscription. */
+async function write(medplum: MedplumClient, entries: BundleEntry[], before?: Subscription): Promise<Attempt> {
+  const written = await sendTransaction(medplum, entries);
+  if (written.kind !== 'done') {
+    return written.kind === 'overtaken' ? 'overtaken' : refusedByServer(written);
+  }
+  const stored: unknown = written.bundle.entry?.[0]?.resource;
+  const result = isResource(stored, 'Subscription') ? stored : before;
+  return result ? asShown(result) : refusedByServer(written);
+}
+
+const contested: Issue = {
+  code: 'version-conflict',
+  diagnostics: 'Other Subscriptions of the same subscriber changed at the same moment: try again.',
+};
+
+/** How often something is tried that others have overtaken, and for how many milliseconds. */
+const attempts = { most: 50, within: 6_000 };
+
+async function tryRepeatedly(act: () => Promise<Attempt>): Promise<Answer> {
+  const answer = await retryOvertaken(act, (one) => one === 'overtaken', attempts);
+  return answer === 'overtaken' ? refuse([contested]) : answer;
+}
+
+async function create(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
+  const submission = await check(member(input, 'resource'), 'create');
+  if ('resourceType' in submission) {
+    return submission;
+  }
+  const readable = await readableAppointmentsOf(medplum, caller);
+  if (readable.length === 0) {
+    return refusals.forbidden;
+  }
+  const fullUrl = newId();
+  const owner = { subscription: fullUrl, subscriber: caller.id };
+  const resource = newSubscription(submission, caller.id, config);
+  return tryRepeatedly(async () => {
+    const place = await takePlace(medplum, caller.id);
+    if (place === 'overtaken' || 'code' in place) {
+      return place === 'overtaken' ? place : refuse([place]);
+    }
+    return write(medplum, [
+      { fullUrl, request: { method: 'POST', url: 'Subscription' }, resource },
+      {
+        request: { method: 'POST', url: 'Task' },
+        resource: outboxTask(newOutbox(readable, Date.now()), owner, config),
+      },
+      place,
+    ]);
+  });
+}
+
+/** The transaction entries of a change, with the Subscription first. */
+type Change = (stored: SubscriptionOutbox) => BundleEntry[];
+
+const outdated: Issue = {
+  code: 'version-conflict',
+  diagnostics: 'The Subscription has a newer version: read it again.',
+};
+
+/** Whether a change restarts an ended Subscription, which then counts towards the limit again. */
+const startsAnew = ({ subscription }: SubscriptionOutbox, [first]: readonly BundleEntry[]): boolean => {
+  const changed: unknown = first?.resource;
+  return subscription.status === 'off' && isResource(changed, 'Subscription') && changed.status !== 'off';
+};
+
+async function attempt(medplum: MedplumClient, id: string, decide: Change): Promise<Attempt> {
+  const stored = await readOutbox(medplum, id);
+  if (!stored) {
+    return refusals['not-found'];
+  }
+  const entries = decide(stored);
+  const place = startsAnew(stored, entries) ? await takePlace(medplum, stored.owner) : undefined;
+  if (place === 'overtaken' || (place && 'code' in place)) {
+    return place === 'overtaken' ? place : refuse([place]);
+  }
+  return write(medplum, [...entries, ...(place ? [place] : [])], stored.subscription);
+}
+
+/**
+ * Changes a Subscription that the caller may see. Deliveries that record what they do meanwhile are no reason to refuse:
+ * it is tried anew then.
+ */
+async function change(medplum: MedplumClient, input: unknown, caller: Subscriber, decide: Change): Promise<Answer> {
+  const id = member(input, 'id');
+  const wanted = member(input, 'version');
+  if (!isId(id)) {
+    return refusals['not-found'];
+  }
+  const seen = await readAsCaller(medplum, id, caller);
+  if (seen.resourceType === 'OperationOutcome') {
+    return seen;
+  }
+  if (wanted !== undefined && seen.meta?.versionId !== wanted) {
+    return refuse([outdated]);
+  }
+  return tryRepeatedly(() => attempt(medplum, id, decide));
+}
+
+function outboxAfter(
+  changed: Subscription,
+  { subscription, outbox }: SubscriptionOutbox,
+  readable: readonly string[],
+): Outbox {
+  const current = { ...outbox, readable };
+  if (changed.status === 'off') {
+    return ended(current);
+  }
+  const isAsBefore = changed.status === 'active' && subscription.status === 'active';
+  return isAsBefore ? current : restarted(current, Date.now());
+}
+
+async function update(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
+  const submission = await check(member(input, 'resource'), 'update');
+  if ('resourceType' in submission) {
+    return submission;
+  }
+  const readable = await readableAppointmentsOf(medplum, caller);
+  return change(medplum, input, caller, (stored) => {
+    const { subscription, owner, outbox } = stored;
+    const changed = updatedSubscription(submission, subscription, owner, Date.now(), config);
+    const next = outboxAfter(changed, stored, owner === caller.id ? readable : outbox.readable);
+    return [subscriptionEntry(subscription, changed), outboxEntry(stored, next)];
+  });
+}
+
+function remove(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
+  return change(medplum, input, caller, (stored) => [
+    { request: { method: 'DELETE', url: `Subscription/${stored.subscription.id}` } },
+    outboxEntry(stored, ended(stored.outbox)),
+  ]);
+}
+
+/** What each interaction does; the input may hold whatever a caller makes up. */
+const interactions: ReadonlyMap<unknown, typeof create> = new Map([
+  ['create', create],
+  ['update', update],
+  ['delete', remove],
+]);
+
+const unknownInteraction: Issue = {
+  code: 'malformed-request',
+  diagnostics: `The interaction must be one of ${[...interactions.keys()].join(', ')}.`,
+};
+
+/**
+ * Creates, changes and ends topic-based Subscriptions: the one place where they are checked. The outbox is written in the
+ * same transaction.
+ *
+ * @param event - input: `interaction` (create, update, delete), `id` and `version` of the stored Subscription (a version
+ *   that it must have), `resource` (as sent); of whatever content, for anybody who may call the Bot can send anything;
+ *   headers: those of the request, for the caller's credentials
+ * @returns the Subscription without its headers, or an OperationOutcome whose id stands for the HTTP status
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/index.html
+ */
+export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Answer> {
+  const act = interactions.get(member(event.input, 'interaction'));
+  return act ? act(medplum, event.input, subscriberOf(event)) : refuse([unknownInteraction]);
+}

@@ -1,0 +1,241 @@
+import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson, ResourceType } from '@medplum/fhirtypes';
+import {
+  type Bounds,
+  boundIssues,
+  DEEPEST,
+  identifierIssues,
+  isDeeperThan,
+  personBounds,
+} from '../../../fhir/bounds.ts';
+import { narrativeIssues } from '../../../fhir/narrative/narrative.ts';
+import type { Issue } from '../../../fhir/outcome/outcome.ts';
+import { withoutReserved } from '../../../fhir/reserved.ts';
+import { isObject, isResource } from '../../../fhir/resource.ts';
+import type { TagConfig } from '../../../fhir/tags.ts';
+import { unsupportedIssues } from '../../../fhir/unsupported.ts';
+import {
+  answersShape,
+  appointmentShape,
+  personShape,
+  type Shape,
+  shapeIssues,
+  unknownIssues,
+} from '../../appointment/elements.ts';
+
+/** A value together with the FHIRPath of the element it stood in. */
+export interface Located<T> {
+  readonly value: T;
+  readonly path: string;
+}
+
+/** The inputs of `$book` from its body: their structure is checked, their content is not. */
+export interface BookInputs {
+  readonly appointment?: Located<Appointment> | undefined;
+  readonly patient?: Located<Patient> | undefined;
+  readonly relatedPerson?: Located<RelatedPerson> | undefined;
+  readonly answers: readonly Located<QuestionnaireResponse>[];
+  /** The reference of the parameter `schedule`. */
+  readonly schedule?: Located<unknown> | undefined;
+  /** The uri or reference of the parameter `cancelled-appt-id`. */
+  readonly replaced?: Located<unknown> | undefined;
+}
+
+type Input = keyof BookInputs;
+
+/** What may stand in a parameter: a resource of one type, or a reference (as Reference or, if said, as uri). */
+interface ParameterDefinition {
+  readonly input: Input;
+  readonly resourceType?: ResourceType;
+  readonly shape: Shape;
+  readonly uri?: true;
+  /** How many entries the lists of the resource may have. */
+  readonly bounds?: Bounds;
+  /** How often the parameter may be given; once, if this is absent. */
+  readonly most?: number;
+}
+
+/** Most slots of one appointment. */
+export const MOST_SLOTS = 50;
+
+const appointment: ParameterDefinition = {
+  input: 'appointment',
+  resourceType: 'Appointment',
+  shape: appointmentShape,
+  bounds: {
+    slot: MOST_SLOTS,
+    participant: 50,
+    identifier: 50,
+    supportingInformation: 50,
+    contained: 50,
+    extension: 50,
+  },
+};
+const person = { shape: personShape, bounds: personBounds };
+const referenceShape: Shape = { reference: 'string' };
+
+/** The parameters of `$book` by name (specification 4.4). */
+const definitions: Readonly<Record<string, ParameterDefinition>> = {
+  'appt-resource': appointment,
+  appointment,
+  patient: { input: 'patient', resourceType: 'Patient', ...person },
+  'related-person': { input: 'relatedPerson', resourceType: 'RelatedPerson', ...person },
+  patientSubmittedInformation: {
+    input: 'answers',
+    resourceType: 'QuestionnaireResponse',
+    shape: answersShape,
+    most: 20,
+  },
+  schedule: { input: 'schedule', shape: referenceShape },
+  'cancelled-appt-id': { input: 'replaced', shape: referenceShape, uri: true },
+};
+
+/** A parsed parameter: its content, or its problems. */
+interface ReadParameter {
+  readonly input?: Input;
+  readonly located?: Located<unknown>;
+  readonly issues: readonly Issue[];
+}
+
+const malformed = (diagnostics: string, expression?: string): Issue => ({
+  code: 'malformed-request',
+  diagnostics,
+  ...(expression && { expression }),
+});
+
+/** A resource to book, and the problems of its structure. */
+function readResource(
+  sent: Readonly<Record<string, unknown>>,
+  { input, shape, bounds = {} }: ParameterDefinition,
+  path: string,
+  config: TagConfig,
+): ReadParameter {
+  const tooLong = boundIssues(sent, bounds, path);
+  if (tooLong.length > 0) {
+    return { issues: tooLong };
+  }
+  const value = withoutReserved(sent, config);
+  const misshapen = shapeIssues(value, shape, path);
+  const issues = [
+    ...misshapen,
+    ...(input === 'appointment' ? unknownIssues(value, shape, path) : []),
+    ...unsupportedIssues(value, path),
+    ...identifierIssues(value, path),
+    ...narrativeIssues(value, path),
+  ];
+  return { ...(misshapen.length === 0 && { input, located: { value, path } }), issues };
+}
+
+function readValue(
+  definition: ParameterDefinition,
+  parameter: Readonly<Record<string, unknown>>,
+  path: string,
+  config: TagConfig,
+): ReadParameter {
+  const { input, resourceType, shape, uri } = definition;
+  if (uri && typeof parameter.valueUri === 'string') {
+    return { input, located: { value: parameter.valueUri, path: `${path}.valueUri` }, issues: [] };
+  }
+  const element = resourceType ? 'resource' : 'valueReference';
+  const value = parameter[element];
+  if (!isObject(value) || (resourceType && value.resourceType !== resourceType)) {
+    const wanted = resourceType ? `a ${resourceType} in resource` : `a valueReference${uri ? ' or a valueUri' : ''}`;
+    return { issues: [malformed(`The parameter ${String(parameter.name)} must hold ${wanted}.`, path)] };
+  }
+  if (resourceType) {
+    return readResource(value, definition, `${path}.${element}`, config);
+  }
+  const issues = shapeIssues(value, shape, `${path}.${element}`);
+  const located = { value: value.reference, path: `${path}.${element}` };
+  return issues.length > 0 ? { issues } : { input, located, issues };
+}
+
+function readParameter(parameter: unknown, path: string, config: TagConfig): ReadParameter {
+  const name = isObject(parameter) ? parameter.name : undefined;
+  if (!isObject(parameter) || typeof name !== 'string') {
+    return { issues: [malformed('Every parameter needs a name.', path)] };
+  }
+  const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined;
+  if (!definition) {
+    const known = Object.keys(definitions).join(', ');
+    const diagnostics = `$book has no parameter ${JSON.stringify(name).slice(0, 80)}; its parameters are ${known}.`;
+    return { issues: [{ code: 'parameter-unknown', diagnostics, expression: `${path}.name` }] };
+  }
+  return readValue(definition, parameter, path, config);
+}
+
+/** @returns a `malformed-request` for each parameter that is given more often than it may be */
+function repetitionIssues(parameters: readonly unknown[]): Issue[] {
+  const counts = new Map<Input, number>();
+  return parameters.flatMap((parameter, index) => {
+    const name = isObject(parameter) ? parameter.name : undefined;
+    const definition = typeof name === 'string' && Object.hasOwn(definitions, name) ? definitions[name] : undefined;
+    if (!definition) {
+      return [];
+    }
+    const { input, resourceType, most = 1 } = definition;
+    const count = (counts.get(input) ?? 0) + 1;
+    counts.set(input, count);
+    const limit = most === 1 ? 'only once' : `at most ${most} times`;
+    const isTooOften = count === most + 1;
+    const element = resourceType
+      ? 'resource'
+      : isObject(parameter) && parameter.valueUri
+        ? 'valueUri'
+        : 'valueReference';
+    const expression = `Parameters.parameter[${index}].${element}`;
+    return isTooOften ? [malformed(`The parameter ${name} may be given ${limit}.`, expression)] : [];
+  });
+}
+
+function isLocated<T extends ResourceType>(type: T) {
+  return (located: Located<unknown>) =>
+    isResource(located.value, type) ? [{ value: located.value, path: located.path }] : [];
+}
+
+/** Most parameters of one request: more than all that there are, each as often as it may be given. */
+const MOST_PARAMETERS = 50;
+
+function readParameters(parameters: readonly unknown[], config: TagConfig) {
+  const repeated = repetitionIssues(parameters);
+  if (parameters.length > MOST_PARAMETERS || repeated.length > 0) {
+    const issues = boundIssues({ parameter: parameters }, { parameter: MOST_PARAMETERS }, 'Parameters');
+    return { inputs: { answers: [] }, issues: [...issues, ...repeated] };
+  }
+  const read = parameters.map((parameter, index) => readParameter(parameter, `Parameters.parameter[${index}]`, config));
+  const found = (input: Input) => read.flatMap((one) => (one.input === input && one.located ? [one.located] : []));
+  const inputs: BookInputs = {
+    appointment: found('appointment').flatMap(isLocated('Appointment'))[0],
+    patient: found('patient').flatMap(isLocated('Patient'))[0],
+    relatedPerson: found('relatedPerson').flatMap(isLocated('RelatedPerson'))[0],
+    answers: found('answers').flatMap(isLocated('QuestionnaireResponse')),
+    schedule: found('schedule')[0],
+    replaced: found('replaced')[0],
+  };
+  return { inputs, issues: read.flatMap(({ issues }) => issues) };
+}
+
+/**
+ * Takes the body of `$book` apart: a bare Appointment, or Parameters with the inputs by name. Tags, extensions and
+ * identifiers that the service alone sets are dropped. Sizes and numbers are checked before anything else is done.
+ *
+ * @param body - parsed JSON of any kind
+ * @returns the inputs, and an issue (`malformed-request`, `parameter-unknown`, `profile-violation`) for each part that
+ *   is not what the operation takes
+ * @see specification 4.4; https://hl7.org/fhir/R4/operations.html#request
+ */
+export function readInputs(body: unknown, config: TagConfig): { inputs: BookInputs; issues: readonly Issue[] } {
+  if (isDeeperThan(body, DEEPEST)) {
+    const issues = [malformed(`The body of $book must not be nested deeper than ${DEEPEST} levels.`)];
+    return { inputs: { answers: [] }, issues };
+  }
+  if (isObject(body) && body.resourceType === 'Appointment') {
+    const { located, issues } = readResource(body, appointment, 'Appointment', config);
+    const [found] = located ? isLocated('Appointment')(located) : [];
+    return { inputs: { ...(found && { appointment: found }), answers: [] }, issues };
+  }
+  if (!isResource(body, 'Parameters') || !Array.isArray(body.parameter)) {
+    const diagnostics = 'The body of $book must be an Appointment, or Parameters with an appt-resource.';
+    return { inputs: { answers: [] }, issues: [malformed(diagnostics)] };
+  }
+  return readParameters(body.parameter, config);
+}

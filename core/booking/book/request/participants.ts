@@ -1,0 +1,119 @@
+import type { Appointment, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
+import type { Issue } from '../../../fhir/outcome/outcome.ts';
+import { formatReference, parseReference } from '../../../fhir/reference/reference.ts';
+import type { Located } from './parameters.ts';
+
+/**
+ * Whom a participant of a submitted appointment stands for: the patient or the related person handed over in the same
+ * request, a patient that exists already, or anybody else.
+ */
+export type Actor =
+  | { readonly kind: 'submitted-patient' }
+  | { readonly kind: 'submitted-related-person' }
+  | { readonly kind: 'patient'; readonly id: string }
+  | { readonly kind: 'other'; readonly reference?: string };
+
+/** A participant of a submitted appointment. */
+export interface Participant {
+  readonly path: string;
+  readonly actor: Actor;
+}
+
+/** The persons that a request submits with the appointment. */
+export interface SubmittedPersons {
+  readonly patient?: Located<Patient> | undefined;
+  readonly relatedPerson?: Located<RelatedPerson> | undefined;
+}
+
+/** The types of resources that can take part in an appointment. */
+const actorTypes = [
+  'Patient',
+  'Practitioner',
+  'PractitionerRole',
+  'RelatedPerson',
+  'Device',
+  'HealthcareService',
+  'Location',
+] as const;
+
+const localPattern = /^(?:#|urn:uuid:|urn:oid:)(?<id>.+)$/;
+
+function readActor(
+  reference: string,
+  persons: SubmittedPersons,
+  contained: readonly (Resource | null | undefined)[],
+  baseUrl: string,
+) {
+  const local = localPattern.exec(reference)?.groups?.id;
+  const read = parseReference(reference, baseUrl, actorTypes);
+  const id = local ?? read?.id;
+  const relatedPersonId = persons.relatedPerson?.value.id;
+  if (id !== undefined && id === relatedPersonId && read?.type !== 'Patient') {
+    return { kind: 'submitted-related-person' } as const;
+  }
+  const inside = reference.startsWith('#') ? contained.find((resource) => resource?.id === local) : undefined;
+  if (inside) {
+    return inside.resourceType === 'Patient' ? undefined : ({ kind: 'other', reference } as const);
+  }
+  if (persons.patient && (local !== undefined || (read?.type === 'Patient' && read.id === persons.patient.value.id))) {
+    return { kind: 'submitted-patient' } as const;
+  }
+  if (read?.type === 'Patient') {
+    return { kind: 'patient', id: read.id } as const;
+  }
+  return read && ({ kind: 'other', reference: formatReference(read) } as const);
+}
+
+/**
+ * Finds out whom the participants of a submitted appointment stand for.
+ *
+ * @param appointment - the appointment as submitted
+ * @param persons - the patient and the related person handed over with it: a participant points at one of them by
+ *   `#id`, `urn:uuid:…`, or the id it was sent with
+ * @param baseUrl - public base address of this service
+ * @returns the participants in order, and a `malformed-request` for each reference that leads nowhere, `element-missing`
+ *   for a participant without status, `patient-missing` if nobody is a patient
+ */
+export function readParticipants(
+  appointment: Located<Appointment>,
+  persons: SubmittedPersons,
+  baseUrl: string,
+): { participants: readonly Participant[]; issues: readonly Issue[] } {
+  const participants: Participant[] = [];
+  const issues: Issue[] = [];
+  for (const [index, { actor, status }] of (appointment.value.participant ?? []).entries()) {
+    const path = `${appointment.path}.participant[${index}]`;
+    if (status === undefined) {
+      issues.push({
+        code: 'element-missing',
+        diagnostics: 'Every participant needs a status, such as accepted.',
+        expression: `${path}.status`,
+      });
+    }
+    const found =
+      actor?.reference === undefined
+        ? undefined
+        : readActor(actor.reference, persons, appointment.value.contained ?? [], baseUrl);
+    if (actor && !found) {
+      issues.push({
+        code: 'malformed-request',
+        diagnostics: `${path}.actor must refer to a resource of this service, such as Patient/123; send a patient who is not stored yet in the parameter patient, not as a contained resource.`,
+        expression: `${path}.actor`,
+      });
+    }
+    participants.push({ path, actor: found ?? { kind: 'other' } });
+  }
+  const hasPatient =
+    persons.patient !== undefined ||
+    participants.some(({ actor }) => actor.kind === 'patient' || actor.kind === 'submitted-patient');
+  const isNamed =
+    appointment.value.participant !== undefined && issues.every(({ code }) => code !== 'malformed-request');
+  if (!hasPatient && isNamed) {
+    issues.push({
+      code: 'patient-missing',
+      diagnostics: 'Name a Patient as participant, or send one in the parameter patient.',
+      expression: `${appointment.path}.participant`,
+    });
+  }
+  return { participants, issues };
+}

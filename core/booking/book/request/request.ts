@@ -1,0 +1,175 @@
+import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../../../config/config.ts';
+import { parseInstant } from '../../../fhir/instant.ts';
+import type { Issue } from '../../../fhir/outcome/outcome.ts';
+import { conditionalReferenceIssues } from '../../../fhir/reference/conditional-reference.ts';
+import { isId, parseReference } from '../../../fhir/reference/reference.ts';
+import { isResource } from '../../../fhir/resource.ts';
+import type { Interval } from '../../slots/interval.ts';
+import { type Located, readInputs } from './parameters.ts';
+import { type Participant, readParticipants } from './participants.ts';
+
+/** A parsed `$book` request; every element that is present is well-formed. Ids are logical ids in this service. */
+export interface BookRequest {
+  readonly appointment: Located<Appointment>;
+  /** The time asked for; absent if `start` or `end` is missing or no instant, or if they are in the wrong order. */
+  readonly interval?: Interval | undefined;
+  readonly slots: readonly Located<string>[];
+  readonly participants: readonly Participant[];
+  readonly schedule?: Located<string> | undefined;
+  readonly replaced?: Located<string> | undefined;
+  readonly patient?: Located<Patient> | undefined;
+  readonly relatedPerson?: Located<RelatedPerson> | undefined;
+  readonly answers: readonly Located<QuestionnaireResponse>[];
+}
+
+/** What reading a request gives: the request if its parts could be read at all, and everything wrong with its form. */
+export interface ParsedRequest {
+  readonly request?: BookRequest;
+  readonly issues: readonly Issue[];
+}
+
+/** What a request is for: to book a time, or to hold it for some minutes. */
+export type Purpose = 'book' | 'hold';
+
+/** The part of the configuration that reading a request depends on. */
+export type RequestConfig = Pick<BookingConfig, 'baseUrl' | 'profileBase' | 'names' | 'metaTagSystem'>;
+
+const requiredElements = ['status', 'start', 'end', 'participant'] as const;
+
+function missingElements({ value, path }: Located<Appointment>, mayBeWithoutParticipant: boolean): Issue[] {
+  return requiredElements
+    .filter((name) => value[name] === undefined && !(name === 'participant' && mayBeWithoutParticipant))
+    .map((name) => ({
+      code: 'element-missing',
+      diagnostics: `Appointment.${name} is required.`,
+      expression: `${path}.${name}`,
+    }));
+}
+
+function instantIssues({ value, path }: Located<Appointment>): Issue[] {
+  return (['start', 'end'] as const)
+    .filter((name) => value[name] !== undefined && parseInstant(value[name]) === undefined)
+    .map((name) => ({
+      code: 'malformed-request',
+      diagnostics: `Appointment.${name} must be a valid instant with an offset, such as 2027-01-31T09:30:00+01:00.`,
+      expression: `${path}.${name}`,
+    }));
+}
+
+function readInterval({ value }: Located<Appointment>): Interval | undefined {
+  const start = parseInstant(value.start);
+  const end = parseInstant(value.end);
+  return start === undefined || end === undefined || start >= end ? undefined : { start, end };
+}
+
+/** A list of ids that were read, and what could not be read. */
+interface ReadIds {
+  readonly ids: readonly Located<string>[];
+  readonly issues: readonly Issue[];
+}
+
+function readSlots({ value, path }: Located<Appointment>, baseUrl: string): ReadIds {
+  const read = (value.slot ?? []).map(({ reference }, index) => ({
+    id: isId(reference) ? reference : parseReference(reference, baseUrl, ['Slot'])?.id,
+    path: `${path}.slot[${index}]`,
+  }));
+  const issues = read.flatMap(({ id, path }, index): Issue[] => {
+    const isRepeated = read.findIndex((other) => other.id === id) < index;
+    const problem =
+      id === undefined ? 'must be a reference such as Slot/123' : isRepeated ? 'repeats a slot' : undefined;
+    return problem ? [{ code: 'malformed-request', diagnostics: `${path} ${problem}.`, expression: path }] : [];
+  });
+  const ids = read.flatMap(({ id, path }, index) =>
+    id === undefined || read.findIndex((other) => other.id === id) < index ? [] : [{ value: id, path }],
+  );
+  return { ids, issues };
+}
+
+function readReference(
+  located: Located<unknown> | undefined,
+  baseUrl: string,
+  type: 'Schedule' | 'Appointment',
+): ReadIds {
+  if (!located) {
+    return { ids: [], issues: [] };
+  }
+  const { value, path } = located;
+  const bareId = type === 'Appointment' && isId(value) ? value : undefined;
+  const id = bareId ?? parseReference(value, baseUrl, [type])?.id;
+  const diagnostics = `${path} must be a reference to a resource of this service, such as ${type}/123.`;
+  return id === undefined
+    ? { ids: [], issues: [{ code: 'malformed-request', diagnostics, expression: path }] }
+    : { ids: [{ value: id, path }], issues: [] };
+}
+
+const rootOf = (body: unknown): string => (isResource(body, 'Parameters') ? 'Parameters' : 'Appointment');
+
+/** A hold replaces nothing: the booking that comes of it may. */
+function replacementIssues({ replaced }: { readonly replaced?: Located<unknown> | undefined }): Issue[] {
+  const diagnostics = '$hold has no parameter cancelled-appt-id: send it with $book.';
+  return replaced ? [{ code: 'parameter-unknown', diagnostics, expression: replaced.path }] : [];
+}
+
+/**
+ * Reads the body of `$book` or `$hold`. Everything wrong with its form is found at once.
+ *
+ * @param body - parsed JSON of any kind
+ * @param config - the installation, whose base address absolute references may carry
+ * @param purpose - a hold needs no patient
+ * @returns issues of status 400, and the request unless its parts are of the wrong JSON type
+ * @see specification 2.1 and 4.4
+ */
+export function parseBookRequest(body: unknown, config: RequestConfig, purpose: Purpose = 'book'): ParsedRequest {
+  const { inputs, issues } = readInputs(body, config);
+  const { appointment, patient, relatedPerson, answers } = inputs;
+  if (!appointment) {
+    const diagnostics = 'The appointment to book is missing: send it as the parameter appt-resource.';
+    return {
+      issues: issues.length > 0 ? issues : [{ code: 'element-missing', diagnostics, expression: 'Parameters' }],
+    };
+  }
+  if (issues.some(({ code }) => code === 'malformed-request')) {
+    return { issues };
+  }
+  const isHolding = purpose === 'hold';
+  const slots = readSlots(appointment, config.baseUrl);
+  const schedule = readReference(inputs.schedule, config.baseUrl, 'Schedule');
+  const replaced = readReference(inputs.replaced, config.baseUrl, 'Appointment');
+  const participation = readParticipants(appointment, { patient, relatedPerson }, config.baseUrl);
+  const isPlaceNamed = appointment.value.slot !== undefined || inputs.schedule !== undefined;
+  const placeIssues: Issue[] = isPlaceNamed
+    ? []
+    : [
+        {
+          code: 'slot-or-schedule-missing',
+          diagnostics: 'Name the slots in Appointment.slot, or a schedule in the parameter schedule.',
+          expression: `${appointment.path}.slot`,
+        },
+      ];
+  const found = [
+    ...issues,
+    ...missingElements(appointment, patient !== undefined || isHolding),
+    ...(isHolding ? replacementIssues(inputs) : []),
+    ...instantIssues(appointment),
+    ...placeIssues,
+    ...slots.issues,
+    ...schedule.issues,
+    ...replaced.issues,
+    ...participation.issues.filter(({ code }) => !(isHolding && code === 'patient-missing')),
+  ];
+  return {
+    request: {
+      appointment,
+      interval: readInterval(appointment),
+      slots: slots.ids,
+      participants: participation.participants,
+      schedule: schedule.ids[0],
+      replaced: isHolding ? undefined : replaced.ids[0],
+      patient,
+      relatedPerson,
+      answers,
+    },
+    issues: [...found, ...conditionalReferenceIssues(body, rootOf(body), found)],
+  };
+}

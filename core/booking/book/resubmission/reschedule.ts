@@ -1,0 +1,94 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import type { Issue } from '../../../fhir/outcome/outcome.ts';
+import { slotIdsOf } from '../../appointment/slot-use.ts';
+import { canBeMoved } from '../../appointment/status.ts';
+import { type HoldConfig, hasRunOut, isHold, isProlonged } from '../../hold/hold.ts';
+import { findResource, type ResourceSet } from '../../resource-set.ts';
+import { type Calendar, release } from '../../slots/calendar.ts';
+import type { BookRequest, Purpose } from '../request/request.ts';
+
+/** The appointments that a booking changes besides the one it makes. */
+export interface EarlierAppointments {
+  /** The appointment that is sent again under its own id, to be moved. */
+  readonly previous?: Appointment | undefined;
+  /** The appointment that the new one replaces. */
+  readonly replaced?: Appointment | undefined;
+  readonly issues: readonly Issue[];
+}
+
+function closedIssue({ id, status }: Appointment, expression: string): Issue {
+  const diagnostics = `Appointment/${id} is ${status} and can no longer be changed; book a new one.`;
+  return { code: 'appointment-closed', diagnostics, expression };
+}
+
+function replacedIssues({ replaced, appointment }: BookRequest, found: Appointment | undefined): Issue[] {
+  if (!replaced) {
+    return [];
+  }
+  const { value: id, path } = replaced;
+  if (id === appointment.value.id) {
+    const diagnostics = 'An appointment cannot replace itself; send it again under its id to move it.';
+    return [{ code: 'malformed-request', diagnostics, expression: path }];
+  }
+  if (!found) {
+    const diagnostics = `There is no Appointment/${id} to replace.`;
+    return [{ code: 'replaced-appointment-not-found', diagnostics, expression: path }];
+  }
+  return canBeMoved(found) ? [] : [closedIssue(found, path)];
+}
+
+/** What earlier appointments are judged by. */
+export interface EarlierContext {
+  readonly purpose?: Purpose | undefined;
+  readonly now: number;
+  readonly config: HoldConfig;
+}
+
+/** What keeps an appointment from being sent to `$hold` again. */
+function prolongationIssues(previous: Appointment, path: string, { config, now }: EarlierContext): Issue[] {
+  const expression = `${path}.id`;
+  if (!isHold(previous, config)) {
+    const diagnostics = `Appointment/${previous.id} is ${previous.status}: only a hold can be sent to $hold again.`;
+    return [{ code: 'appointment-closed', diagnostics, expression }];
+  }
+  const diagnostics = `The hold Appointment/${previous.id} was prolonged once already: book it, or hold another time.`;
+  return isProlonged(previous, config) && !hasRunOut(previous, now, config)
+    ? [{ code: 'too-many-holds', diagnostics, expression }]
+    : [];
+}
+
+function previousIssues(previous: Appointment, path: string, context: EarlierContext): Issue[] {
+  const isUsable = canBeMoved(previous) || hasRunOut(previous, context.now, context.config);
+  const closed = isUsable ? [] : [closedIssue(previous, `${path}.id`)];
+  return closed.length === 0 && context.purpose === 'hold' ? prolongationIssues(previous, path, context) : closed;
+}
+
+/**
+ * Finds the appointments that a request moves or replaces. An id that the caller cannot see is no id of an appointment:
+ * the booking is a new one.
+ *
+ * @returns them, and `appointment-closed`, `replaced-appointment-not-found` where they cannot be changed
+ * @see specification section 3, re-submission
+ */
+export function findEarlierAppointments(
+  request: BookRequest,
+  state: ResourceSet,
+  context: EarlierContext,
+): EarlierAppointments {
+  const { value, path } = request.appointment;
+  const previous = value.id === undefined ? undefined : findResource(state, 'Appointment', value.id);
+  const replaced = request.replaced && findResource(state, 'Appointment', request.replaced.value);
+  return {
+    previous,
+    replaced,
+    issues: [...(previous ? previousIssues(previous, path, context) : []), ...replacedIssues(request, replaced)],
+  };
+}
+
+/** Gives back the slots of the appointments that a booking moves or replaces. */
+export function releaseEarlierSlots(calendar: Calendar, { previous, replaced }: EarlierAppointments): Calendar {
+  return [previous, replaced]
+    .filter((earlier) => earlier && canBeMoved(earlier))
+    .flatMap(slotIdsOf)
+    .reduce(release, calendar);
+}

@@ -1,0 +1,82 @@
+import type { CodeableConcept, Extension, Schedule } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig, type Confirmation } from '../../../config/config.ts';
+import type { Issue } from '../../../fhir/outcome/outcome.ts';
+import { type ResourceSet, scheduleOf, servicesOf } from '../../resource-set.ts';
+import type { CalendarSlot } from '../../slots/calendar.ts';
+import type { BookRequest } from '../request/request.ts';
+
+function hasCommonCoding(one: CodeableConcept, other: CodeableConcept): boolean {
+  return (one.coding ?? []).some(({ system, code }) =>
+    other.coding?.some((coding) => coding.system === system && coding.code === code),
+  );
+}
+
+/** The services that a slot offers: its own, else those of its schedule; `undefined` if neither names any. */
+function offeredBy({ resource }: CalendarSlot, state: ResourceSet): readonly CodeableConcept[] | undefined {
+  return resource.serviceType ?? scheduleOf(state, resource)?.serviceType;
+}
+
+/**
+ * Checks that the service asked for is offered where it is to be booked: each type of service by one of the slots at
+ * least, and by each slot one of the types. Where neither slot nor schedule names any, everything is offered.
+ *
+ * @returns `service-type-not-offered` for each type and each slot at fault
+ * @see specification 2.4, Schedule.serviceType
+ */
+export function serviceTypeIssues(
+  { appointment }: BookRequest,
+  slots: readonly CalendarSlot[],
+  state: ResourceSet,
+): Issue[] {
+  const wanted = appointment.value.serviceType ?? [];
+  const offers = slots.map((slot) => ({ slot, offered: offeredBy(slot, state) }));
+  const isOffered = (type: CodeableConcept, offered: readonly CodeableConcept[] | undefined): boolean =>
+    !offered || offered.some((offer) => hasCommonCoding(type, offer));
+  const nowhere = wanted.filter((type) => offers.length > 0 && !offers.some(({ offered }) => isOffered(type, offered)));
+  const somewhere = wanted.filter((type) => !nowhere.includes(type));
+  const useless = offers.filter(
+    ({ offered }) => somewhere.length > 0 && !somewhere.some((type) => isOffered(type, offered)),
+  );
+  return [
+    ...nowhere.map(
+      (type): Issue => ({
+        code: 'service-type-not-offered',
+        diagnostics:
+          'None of the slots offers this service type; see Slot.serviceType and Schedule.serviceType for what is offered.',
+        expression: `${appointment.path}.serviceType[${wanted.indexOf(type)}]`,
+      }),
+    ),
+    ...useless.map(
+      ({ slot }): Issue => ({
+        code: 'service-type-not-offered',
+        diagnostics: `Slot/${slot.id} does not offer the requested service type.`,
+        expression: `${appointment.path}.serviceType`,
+      }),
+    ),
+  ];
+}
+
+function confirmationIn(extensions: readonly Extension[] | undefined, url: string): Confirmation | undefined {
+  const code = extensions?.find((extension) => extension.url === url)?.valueCode;
+  return code === 'manual' || code === 'automatic' ? code : undefined;
+}
+
+/**
+ * Whether a booking on these schedules is confirmed at once: by hand as soon as one of them is. A schedule's own
+ * extension LocalConfirmation decides, else that of its HealthcareService, else the installation's default.
+ *
+ * @see specification section 3
+ */
+export function confirmationOf(
+  schedules: readonly Schedule[],
+  state: ResourceSet,
+  config: Pick<BookingConfig, 'profileBase' | 'names' | 'confirmation'>,
+): Confirmation {
+  const url = artefactUri(config, 'LocalConfirmation');
+  const wishes = schedules.map((schedule) => {
+    const services = servicesOf(state, schedule).map(({ extension }) => confirmationIn(extension, url));
+    const ofService = services.find((wish) => wish === 'manual') ?? services.find((wish) => wish !== undefined);
+    return confirmationIn(schedule.extension, url) ?? ofService ?? config.confirmation;
+  });
+  return wishes.includes('manual') ? 'manual' : 'automatic';
+}

@@ -1,0 +1,83 @@
+import type { OperationOutcome } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type BookingError, type BookingErrorCode, bookingErrors } from './errors.ts';
+
+/** A problem found in a request: what kind, where, and a sentence that a portal's developer can act on. */
+export interface Issue {
+  readonly code: BookingErrorCode;
+  /** What was sent and what is allowed, as a whole sentence. */
+  readonly diagnostics: string;
+  /** FHIRPath of the element at fault; absent when no single element is. */
+  readonly expression?: string;
+}
+
+/** The HTTP statuses of errors, the gravest first: what is malformed hides what breaks a rule hides a conflict. */
+const gravity: readonly BookingError['status'][] = [400, 422, 412, 409, 504, 503];
+
+/** The ids by which Medplum turns an OperationOutcome of a Bot into an HTTP status (`getStatus` in @medplum/core). */
+const outcomeIds: Readonly<Record<BookingError['status'], string>> = {
+  400: 'bad-request',
+  409: 'conflict',
+  412: 'precondition-failed',
+  422: 'business-rule',
+  503: 'service-unavailable',
+  504: 'server-timeout',
+};
+
+/** What a request does, where the status of an error depends on it. */
+export type Interaction = 'book' | 'patch';
+
+/**
+ * The HTTP status of an answer that reports these issues: that of the gravest.
+ *
+ * @param issues - at least one
+ */
+export function statusOf(issues: readonly Issue[], interaction: Interaction = 'book'): BookingError['status'] {
+  const errors = issues.map(({ code }): BookingError => bookingErrors[code]);
+  const found = new Set(
+    errors.map(({ status, statusInPatch }) => (interaction === 'patch' && statusInPatch ? statusInPatch : status)),
+  );
+  return gravity.find((status) => found.has(status)) ?? 400;
+}
+
+/** Most issues of one outcome. */
+export const MOST_ISSUES = 50;
+
+/** The issues that are reported; of very many the first, and last how many there are besides. */
+function reported(issues: readonly Issue[], interaction: Interaction): readonly Issue[] {
+  if (issues.length <= MOST_ISSUES) {
+    return issues;
+  }
+  const shown = issues.slice(0, MOST_ISSUES - 1);
+  const gravest = issues.find((issue) => statusOf([issue], interaction) === statusOf(issues, interaction));
+  const diagnostics = `There are ${issues.length - shown.length} more problems; solve these first.`;
+  return [...shown, { code: gravest?.code ?? 'malformed-request', diagnostics }];
+}
+
+/**
+ * The one place where issues become an OperationOutcome. Its `id` carries the HTTP status through Medplum's
+ * `Bot/$execute`; each issue carries its code from the CodeSystem LocalBookingError. Of more than fifty issues the last
+ * says how many were left out.
+ *
+ * @param issues - at least one
+ * @param config - the installation, for the address of the CodeSystem
+ * @see specification section 7; https://hl7.org/fhir/R4/operationoutcome.html
+ */
+export function toOperationOutcome(
+  issues: readonly Issue[],
+  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+  interaction: Interaction = 'book',
+): OperationOutcome {
+  const system = artefactUri(config, 'LocalBookingError');
+  return {
+    resourceType: 'OperationOutcome',
+    id: outcomeIds[statusOf(issues, interaction)],
+    issue: reported(issues, interaction).map(({ code, diagnostics, expression }) => ({
+      severity: 'error',
+      code: bookingErrors[code].type,
+      details: { coding: [{ system, code, display: bookingErrors[code].display }], text: bookingErrors[code].display },
+      diagnostics,
+      ...(expression && { expression: [expression] }),
+    })),
+  };
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Slot } from '@medplum/fhirtypes';
+import { type BotName, botSource } from '../../../core/config/bots.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { bundleBot } from '../../../scripts/build.ts';
+import { config, patient, stored } from '../../core/booking/change.cases.ts';
+import { compile, type FakeServer, run } from '../server.ts';
+
+const theServer = (): FakeServer & { readonly asked: unknown[] } => ({
+  appointment: stored,
+  patients: [patient],
+  written: [],
+  asked: [],
+});
+
+/** The slots of the stored appointment, as a booking has left them. */
+const slots = (stored.slot ?? []).map(({ reference }, index): Slot => {
+  const times = ['2031-01-06T08:00:00.000Z', '2031-01-06T08:30:00.000Z', '2031-01-06T09:00:00.000Z'];
+  const [start = '', end = ''] = times.slice(index);
+  const schedule = { reference: 'Schedule/1' };
+  const id = reference?.split('/')[1] ?? '';
+  const identifier = [{ system: artefactUri(config, 'LocalSlotOrigin'), value: id }];
+  return { resourceType: 'Slot', id, identifier, status: 'busy', start, end, schedule };
+});
+
+const patchOf = (operation: object) => ({
+  resourceType: 'Parameters',
+  parameter: [
+    { name: 'id', valueId: stored.id },
+    { name: 'patch', valueString: JSON.stringify([operation]) },
+  ],
+});
+
+const comment = patchOf({ op: 'add', path: '/comment', value: 'On foot' });
+const cancellation = patchOf({ op: 'replace', path: '/status', value: 'cancelled' });
+const requester = { reference: 'Practitioner/1' };
+
+/** What each request asked for: `GET url`. */
+const requestsOf = ({ asked }: { readonly asked: readonly unknown[] }): string[][] =>
+  asked.map((sent) =>
+    isResource(sent, 'Bundle') ? (sent.entry ?? []).map(({ request }) => `${request?.method} ${request?.url}`) : [],
+  );
+
+const bot = async (name: BotName) => compile(await bundleBot(botSource(name), config));
+
+describe('calls of the server', () => {
+  it('the guard reads appointment and patients in one', async () => {
+    const server = theServer();
+    await run(await bot('validate-appointment'), { input: stored, headers: {} }, server);
+    expect(requestsOf(server)).toEqual([
+      [`GET Appointment?_id=${stored.id}`, `GET Patient?_id=${patient.id}&_count=1000`],
+    ]);
+  });
+
+  it('a change is two reads at the same time, with the rights of the caller and of the Bot, and one write', async () => {
+    const server = { ...theServer(), slots };
+    await run(await bot('patch'), { input: comment, requester, headers: { authorization: 'Bearer caller' } }, server);
+    expect(requestsOf(server).map(([first]) => first)).toEqual([
+      `GET Appointment?_id=${stored.id}`,
+      `GET Appointment?_id=${stored.id}`,
+      `PUT Appointment/${stored.id}`,
+    ]);
+  });
+
+  it('a cancellation reads once more, for what was split off its slots', async () => {
+    const server = { ...theServer(), slots };
+    await run(await bot('patch'), { input: cancellation, requester, headers: {} }, server);
+    expect(requestsOf(server)).toHaveLength(4);
+    expect(requestsOf(server)[2]?.[0]).toMatch(/^GET Slot\?_id=/);
+    expect(requestsOf(server)[3]).toEqual([`PUT Appointment/${stored.id}`, ...slots.map(({ id }) => `PUT Slot/${id}`)]);
+  });
+});
+
+it('a Bot that is not told who calls it writes nothing', async () => {
+  const server = theServer();
+  const call = run(await bot('patch'), { input: cancellation, headers: {} }, server);
+  await expect(call).rejects.toThrow(/does not identify the caller to this Bot/);
+  expect(server.written).toEqual([]);
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment } from '@medplum/fhirtypes';
+import { validateChange, validateCreation } from '../../../../core/booking/appointment/change.ts';
+import { type Changer, mayBecome, statuses, transitionIssues } from '../../../../core/booking/appointment/status.ts';
+import { isResource } from '../../../../core/fhir/resource.ts';
+import { cases, config, patient, stored } from '../change.cases.ts';
+
+const appointment = (value: unknown): Appointment => {
+  if (!isResource(value, 'Appointment')) {
+    throw new Error('The case is no Appointment.');
+  }
+  return value;
+};
+
+describe('validateChange', () => {
+  it.each(cases.map((one) => [one.name, one] as const))('%s', (_, one) => {
+    const patients = 'patient' in one ? (one.patient ? [one.patient] : []) : [patient];
+    const known = new Map(patients.map((found) => [found.id ?? '', found] as const));
+    const issues = validateChange(stored, appointment(one.result), 'repository', known, config);
+    expect(issues.map(({ code, expression }) => `${code} ${expression}`)).toEqual(one.issues);
+  });
+});
+
+describe('validateCreation', () => {
+  it('asks for patients who exist and are active', () => {
+    expect(validateCreation(stored, new Map([[patient.id ?? '', patient]]), config)).toEqual([]);
+    expect(validateCreation(stored, new Map(), config).map(({ code }) => code)).toEqual(['patient-not-found']);
+  });
+});
+
+describe('transitions', () => {
+  const changers: readonly Changer[] = ['requestor', 'repository'];
+
+  it('nothing leads out of cancelled, fulfilled and noshow', () => {
+    for (const from of ['cancelled', 'fulfilled', 'noshow'] as const) {
+      for (const to of statuses.filter((one) => one !== from)) {
+        expect(changers.flatMap((changer) => transitionIssues(from, to, changer))).toHaveLength(2);
+      }
+    }
+  });
+
+  it('a requestor can do nothing but cancel', () => {
+    const allowed = statuses.filter((to) => statuses.some((from) => mayBecome({ status: from }, to, 'requestor')));
+    expect(allowed).toEqual(['cancelled']);
+  });
+
+  it('the staying of a status is no change', () => {
+    expect(statuses.flatMap((status) => transitionIssues(status, status, 'requestor'))).toEqual([]);
+  });
+});

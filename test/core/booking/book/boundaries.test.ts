@@ -1,0 +1,75 @@
+import { describe, expect, it } from '@jest/globals';
+import { artefactUri } from '../../../../core/config/config.ts';
+import {
+  appointment,
+  at,
+  config,
+  ct,
+  issuesOf,
+  parameters,
+  patient,
+  plan,
+  resourceParameter,
+  schedule,
+  slot,
+  stateOf,
+  written,
+} from '../support.ts';
+
+const nine = slot('nine', '09:00', '09:30');
+const named = (...ids: string[]) => ({ slot: ids.map((id) => ({ reference: `Slot/${id}` })) });
+
+describe('slots at the border of a booking', () => {
+  it('one that only touches its time is no part of it', () => {
+    for (const other of [slot('other', '09:30', '10:00'), slot('other', '08:30', '09:00')]) {
+      const state = stateOf(schedule, patient, nine, other);
+      expect(issuesOf(plan(appointment(named('nine', 'other')), state))).toEqual(['slot-mismatch Appointment.slot[1]']);
+    }
+  });
+
+  it('one of another schedule than the parameter schedule names does not fit', () => {
+    const other = { ...schedule, id: 'other' };
+    const body = parameters(resourceParameter('appt-resource', appointment()), {
+      name: 'schedule',
+      valueReference: { reference: 'Schedule/other' },
+    });
+    expect(issuesOf(plan(body, stateOf(schedule, other, patient, nine)))).toEqual([
+      'slot-mismatch Parameters.parameter[0].resource.slot[0]',
+    ]);
+  });
+
+  it('the rest of one that is split keeps all that belongs to the offer', () => {
+    const offer = { appointmentType: ct, serviceType: [ct], serviceCategory: [ct], specialty: [ct] };
+    const state = stateOf(schedule, patient, slot('nine', '08:00', '10:00', offer));
+    const slots = written(plan(appointment({ end: at('09:30') }), state), 'Slot');
+    expect(slots).toHaveLength(3);
+    for (const one of slots) {
+      expect(one).toMatchObject(offer);
+    }
+  });
+});
+
+describe('the priority', () => {
+  const url = artefactUri(config, 'LocalTerminPriorityExtension');
+  const extension = (coding: object) => ({ url, valueCodeableConcept: { coding: [coding] } });
+  const coded = extension({ system: config.terminologySystem, code: '25876001' });
+  const issuesWith = (...extensions: object[]): string[] =>
+    issuesOf(plan({ ...appointment(), priority: 1, _priority: { extension: extensions } }));
+
+  it('carries exactly one extension, coded', () => {
+    expect(issuesWith(coded)).toEqual([]);
+    expect(issuesWith(coded, coded)).toEqual(['profile-violation Appointment.priority.extension']);
+    expect(issuesWith({ url: 'urn:x' })).toEqual(['profile-violation Appointment.priority.extension']);
+    expect(issuesWith(extension({ code: 'x' }))).toEqual([
+      'profile-violation Appointment.priority.extension[0].value.coding[0]',
+    ]);
+  });
+});
+
+it('one schedule that is confirmed by hand is enough for a booking to wait', () => {
+  const byHand = [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: 'manual' }];
+  const room = { ...schedule, id: 'room', extension: byHand };
+  const inRoom = slot('room-nine', '09:00', '09:30', { schedule: { reference: 'Schedule/room' } });
+  const result = plan(appointment(named('nine', 'room-nine')), stateOf(schedule, room, patient, nine, inRoom));
+  expect(written(result, 'Appointment').map(({ status }) => status)).toEqual(['pending']);
+});

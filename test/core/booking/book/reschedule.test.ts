@@ -1,0 +1,253 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment } from '@medplum/fhirtypes';
+import { planBooking } from '../../../../core/booking/book/plan.ts';
+import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
+import type { Fragments } from '../../../../core/booking/slots/fragments.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
+import { requestorTag } from '../../../../core/fhir/tags.ts';
+import {
+  appointment,
+  at,
+  config,
+  issuesOf,
+  now,
+  parameters,
+  patient,
+  plan,
+  requestor,
+  resourceParameter,
+  schedule,
+  slot,
+  stateOf,
+  written,
+} from '../support.ts';
+
+const busy = slot('nine', '09:00', '09:30', { status: 'busy' });
+const ten = slot('ten', '10:00', '10:30');
+const booked: Appointment = {
+  ...appointment({ id: 'known', status: 'booked', identifier: [{ system: 'urn:portal', value: '1' }] }),
+  meta: { versionId: 'known-1', tag: [requestorTag(requestor, config)] },
+};
+const origin = [{ system: artefactUri(config, 'LocalSlotOrigin'), value: 'nine' }];
+const ofNine = (id: string, start: string, end: string) => slot(id, start, end, { identifier: origin });
+const on = (...ids: string[]) => ({ slot: ids.map((id) => ({ reference: `Slot/${id}` })) });
+const pieces = (...slots: Fragments['slots']): Fragments => ({ slots, uses: new Map() });
+const slots = (result: ReturnType<typeof plan>) =>
+  written(result, 'Slot').map(
+    ({ id, status, start, end }) => `${id} ${status} ${start?.slice(11, 16)}-${end?.slice(11, 16)}`,
+  );
+
+describe('re-submission under a known id', () => {
+  it('moves the appointment, gives its slot back, and keeps the id', () => {
+    const body = appointment({ id: 'known', start: at('10:00'), end: at('10:30'), ...on('ten') });
+    const result = plan(body, stateOf(schedule, patient, busy, ten, booked));
+    expect(slots(result)).toEqual(['nine free 09:00-09:30', 'ten busy 10:00-10:30']);
+    expect(result.kind === 'write' && result.transaction.entry?.[0]?.request).toEqual({
+      method: 'PUT',
+      url: 'Appointment/known',
+      ifMatch: 'W/"known-1"',
+    });
+    expect(written(result, 'Appointment')).toMatchObject([{ id: 'known', status: 'booked', ...on('ten') }]);
+  });
+
+  it('shortens it, and offers the rest', () => {
+    const result = plan(appointment({ id: 'known', end: at('09:10') }), stateOf(schedule, patient, busy, booked));
+    expect(slots(result)).toEqual(['nine busy 09:00-09:10', 'undefined free 09:10-09:30']);
+  });
+
+  it('lengthens it over the free rest of its own slot', () => {
+    const state = stateOf(schedule, patient, busy, booked);
+    const rest = ofNine('rest', '09:30', '12:00');
+    const body = appointment({ id: 'known', end: at('10:00') });
+    expect(slots(plan(body, state, {}, pieces(busy, rest)))).toEqual([
+      'nine busy 09:00-10:00',
+      'rest free 10:00-12:00',
+    ]);
+  });
+
+  it('makes a slot that was split whole again when it moves elsewhere', () => {
+    const state = stateOf(schedule, patient, busy, ten, booked);
+    const body = appointment({ id: 'known', start: at('10:00'), end: at('10:30'), ...on('ten') });
+    const around = [ofNine('before', '08:00', '09:00'), ofNine('after', '09:30', '10:00')];
+    expect(slots(plan(body, state, {}, pieces(busy, ...around)))).toEqual([
+      'nine free 08:00-10:00',
+      'ten busy 10:00-10:30',
+      'before entered-in-error 08:00-09:00',
+      'after entered-in-error 09:30-10:00',
+    ]);
+  });
+
+  it('asks for the pieces of its slots before it decides', () => {
+    const body = appointment({ id: 'known', end: at('09:10') });
+    const state = stateOf(schedule, patient, busy, booked);
+    const context = { now, requestor, config, newId: () => 'urn:uuid:1' };
+    expect(planBooking(parseBookRequest(body, config), state, context)).toEqual({
+      kind: 'read',
+      wanted: { fragments: { origins: ['nine'], rewritten: ['known'] }, role: true },
+    });
+  });
+
+  it('is refused when the new time is taken', () => {
+    const body = appointment({ id: 'known', start: at('10:00'), end: at('10:30'), ...on('ten') });
+    const result = plan(body, stateOf(schedule, patient, busy, { ...ten, status: 'busy' }, booked));
+    expect(issuesOf(result)).toEqual(['slot-not-free Appointment.slot[0]']);
+  });
+
+  it.each(['cancelled', 'fulfilled', 'noshow', 'arrived', 'checked-in', 'entered-in-error'] as const)(
+    'is refused when the appointment is %s',
+    (status) => {
+      const body = appointment({ id: 'known', start: at('10:00'), end: at('10:30'), ...on('ten') });
+      const result = plan(body, stateOf(schedule, patient, busy, ten, { ...booked, status }));
+      expect(issuesOf(result)).toEqual(['appointment-closed Appointment.id']);
+    },
+  );
+
+  it("keeps the requestor that it belongs to when the clinic's staff send it", () => {
+    const result = plan(appointment({ id: 'known' }), stateOf(schedule, patient, busy, booked), { requestor: 'staff' });
+    const codes = written(result, 'Appointment')[0]?.meta?.tag?.map(({ code }) => code);
+    expect(codes).toEqual(['external', requestor, 'staff']);
+  });
+
+  it('says who changed which version', () => {
+    const [changed] = written(
+      plan(appointment({ id: 'known', comment: 'Another' }), stateOf(schedule, patient, busy, booked)),
+      'Appointment',
+    );
+    const mark = changed?.meta?.tag?.find(({ system }) => system === artefactUri(config, 'LocalChangedBy'));
+    expect(mark).toMatchObject({ code: requestor, version: booked.meta?.versionId });
+  });
+});
+
+describe('replacement by cancelled-appt-id', () => {
+  const replacing = (reference: object, more: Partial<Appointment> = {}) =>
+    parameters(
+      resourceParameter('appt-resource', appointment({ start: at('10:00'), end: at('10:30'), ...on('ten'), ...more })),
+      { name: 'cancelled-appt-id', ...reference },
+    );
+  const state = stateOf(schedule, patient, busy, ten, booked);
+
+  it.each([
+    [{ valueUri: 'known' }],
+    [{ valueUri: 'Appointment/known' }],
+    [{ valueUri: `${config.baseUrl}/Appointment/known` }],
+    [{ valueReference: { reference: 'Appointment/known' } }],
+  ])('cancels the old, frees its slot, and points from the new to it (%j)', (reference) => {
+    const result = plan(replacing(reference), state);
+    expect(slots(result)).toEqual(['nine free 09:00-09:30', 'ten busy 10:00-10:30']);
+    expect(written(result, 'Appointment')).toMatchObject([
+      {
+        status: 'booked',
+        extension: [
+          {
+            url: 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces',
+            valueReference: { reference: 'Appointment/known' },
+          },
+        ],
+      },
+      { id: 'known', status: 'cancelled' },
+    ]);
+  });
+
+  it('may use the very slot of the old one', () => {
+    const result = plan(
+      replacing({ valueUri: 'known' }, { start: at('09:00'), end: at('09:30'), ...on('nine') }),
+      state,
+    );
+    expect(result.kind).toBe('write');
+    expect(slots(result)).toEqual([]);
+  });
+
+  it.each<[string, Appointment[], object, string]>([
+    ['is unknown', [], { valueUri: 'known' }, 'replaced-appointment-not-found Parameters.parameter[1].valueUri'],
+    [
+      'is over',
+      [{ ...booked, status: 'cancelled' }],
+      { valueUri: 'known' },
+      'appointment-closed Parameters.parameter[1].valueUri',
+    ],
+    [
+      'is elsewhere',
+      [booked],
+      { valueUri: 'https://other.example/Appointment/known' },
+      'malformed-request Parameters.parameter[1].valueUri',
+    ],
+  ])('is refused when the old one %s', (_, appointments, reference, issue) => {
+    expect(issuesOf(plan(replacing(reference), stateOf(schedule, patient, busy, ten, ...appointments)))).toEqual([
+      issue,
+    ]);
+  });
+
+  it('is refused when the appointment would replace itself', () => {
+    expect(issuesOf(plan(replacing({ valueUri: 'known' }, { id: 'known' }), state))).toEqual([
+      'malformed-request Parameters.parameter[1].valueUri',
+    ]);
+  });
+});
+
+describe('a retry of what is booked already', () => {
+  const again = appointment({ identifier: booked.identifier ?? [] });
+  const state = stateOf(schedule, patient, busy, booked);
+
+  it('gives the existing appointment, however the time is spelt', () => {
+    const spelt = { ...again, start: '2027-01-04T10:00:00+01:00' };
+    expect(plan(spelt, state)).toEqual({ kind: 'existing', appointment: booked });
+  });
+
+  it('gives it also when the schedule alone is named', () => {
+    const { slot: _, ...without } = again;
+    const body = parameters(resourceParameter('appt-resource', without), {
+      name: 'schedule',
+      valueReference: { reference: 'Schedule/calendar' },
+    });
+    expect(plan(body, state).kind).toBe('existing');
+  });
+
+  it('is none when another schedule is named', () => {
+    const { slot: _, ...without } = again;
+    const body = parameters(resourceParameter('appt-resource', without), {
+      name: 'schedule',
+      valueReference: { reference: 'Schedule/room' },
+    });
+    const result = plan(body, stateOf(schedule, { ...schedule, id: 'room' }, patient, busy, booked));
+    expect(issuesOf(result)).toEqual(['slot-not-free Parameters.parameter[1].valueReference']);
+  });
+
+  it('is refused when it is malformed', () => {
+    const malformed = { ...again, participant: [{ actor: { reference: 'Patient/anna' } }] };
+    expect(issuesOf(plan(malformed, state))[0]).toBe('element-missing Appointment.participant[0].status');
+  });
+
+  it('knows a slot that was split meanwhile by its origin', () => {
+    const onPiece = { ...booked, ...on('piece') };
+    const piece = { ...ofNine('piece', '09:00', '09:30'), status: 'busy' as const };
+    const narrowed = slot('nine', '08:00', '09:00');
+    expect(plan(again, stateOf(schedule, patient, narrowed, piece, onPiece)).kind).toBe('existing');
+  });
+
+  it('recognises a patient handed over by what is said of it', () => {
+    const { identifier: _, ...anna } = { ...patient, name: [{ family: 'Muster' }] };
+    const submitted = { resourceType: 'Patient', id: 'x', name: [{ family: 'Muster' }] };
+    const body = (family: string) =>
+      parameters(
+        resourceParameter('appt-resource', { ...again, participant: undefined }),
+        resourceParameter('patient', { ...submitted, name: [{ family }] }),
+      );
+    expect(plan(body('Muster'), stateOf(schedule, anna, busy, booked)).kind).toBe('existing');
+    expect(plan(body('Mustermann'), stateOf(schedule, anna, busy, booked)).kind).toBe('refuse');
+  });
+
+  it.each<[string, Partial<Appointment>]>([
+    ['at another time', { end: at('09:20') }],
+    ['with another identifier', { identifier: [{ system: 'urn:portal', value: '2' }] }],
+    ['in another slot', on('ten')],
+  ])('is none %s', (_, more) => {
+    expect(plan({ ...again, ...more }, stateOf(schedule, patient, busy, ten, booked)).kind).toBe('refuse');
+  });
+
+  it.each<[string, Partial<Appointment>]>([
+    ['was cancelled', { status: 'cancelled' }],
+    ["is another requestor's", { meta: { tag: [requestorTag('other', config)] } }],
+  ])('is none when the other %s', (_, more) => {
+    expect(plan(again, stateOf(schedule, patient, busy, { ...booked, ...more })).kind).toBe('refuse');
+  });
+});

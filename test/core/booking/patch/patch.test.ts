@@ -1,0 +1,88 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment } from '@medplum/fhirtypes';
+import { applyPatch, LONGEST_PATCH, readPatch } from '../../../../core/booking/patch/patch.ts';
+import { stored } from '../change.cases.ts';
+
+/** An engine that knows the elements of an appointment by name only. */
+const evaluate = (path: string): string[] => [path];
+
+function applied(appointment: Appointment, operations: readonly object[]): string[] | 'applied' {
+  const patch = readPatch(operations);
+  const result = 'issues' in patch ? patch : applyPatch(appointment, patch, evaluate);
+  return 'issues' in result ? result.issues.map(({ code, expression }) => `${code} ${expression}`) : 'applied';
+}
+
+const add = (path: string, value: unknown) => ({ op: 'add', path, value });
+const replacing = (path: string) => ({
+  name: 'operation',
+  part: [
+    { name: 'type', valueCode: 'replace' },
+    { name: 'path', valueString: path },
+    { name: 'value', valueString: 'x' },
+  ],
+});
+
+describe('a patch', () => {
+  it('cancels an appointment that is longer than a patch may be', () => {
+    const long = { ...stored, comment: 'x'.repeat(LONGEST_PATCH) };
+    expect(applied(long, [{ op: 'replace', path: '/status', value: 'cancelled' }])).toBe('applied');
+    expect(applied(long, [add('/description', 'x'.repeat(2000))])).toEqual(['patch-invalid undefined']);
+  });
+
+  it.each([
+    ['security labels', add('/meta/security', [{ code: 'R' }]), 'immutable-element Appointment.meta.security'],
+    ['implicitRules', add('/implicitRules', 'urn:x'), 'malformed-request Appointment.implicitRules'],
+    [
+      'a modifierExtension, however deep',
+      add('/participant/0/modifierExtension', [{ url: 'urn:x' }]),
+      'malformed-request Appointment.participant[0].modifierExtension',
+    ],
+    ['loose markup', add('/text', { div: '<<' }), 'profile-violation Appointment.text.div'],
+  ])('brings in no %s', (_, operation, issue) => {
+    expect(applied(stored, [operation])).toEqual([issue]);
+  });
+
+  it('leaves alone what the clinic has stored of these', () => {
+    const odd = { ...stored, implicitRules: 'urn:x', meta: { ...stored.meta, security: [{ code: 'R' }] } };
+    expect(applied(odd, [add('/comment', 'x')])).toBe('applied');
+    expect(applied(odd, [{ op: 'remove', path: '/meta/security' }])).toEqual([
+      'immutable-element Appointment.meta.security',
+    ]);
+  });
+
+  it('is nested no deeper than a limit', () => {
+    let deep: unknown = 1;
+    for (let depth = 0; depth < 10_000; depth++) {
+      deep = [deep];
+    }
+    expect(applied(stored, [add('/comment', deep)])).toEqual(['patch-invalid undefined']);
+  });
+});
+
+describe('the cost of a FHIRPath Patch', () => {
+  const parameters = (paths: readonly string[]) => ({ resourceType: 'Parameters', parameter: paths.map(replacing) });
+  let evaluated = 0;
+  const counting = (path: string): string[] => {
+    evaluated++;
+    return [path];
+  };
+  const apply = (appointment: Appointment, paths: readonly string[]) => {
+    evaluated = 0;
+    const patch = readPatch(parameters(paths));
+    return 'issues' in patch ? patch : applyPatch(appointment, patch, counting);
+  };
+  const hundred = Array.from({ length: 100 }, () => 'Appointment.comment');
+
+  it('of a hundred simple operations on a usual appointment is allowed', () => {
+    expect(apply({ ...stored, comment: 'x' }, hundred)).toHaveProperty('result');
+    expect(evaluated).toBe(100);
+  });
+
+  it('is bounded before anything is evaluated', () => {
+    const identifier = Array.from({ length: 4_000 }, (_, index) => ({ value: `${index}` }));
+    const costly = `Appointment.identifier${".where(value!='x')".repeat(20)}.first().value`;
+    expect(apply({ ...stored, identifier }, [costly])).toMatchObject({ issues: [{ code: 'patch-invalid' }] });
+    expect(evaluated).toBe(0);
+    expect(apply({ ...stored, comment: 'x', identifier }, ['Appointment.comment'])).toHaveProperty('result');
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Patient } from '@medplum/fhirtypes';
+import { replacementIssues, submittedPatient, updatedPatient } from '../../../../core/booking/patient/submit.ts';
+import { requestorTag } from '../../../../core/fhir/tags.ts';
+import { config } from '../support.ts';
+
+const portal = { profileType: 'ClientApplication', profileId: 'portal-a' };
+const staff = { profileType: 'Practitioner', profileId: 'doctor' };
+const own = requestorTag('portal-a', config);
+const replaced: Patient = {
+  resourceType: 'Patient',
+  link: [{ type: 'replaced-by', other: { reference: 'Patient/2' } }],
+};
+const codes = (judged: ReturnType<typeof submittedPatient>) =>
+  'issues' in judged ? judged.issues.map(({ code, expression }) => `${code} ${expression}`) : [];
+
+describe('a patient that is handed over', () => {
+  test('by a requestor is tagged as its own; by staff it is as it was sent', () => {
+    expect(submittedPatient({ resourceType: 'Patient' }, portal, config)).toMatchObject({
+      patient: { meta: { tag: [{ code: 'external' }, own] } },
+    });
+    expect(submittedPatient({ resourceType: 'Patient' }, staff, config)).toEqual({
+      patient: { resourceType: 'Patient' },
+    });
+  });
+
+  test('merged: by a requestor it is refused, by staff it is not', () => {
+    expect(codes(submittedPatient(replaced, portal, config))).toEqual(['profile-violation Patient.link']);
+    expect(submittedPatient(replaced, staff, config)).toEqual({ patient: replaced });
+  });
+
+  test('that is something else is refused', () => {
+    expect(codes(submittedPatient({ resourceType: 'Bot' }, portal, config))).toEqual(['malformed-request Patient']);
+  });
+});
+
+describe('a patient that replaces another', () => {
+  const stored: Patient = { resourceType: 'Patient', id: '1', meta: { tag: [own] } };
+
+  test('has the id of its address', () => {
+    expect(replacementIssues({ resourceType: 'Patient', id: '2' }, '1').map(({ expression }) => expression)).toEqual([
+      'Patient.id',
+    ]);
+    expect(replacementIssues(stored, '1')).toEqual([]);
+  });
+
+  test('stays whose it is, whoever sends it', () => {
+    const sent = { resourceType: 'Patient', id: '1', meta: { tag: [requestorTag('portal-b', config)] } };
+    expect(updatedPatient(sent, stored, staff, config)).toMatchObject({ patient: { meta: { tag: [own] } } });
+  });
+
+  test('is merged by the clinic only', () => {
+    const sent = { ...replaced, id: '1' };
+    expect(codes(updatedPatient(sent, stored, portal, config))).toEqual(['profile-violation Patient.link']);
+    expect(codes(updatedPatient(sent, stored, staff, config))).toEqual([]);
+  });
+});
