@@ -7,17 +7,17 @@ export type Interaction = 'read' | 'search-type' | 'create' | 'update' | 'patch'
 export interface ServedOperation {
   readonly levels: readonly ('type' | 'instance')[];
   readonly methods: readonly ('GET' | 'POST')[];
-  /** Canonical URL of its definition, if it is not one of the service's own. */
-  readonly definition?: string;
+  /** Its definition: an artefact of the installation, or the canonical URL of somebody else's. */
+  readonly definition: Artefact | `http://${string}`;
 }
 
-const backportOperation = (name: string): string =>
+const backportOperation = (name: string): `http://${string}` =>
   `http://hl7.org/fhir/uv/subscriptions-backport/OperationDefinition/backport-subscription-${name}`;
 
 /** Every operation of the service. */
 export const servedOperations = {
-  book: { levels: ['type'], methods: ['POST'] },
-  hold: { levels: ['type'], methods: ['POST'] },
+  book: { levels: ['type'], methods: ['POST'], definition: 'book' },
+  hold: { levels: ['type'], methods: ['POST'], definition: 'hold' },
   status: { levels: ['type', 'instance'], methods: ['GET', 'POST'], definition: backportOperation('status') },
   events: { levels: ['instance'], methods: ['GET', 'POST'], definition: backportOperation('events') },
   'get-ws-binding-token': {

@@ -56,6 +56,16 @@ const inputs = (config: BookingConfig): Input[] => [
 ];
 
 /**
+ * The address of an operation as Medplum stores it, below the installation's own base; a publisher's definition that it
+ * carries out is named as its base.
+ */
+function addressOf(code: 'book' | 'hold', config: BookingConfig): Pick<OperationDefinition, 'url' | 'base'> {
+  const url = `${config.localBase}/OperationDefinition/${code}`;
+  const base = artefactUri(config, code);
+  return { url, ...(base !== url && { base }) };
+}
+
+/**
  * The definition of `$hold`: as that of `$book`, but for the patient, who need not be named yet, and an appointment to
  * replace.
  *
@@ -64,7 +74,7 @@ const inputs = (config: BookingConfig): Input[] => [
 export function holdOperation(config: BookingConfig, bot?: string): OperationDefinition {
   return {
     ...bookOperation(config, bot),
-    url: `${config.profileBase}/OperationDefinition/hold`,
+    ...addressOf('hold', config),
     name: 'hold',
     title: 'Hold a time',
     description: 'Keeps a time for the caller for some minutes; sent to $book under its id, the appointment is booked.',
@@ -97,7 +107,7 @@ export function bookOperation(config: BookingConfig, bot?: string): OperationDef
   return {
     resourceType: 'OperationDefinition',
     ...(bot && { extension: [{ url: OPERATION_IMPLEMENTATION, valueReference: { reference: bot } }] }),
-    url: `${config.profileBase}/OperationDefinition/book`,
+    ...addressOf('book', config),
     ...metadata,
     name: 'book',
     title: 'Book an appointment',

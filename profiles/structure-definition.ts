@@ -1,5 +1,5 @@
 import type { ElementDefinition, StructureDefinition } from '@medplum/fhirtypes';
-import { type Artefact, artefactUri, type BookingConfig } from '../core/config/config.ts';
+import { type Artefact, artefactName, artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { metadata } from './metadata.ts';
 import { applyDifferential, type Difference, pathOf } from './snapshot.ts';
 
@@ -33,7 +33,7 @@ export function buildStructureDefinition(profile: Profile, config: BookingConfig
     resourceType: 'StructureDefinition',
     url: artefactUri(config, artefact),
     ...metadata,
-    name: config.names[artefact],
+    name: artefactName(config, artefact),
     title,
     description,
     fhirVersion: '4.0.1',

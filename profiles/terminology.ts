@@ -1,5 +1,5 @@
 import type { CodeSystem, CodeSystemConcept, NamingSystem, UsageContext, ValueSet } from '@medplum/fhirtypes';
-import { type Artefact, artefacts, artefactUri, type BookingConfig } from '../core/config/config.ts';
+import { type Artefact, artefactName, artefacts, artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { bookingErrors } from '../core/fhir/outcome/errors.ts';
 import { metadata } from './metadata.ts';
 import { services, specialties } from './services.ts';
@@ -91,7 +91,7 @@ function concepts(codes: Readonly<Record<string, string>>): CodeSystemConcept[] 
 }
 
 function valueSetUri(config: BookingConfig, artefact: Artefact): string {
-  return `${config.profileBase}/ValueSet/${config.names[artefact]}`;
+  return `${config.localBase}/ValueSet/${artefactName(config, artefact)}`;
 }
 
 function codeSystem(source: CodeSystemSource, config: BookingConfig): CodeSystem {
@@ -100,7 +100,7 @@ function codeSystem(source: CodeSystemSource, config: BookingConfig): CodeSystem
     resourceType: 'CodeSystem',
     url: artefactUri(config, artefact),
     ...metadata,
-    name: config.names[artefact],
+    name: artefactName(config, artefact),
     title,
     description,
     ...(usedIn && { useContext: usedIn.map((type) => usageContext(type, config)) }),
@@ -133,7 +133,7 @@ export function valueSets(config: BookingConfig): ValueSet[] {
       resourceType: 'ValueSet',
       url: valueSetUri(config, artefact),
       ...metadata,
-      name: config.names[artefact],
+      name: artefactName(config, artefact),
       title,
       description,
       compose: { include: [{ system: artefactUri(config, artefact) }] },
@@ -160,7 +160,7 @@ export function namingSystems(config: BookingConfig): NamingSystem[] {
     return [
       {
         resourceType: 'NamingSystem',
-        name: config.names[artefact],
+        name: artefactName(config, artefact),
         status: metadata.status,
         kind: 'identifier',
         date: metadata.date,

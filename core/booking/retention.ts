@@ -1,10 +1,10 @@
 import type { Slot } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { BOOK_TASK } from './async/task.ts';
 
 /** The part of the configuration that retention depends on. */
-export type RetentionConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+export type RetentionConfig = ArtefactConfig;
 
 /** Data of the service in Medplum that nothing reads or changes any more. */
 export const leftovers = {

@@ -5,8 +5,8 @@ export type Confirmation = 'automatic' | 'manual';
 export type SearchHandling = 'strict' | 'lenient';
 
 /**
- * The names of the project's own FHIR artefacts, as the specification gives them. An installation may rename them
- * (`BookingConfig.names`); the code always asks for them by these keys.
+ * The FHIR artefacts of the service, by the names that the specification gives them, and their kinds. An installation
+ * may rename them or take over a publisher's (`BookingConfig.uris`); the code always asks for them by these keys.
  */
 export const artefacts = {
   LocalTermin: 'StructureDefinition',
@@ -24,6 +24,10 @@ export const artefacts = {
   LocalQuestionnaireResponse: 'StructureDefinition',
   LocalSubscriptionTermin: 'StructureDefinition',
   LocalOwnChanges: 'StructureDefinition',
+  'appointment-update': 'SubscriptionTopic',
+  'appointment-cancel': 'SubscriptionTopic',
+  book: 'OperationDefinition',
+  hold: 'OperationDefinition',
   LocalBookingError: 'CodeSystem',
   LocalServiceType: 'CodeSystem',
   LocalSpecialty: 'CodeSystem',
@@ -42,6 +46,11 @@ export const artefacts = {
 /** One of the project's own FHIR artefacts. */
 export type Artefact = keyof typeof artefacts;
 
+/** Whether a name is that of an artefact. */
+export function isArtefact(name: string): name is Artefact {
+  return Object.hasOwn(artefacts, name);
+}
+
 /**
  * Everything an installation decides, as read from `booking.config.json` (see docs/configuration.md).
  * The first six are the placeholders of the specification.
@@ -59,8 +68,10 @@ export interface BookingConfig {
   readonly resourceTypesSystem: string;
   /** Clinical terminology used for the priority of an appointment. */
   readonly terminologySystem: string;
-  /** Names of the artefacts in this installation; by default their own (`LocalTermin` …). */
-  readonly names: Readonly<Record<Artefact, string>>;
+  /** Base address of the service's own artefacts, without a trailing slash: never under another publisher's address. */
+  readonly localBase: string;
+  /** Canonical URI of each artefact in this installation, for example `https://example.org/fhir/StructureDefinition/LocalTermin`. */
+  readonly uris: Readonly<Record<Artefact, string>>;
   /** Whether Schedules that say nothing about it are confirmed at once or by hand. */
   readonly confirmation: Confirmation;
   /** How often a booking is decided anew when another one has taken one of its slots meanwhile; at least 1. */
@@ -115,13 +126,15 @@ export interface NotificationSettings {
 /** Code of the tag that marks resources which originate outside the repository (specification 2.1). */
 export const EXTERNAL_TAG = 'external';
 
-/**
- * The canonical URI of one of the project's artefacts in this installation.
- *
- * @param config - the installation's configuration
- * @param artefact - the artefact's name in the specification
- * @returns for example `https://example.org/fhir/StructureDefinition/LocalTermin`
- */
-export function artefactUri(config: Pick<BookingConfig, 'profileBase' | 'names'>, artefact: Artefact): string {
-  return `${config.profileBase}/${artefacts[artefact]}/${config.names[artefact]}`;
+/** What a rule needs to know of the configuration in order to name the artefacts of the service. */
+export type ArtefactConfig = Pick<BookingConfig, 'uris'>;
+
+/** The canonical URI of an artefact in this installation. */
+export function artefactUri({ uris }: ArtefactConfig, artefact: Artefact): string {
+  return uris[artefact];
+}
+
+/** The computable name of an artefact in this installation: the last part of its canonical URI. */
+export function artefactName({ uris }: ArtefactConfig, artefact: Artefact): string {
+  return uris[artefact].slice(uris[artefact].lastIndexOf('/') + 1);
 }

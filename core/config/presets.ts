@@ -1,4 +1,4 @@
-import { type Artefact, artefacts, type BookingConfig, type SearchHandling } from './config.ts';
+import type { Artefact, BookingConfig, SearchHandling } from './config.ts';
 
 /** The values of a preset: URIs, names, and what its publisher requires of every installation. */
 export interface Preset
@@ -6,62 +6,99 @@ export interface Preset
     BookingConfig,
     'profileBase' | 'metaTagSystem' | 'contextTypeSystem' | 'resourceTypesSystem' | 'terminologySystem'
   > {
-  /** Names that differ from the specification's; the others stay. */
-  readonly names?: Partial<BookingConfig['names']>;
+  /**
+   * The artefacts that the preset takes over from its publisher: their path below `profileBase`, or the whole address
+   * where the publisher keeps one elsewhere. The others are the service's own and stand below `localBase`.
+   */
+  readonly published?: Readonly<Partial<Record<Artefact, string>>>;
   readonly timeZone?: string;
   readonly handling?: SearchHandling;
 }
 
-/** Sets of URIs and names that an installation can take over as a whole with `"preset": "<name>"`. */
-export const presets: Readonly<Record<'default' | 'isik', Preset>> = {
-  /** Neutral addresses, for trying out. */
-  default: {
-    profileBase: 'https://example.org/fhir',
-    metaTagSystem: 'https://example.org/fhir/CodeSystem/meta-tag',
-    contextTypeSystem: 'https://example.org/fhir/CodeSystem/LocalContextType',
-    resourceTypesSystem: 'http://hl7.org/fhir/resource-types',
-    terminologySystem: 'http://snomed.info/sct',
-  },
-  /**
-   * gematik's ISiK Terminplanung. Where each value was read:
-   * - code systems, tag and ISiKTermin with its priority extension: the pages "Operation: $book" of the implementation
-   *   guide, version 6.0.0, and ImplementationGuide/markdown/Datenobjekte/Operations.md in
-   *   github.com/gematik/spec-ISiK-Terminplanung;
-   * - ISiKTermin, ISiKTerminPriorityExtension, ISiKKalender, ISiKTerminblock: Resources/input/fsh/ISiKTermin.fsh,
-   *   ISiKKalender.fsh and ISiKTerminblock.fsh there;
-   * - ISiKSubscriptionTermin: page "ISiK Subscription Termine" of the same guide, version 6.0.0;
-   * - ISiKPatient: Resources/fsh-generated/resources/StructureDefinition-ISiKPatient.json in
-   *   github.com/gematik/spec-ISiK-Basismodul;
-   * - ISiKFormularDaten: page "Ausgefülltes ISiK-Formular" of the guide of the Formularmodul, version 6.0.0-rc.
-   * Names that these specifications do not have stay `Local…`.
-   */
-  isik: {
-    profileBase: 'https://gematik.de/fhir/isik',
-    metaTagSystem: 'http://fhir.de/CodeSystem/common-meta-tag-de',
-    contextTypeSystem: 'https://gematik.de/fhir/isik/CodeSystem/ContextType',
-    resourceTypesSystem: 'http://hl7.org/fhir/resource-types',
-    terminologySystem: 'http://snomed.info/sct',
-    timeZone: 'Europe/Berlin',
-    handling: 'lenient',
-    names: {
-      LocalTermin: 'ISiKTermin',
-      LocalTerminPriorityExtension: 'ISiKTerminPriorityExtension',
-      LocalSchedule: 'ISiKKalender',
-      LocalSlot: 'ISiKTerminblock',
-      LocalPatient: 'ISiKPatient',
-      LocalQuestionnaireResponse: 'ISiKFormularDaten',
-      LocalSubscriptionTermin: 'ISiKSubscriptionTermin',
-    },
+/** Where the service's own artefacts stand if the installation says nothing: a neutral address, for trying out. */
+export const neutralBase = 'https://example.org/fhir';
+
+const ofGematik = {
+  metaTagSystem: 'http://fhir.de/CodeSystem/common-meta-tag-de',
+  contextTypeSystem: 'https://gematik.de/fhir/isik/CodeSystem/ContextType',
+  resourceTypesSystem: 'http://hl7.org/fhir/resource-types',
+  terminologySystem: 'http://snomed.info/sct',
+  timeZone: 'Europe/Berlin',
+  handling: 'lenient',
+} as const;
+
+/** What every stage of ISiK Terminplanung publishes. */
+const everyStage = {
+  LocalTermin: 'StructureDefinition/ISiKTermin',
+  LocalTerminPriorityExtension: 'StructureDefinition/ISiKTerminPriorityExtension',
+  LocalSchedule: 'StructureDefinition/ISiKKalender',
+  LocalSlot: 'StructureDefinition/ISiKTerminblock',
+  LocalPatient: 'StructureDefinition/ISiKPatient',
+  book: 'OperationDefinition/AppointmentBook',
+} as const;
+
+const stage3: Preset = {
+  ...ofGematik,
+  profileBase: 'https://gematik.de/fhir/isik/v3/Terminplanung',
+  published: {
+    ...everyStage,
+    LocalPatient: 'https://gematik.de/fhir/isik/v3/Basismodul/StructureDefinition/ISiKPatient',
   },
 };
 
-function publishedBy(preset: Preset): string[] {
-  return Object.entries(preset.names ?? {}).map(
-    ([artefact, name]) => `${preset.profileBase}/${artefacts[artefact as Artefact]}/${name}`,
-  );
+const stage4: Preset = { ...ofGematik, profileBase: 'https://gematik.de/fhir/isik', published: everyStage };
+
+/** What there is from stage 5 on. */
+const formsAndSubscriptions = {
+  LocalQuestionnaireResponse: 'StructureDefinition/ISiKFormularDaten',
+  LocalSubscriptionTermin: 'StructureDefinition/ISiKSubscriptionTermin',
+  'appointment-cancel': 'SubscriptionTopic/appointment-cancel',
+} as const;
+
+const stage5: Preset = {
+  ...stage4,
+  published: { ...everyStage, ...formsAndSubscriptions, 'appointment-update': 'SubscriptionTopic/appointment-change' },
+};
+
+const stage6: Preset = {
+  ...stage4,
+  published: { ...everyStage, ...formsAndSubscriptions, 'appointment-update': 'SubscriptionTopic/appointment-update' },
+};
+
+/**
+ * Sets of URIs and names that an installation can take over as a whole with `"preset": "<name>"`: neutral addresses, and
+ * the stages of gematik's ISiK Terminplanung (`isik` is the newest). Where each value of ISiK was read:
+ * - profiles, extension and operation: Resources/fsh-generated of github.com/gematik/spec-ISiK-Terminplanung, branches
+ *   main-stufe-3 and main-stufe-4; for stages 5 and 6 the publisher's guides in
+ *   github.com/gematik/spec-ISiK-Basismodul, versions 5.0.0 and 6.0.0-rc;
+ * - code systems and tag: the pages "Operation: $book" of the same guides;
+ * - topics: CodeSystem ISiKSubscriptionTopic of versions 5.0.0 and 6.0.0-rc; stages 3 and 4 have none;
+ * - ISiKFormularDaten: the guides of the module Formular.
+ */
+export const presets: Readonly<Record<'default' | 'isik3' | 'isik4' | 'isik5' | 'isik', Preset>> = {
+  default: {
+    profileBase: neutralBase,
+    metaTagSystem: `${neutralBase}/CodeSystem/meta-tag`,
+    contextTypeSystem: `${neutralBase}/CodeSystem/LocalContextType`,
+    resourceTypesSystem: 'http://hl7.org/fhir/resource-types',
+    terminologySystem: 'http://snomed.info/sct',
+  },
+  isik3: stage3,
+  isik4: stage4,
+  isik5: stage5,
+  isik: stage6,
+};
+
+/** The address of a published artefact: its path below the base, or the whole address it is given by. */
+export function publishedUri(path: string, base: string): string {
+  return path.includes('://') ? path : `${base}/${path}`;
 }
 
-const published: ReadonlySet<string> = new Set(Object.values(presets).flatMap(publishedBy));
+const published: ReadonlySet<string> = new Set(
+  Object.values(presets).flatMap(({ published = {}, profileBase }) =>
+    Object.values(published).map((path) => publishedUri(path, profileBase)),
+  ),
+);
 
 /**
  * Whether an artefact has a publisher of its own, from whom a preset takes over URI and name. Such an artefact is used

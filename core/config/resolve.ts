@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isTimeZone } from '../calendar/time/time-zone.ts';
 import { type Artefact, artefacts, type BookingConfig } from './config.ts';
-import { type Preset, presets } from './presets.ts';
+import { neutralBase, type Preset, presets, publishedUri } from './presets.ts';
 
 const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]*:\/\/\S*[^/\s]$/i, {
   error: 'must be an absolute URI without a trailing slash',
@@ -31,6 +31,7 @@ const fileSchema = z.strictObject({
   preset: z.enum(Object.keys(presets) as [keyof typeof presets]).default('default'),
   baseUrl: uri,
   profileBase: uri.optional(),
+  localBase: uri.optional(),
   metaTagSystem: uri.optional(),
   contextTypeSystem: uri.optional(),
   resourceTypesSystem: uri.optional(),
@@ -50,6 +51,19 @@ const fileSchema = z.strictObject({
 /** What neither every preset nor the file has to say. */
 const defaults: Pick<BookingConfig, 'timeZone' | 'handling'> = { timeZone: 'UTC', handling: 'strict' };
 
+type Addresses = Pick<Preset, 'published' | 'profileBase'> &
+  Pick<BookingConfig, 'localBase'> & { readonly names: Partial<Record<Artefact, string>> };
+
+/** A publisher's artefacts stand below `profileBase`, the service's own below `localBase`; both can be renamed. */
+function urisOf({ published = {}, profileBase, localBase, names }: Addresses): BookingConfig['uris'] {
+  const uriOf = (artefact: Artefact): string => {
+    const path = published[artefact];
+    const uri = path ? publishedUri(path, profileBase) : `${localBase}/${artefacts[artefact]}/${artefact}`;
+    return uri.replace(/[^/]*$/, (name) => names[artefact] ?? name);
+  };
+  return Object.fromEntries(artefactNames.map((artefact) => [artefact, uriOf(artefact)])) as Record<Artefact, string>;
+}
+
 /**
  * Completes and checks what `booking.config.json` says: what it leaves out comes from its preset and the defaults.
  *
@@ -61,8 +75,9 @@ export function resolveConfig(input: unknown): BookingConfig {
   if (!parsed.success) {
     throw new Error(`The configuration is invalid:\n${z.prettifyError(parsed.error)}`);
   }
-  const { preset, names, $schema: _, ...given } = parsed.data;
-  const { names: presetNames, ...settled }: Preset = presets[preset];
-  const own = Object.fromEntries(artefactNames.map((name) => [name, name])) as Record<Artefact, string>;
-  return { ...defaults, ...settled, ...given, names: { ...own, ...presetNames, ...names } };
+  const { preset, names, localBase, $schema: _, ...given } = parsed.data;
+  const { published, ...settled }: Preset = presets[preset];
+  const merged = { ...defaults, ...settled, ...given };
+  const ownBase = localBase ?? (published ? given.profileBase : merged.profileBase) ?? neutralBase;
+  return { ...merged, localBase: ownBase, uris: urisOf({ published, names, ...merged, localBase: ownBase }) };
 }

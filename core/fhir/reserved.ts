@@ -3,7 +3,7 @@ import { isObject } from './resource.ts';
 import { isSameToken } from './token.ts';
 
 /** The part of the configuration that says what is reserved. */
-type ReservedConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'>;
+type ReservedConfig = Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
 
 /** The R5 extension by which an appointment names the one that it replaces. The service alone sets it. */
 export const REPLACES = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';

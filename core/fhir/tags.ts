@@ -4,7 +4,7 @@ import { isReservedTag } from './reserved.ts';
 import { isSameToken } from './token.ts';
 
 /** The part of the configuration that tags depend on. */
-export type TagConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'>;
+export type TagConfig = Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
 
 /**
  * The tag by which the requestor that owns a resource is known; AccessPolicies compare it with the caller's profile.
@@ -77,7 +77,7 @@ export function markChange(
   meta: Meta | undefined,
   who: string,
   replaced: string | undefined,
-  config: Pick<TagConfig, 'profileBase' | 'names'>,
+  config: Pick<TagConfig, 'uris'>,
 ): Meta {
   const system = artefactUri(config, 'LocalChangedBy');
   const kept = (meta?.tag ?? []).filter((tag) => tag.system !== system);
@@ -94,7 +94,7 @@ export function markChange(
 export function changedBy(
   meta: Meta | undefined,
   previous: string | undefined,
-  config: Pick<TagConfig, 'profileBase' | 'names'>,
+  config: Pick<TagConfig, 'uris'>,
 ): string | undefined {
   const system = artefactUri(config, 'LocalChangedBy');
   const mark = meta?.tag?.find((tag) => tag.system === system && tag.version === previous);

@@ -30,7 +30,7 @@ export interface Erasure {
 export interface ErasureContext {
   /** The patient that was named. It is removed last: the other records are found by it. */
   readonly id: string;
-  readonly config: Pick<BookingConfig, 'profileBase' | 'names' | 'baseUrl'>;
+  readonly config: Pick<BookingConfig, 'uris' | 'baseUrl'>;
   /** Whether open appointments are to be cancelled. */
   readonly isForced: boolean;
   /** Ids of the patients of which some version is kept. */

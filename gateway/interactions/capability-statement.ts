@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { CapabilityStatement, CapabilityStatementRestResource, Extension } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { artefactUri, type BookingConfig, isArtefact } from '../../core/config/config.ts';
 import { backport } from '../../core/notifications/subscription/extensions.ts';
 import { topicNames, topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { formats, JSON_PATCH } from '../http/formats.ts';
@@ -43,9 +43,9 @@ function inclusions(type: ServedTypeName): Pick<CapabilityStatementRestResource,
   };
 }
 
-function definitionOf(name: OperationName, { profileBase }: BookingConfig): string {
+function definitionOf(name: OperationName, config: BookingConfig): string {
   const { definition }: ServedOperation = servedOperations[name];
-  return definition ?? `${profileBase}/OperationDefinition/${name}`;
+  return isArtefact(definition) ? artefactUri(config, definition) : definition;
 }
 
 /** The topics that can be subscribed to, as the backport IG lets a server name them. */

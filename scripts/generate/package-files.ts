@@ -1,5 +1,6 @@
 import type { CapabilityStatement, Resource } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../core/config/config.ts';
+import { presets } from '../../core/config/presets.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import { capabilityStatement, serviceVersion } from '../../gateway/interactions/capability-statement.ts';
 import { buildArtefacts } from '../../profiles/artefacts.ts';
@@ -7,7 +8,7 @@ import { metadata } from '../../profiles/metadata.ts';
 import { packageBundle } from '../build/package.ts';
 
 /** The presets whose artefacts are shipped as files. */
-const shipped = ['default', 'isik'] as const;
+const shipped = Object.keys(presets) as (keyof typeof presets)[];
 
 const json = (resource: Resource): string => `${JSON.stringify(resource, undefined, 2)}\n`;
 

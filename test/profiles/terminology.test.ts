@@ -64,6 +64,6 @@ test('a profile that has a publisher of its own is not created under its address
     'LocalHoldProlonged',
     'LocalOwnChanges',
   ]);
-  const own = { ...isik, profileBase: 'https://clinic.example/fhir' };
+  const own = resolveConfig({ preset: 'isik', baseUrl: isik.baseUrl, profileBase: 'https://clinic.example/fhir' });
   expect(buildArtefacts(own).structureDefinitions.map(({ url }) => url)).toContain(artefactUri(own, 'LocalTermin'));
 });

@@ -10,7 +10,7 @@ import { reservedIssues } from './reserved-elements.ts';
 import { type Changer, isOpen, statusIssues, transitionIssues } from './status.ts';
 
 /** The part of the configuration that changes depend on. */
-export type ChangeConfig = Pick<BookingConfig, 'baseUrl' | 'profileBase' | 'names' | 'metaTagSystem'>;
+export type ChangeConfig = Pick<BookingConfig, 'baseUrl' | 'uris' | 'metaTagSystem'>;
 
 /** The patients of an appointment that exist, by id; one that was deleted is not in it. */
 export type Patients = ReadonlyMap<string, Patient>;

@@ -1,5 +1,5 @@
 import type { Appointment, BundleEntry } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
@@ -10,7 +10,7 @@ import { takenTime, takenTimeReads, unmarkedIn } from '../slots/takings.ts';
 import { slotIdsOf } from './slot-use.ts';
 import { holdsSlots, neededSlotStatus, statusQuery } from './status.ts';
 
-type OverbookingConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+type OverbookingConfig = ArtefactConfig;
 
 function timeOf({ start, end }: Appointment): Interval | undefined {
   const [from, to] = [parseInstant(start), parseInstant(end)];

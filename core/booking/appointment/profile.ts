@@ -1,10 +1,10 @@
 import type { Appointment, AppointmentParticipant, CodeableConcept, Element } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { Located } from '../book/request/parameters.ts';
 
 /** The part of the configuration that the profile depends on. */
-export type ProfileConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+export type ProfileConfig = ArtefactConfig;
 
 /** FHIR's JSON keeps the extensions of a primitive element in a property of its own. */
 type WithPriority = Appointment & { readonly _priority?: Element };

@@ -10,7 +10,7 @@ import type { Role } from '../caller-role.ts';
 import type { ResourceSet } from '../resource-set.ts';
 
 /** The part of the configuration that jobs depend on. */
-export type JobConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'>;
+export type JobConfig = Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
 
 /** An asynchronous booking, as stored in the input of its Task. */
 export interface BookingJob {

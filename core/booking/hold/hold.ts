@@ -1,10 +1,10 @@
 import type { Appointment, CodeableConcept, Extension } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 
 /** The part of the configuration that holds depend on. */
-export type HoldConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+export type HoldConfig = ArtefactConfig;
 
 /** How long a hold lasts where no policy says so: ten minutes, in milliseconds. */
 export const DEFAULT_HOLD = 600_000;

@@ -1,5 +1,5 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { DAY, lengthText, milliseconds, unitCodes, YEAR } from './duration.ts';
 
@@ -36,7 +36,7 @@ export interface ReadPolicy {
 }
 
 /** The part of the configuration that policies depend on. */
-export type PolicyConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+export type PolicyConfig = ArtefactConfig;
 
 /** A resource that can carry a policy. */
 export type PolicyHolder = Schedule | HealthcareService;

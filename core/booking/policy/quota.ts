@@ -1,5 +1,5 @@
 import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
@@ -209,7 +209,7 @@ const USES = 'uses';
  *
  * @param stored - the Task as it was read, if there is one; the new one differs from it
  */
-export function quotaRow({ row }: Quota, config: Pick<BookingConfig, 'profileBase' | 'names'>, stored?: Task): Task {
+export function quotaRow({ row }: Quota, config: ArtefactConfig, stored?: Task): Task {
   const before = stored?.output?.find(({ type }) => type.text === USES)?.valueInteger ?? -1;
   return {
     resourceType: 'Task',
@@ -224,7 +224,7 @@ export function quotaRow({ row }: Quota, config: Pick<BookingConfig, 'profileBas
 }
 
 /** The search for the row of a quota, without the resource type. */
-export function quotaRowSearch({ row }: Quota, config: Pick<BookingConfig, 'profileBase' | 'names'>): string {
+export function quotaRowSearch({ row }: Quota, config: ArtefactConfig): string {
   return new URLSearchParams([
     ['code', `${artefactUri(config, 'LocalTask')}|${QUOTA_TASK}`],
     ['group-identifier', `${artefactUri(config, 'LocalRequestor')}|${row}`],
@@ -235,7 +235,7 @@ export function quotaRowSearch({ row }: Quota, config: Pick<BookingConfig, 'prof
 export function quotaEntries(
   usage: ReadonlyMap<string, Usage>,
   quotas: readonly Quota[],
-  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+  config: ArtefactConfig,
 ): BundleEntry[] {
   const rows = new Map(
     quotas.flatMap((quota) => {

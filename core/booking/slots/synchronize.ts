@@ -1,5 +1,5 @@
 import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { isTaken, slotIdsOf, slotStatusOf, strongestUse } from '../appointment/slot-use.ts';
@@ -9,7 +9,7 @@ import type { Fragments } from './fragments.ts';
 import { intersection } from './interval.ts';
 
 /** The part of the configuration that slots depend on. */
-export type SlotSyncConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+export type SlotSyncConfig = ArtefactConfig;
 
 /** What an appointment's slots depend on besides its status. */
 export interface RelatedSlots {

@@ -2,14 +2,14 @@ import type { BundleEntry, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { slotChangeEntries } from '../../calendar/publish/slot-change.ts';
 import { conflicts, withdrawnWith } from '../../calendar/slots/conflicts.ts';
 import { isUnmarked, type PlacedSlot, placedSlots, servicesOffered } from '../../calendar/slots/slot-role.ts';
-import type { BookingConfig } from '../../config/config.ts';
+import type { ArtefactConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn, type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
 import { type SearchQuery, search } from '../search.ts';
 import type { CalendarSlot } from './calendar.ts';
 import { type Interval, overlaps } from './interval.ts';
 
-type TakingsConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+type TakingsConfig = ArtefactConfig;
 
 /** How many Slots that take the time of an appointment are looked at. */
 const COUNT = '200';

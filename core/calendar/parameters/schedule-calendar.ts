@@ -1,5 +1,5 @@
 import type { CodeableConcept, HealthcareService, Reference, Resource, Schedule } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { SERVICE_TYPE_REFERENCE, serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import type { CalendarProblem } from '../problem.ts';
 import { type SchedulingParameters, schedulingParameters } from './scheduling-parameters.ts';
@@ -49,7 +49,7 @@ export function serviceTypeOf(service: HealthcareService & { readonly id: string
   return types.map((type) => ({ ...type, extension: [...(type.extension ?? []), link] }));
 }
 
-function isSwitchedOff({ extension = [] }: Schedule, config: Pick<BookingConfig, 'profileBase' | 'names'>): boolean {
+function isSwitchedOff({ extension = [] }: Schedule, config: ArtefactConfig): boolean {
   const url = artefactUri(config, 'LocalPublishing');
   return extension.some((one) => one.url === url && one.valueBoolean === false);
 }
@@ -81,10 +81,7 @@ function actorProblems({ schedule, actor }: ScheduleContext): CalendarProblem[] 
  *
  * @returns `kept` with all problems found, if there are any: one unusable service keeps the whole Schedule as it is
  */
-export function publishingOf(
-  context: ScheduleContext,
-  config: Pick<BookingConfig, 'profileBase' | 'names'>,
-): Publishing {
+export function publishingOf(context: ScheduleContext, config: ArtefactConfig): Publishing {
   const { schedule, services, actor } = context;
   if (isSwitchedOff(schedule, config)) {
     return { kind: 'off', reason: 'switched-off' };

@@ -1,6 +1,6 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { type Interval, overlaps } from '../../booking/slots/interval.ts';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
 import { closedSlot, type WantedSlot } from '../slots/published-slot.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
@@ -10,7 +10,7 @@ const LONGEST = 366 * DAY;
 
 import { type Closure, periodInterval, serviceClosures } from '../time/not-available.ts';
 
-type ClosedDaysConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+type ClosedDaysConfig = ArtefactConfig;
 
 /**
  * Whether a HealthcareService is the installation's calendar of closed days: it carries an identifier of the system

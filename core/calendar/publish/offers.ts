@@ -1,6 +1,6 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import type { Interval } from '../../booking/slots/interval.ts';
-import type { BookingConfig } from '../../config/config.ts';
+import type { ArtefactConfig } from '../../config/config.ts';
 import { type ServiceCalendar, serviceTypeOf } from '../parameters/schedule-calendar.ts';
 import { type Checked, sound } from '../problem.ts';
 import { offeredSlot, type WantedSlot } from '../slots/published-slot.ts';
@@ -79,7 +79,7 @@ export function wantedSlots(
   period: Interval,
   now: number,
   slots: readonly PlacedSlot[],
-  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+  config: ArtefactConfig,
 ): WantedSlot[] {
   const { duration, bufferBefore, bufferAfter, alignment, capacity } = calendar.parameters;
   const length = duration * MINUTE;

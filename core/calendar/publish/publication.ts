@@ -1,7 +1,7 @@
 import type { Task } from '@medplum/fhirtypes';
 import { idIn } from '../../booking/resource-set.ts';
 import type { Interval } from '../../booking/slots/interval.ts';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { CalendarProblem } from '../problem.ts';
 import { DAY } from '../time/time-zone.ts';
@@ -9,7 +9,7 @@ import { DAY } from '../time/time-zone.ts';
 /** Code of the Tasks that publish the opening hours of a Schedule, in the CodeSystem LocalTask. */
 export const PUBLISH_TASK = 'publish';
 
-type PublicationConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+type PublicationConfig = ArtefactConfig;
 
 /** How far the publication of a Schedule has come. There is one for each Schedule, kept in a Task. */
 export interface Publication {

@@ -1,6 +1,6 @@
 import type { Schedule, Slot } from '@medplum/fhirtypes';
 import { type Interval, intersection, overlaps } from '../../booking/slots/interval.ts';
-import type { BookingConfig } from '../../config/config.ts';
+import type { ArtefactConfig } from '../../config/config.ts';
 import type { Publishing, ServiceCalendar } from '../parameters/schedule-calendar.ts';
 import { type CalendarProblem, sound, together } from '../problem.ts';
 import { offerChanges } from '../slots/hand-made.ts';
@@ -20,7 +20,7 @@ import { publishedPeriod, wantedSlots } from './offers.ts';
 import { heldPublished, publishedChanges } from './published-changes.ts';
 import { type SlotChange, withdrawal } from './slot-change.ts';
 
-type PublishConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+type PublishConfig = ArtefactConfig;
 
 /** Everything that the Slots of one Schedule depend on. */
 export interface PublishState {

@@ -1,13 +1,13 @@
 import type { Extension, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Interval } from '../../booking/slots/interval.ts';
 import { contains, overlaps } from '../../booking/slots/interval.ts';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { SlotChange } from '../publish/slot-change.ts';
 import { type IntervalSet, subtract, union } from '../time/interval-set.ts';
 import { isTaken, type PlacedSlot, servicesOffered, takesFrom } from './slot-role.ts';
 
-type OfferConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+type OfferConfig = ArtefactConfig;
 
 /** What besides the Slots decides about offers that were made by hand. */
 export interface OfferContext {

@@ -1,6 +1,6 @@
 import type { Schedule, Slot } from '@medplum/fhirtypes';
 import type { Interval } from '../../booking/slots/interval.ts';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { type ServiceCalendar, serviceTypeOf } from '../parameters/schedule-calendar.ts';
 
@@ -44,7 +44,7 @@ export interface WantedSlot extends Interval {
   readonly resource: Slot;
 }
 
-type SlotConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+type SlotConfig = ArtefactConfig;
 
 function published(schedule: string, key: PublishedKey, { start, end }: Interval, config: SlotConfig): WantedSlot {
   const value = formatKey(key);

@@ -1,6 +1,6 @@
 import type { CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Interval } from '../../booking/slots/interval.ts';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { serviceIdOf } from '../../fhir/reference/service-reference.ts';
 import { type PublishedKey, parseKey } from './published-slot.ts';
@@ -19,7 +19,7 @@ export type SlotRole =
   | { readonly kind: 'taking' }
   | { readonly kind: 'none' };
 
-type RoleConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+type RoleConfig = ArtefactConfig;
 
 /** A stored Slot with readable times and its role. */
 export interface PlacedSlot extends Interval {

@@ -1,5 +1,5 @@
 import type { OperationOutcome } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { type BookingError, type BookingErrorCode, bookingErrors } from './errors.ts';
 
 /** A problem found in a request: what kind, where, and a sentence that a portal's developer can act on. */
@@ -65,7 +65,7 @@ function reported(issues: readonly Issue[], interaction: Interaction): readonly 
  */
 export function toOperationOutcome(
   issues: readonly Issue[],
-  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+  config: ArtefactConfig,
   interaction: Interaction = 'book',
 ): OperationOutcome {
   const system = artefactUri(config, 'LocalBookingError');

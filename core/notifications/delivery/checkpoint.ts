@@ -1,5 +1,5 @@
 import type { Task } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 
 /** Code of the Task with the time up to which the events of all changes are recorded, in the CodeSystem LocalTask. */
@@ -15,11 +15,7 @@ export const OVERLAP = 2 * 60_000;
 export const CHANGED_AT_ONCE = 1000;
 
 /** The Task that keeps the moment up to which all changes have their events. */
-export function checkpointTask(
-  until: number,
-  config: Pick<BookingConfig, 'profileBase' | 'names'>,
-  stored?: Task,
-): Task {
+export function checkpointTask(until: number, config: ArtefactConfig, stored?: Task): Task {
   return {
     resourceType: 'Task',
     ...(stored?.id && { id: stored.id }),

@@ -1,10 +1,10 @@
 import type { Bundle, Communication, Subscription } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { requestorTag, type TagConfig } from '../../fhir/tags.ts';
 
 /** The part of the configuration that messages depend on. */
-export type MessageConfig = TagConfig & Pick<BookingConfig, 'profileBase' | 'names'>;
+export type MessageConfig = TagConfig & ArtefactConfig;
 
 const tokenOf = (subscriptionId: string, config: MessageConfig) => ({
   system: artefactUri(config, 'LocalEvent'),

@@ -1,5 +1,5 @@
 import type { Task, TaskOutput } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 
 /** Code of the Tasks that are outboxes, in the CodeSystem LocalTask. */
@@ -75,7 +75,7 @@ export interface OutboxOwner {
 export function outboxTask(
   outbox: Outbox,
   { subscription, subscriber }: OutboxOwner,
-  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+  config: ArtefactConfig,
   stored?: Task,
 ): Task {
   return {
@@ -104,7 +104,7 @@ export function subscriberOutboxesQuery(
   subscriber: string,
   status: OutboxStatus,
   count: number,
-  config: Pick<BookingConfig, 'profileBase' | 'names'>,
+  config: ArtefactConfig,
 ): string {
   const query = new URLSearchParams([
     ['code', `${artefactUri(config, 'LocalTask')}|${OUTBOX}`],

@@ -4,7 +4,7 @@ import { OUTBOX } from './outbox.ts';
 
 const DAY = 24 * 60 * 60_000;
 
-type RetentionConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'notifications'>;
+type RetentionConfig = Pick<BookingConfig, 'uris' | 'notifications'>;
 
 /**
  * From when on changes can be events. What happened earlier may have had an event that is not kept any more, and must

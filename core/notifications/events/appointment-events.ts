@@ -16,7 +16,7 @@ export interface Change extends Transition {
 }
 
 /** The part of the configuration that the rules about changes depend on. */
-export type ChangeConfig = Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'>;
+export type ChangeConfig = Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
 
 /** The subscriber to notify. */
 export interface Subscriber {

@@ -1,5 +1,5 @@
 import type { Communication } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isId } from '../../fhir/reference/reference.ts';
 
@@ -33,11 +33,7 @@ const identifierValue = (subscriptionId: string, number: number): string => `${s
  * appointment, `status` those that wait (`preparation`) and those delivered (`completed`), `identifier` one by
  * Subscription and number.
  */
-export function eventResource(
-  event: Event,
-  subscriptionId: string,
-  config: Pick<BookingConfig, 'profileBase' | 'names'>,
-): Communication {
+export function eventResource(event: Event, subscriptionId: string, config: ArtefactConfig): Communication {
   const appointment = `Appointment/${event.appointment}`;
   return {
     resourceType: 'Communication',
@@ -52,10 +48,7 @@ export function eventResource(
 }
 
 /** Reads an event from its Communication; `undefined` if the Communication is not an event. */
-export function eventOf(
-  { identifier, about, sent, topic }: Communication,
-  config: Pick<BookingConfig, 'profileBase' | 'names'>,
-): Event | undefined {
+export function eventOf({ identifier, about, sent, topic }: Communication, config: ArtefactConfig): Event | undefined {
   const system = artefactUri(config, 'LocalEvent');
   const [, number] = identifier?.find((one) => one.system === system)?.value?.split('/') ?? [];
   const [, appointment, , version] = about?.[0]?.reference?.split('/') ?? [];
@@ -77,12 +70,7 @@ export function deliveredEvent(stored: Communication, now: number): Communicatio
  * @param from - the first number
  * @param to - the last number; at most a hundred at once
  */
-export function eventsQuery(
-  subscriptionId: string,
-  from: number,
-  to: number,
-  config: Pick<BookingConfig, 'profileBase' | 'names'>,
-): string {
+export function eventsQuery(subscriptionId: string, from: number, to: number, config: ArtefactConfig): string {
   const system = artefactUri(config, 'LocalEvent');
   const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
   const tokens = numbers.map((number) => `${system}|${identifierValue(subscriptionId, number)}`);

@@ -1,10 +1,10 @@
 import type { Task } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 
 /** Code of the Task that stands for a subscriber, in the CodeSystem LocalTask. */
 export const SUBSCRIBER = 'subscriber';
 
-type TaskConfig = Pick<BookingConfig, 'profileBase' | 'names'>;
+type TaskConfig = ArtefactConfig;
 
 const STARTED = 'started';
 

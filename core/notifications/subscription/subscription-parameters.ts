@@ -38,7 +38,7 @@ export interface SubscriptionParameters {
 }
 
 /** The part of the configuration that Subscriptions depend on. */
-export type SubscriptionConfig = Pick<BookingConfig, 'baseUrl' | 'profileBase' | 'names' | 'notifications'>;
+export type SubscriptionConfig = Pick<BookingConfig, 'baseUrl' | 'uris' | 'notifications'>;
 
 /** No subscriber may take longer, so that a delivery ends within the time that Medplum gives a Bot. */
 const LONGEST_TIMEOUT = 8;

@@ -1,6 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { isOpen } from '../../booking/appointment/status.ts';
-import type { BookingConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 
 /** What happened to an appointment: how it was and how it is. `previous` is absent when it was made. */
 export interface Transition {
@@ -36,11 +36,11 @@ export const topicNames = Object.keys(topics) as readonly TopicName[];
  * The canonical address of a topic. It does not end in the name of a resource type: Medplum would take it for a search
  * and send notifications of its own.
  */
-export function topicUrl(name: TopicName, { profileBase }: Pick<BookingConfig, 'profileBase'>): string {
-  return `${profileBase}/SubscriptionTopic/${name}`;
+export function topicUrl(name: TopicName, config: ArtefactConfig): string {
+  return artefactUri(config, name);
 }
 
 /** The topic that a Subscription's `criteria` names, if the service has it. */
-export function topicOf(criteria: unknown, config: Pick<BookingConfig, 'profileBase'>): TopicName | undefined {
+export function topicOf(criteria: unknown, config: ArtefactConfig): TopicName | undefined {
   return topicNames.find((name) => topicUrl(name, config) === criteria);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { artefactUri } from '../../../core/config/config.ts';
+import { type Artefact, artefacts, artefactUri } from '../../../core/config/config.ts';
 import { isPublishedElsewhere, presets } from '../../../core/config/presets.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 
@@ -11,10 +11,44 @@ test('the default preset carries the names of the specification', () => {
   expect(config).toMatchObject(presets.default);
 });
 
+test.each([
+  ['isik3', 'LocalTermin', 'https://gematik.de/fhir/isik/v3/Terminplanung/StructureDefinition/ISiKTermin'],
+  ['isik3', 'book', 'https://gematik.de/fhir/isik/v3/Terminplanung/OperationDefinition/AppointmentBook'],
+  ['isik3', 'LocalPatient', 'https://gematik.de/fhir/isik/v3/Basismodul/StructureDefinition/ISiKPatient'],
+  [
+    'isik3',
+    'LocalTerminPriorityExtension',
+    'https://gematik.de/fhir/isik/v3/Terminplanung/StructureDefinition/ISiKTerminPriorityExtension',
+  ],
+  ['isik3', 'appointment-update', 'https://example.org/fhir/SubscriptionTopic/appointment-update'],
+  ['isik4', 'LocalTermin', 'https://gematik.de/fhir/isik/StructureDefinition/ISiKTermin'],
+  ['isik4', 'LocalSubscriptionTermin', 'https://example.org/fhir/StructureDefinition/LocalSubscriptionTermin'],
+  ['isik5', 'appointment-update', 'https://gematik.de/fhir/isik/SubscriptionTopic/appointment-change'],
+  ['isik5', 'appointment-cancel', 'https://gematik.de/fhir/isik/SubscriptionTopic/appointment-cancel'],
+  ['isik', 'appointment-update', 'https://gematik.de/fhir/isik/SubscriptionTopic/appointment-update'],
+  ['isik', 'LocalQuestionnaireResponse', 'https://gematik.de/fhir/isik/StructureDefinition/ISiKFormularDaten'],
+  ['isik', 'book', 'https://gematik.de/fhir/isik/OperationDefinition/AppointmentBook'],
+  ['isik', 'hold', 'https://example.org/fhir/OperationDefinition/hold'],
+] as const)('the preset %s has %s at %s', (preset, artefact, uri) => {
+  expect(artefactUri(resolveConfig({ preset, baseUrl }), artefact)).toBe(uri);
+});
+
+test.each(Object.keys(presets))('with the preset %s nothing of the service stands under a publisher', (preset) => {
+  const config = resolveConfig({ preset, baseUrl, localBase: 'https://clinic.example/fhir' });
+  const own = (Object.keys(artefacts) as Artefact[]).map((name) => artefactUri(config, name));
+  expect(own.filter((uri) => uri.includes('gematik')).every(isPublishedElsewhere)).toBe(true);
+  expect(own).toContain('https://clinic.example/fhir/CodeSystem/LocalRequestor');
+});
+
+test('an installation can keep its own artefacts where they have been', () => {
+  const config = resolveConfig({ preset: 'isik', baseUrl, localBase: 'https://gematik.de/fhir/isik' });
+  expect(artefactUri(config, 'LocalRequestor')).toBe('https://gematik.de/fhir/isik/CodeSystem/LocalRequestor');
+});
+
 test('the preset isik carries the addresses of ISiK Terminplanung', () => {
   const config = resolveConfig({ preset: 'isik', baseUrl });
   expect(artefactUri(config, 'LocalTermin')).toBe('https://gematik.de/fhir/isik/StructureDefinition/ISiKTermin');
-  expect(artefactUri(config, 'LocalBookingError')).toBe('https://gematik.de/fhir/isik/CodeSystem/LocalBookingError');
+  expect(artefactUri(config, 'LocalBookingError')).toBe('https://example.org/fhir/CodeSystem/LocalBookingError');
   expect(config).toMatchObject({
     metaTagSystem: 'http://fhir.de/CodeSystem/common-meta-tag-de',
     contextTypeSystem: 'https://gematik.de/fhir/isik/CodeSystem/ContextType',

@@ -33,7 +33,7 @@ export interface ParsedRequest {
 export type Purpose = 'book' | 'hold';
 
 /** The part of the configuration that reading a request depends on. */
-export type RequestConfig = Pick<BookingConfig, 'baseUrl' | 'profileBase' | 'names' | 'metaTagSystem'>;
+export type RequestConfig = Pick<BookingConfig, 'baseUrl' | 'uris' | 'metaTagSystem'>;
 
 const requiredElements = ['status', 'start', 'end', 'participant'] as const;
 

@@ -67,7 +67,7 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
 /** What tells a repeated request from a new one. */
 export interface IdempotencyContext {
   readonly requestor: string;
-  readonly config: Pick<BookingConfig, 'profileBase' | 'names' | 'metaTagSystem'>;
+  readonly config: Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
   readonly now: number;
   readonly purpose?: Purpose | undefined;
 }

@@ -70,7 +70,7 @@ function confirmationIn(extensions: readonly Extension[] | undefined, url: strin
 export function confirmationOf(
   schedules: readonly Schedule[],
   state: ResourceSet,
-  config: Pick<BookingConfig, 'profileBase' | 'names' | 'confirmation'>,
+  config: Pick<BookingConfig, 'uris' | 'confirmation'>,
 ): Confirmation {
   const url = artefactUri(config, 'LocalConfirmation');
   const wishes = schedules.map((schedule) => {
