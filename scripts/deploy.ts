@@ -10,6 +10,7 @@ import { configPath, loadConfig } from './cli/load-config.ts';
 import { deployBots } from './deploy/bots.ts';
 import { CLI_CONFIG, writeCliConfig } from './deploy/cli-config.ts';
 import { artefactsBeforeBots, operations, subscriptions } from './deploy/desired-state.ts';
+import { assertSameAddresses } from './deploy/keep-addresses.ts';
 import { findObsolete, remove } from './deploy/removal.ts';
 import { uninstall } from './deploy/uninstall.ts';
 import { type Connection, type Credentials, connect } from './medplum/connect.ts';
@@ -52,6 +53,7 @@ export interface Deployment {
 export async function deploy(options: DeployOptions): Promise<Deployment> {
   const { config, dryRun = false, cliConfig, log } = options;
   const [connection, code] = await Promise.all([connect(options), options.code ?? buildBots(config)]);
+  await assertSameAddresses(connection, config);
   const report = startReport(log, dryRun);
   const artefacts = buildArtefacts(config);
   const desired = artefactsBeforeBots(artefacts);

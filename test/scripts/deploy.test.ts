@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { MedplumClient } from '@medplum/core';
 import { bots } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/config/config.ts';
+import { resolveConfig } from '../../core/config/resolve.ts';
 import { buildArtefacts } from '../../profiles/artefacts.ts';
 import { OPERATION_IMPLEMENTATION } from '../../profiles/operations.ts';
 import { codeTitle } from '../../scripts/deploy/bots.ts';
@@ -61,6 +62,14 @@ test('the Bot has identifier, runtime, membership with its policy, and code', as
   expect(membership?.accessPolicy?.reference).toBe(`AccessPolicy/${first.policies.bots}`);
   expect(membership?.admin).toBeFalsy();
   expect(await medplum.executeBot(botIdentifier, {})).toBe(true);
+});
+
+test('artefacts that would move to another address are refused, with the setting that keeps them', async () => {
+  const before = await countAll(medplum);
+  const elsewhere = resolveConfig({ baseUrl: config.baseUrl, profileBase: 'https://clinic.example/fhir' });
+  const kept = config.localBase;
+  await expect(installation.deploy({ code: trivial, config: elsewhere })).rejects.toThrow(`Set "localBase": "${kept}"`);
+  expect(await countAll(medplum)).toEqual(before);
 });
 
 test('the operation names the Bot', async () => {

@@ -1,0 +1,34 @@
+import type { NamingSystem } from '@medplum/fhirtypes';
+import { artefactName, artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { Connection } from '../medplum/connect.ts';
+
+/** The base address below which a project's own artefacts stand, told from one of them; undefined if there is none yet. */
+async function storedBase({ medplum }: Connection, config: BookingConfig): Promise<string | undefined> {
+  const name = artefactName(config, 'LocalBot');
+  const stored = await medplum.searchOne('NamingSystem', { 'name:exact': name });
+  return stored && baseOf(stored, `/NamingSystem/${name}`);
+}
+
+function baseOf({ uniqueId }: NamingSystem, path: string): string | undefined {
+  const uri = uniqueId.map(({ value }) => value).find((value) => value.endsWith(path));
+  return uri?.slice(0, -path.length);
+}
+
+/**
+ * Refuses to deploy below another base address than before: requestors would no longer find what they have stored, since
+ * the tag that says whose it is would have another address.
+ *
+ * @throws Error that names the setting which keeps the addresses
+ */
+export async function assertSameAddresses(connection: Connection, config: BookingConfig): Promise<void> {
+  const base = await storedBase(connection, config);
+  if (
+    base !== undefined &&
+    artefactUri(config, 'LocalBot') !== `${base}/NamingSystem/${artefactName(config, 'LocalBot')}`
+  ) {
+    throw new Error(
+      `The artefacts of the service stand below ${base} in this project, and would now stand below ${config.localBase}. ` +
+        `Nothing was deployed: what is stored would be out of reach. Set "localBase": "${base}" in the configuration.`,
+    );
+  }
+}
