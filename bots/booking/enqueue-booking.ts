@@ -40,7 +40,11 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   if (!role) {
     return answer([notStored]);
   }
-  const { plan, state } = await decideBooking(medplum, { ...parsed, request: parsed.request }, { ...caller, role });
+  const { plan, state } = await decideBooking(
+    medplum,
+    { ...parsed, request: parsed.request },
+    { ...caller, role, limits: ['open', 'rate', 'jobs'] },
+  );
   if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
     return answer(plan.issues);
   }

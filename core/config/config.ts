@@ -88,6 +88,7 @@ export interface BookingConfig {
   /** How long Medplum may take to answer a request of the gateway, in seconds; all other limits follow from it. */
   readonly timeout: number;
   readonly holds: HoldSettings;
+  readonly requestors: RequestorSettings;
   readonly notifications: NotificationSettings;
   readonly calendar: CalendarSettings;
 }
@@ -102,6 +103,14 @@ export interface CalendarSettings {
 export interface HoldSettings {
   /** How many times one requestor may hold at once; at least 1. */
   readonly maxPerRequestor: number;
+}
+
+/** How much one requestor may take up, whatever the booking policies of schedules say. */
+export interface RequestorSettings {
+  /** How many open appointments in the future it may have; at least 1. */
+  readonly maxOpenAppointments: number;
+  /** How many appointments it may book, hold or change in a minute, and how many jobs may wait; at least 1. */
+  readonly maxBookingsPerMinute: number;
 }
 
 /** What an installation decides about the delivery of notifications. */

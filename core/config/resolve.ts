@@ -26,6 +26,14 @@ const holdsSchema = z.strictObject({
   maxPerRequestor: z.int().min(1).max(100).default(5),
 });
 
+/** Medplum counts no further than ten thousand (`maxSearchOffset`). */
+const MOST_COUNTED = 10_000;
+
+const requestorsSchema = z.strictObject({
+  maxOpenAppointments: z.int().min(1).max(MOST_COUNTED).default(5_000),
+  maxBookingsPerMinute: z.int().min(1).max(MOST_COUNTED).default(600),
+});
+
 const fileSchema = z.strictObject({
   $schema: z.string().optional(),
   preset: z.enum(Object.keys(presets) as [keyof typeof presets]).default('default'),
@@ -44,6 +52,7 @@ const fileSchema = z.strictObject({
   handling: z.enum(['strict', 'lenient']).optional(),
   timeout: z.int().min(5).max(600).default(15),
   holds: holdsSchema.default(holdsSchema.parse({})),
+  requestors: requestorsSchema.default(requestorsSchema.parse({})),
   notifications: notificationsSchema.default(notificationsSchema.parse({})),
   calendar: calendarSchema.default(calendarSchema.parse({})),
 });

@@ -9,6 +9,9 @@ import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { isOutcome } from '../medplum/errors.ts';
 import { botProblem } from './call.ts';
 
+/** A portal that books too fast is counted over the last minute: after so many seconds it may have room again. */
+const RATE_SECONDS = '10';
+
 /** The code of the service in an issue, if it has one. */
 function codeOf(issue: OperationOutcome['issue'][number], system: string): BookingErrorCode | undefined {
   const coding = issue?.details?.coding?.find((candidate) => candidate.system === system);
@@ -45,9 +48,15 @@ export function ownRefusal(
   }
   const { resourceType, id, issue } = body;
   const issues = ownIssues(body, config);
-  return issues.length > 0
-    ? { status: statusOf(issues, interaction), resource: { resourceType, id, issue } }
-    : undefined;
+  if (issues.length === 0) {
+    return undefined;
+  }
+  const status = statusOf(issues, interaction);
+  return {
+    status,
+    headers: status === 429 ? { 'retry-after': RATE_SECONDS } : {},
+    resource: { resourceType, id, issue },
+  };
 }
 
 /** A Bot's word that something is not there, or not for this caller. Medplum's own 404 has no diagnostics. */

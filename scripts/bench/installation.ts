@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /** The installation that is measured. */
 export interface Installation {
@@ -22,10 +25,25 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
+/** The configuration of the folder, with the widest limits: a benchmark books as much as it can. */
+function configurationFile(): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'bench-')), 'booking.config.json');
+  const own: object = JSON.parse(readFileSync(process.env.BOOKING_CONFIG ?? 'booking.config.json', 'utf8'));
+  const requestors = { maxOpenAppointments: 10_000, maxBookingsPerMinute: 10_000 };
+  writeFileSync(file, JSON.stringify({ ...own, requestors }));
+  return file;
+}
+
 async function startEmbedded(): Promise<Installation> {
   const [port, medplumPort] = [await freePort(), await freePort()];
   const child = spawn(process.execPath, ['scripts/start.ts'], {
-    env: { ...process.env, PORT: String(port), MEDPLUM_PORT: String(medplumPort), LOG_LEVEL: 'warn' },
+    env: {
+      ...process.env,
+      PORT: String(port),
+      MEDPLUM_PORT: String(medplumPort),
+      BOOKING_CONFIG: configurationFile(),
+      LOG_LEVEL: 'warn',
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await new Promise<void>((resolve, reject) => {

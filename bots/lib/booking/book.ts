@@ -6,6 +6,11 @@ import { bookingReads } from '../../../core/booking/book/reads.ts';
 import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request/request.ts';
 import { bookingRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
+import {
+  type RequestorLimit,
+  reachedLimits,
+  requestorLimitReads,
+} from '../../../core/booking/policy/requestor-limits.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { readState } from '../../../core/booking/search.ts';
 import { unmarkedIn } from '../../../core/booking/slots/takings.ts';
@@ -28,6 +33,8 @@ export interface Requestor {
   readonly authorization?: string | undefined;
   /** Narrows what was read down to what the requestor may see; needed where it is read with the Bot's credentials. */
   readonly narrow?: (state: ResourceSet) => ResourceSet;
+  /** The limits of the installation that are asked for; by default those of a booking while the caller waits. */
+  readonly limits?: readonly RequestorLimit[];
   /** As whom the requestor acts, where Medplum cannot be asked with its credentials. */
   readonly role?: Role | undefined;
 }
@@ -114,13 +121,15 @@ export async function decideBooking(
   requestor: Requestor,
   purpose: Purpose = 'book',
 ): Promise<BookingDecision> {
-  const { id, authorization, narrow = (state) => state } = requestor;
+  const { id, authorization, limits = ['open', 'rate'], narrow = (state) => state } = requestor;
   const now = Date.now();
   const reads = bookingReads(parsed.request, id, config);
-  const isAnything = (reads.entry ?? []).length > 0;
-  const read = isAnything
-    ? await sendBundle(medplum, reads, { authorization })
-    : ({ kind: 'done', bundle: reads } as const);
+  const wanted = reads.entry ?? [];
+  const entry = [...wanted, ...requestorLimitReads(limits, id, now, config)];
+  const read =
+    wanted.length > 0
+      ? await sendBundle(medplum, { ...reads, entry }, { authorization })
+      : ({ kind: 'done', bundle: reads } as const);
   const found = read.kind === 'done' ? readState(read.bundle) : undefined;
   if (!found || 'status' in found) {
     return undecided;
@@ -129,7 +138,9 @@ export async function decideBooking(
   const { interval } = parsed.request;
   try {
     const offered = await readOffered(medplum, interval ? unmarkedIn(found.state, interval, config) : []);
-    const context: BookingContext = { now, requestor: id, config, newId, purpose, offered };
+    const answers = (read.kind === 'done' && read.bundle.entry?.slice(wanted.length)) || [];
+    const reached = reachedLimits(limits, answers);
+    const context: BookingContext = { now, requestor: id, config, newId, purpose, offered, reached };
     const first = await decideWith(medplum, parsed, seen, context, requestor);
     if (!isAmbiguous(first)) {
       return { plan: first, state: seen };

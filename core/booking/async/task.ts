@@ -30,17 +30,22 @@ export const BOOK_TASK = 'book';
 /** Resource types of which a requestor sees only its own: the job must record what the requestor saw. */
 const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson']);
 
-/** Issues for resources that do not exist, or that the requestor may not see. */
-const unseen: ReadonlySet<string> = new Set([
+/** Issues for resources that do not exist, or that the requestor may not see, and those of its limits. */
+const atOnce: ReadonlySet<string> = new Set([
   'slot-not-found',
   'schedule-not-found',
   'patient-not-found',
   'replaced-appointment-not-found',
+  'portal-limit-reached',
+  'too-many-bookings',
 ]);
 
-/** Whether these issues make the service refuse a job at once: malformed, or with references that the requestor may not see. */
+/**
+ * Whether these issues make the service refuse a job at once: it is malformed, refers to what the requestor may not see,
+ * or is one too many.
+ */
 export function isRefusedAtOnce(issues: readonly Issue[]): boolean {
-  return issues.some(({ code }) => bookingErrors[code].status === 400 || unseen.has(code));
+  return issues.some(({ code }) => bookingErrors[code].status === 400 || atOnce.has(code));
 }
 
 /** The Task that keeps an asynchronous booking until it is carried out. */

@@ -4,6 +4,7 @@ import { isHold } from '../hold/hold.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.ts';
 import { policyIssues } from '../policy/judge.ts';
 import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
+import { requestorLimitIssues } from '../policy/requestor-limits.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
 import { type Knowledge, offeredServicesOf } from './knowledge.ts';
 import type { BookingContext } from './plan.ts';
@@ -67,7 +68,7 @@ function givingBackIssues(
 }
 
 /**
- * Asks the booking policies of all Schedules concerned.
+ * Asks the booking policies of all Schedules concerned, and the limits of the installation.
  *
  * @param patient - reference to the patient of the booking, if that is known
  */
@@ -79,7 +80,7 @@ export function applyPolicy(
   known: Knowledge,
   context: BookingContext,
 ): PolicyVerdict {
-  const { now, config, purpose = 'book' } = context;
+  const { now, config, purpose = 'book', reached = new Set() } = context;
   const { interval, appointment } = request;
   const policiesOf = (schedules: readonly Schedule[]) =>
     schedules.map((one) => effectivePolicy(one, offeredServicesOf(one, state, known), config));
@@ -92,6 +93,7 @@ export function applyPolicy(
     issues: [
       ...policyIssues('take', policies, interval, now, `${appointment.path}.start`),
       ...givingBackIssues(earlier, request, policiesOf, state, context),
+      ...requestorLimitIssues(reached, [earlier.previous, earlier.replaced], appointment.path, config),
     ],
     quotas: [
       ...policyQuotas(policies, interval, patient, context),

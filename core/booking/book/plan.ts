@@ -8,6 +8,7 @@ import { slotIdsOf } from '../appointment/slot-use.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
 import { DEFAULT_HOLD, expired, hasRunOut, holdExtensions } from '../hold/hold.ts';
 import { quotaEntries, quotaIssues } from '../policy/quota.ts';
+import type { RequestorLimit } from '../policy/requestor-limits.ts';
 import { idIn, type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import {
   type Calendar,
@@ -44,6 +45,8 @@ export interface BookingContext {
   readonly newId: () => string;
   /** Ids of those taken Slots without a mark that were once free, as their histories show (`unmarkedIn`). */
   readonly offered?: ReadonlySet<string> | undefined;
+  /** The limits of the installation that the requestor has reached. */
+  readonly reached?: ReadonlySet<RequestorLimit> | undefined;
   /** What the request is for; by default a booking. */
   readonly purpose?: Purpose | undefined;
 }

@@ -2,7 +2,7 @@ import type { OperationOutcomeIssue } from '@medplum/fhirtypes';
 
 /** A kind of error of the service: its HTTP status, the FHIR issue type it belongs to, and what it means. */
 export interface BookingError {
-  readonly status: 400 | 409 | 412 | 422 | 503 | 504;
+  readonly status: 400 | 409 | 412 | 422 | 429 | 503 | 504;
   /** The status where it is the result of a patch that has the error, if that is another one. */
   readonly statusInPatch?: 400;
   readonly type: OperationOutcomeIssue['code'];
@@ -74,6 +74,11 @@ export const bookingErrors = {
     type: 'too-costly',
     display: 'The caller holds too many times, or one for too long',
   },
+  'portal-limit-reached': {
+    status: 422,
+    type: 'too-costly',
+    display: 'The portal has too many open appointments',
+  },
   'policy-invalid': { status: 422, type: 'invariant', display: 'The booking policy cannot be used' },
   'slot-not-free': { status: 409, type: 'conflict', display: 'The slot is no longer free' },
   'appointment-closed': { status: 409, type: 'conflict', display: 'The appointment can no longer be changed' },
@@ -83,6 +88,7 @@ export const bookingErrors = {
     type: 'conflict',
     display: 'Another request interfered at the same moment: try again',
   },
+  'too-many-bookings': { status: 429, type: 'throttled', display: 'The portal books too much in too short a time' },
   'version-conflict': { status: 412, type: 'conflict', display: 'The resource has changed in the meantime' },
   'schedule-overbooked': {
     status: 409,

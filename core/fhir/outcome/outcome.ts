@@ -12,7 +12,7 @@ export interface Issue {
 }
 
 /** The HTTP statuses of errors, the gravest first: what is malformed hides what breaks a rule hides a conflict. */
-const gravity: readonly BookingError['status'][] = [400, 422, 412, 409, 504, 503];
+const gravity: readonly BookingError['status'][] = [400, 422, 412, 409, 429, 504, 503];
 
 /** The ids by which Medplum turns an OperationOutcome of a Bot into an HTTP status (`getStatus` in @medplum/core). */
 const outcomeIds: Readonly<Record<BookingError['status'], string>> = {
@@ -20,6 +20,7 @@ const outcomeIds: Readonly<Record<BookingError['status'], string>> = {
   409: 'conflict',
   412: 'precondition-failed',
   422: 'business-rule',
+  429: 'too-many-requests',
   503: 'service-unavailable',
   504: 'server-timeout',
 };

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import { type BookingContext, type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
+import type { Role } from '../../../core/booking/caller-role.ts';
 import type { ResourceSet } from '../../../core/booking/resource-set.ts';
 import type { Fragments } from '../../../core/booking/slots/fragments.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
@@ -70,6 +71,7 @@ export function plan(
   state: ResourceSet = stateOf(),
   more: Partial<BookingContext> = {},
   pieces: Fragments = noPieces,
+  role: Role = 'requestor',
 ): BookingPlan {
   let count = 0;
   const newId = () => `urn:uuid:00000000-0000-4000-8000-${String(++count).padStart(12, '0')}`;
@@ -77,10 +79,7 @@ export function plan(
     parseBookRequest(body, config),
     state,
     { now, requestor, config, newId, ...more },
-    {
-      fragments: pieces,
-      role: 'requestor',
-    },
+    { fragments: pieces, role },
   );
 }
 
