@@ -39,7 +39,7 @@ export default {
     {
       ...common,
       displayName: 'unit',
-      testMatch: ['<rootDir>/test/!(contract|operations|faults)/**/*.test.ts'],
+      testMatch: ['<rootDir>/test/!(browser|contract|operations|faults)/**/*.test.ts'],
     },
     {
       ...common,

@@ -49,6 +49,8 @@ export interface GatewayOptions {
   readonly audit?: boolean;
   /** The registry in which metrics are collected; the caller serves them. */
   readonly metrics?: Registry;
+  /** Pages that are served beside the interface. */
+  readonly web?: FastifyPluginAsync | undefined;
   /** The clock, in milliseconds; default: the system's. */
   readonly now?: () => number;
 }
@@ -150,5 +152,8 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
   };
   addHealth(app, context);
   void app.register(service);
+  if (options.web) {
+    void app.register(options.web);
+  }
   return app;
 }

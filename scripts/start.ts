@@ -1,9 +1,11 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
+import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
 import { buildGateway } from '../gateway/server.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sandbox.ts';
 import { buildBots } from './build.ts';
+import { buildWeb } from './build-web.ts';
 import { runAsProgram } from './cli/command.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { type Demo, loadDemo } from './demo.ts';
@@ -11,6 +13,7 @@ import { deploy, summary } from './deploy.ts';
 import type { Connection } from './medplum/connect.ts';
 import { writeDeveloperFiles } from './start/developer-files.ts';
 import { firstSteps } from './start/first-steps.ts';
+import { pagesFor } from './start/pages.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom } from './start/settings.ts';
 
 /** What is started, and where. */
@@ -20,6 +23,8 @@ export interface StartOptions {
   readonly ports: Ports;
   /** How the embedded Medplum differs from its defaults; without a data folder it keeps everything in memory. */
   readonly medplum?: Omit<SandboxOptions, 'port'>;
+  /** Whether the pages for patients and staff are built and served too. */
+  readonly pages?: boolean;
   /** Where the files for developing are written (`writeDeveloperFiles`); by default nowhere. */
   readonly folder?: string;
   readonly log: (line: string) => void;
@@ -66,8 +71,11 @@ async function printFirstSteps(
   }
 }
 
-function printAddresses({ baseUrl }: BookingConfig, sandbox: Sandbox, { clients }: Demo, log: (line: string) => void) {
-  log(`\nGateway           ${baseUrl}`);
+function printAddresses({ baseUrl }: BookingConfig, sandbox: Sandbox, { clients }: Demo, { pages, log }: StartOptions) {
+  if (pages) {
+    log(`\nIn the browser    ${new URL('/', baseUrl).href}`);
+  }
+  log(`Gateway           ${baseUrl}`);
   log(`Embedded Medplum  ${sandbox.baseUrl}`);
   log('\nBearer tokens     portal-a, portal-b (requestors), front-desk (clinic staff), admin');
   log('Client credentials (id, secret):');
@@ -81,16 +89,17 @@ async function startInFront(
   sandbox: Sandbox,
   config: BookingConfig,
   options: StartOptions,
-  building: ReturnType<typeof buildBots>,
+  building: Promise<Record<BotName, string>>,
 ): Promise<Running> {
   const { ports, log } = options;
   const credentials = { baseUrl: sandbox.baseUrl, clientId: sandbox.clientId, clientSecret: sandbox.clientSecret };
   const deployment = await deploy({ ...credentials, config, code: await building, log: quiet });
   log(`Deployed to the embedded Medplum. ${summary(deployment.counts)}`);
   const demo = await loadDemo(deployment, config, Date.now(), quiet);
-  const gateway = buildGateway({ config, medplumBaseUrl: sandbox.baseUrl, logger: gatewayLogger() });
+  const web = options.pages ? pagesFor(config) : undefined;
+  const gateway = buildGateway({ config, medplumBaseUrl: sandbox.baseUrl, logger: gatewayLogger(), web });
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
-  printAddresses(config, sandbox, demo, log);
+  printAddresses(config, sandbox, demo, options);
   await printFirstSteps(deployment.connection, config, demo, log);
   if (options.folder !== undefined) {
     for (const line of writeDeveloperFiles(options.folder, config, sandbox, deployment.bots)) {
@@ -113,7 +122,8 @@ async function startInFront(
 export async function start(options: StartOptions): Promise<Running> {
   const { ports, medplum } = options;
   const config = forOneMachine(forPort(options.config, ports.gateway));
-  const building = buildBots(config);
+  const pages = options.pages ? buildWeb() : undefined;
+  const building = Promise.all([buildBots(config), pages]).then(([bots]) => bots);
   building.catch(() => undefined);
   const sandbox = await startSandbox({ issuer: `${new URL(config.baseUrl).origin}/`, ...medplum, port: ports.medplum });
   try {
@@ -153,6 +163,7 @@ async function main(): Promise<void> {
       config: loadConfig(),
       ports: portsFrom(env),
       medplum,
+      pages: true,
       ...(cliConfig && { folder: '.' }),
       log: console.log,
     }),

@@ -1,0 +1,48 @@
+/** Markup that is safe to send: everything put into it was escaped, or was markup itself. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toString(): string {
+    return this.text;
+  }
+}
+
+/** What can stand in a template. `undefined`, `null` and `false` are left out. */
+export type Content = Html | string | number | false | null | undefined | readonly Content[];
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function toMarkup(content: Content): string {
+  if (content instanceof Html) {
+    return content.text;
+  }
+  if (content === undefined || content === null || content === false) {
+    return '';
+  }
+  return typeof content === 'object'
+    ? content.map(toMarkup).join('')
+    : String(content).replace(/[&<>"']/g, (character) => entities[character] ?? '');
+}
+
+/**
+ * A template of HTML. Values are escaped, so that they are text wherever they stand: between tags, or within the quotes of
+ * an attribute. Markup comes from templates alone.
+ */
+export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Html {
+  return new Html(strings.reduce((text, string, index) => `${text}${toMarkup(values[index - 1])}${string}`));
+}
+
+/** An attribute without a value, such as `checked`, if the condition holds. The name is never input. */
+export function flag(name: 'checked' | 'selected' | 'required' | 'disabled' | 'multiple', isSet: boolean): Html {
+  return new Html(isSet ? ` ${name}` : '');
+}

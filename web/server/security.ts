@@ -1,0 +1,49 @@
+import type { FastifyHelmetOptions } from '@fastify/helmet';
+
+/** What the pages of an application may do besides what all may. */
+export interface PageRights {
+  /** Whether the pages are reached by https alone. */
+  readonly isSecure: boolean;
+  /** Further origins that scripts of the page may call, for example Medplum's. */
+  readonly connect?: readonly string[];
+  /** Whether scripts may set styles: libraries of components do. */
+  readonly styles?: 'own files' | 'inline too';
+}
+
+/**
+ * The security headers of pages. Scripts, styles and pictures come from the service itself, and nothing runs that stands in
+ * the markup: what a portal or a clinic has stored cannot become a script.
+ *
+ * `same-origin` as referrer policy: with `no-referrer` a browser sends `Origin: null` with a form, and the protection against
+ * forged requests could not tell it from a foreign one.
+ *
+ * @see https://www.w3.org/TR/CSP3/
+ */
+export function securityHeaders({ isSecure, connect = [], styles = 'own files' }: PageRights): FastifyHelmetOptions {
+  return {
+    strictTransportSecurity: isSecure,
+    referrerPolicy: { policy: 'same-origin' },
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'none'"],
+        scriptSrc: ["'self'"],
+        styleSrc: styles === 'own files' ? ["'self'"] : ["'self'", "'unsafe-inline'"],
+        imgSrc: ["'self'", 'data:'],
+        fontSrc: ["'self'"],
+        connectSrc: ["'self'", ...connect],
+        manifestSrc: ["'self'"],
+        formAction: ["'self'"],
+        baseUri: ["'none'"],
+        frameAncestors: ["'none'"],
+        ...(isSecure && { upgradeInsecureRequests: [] }),
+      },
+    },
+  };
+}
+
+/** How pages are cached: not at all where they show what is one person's. */
+export const caching = {
+  personal: 'no-store',
+  checked: 'no-cache',
+} as const;

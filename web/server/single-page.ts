@@ -1,0 +1,45 @@
+import helmet from '@fastify/helmet';
+import type { FastifyPluginAsync } from 'fastify';
+import { type Assets, serveAssets } from './assets.ts';
+import { html } from './html.ts';
+import { caching, type PageRights, securityHeaders } from './security.ts';
+
+/** An application that is one script: the same page at every address, and the script shows what belongs there. */
+export interface SinglePage {
+  readonly title: string;
+  readonly assets: Assets;
+  readonly rights: PageRights;
+  /** Where the application is served, for example `/front-desk`. */
+  readonly path: string;
+  /** What the script must know, as `data-` attributes of `<html>`; public. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+function shell({ title, assets, path, settings = {} }: SinglePage): string {
+  const { script, style } = assets.page();
+  const attributes = Object.entries(settings).map(([name, value]) => html` data-${name}="${value}"`);
+  return html`<!doctype html>
+<html lang="en"${attributes}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+${style && html`<link rel="stylesheet" href="${path}/assets/${style}">`}
+<script type="module" src="${path}/assets/${script}"></script>
+</head>
+<body><div id="root"></div><noscript>${title}: JavaScript is switched off in this browser.</noscript></body>
+</html>`.text;
+}
+
+/** Serves the page of an application that is one script, and its files. */
+export function singlePage(options: SinglePage): FastifyPluginAsync {
+  return async (scope) => {
+    await scope.register(helmet, securityHeaders(options.rights));
+    await serveAssets(scope, options.assets);
+    for (const url of ['/', '/*']) {
+      scope.get(url, async (_request, reply) =>
+        reply.header('cache-control', caching.checked).type('text/html; charset=utf-8').send(shell(options)),
+      );
+    }
+  };
+}

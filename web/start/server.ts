@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import helmet from '@fastify/helmet';
+import type { FastifyInstance } from 'fastify';
+import { html } from '../server/html.ts';
+import { type Language, preferredLanguage } from '../server/language.ts';
+import { caching, securityHeaders } from '../server/security.ts';
+import { startTexts } from './texts.ts';
+
+/** The way into an application, in each language. */
+export interface WayIn {
+  /** Where it is served, for example `/portal/`. */
+  readonly path: string;
+  readonly title: Readonly<Record<Language, string>>;
+  readonly description: Readonly<Record<Language, string>>;
+}
+
+/** What the start page shows. */
+export interface StartOptions {
+  readonly ways: readonly WayIn[];
+  /** Public FHIR base address of the service. */
+  readonly baseUrl: string;
+  readonly isSecure: boolean;
+}
+
+const style = readFileSync(new URL('style.css', import.meta.url), 'utf8');
+
+function startPage(language: Language, { ways, baseUrl }: StartOptions): string {
+  const texts = startTexts[language];
+  return html`<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${texts.title}</title>
+<link rel="stylesheet" href="/start.css">
+</head>
+<body>
+<main>
+<h1>${texts.title}</h1>
+<ul>
+${ways.map(({ path, title, description }) => html`<li><a href="${path}">${title[language]}</a>${description[language]}</li>`)}
+</ul>
+<p>${texts.interface}: <code>${baseUrl}</code>; <a href="${baseUrl}/metadata">${texts.documentation}</a></p>
+</main>
+</body>
+</html>`.text;
+}
+
+/** Serves `/`: the way into the applications. */
+export async function serveStart(scope: FastifyInstance, options: StartOptions): Promise<void> {
+  await scope.register(helmet, securityHeaders(options));
+  scope.get('/', async (request, reply) =>
+    reply
+      .headers({ 'cache-control': caching.checked, vary: 'accept-language' })
+      .type('text/html; charset=utf-8')
+      .send(startPage(preferredLanguage(request.headers['accept-language']), options)),
+  );
+  scope.get('/start.css', async (_request, reply) =>
+    reply.header('cache-control', caching.checked).type('text/css; charset=utf-8').send(style),
+  );
+}
