@@ -6,7 +6,7 @@ import { isId } from '../../core/fhir/reference/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { ended, restarted } from '../../core/notifications/delivery/delivery-state.ts';
 import { newOutbox, type Outbox, outboxTask } from '../../core/notifications/delivery/outbox.ts';
-import { asShown } from '../../core/notifications/subscription/channel.ts';
+import { publicSubscription } from '../../core/notifications/subscription/channel.ts';
 import { member } from '../../core/notifications/subscription/extension-values.ts';
 import {
   newSubscription,
@@ -73,7 +73,7 @@ async function write(medplum: MedplumClient, entries: BundleEntry[], before?: Su
   }
   const stored: unknown = written.bundle.entry?.[0]?.resource;
   const result = isResource(stored, 'Subscription') ? stored : before;
-  return result ? asShown(result) : refusedByServer(written);
+  return result ? publicSubscription(result) : refusedByServer(written);
 }
 
 const contested: Issue = {

@@ -1,6 +1,6 @@
 import type { Bundle, BundleEntry, BundleLink, Resource } from '@medplum/fhirtypes';
 import { isObject } from '../../core/fhir/resource.ts';
-import { asShown } from '../../core/notifications/subscription/channel.ts';
+import { publicSubscription } from '../../core/notifications/subscription/channel.ts';
 import { isAnyResource } from '../http/response.ts';
 import { isServedType, type ServedTypeName } from '../served-types.ts';
 import type { Addresses } from './address-rewriting.ts';
@@ -8,7 +8,7 @@ import type { Addresses } from './address-rewriting.ts';
 /** A resource as the service shows it, whatever Medplum gives. */
 function shown<T extends Resource>(resource: T): T {
   return resource.resourceType === 'Subscription' && resource.channel
-    ? { ...resource, ...asShown(resource) }
+    ? { ...resource, ...publicSubscription(resource) }
     : resource;
 }
 

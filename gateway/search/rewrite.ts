@@ -1,6 +1,6 @@
 import type { BookingConfig } from '../../core/config/config.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
-import { storedType } from '../../core/notifications/subscription/channel.ts';
+import { typeQuery } from '../../core/notifications/subscription/channel.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { readContextTypeValue, type UseContextFilter } from './context-type-value.ts';
 import { type DateContext, inOneCondition, rewriteDates } from './dates.ts';
@@ -68,7 +68,7 @@ export function formatQuery(params: readonly SearchParam[]): string {
 
 /** Values that are others in Medplum than on the wire, by type and parameter. */
 const valuesInMedplum: Partial<Record<ServedTypeName, Readonly<Record<string, (value: string) => string>>>> = {
-  Subscription: { type: (value) => value.split(',').map(storedType).join(',') },
+  Subscription: { type: typeQuery },
 };
 
 interface Step {

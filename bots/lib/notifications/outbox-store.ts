@@ -4,10 +4,9 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { OUTBOX, type Outbox, outboxOf, outboxTask } from '../../../core/notifications/delivery/outbox.ts';
-import { asShown } from '../../../core/notifications/subscription/channel.ts';
 import {
-  readSubscriptionParameters,
   type SubscriptionParameters,
+  storedParameters,
 } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
@@ -71,11 +70,10 @@ export function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[]
     if (!subscription?.id || !outbox) {
       return [];
     }
-    const { settings } = readSubscriptionParameters(asShown(subscription), config);
     return [
       {
         subscription: { ...subscription, id: subscription.id },
-        settings,
+        settings: storedParameters(subscription, config),
         owner: ownerOf(subscription, config) ?? '',
         task,
         outbox,

@@ -92,7 +92,7 @@ function concernsHold({ previous, current }: Change, config: ChangeConfig): bool
  *
  * @see specification section 6
  */
-export function isEventFor(change: Change, { owner, settings, since }: Subscriber, config: ChangeConfig): boolean {
+function isEventFor(change: Change, { owner, settings, since }: Subscriber, config: ChangeConfig): boolean {
   const { previous, current, by, deleted } = change;
   const topic: Topic = topics[settings.topic];
   const time = Date.parse(deleted ?? current.meta?.lastUpdated ?? '');

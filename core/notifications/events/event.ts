@@ -4,7 +4,7 @@ import { formatInstant } from '../../fhir/instant.ts';
 import { isId } from '../../fhir/reference/reference.ts';
 
 /** What has happened to the appointment of an event. */
-export const eventKinds = ['create', 'update', 'delete'] as const;
+const eventKinds = ['create', 'update', 'delete'] as const;
 
 /** What has happened to the appointment of an event. */
 export type EventKind = (typeof eventKinds)[number];

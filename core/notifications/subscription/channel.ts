@@ -21,12 +21,20 @@ export function isChannelType(value: unknown): value is ChannelType {
   return channelTypes.some((type) => type === value);
 }
 
-/** The channel type as stored in Medplum; for a type that the service does not support, one that no Subscription has. */
-export function storedType(type: string): string {
-  return isChannelType(type) ? storedTypes[type] : 'none';
+/**
+ * The value of a search by `type` as Medplum understands it. A type that the service does not support becomes one that no
+ * Subscription has.
+ *
+ * @param value - one or several types, separated by commas
+ */
+export function typeQuery(value: string): string {
+  return value
+    .split(',')
+    .map((type) => (isChannelType(type) ? storedTypes[type] : 'none'))
+    .join(',');
 }
 
-/** A Subscription as it is kept in Medplum. */
+/** A Subscription as Medplum stores it. */
 export function asStored(subscription: Subscription): Subscription {
   const { channel } = subscription;
   return isChannelType(channel.type)
@@ -34,8 +42,11 @@ export function asStored(subscription: Subscription): Subscription {
     : subscription;
 }
 
-/** A Subscription as anybody may see it: without its headers, which may hold secrets, and with the channel it asked for. */
-export function asShown(subscription: Subscription): Subscription {
+/**
+ * A Subscription as its subscribers see it: without its headers, which may hold secrets, and with the channel type that
+ * they sent.
+ */
+export function publicSubscription(subscription: Subscription): Subscription {
   const { header: _, ...channel } = subscription.channel;
   const type = channelTypes.find((one) => storedTypes[one] === channel.type) ?? channel.type;
   return { ...subscription, channel: { ...channel, type } };

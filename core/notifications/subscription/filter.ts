@@ -25,7 +25,7 @@ const filterParameters = {
 } as const satisfies Record<string, FilterParameter>;
 
 /** Name of a filter parameter. */
-export type FilterName = keyof typeof filterParameters;
+type FilterName = keyof typeof filterParameters;
 
 const names = Object.keys(filterParameters) as readonly FilterName[];
 

@@ -2,7 +2,7 @@ import type { Task } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 
 /** Code of the Task that stands for a subscriber, in the CodeSystem LocalTask. */
-export const SUBSCRIBER = 'subscriber';
+const SUBSCRIBER = 'subscriber';
 
 type TaskConfig = ArtefactConfig;
 

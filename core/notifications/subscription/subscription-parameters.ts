@@ -1,9 +1,10 @@
+import type { Subscription } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { mediaTypes, withoutParameters } from '../../fhir/media-types.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { quoted } from '../../fhir/outcome/quoted.ts';
-import { type ChannelType, channelTypes, isChannelType } from './channel.ts';
+import { type ChannelType, channelTypes, isChannelType, publicSubscription } from './channel.ts';
 import { parseEndpoint } from './endpoint-policy.ts';
 import { extensionValues, member } from './extension-values.ts';
 import { backport } from './extensions.ts';
@@ -162,10 +163,10 @@ function readEnd(sent: unknown): Read<number> {
 }
 
 /**
- * Reads what a Subscription asks for, from one that is sent or one as it is shown. Whether its endpoint's name leads
- * where it may is not known here (`endpointProblem`).
+ * Reads what a Subscription asks for. Whether the name of its endpoint resolves to an allowed address is checked where
+ * names are resolved (`endpointProblem`).
  *
- * @param sent - a Subscription, of whatever shape
+ * @param sent - a Subscription as subscribers send it, of whatever shape
  * @returns the settings if nothing speaks against them, and every issue found
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription.html
  */
@@ -202,4 +203,9 @@ export function readSubscriptionParameters(
   const wantsOwnChanges = extensionValues(sent, artefactUri(config, 'LocalOwnChanges')).includes(true);
   const settings = { topic, conditions, endpoint, mediaType, content, timeout, wantsOwnChanges, end };
   return { settings: { ...settings, heartbeat: heartbeat || undefined }, issues };
+}
+
+/** What a stored Subscription asks for; `undefined` if the service cannot read it. */
+export function storedParameters(stored: Subscription, config: SubscriptionConfig): SubscriptionParameters | undefined {
+  return readSubscriptionParameters(publicSubscription(stored), config).settings;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
-import { asShown, asStored, storedType } from '../../../core/notifications/subscription/channel.ts';
+import { asStored, publicSubscription, typeQuery } from '../../../core/notifications/subscription/channel.ts';
 
 const withChannel = (channel: Subscription['channel']): Subscription => ({
   resourceType: 'Subscription',
@@ -17,17 +17,23 @@ describe('the channel of a Subscription', () => {
   ])('%s is stored as %s, and shown as it was sent', (sent, stored) => {
     const subscription = withChannel({ type: sent, payload: 'application/fhir+json' });
     expect(asStored(subscription).channel).toEqual({ type: stored, payload: 'application/fhir+json' });
-    expect(asShown(asStored(subscription))).toEqual(subscription);
-    expect(asShown(asShown(subscription))).toEqual(subscription);
+    expect(publicSubscription(asStored(subscription))).toEqual(subscription);
+    expect(publicSubscription(publicSubscription(subscription))).toEqual(subscription);
   });
 
   it('is shown without its headers', () => {
-    const shown = asShown(withChannel({ type: 'rest-hook', endpoint: 'https://x.example', header: ['A: secret'] }));
+    const shown = publicSubscription(
+      withChannel({ type: 'rest-hook', endpoint: 'https://x.example', header: ['A: secret'] }),
+    );
     expect(JSON.stringify(shown)).not.toContain('secret');
     expect(shown.channel.endpoint).toBe('https://x.example');
   });
 
   it.each(['message', 'email', '', 'Websocket'])('%j is found by no search', (type) => {
-    expect(storedType(type)).toBe('none');
+    expect(typeQuery(type)).toBe('none');
+  });
+
+  it('is searched by several types', () => {
+    expect(typeQuery('websocket,email,rest-hook')).toBe('message,none,rest-hook');
   });
 });
