@@ -103,10 +103,3 @@ export function xmlReader(depth: number): XmlReader {
     },
   };
 }
-
-/** Reads a resource from a whole XML text, as `xmlReader` does. */
-export function fromXml(text: string, depth: number): XmlReading {
-  const reader = xmlReader(depth);
-  reader.write(text);
-  return reader.end();
-}

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Bundle, BundleEntry, Parameters, ParametersParameter } from '@medplum/fhirtypes';
 import { isXml } from '../../../core/fhir/media-types.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { fromXml } from '../../../core/fhir/xml/read.ts';
+import { readXml } from '../../lib/read-xml.ts';
 import { until } from '../../lib/until.ts';
 
 /** A notification as it arrived. */
@@ -28,7 +28,7 @@ export interface Listener {
 
 function read(text: string, contentType: string): unknown {
   if (isXml(contentType)) {
-    const reading = fromXml(text, 64);
+    const reading = readXml(text);
     return 'value' in reading ? reading.value : undefined;
   }
   return text === '' ? undefined : JSON.parse(text);

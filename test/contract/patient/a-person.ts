@@ -59,7 +59,7 @@ export async function fulfil({ id }: Appointment): Promise<void> {
 }
 
 /** Every type in which the service keeps something of a patient. */
-export const types = [
+const types = [
   'Patient',
   'RelatedPerson',
   'Appointment',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { fromXml } from '../../../core/fhir/xml/read.ts';
 import { toXml } from '../../../core/fhir/xml/write.ts';
+import { readXml } from '../../lib/read-xml.ts';
 import { aClinic, proposed } from '../fixtures.ts';
 import { type Answer, isActionable, issuesOf, request, resourceIn } from '../http.ts';
 import { base } from '../installation.ts';
@@ -33,7 +33,7 @@ describe('XML', () => {
   /** The resource in an answer in XML. */
   function readIn({ headers, text }: Answer): unknown {
     expect(headers.get('content-type')).toBe('application/fhir+xml; charset=utf-8');
-    const reading = fromXml(text, 64);
+    const reading = readXml(text);
     return 'value' in reading ? reading.value : reading.issues;
   }
 

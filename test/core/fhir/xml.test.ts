@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Patient, Resource } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { fromXml, xmlReader } from '../../../core/fhir/xml/read.ts';
+import { xmlReader } from '../../../core/fhir/xml/read.ts';
 import { toXml } from '../../../core/fhir/xml/write.ts';
+import { readXml } from '../../lib/read-xml.ts';
 
 const DEPTH = 50;
 const fhir = 'xmlns="http://hl7.org/fhir"';
@@ -45,7 +46,7 @@ const parameters: Resource = {
   parameter: [{ name: 'operation', part: [{ name: 'value', valueDateTime: '2031-01-06T08:00:00+01:00' }] }],
 };
 
-const read = (body: string) => fromXml(body, DEPTH);
+const read = (body: string) => readXml(body, DEPTH);
 const issuesOf = (body: string): (string | undefined)[] => {
   const reading = read(body);
   return 'issues' in reading ? reading.issues.map(({ expression, diagnostics }) => expression ?? diagnostics) : [];
