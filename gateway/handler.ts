@@ -39,7 +39,7 @@ export function headerOf(request: FastifyRequest, name: string): string | undefi
 }
 
 /** The query of a request, without its question mark. */
-export function queryOf(request: FastifyRequest): string {
+function queryOf(request: FastifyRequest): string {
   const start = request.url.indexOf('?');
   return start < 0 ? '' : request.url.slice(start + 1);
 }

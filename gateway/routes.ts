@@ -101,7 +101,7 @@ function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {
 }
 
 /** All routes of the FHIR interface, made from the allow-list. */
-export function fhirRoutes(metadata: Handler): readonly Route[] {
+function fhirRoutes(metadata: Handler): readonly Route[] {
   const typed = servedTypeNames.flatMap((type) => {
     const served: ServedType = servedTypes[type];
     const called = (served.operations ?? []).flatMap((name) => routesOfOperation(type, name));

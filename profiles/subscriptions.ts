@@ -170,7 +170,7 @@ const triggers = {
 } as const satisfies Record<string, Trigger>;
 
 /** Name of a Subscription by which Medplum starts a Bot. */
-export type TriggerName = keyof typeof triggers;
+type TriggerName = keyof typeof triggers;
 
 /** An expression that tells what the Bots of the service write from what others write. */
 function authorExpression(author: NonNullable<Trigger['author']>, bots: readonly string[]): string {

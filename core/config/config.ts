@@ -94,13 +94,13 @@ export interface BookingConfig {
 }
 
 /** What an installation decides about the publication of opening hours. */
-export interface CalendarSettings {
+interface CalendarSettings {
   /** How many weeks ahead free Slots are published, for Schedules that have no planning horizon. */
   readonly horizonWeeks: number;
 }
 
 /** What an installation decides about holds. */
-export interface HoldSettings {
+interface HoldSettings {
   /** How many times one requestor may hold at once; at least 1. */
   readonly maxPerRequestor: number;
 }

@@ -22,12 +22,12 @@ export function requestorQuery(requestor: string, config: TagConfig): string {
 }
 
 /** Whether a tag names the owner of a resource. */
-export function isOwnerTag(tag: Coding | undefined, config: TagConfig): boolean {
+function isOwnerTag(tag: Coding | undefined, config: TagConfig): boolean {
   return isSameToken(tag?.system, requestorTag('', config).system);
 }
 
 /** The tags of a resource that name its owner; more than one only where somebody has tampered with it. */
-export function ownerTags({ meta }: Pick<Resource, 'meta'>, config: TagConfig): Coding[] {
+function ownerTags({ meta }: Pick<Resource, 'meta'>, config: TagConfig): Coding[] {
   return (Array.isArray(meta?.tag) ? meta.tag : []).filter((tag) => isOwnerTag(tag, config));
 }
 

@@ -41,7 +41,7 @@ export interface Traces {
 const sameRecord: ReadonlySet<string> = new Set(['replaces', 'replaced-by']);
 
 /** The ids of the patients that a patient was merged into, or that were merged into it. */
-export function mergedIds({ link = [] }: Patient): string[] {
+function mergedIds({ link = [] }: Patient): string[] {
   return link.flatMap(({ type, other }) => {
     const [resourceType, id] = other?.reference?.split('/') ?? [];
     return sameRecord.has(type) && resourceType === 'Patient' && id ? [id] : [];

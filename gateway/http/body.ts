@@ -12,7 +12,7 @@ export type ReadBody = { readonly value: unknown } | { readonly issues: readonly
 const malformed = (diagnostics: string): ReadBody => ({ issues: [{ code: 'malformed-request', diagnostics }] });
 
 /** The size of a JSON text: how deep objects and arrays are nested, and how many values there are at most. */
-export interface JsonSize {
+interface JsonSize {
   readonly depth: number;
   readonly values: number;
 }
@@ -22,7 +22,7 @@ export interface JsonSize {
  *
  * @param text - JSON, or anything else
  */
-export function jsonSize(text: string): JsonSize {
+function jsonSize(text: string): JsonSize {
   let values = 1;
   let depth = 0;
   let deepest = 0;

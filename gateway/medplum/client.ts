@@ -13,7 +13,7 @@ export interface UpstreamCall {
 }
 
 /** The headers of an answer, by name in lower case; of a header sent several times the values are joined by commas. */
-export type UpstreamHeaders = Readonly<Record<string, string | undefined>>;
+type UpstreamHeaders = Readonly<Record<string, string | undefined>>;
 
 /** Medplum's answer as it was sent. */
 export interface RawAnswer {

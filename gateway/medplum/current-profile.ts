@@ -35,7 +35,7 @@ export function hasBearerToken(authorization: string | undefined): authorization
 }
 
 /** A name for a token that does not give the token away. */
-export function fingerprint(authorization: string): string {
+function fingerprint(authorization: string): string {
   return createHash('sha256').update(authorization).digest('base64url');
 }
 

@@ -11,7 +11,7 @@ export interface SearchParam {
 }
 
 /** One link of a chain: a reference parameter, as it was written (`actor:Patient`), and the type that it leads to. */
-export interface ChainLink {
+interface ChainLink {
   readonly name: string;
   readonly text: string;
   readonly target: ServedTypeName;

@@ -7,7 +7,7 @@ export type PlaceLimits = Pick<
 >;
 
 /** A place among the unbound websockets; another one may have had to make room. */
-export interface UnboundPlace<Socket> {
+interface UnboundPlace<Socket> {
   readonly displaced?: Socket;
 }
 

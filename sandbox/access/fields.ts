@@ -25,7 +25,7 @@ function namesOf(fields: Fields, name: string): string[] {
 }
 
 /** Removes an element by its path (`channel.header`) in place; lists on the way are entered. */
-export function removeField(input: unknown, path: string): void {
+function removeField(input: unknown, path: string): void {
   const [first = '', ...rest] = path.split('.');
   for (const fields of Array.isArray(input) ? input : [input]) {
     if (!isFields(fields)) {

@@ -21,7 +21,7 @@ export function assertResourceType(type: string): asserts type is ResourceType {
 }
 
 /** Whether the caller may do this with some resource of the type, at least. */
-export function supports(caller: Caller, interaction: AccessPolicyInteraction, type: ResourceType): boolean {
+function supports(caller: Caller, interaction: AccessPolicyInteraction, type: ResourceType): boolean {
   if (caller.isSystem) {
     return true;
   }

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
 /** What an access token says. */
-export interface Claims {
+interface Claims {
   readonly client_id?: string | undefined;
   /** Id of the ProjectMembership that the token stands for. */
   readonly login_id: string;

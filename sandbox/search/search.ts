@@ -23,7 +23,7 @@ export interface SearchResult {
 const largestOffset = 10_000;
 
 /** Fills in the page that a search leaves open, within Medplum's limits. */
-export function paged(request: SearchRequest): PagedSearch {
+function paged(request: SearchRequest): PagedSearch {
   const count = Math.min(request.count ?? DEFAULT_SEARCH_COUNT, DEFAULT_MAX_SEARCH_COUNT);
   const offset = request.offset ?? 0;
   if (offset > largestOffset) {

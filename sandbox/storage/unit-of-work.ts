@@ -32,7 +32,7 @@ export interface Transaction extends UnitOfWork {
 const serializationFailure = '40001';
 
 /** The error that PostgreSQL's serialization failure becomes in Medplum: 409. */
-export function serializationConflict(): OperationOutcomeError {
+function serializationConflict(): OperationOutcomeError {
   return new OperationOutcomeError(
     conflict('could not serialize access due to concurrent update', serializationFailure),
   );

@@ -85,7 +85,7 @@ function forMedplum(place: Place, config: BookingConfig): Parameters {
 type Way = (place: Place, installation: Installation, config: BookingConfig) => ReturnType<typeof post>;
 
 /** The targets that are compared, each a way to book; the first is what the others are measured by. */
-export const targets = {
+const targets = {
   bare: (place, { medplum, tokens }, config) => post(medplum, tokens.staff, bareTransaction(place, config)),
   medplum: (place, { medplum, tokens }, config) =>
     post(`${medplum}/Appointment/$book`, tokens.staff, forMedplum(place, config)),

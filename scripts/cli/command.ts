@@ -13,7 +13,7 @@ const remedies: Readonly<Record<string, (error: SystemError) => string>> = {
 };
 
 /** What went wrong, as a sentence that says what helps. */
-export function explain(error: unknown): string {
+function explain(error: unknown): string {
   if (!(error instanceof Error)) {
     return String(error);
   }

@@ -42,10 +42,10 @@ function shorten(items: readonly string[]): string {
 const isBot = (subject: string): boolean => subject.startsWith('Bot ');
 
 /** Subscriptions that must exist, by name, with what is stored of each. */
-export type FoundSubscriptions = readonly { readonly name: string; readonly stored: Subscription | undefined }[];
+type FoundSubscriptions = readonly { readonly name: string; readonly stored: Subscription | undefined }[];
 
 /** The Subscriptions by which Medplum starts Bots must be active: Medplum itself may have switched one off. */
-export function assessSubscriptions(found: FoundSubscriptions): Verdict {
+function assessSubscriptions(found: FoundSubscriptions): Verdict {
   const dead = found.filter(({ stored }) => stored?.status !== 'active');
   const texts = dead.map(({ name, stored }) => `${name} (${stored ? (stored.error ?? stored.status) : 'missing'})`);
   return dead.length === 0
@@ -64,7 +64,7 @@ async function readSubscriptions({ medplum, config }: Installation): Promise<Fou
 }
 
 /** What the consistency check has found. */
-export function assessConsistency(findings: readonly Finding[]): Verdict {
+function assessConsistency(findings: readonly Finding[]): Verdict {
   const errors = findings.filter(({ severity }) => severity === 'error');
   const text = shorten((errors.length > 0 ? errors : findings).map(({ rule, resource }) => `${rule} ${resource}`));
   const help = 'npm run check:consistency lists them all';

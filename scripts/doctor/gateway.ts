@@ -3,7 +3,7 @@ import { type HttpAnswer, parseJson, requesterFor } from '../medplum/http.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 /** What the gateway says about itself. */
-export interface GatewayState {
+interface GatewayState {
   /** Address at which it was called. */
   readonly calledAt: string;
   /** Status of `/readyz`, which says whether it reaches Medplum; undefined: no answer at all. */
@@ -13,10 +13,7 @@ export interface GatewayState {
 }
 
 /** The gateway must reach Medplum, and must be configured like the Bots. */
-export function assessGateway(
-  state: GatewayState | undefined,
-  { config }: { config: { readonly baseUrl: string } },
-): Verdict {
+function assessGateway(state: GatewayState | undefined, { config }: { config: { readonly baseUrl: string } }): Verdict {
   if (!state) {
     return warning('not checked', 'Give its address: --gateway-url, or GATEWAY_URL in the environment.');
   }

@@ -7,7 +7,7 @@ import { type Check, check, error, type Installation, ok, type Verdict, warning 
 import { tryInVain } from './probe.ts';
 
 /** Only an administrator of the project can deploy. */
-export function assessCredentials({ project, membership }: Me): Verdict {
+function assessCredentials({ project, membership }: Me): Verdict {
   const label = `${project.name ?? ''} (Project/${project.id})`.trim();
   return membership.admin
     ? ok(`administrator of ${label}`)

@@ -16,7 +16,7 @@ export function secondsUntilReset(header: string | null): number {
 }
 
 /** Waits for the limits to be reset, and says so, once for each wait. */
-export async function waitForReset(seconds: number): Promise<void> {
+async function waitForReset(seconds: number): Promise<void> {
   console.error(`The server's rate limit is reached; continuing in ${seconds} seconds.`);
   await setTimeout(seconds * 1000);
 }

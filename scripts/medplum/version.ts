@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** The oldest version of Medplum that carries the service. */
-export const OLDEST_VERSION = '5.1';
+const OLDEST_VERSION = '5.1';
 
 const healthSchema = z.object({ version: z.string() });
 

@@ -19,7 +19,7 @@ export const kinds = {
 export type Kind = keyof typeof kinds;
 
 /** How many wait, and how long the oldest of them has, in seconds; 0 where nothing waits. */
-export interface Queue {
+interface Queue {
   readonly count: number;
   readonly oldest: number;
 }

@@ -3,14 +3,14 @@ import type { Bundle, OperationOutcome, Resource } from '@medplum/fhirtypes';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.ts';
 
 /** What the sandbox answered; `body` is of the type that the test expects. */
-export interface Answer<T> {
+interface Answer<T> {
   readonly status: number;
   readonly headers: Headers;
   readonly body: T;
 }
 
 /** The Bundle that a transaction is answered with, or the OperationOutcome. */
-export interface TransactionAnswer extends Pick<OperationOutcome, 'id' | 'issue'> {
+interface TransactionAnswer extends Pick<OperationOutcome, 'id' | 'issue'> {
   readonly entry?: Bundle['entry'];
 }
 

@@ -32,7 +32,7 @@ const cancelledWithPatient = { cancelled: service };
  *
  * @see specification section 3; https://hl7.org/fhir/R4/valueset-appointmentstatus.html
  */
-export const statusTable: Readonly<Record<AppointmentStatus, StatusRule>> = {
+const statusTable: Readonly<Record<AppointmentStatus, StatusRule>> = {
   proposed: { slots: 'held', isOpen: true, next: { booked: service, pending: service, cancelled: everybody } },
   pending: { slots: 'requested', isOpen: true, next: { booked: ['repository', 'service'], cancelled: everybody } },
   booked: {

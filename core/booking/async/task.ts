@@ -121,7 +121,7 @@ export function endTask({ input: _, ...task }: Task, changes: Partial<Task>): Bu
 }
 
 /** The end of a Task whose booking came to be: its output leads to the Appointment. */
-export function completed(task: Task, appointment: string): BundleEntry {
+function completed(task: Task, appointment: string): BundleEntry {
   const output = [{ type: { text: 'appointment' }, valueReference: { reference: appointment } }];
   return endTask(task, { status: 'completed', output });
 }

@@ -1,10 +1,10 @@
 import type { ResourceSet } from '../resource-set.ts';
 import { issuesOfAppointments } from './appointments.ts';
-import type { ConsistencyContext, Finding, Rule } from './finding.ts';
+import type { ConsistencyContext, Finding } from './finding.ts';
 import { findOrphans } from './orphans.ts';
 import { issuesOfSlots } from './slots.ts';
 
-export type { ConsistencyContext, Finding, Rule };
+export type { ConsistencyContext, Finding };
 
 /**
  * Checks that appointments, slots and what belongs to them agree. Of the types Appointment, Slot and Task the state

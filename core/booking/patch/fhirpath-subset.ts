@@ -24,7 +24,7 @@ const functions: ReadonlySet<string> = new Set([
 ]);
 
 /** Longest path, in characters. */
-export const LONGEST_PATH = 500;
+const LONGEST_PATH = 500;
 
 /** Deepest nesting of parentheses. */
 const DEEPEST = 4;

@@ -21,7 +21,7 @@ const needs = {
 } as const;
 
 /** Name of an operation. */
-export type JsonOperationName = keyof typeof needs;
+type JsonOperationName = keyof typeof needs;
 
 const pointerPattern = /^(?:\/(?:[^~/]|~[01])*)*$/;
 

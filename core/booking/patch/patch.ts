@@ -16,7 +16,7 @@ export type Patch =
   | { readonly kind: 'json'; readonly operations: readonly JsonOperation[] };
 
 /** Most operations of one patch. */
-export const MOST_OPERATIONS = 100;
+const MOST_OPERATIONS = 100;
 
 /**
  * Longest patch, and longest result after any of its operations, as JSON, in characters. An appointment that is longer

@@ -45,7 +45,7 @@ export interface Answer {
 }
 
 /** Sends a request as one member of the project: `send('PUT Slot/…', body, headers)`. A string is sent as it is. */
-export type Send = (request: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
+type Send = (request: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
 
 /** A member of the project whose requests are recorded. */
 export interface Member {
