@@ -1,7 +1,8 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
+import type { BookingContext } from '../../../core/booking/book/context.ts';
 import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
-import { type BookingContext, type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
+import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import { bookingReads } from '../../../core/booking/book/reads.ts';
 import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request/request.ts';
 import { bookingRejectionIssues } from '../../../core/booking/book/server-rejection.ts';

@@ -6,8 +6,8 @@ import { policyIssues } from '../policy/judge.ts';
 import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
 import { requestorLimitIssues } from '../policy/requestor-limits.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
+import type { BookingContext } from './context.ts';
 import { type Knowledge, offeredServicesOf } from './knowledge.ts';
-import type { BookingContext } from './plan.ts';
 import type { BookRequest } from './request/request.ts';
 import type { EarlierAppointments } from './resubmission/reschedule.ts';
 

@@ -1,25 +1,21 @@
-import type { Appointment, AppointmentParticipant, BundleEntry, Extension } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { Appointment, AppointmentParticipant, Bundle, BundleEntry, Extension } from '@medplum/fhirtypes';
+import { artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
-import { updateEntry } from '../../fhir/update-entry.ts';
-import type { BookRequest } from './request/request.ts';
-import type { ResolvedParticipants } from './resolve-participants.ts';
+import { inWriteOrder, updateEntry } from '../../fhir/update-entry.ts';
+import { neededSlotStatus } from '../appointment/status.ts';
+import { expired } from '../hold/hold.ts';
+import { quotaEntries } from '../policy/quota.ts';
+import { type Calendar, calendarEntries, take } from '../slots/calendar.ts';
+import { withdrawalEntries } from '../slots/takings.ts';
+import type { BookingContext } from './context.ts';
 import type { EarlierAppointments } from './resubmission/reschedule.ts';
-
-/** What the transaction depends on besides the decision. */
-export interface WriteContext {
-  readonly requestor: string;
-  readonly config: BookingConfig;
-  readonly newId: () => string;
-}
+import { type Result, resultOf } from './result.ts';
+import type { Situation } from './situation.ts';
 
 /** The elements of the appointment that the booking sets, not the request. */
-export interface Outcome {
-  readonly status: 'booked' | 'pending' | 'proposed';
-  /** Extensions that the service itself sets. */
-  readonly extension: readonly Extension[];
+interface Outcome extends Result {
   readonly slotIds: readonly string[];
   readonly participants: readonly AppointmentParticipant[];
   /** References to the submitted answers. */
@@ -27,11 +23,7 @@ export interface Outcome {
 }
 
 /** The entries that store the submitted answers, with the patient of the booking as subject. */
-export function answersEntries(
-  request: BookRequest,
-  resolved: ResolvedParticipants,
-  context: WriteContext,
-): BundleEntry[] {
+function answersEntries({ request, resolved, context }: Situation): BundleEntry[] {
   const { requestor, config, newId } = context;
   const profile = artefactUri(config, 'LocalQuestionnaireResponse');
   return request.answers.map(({ value }) => {
@@ -49,7 +41,7 @@ export function answersEntries(
 }
 
 /** The requestor of an appointment stays its owner, even if the clinic's staff move it. */
-function ownerAfter(previous: Appointment | undefined, { requestor, config }: WriteContext): string {
+function ownerAfter(previous: Appointment | undefined, { requestor, config }: BookingContext): string {
   return (previous && ownerOf(previous, config)) ?? requestor;
 }
 
@@ -67,12 +59,7 @@ const unnamedPatient: AppointmentParticipant = {
   status: 'needs-action',
 };
 
-function appointmentOf(
-  request: BookRequest,
-  outcome: Outcome,
-  earlier: EarlierAppointments,
-  context: WriteContext,
-): Appointment {
+function appointmentOf({ request, earlier, context }: Situation, outcome: Outcome): Appointment {
   const { id: _, meta, extension: __, ...sent } = request.appointment.value;
   const { interval } = request;
   const extension = [...extensionsOf(request.appointment.value, earlier), ...outcome.extension];
@@ -99,32 +86,71 @@ function appointmentOf(
  * A transaction entry that changes a stored appointment, if it still has the version that was read, and says on whose
  * behalf.
  */
-function changeEntry(stored: Appointment, changed: Appointment, { requestor, config }: WriteContext): BundleEntry {
+function changeEntry(stored: Appointment, changed: Appointment, { requestor, config }: BookingContext): BundleEntry {
   const meta = markChange(changed.meta, requestor, stored.meta?.versionId, config);
   return updateEntry(stored, { ...changed, id: stored.id, meta });
 }
 
 /** A transaction entry that creates an appointment and records on whose behalf. */
-function createEntry(appointment: Appointment, { requestor, config }: WriteContext): BundleEntry {
+function createEntry(appointment: Appointment, { requestor, config }: BookingContext): BundleEntry {
   const meta = markChange(appointment.meta, requestor, undefined, config);
   return { request: { method: 'POST', url: 'Appointment' }, resource: { ...appointment, meta } };
 }
 
-/**
- * The entries that store the appointment, first, and cancel the one that it replaces.
- *
- * @see specification 2.1 and section 3
- */
-export function appointmentEntries(
-  request: BookRequest,
-  outcome: Outcome,
-  earlier: EarlierAppointments,
-  context: WriteContext,
-): BundleEntry[] {
+/** The entries that store the appointment, first, and cancel the one that it replaces. */
+function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry[] {
+  const { earlier, context } = situation;
   const { previous, replaced } = earlier;
-  const appointment = appointmentOf(request, outcome, earlier, context);
+  const appointment = appointmentOf(situation, outcome);
   return [
     previous ? changeEntry(previous, appointment, context) : createEntry(appointment, context),
     ...(replaced ? [changeEntry(replaced, { ...replaced, status: 'cancelled' }, context)] : []),
   ];
+}
+
+/** The slots as the booking leaves them: those it takes are narrowed to its time. */
+function slotEntriesOf(situation: Situation, outcome: Outcome): BundleEntry[] {
+  const { calendar, selected, state, context } = situation;
+  const { config, newId } = context;
+  const interval = situation.request.interval ?? { start: 0, end: 0 };
+  const status = outcome.status === 'proposed' ? 'busy-tentative' : neededSlotStatus(outcome);
+  const taken = status
+    ? selected.slots.reduce<Calendar>((current, { id }) => take(current, id, interval, status, newId), calendar)
+    : calendar;
+  const changed = calendarEntries(taken, artefactUri(config, 'LocalSlotOrigin'));
+  const withdrawn = withdrawalEntries({ interval, slots: selected.slots, services: undefined }, state, config);
+  return withdrawn.length > 0 ? inWriteOrder([...changed, ...withdrawn]) : changed;
+}
+
+/** The entries that end holds whose time is over: whoever held them is told on reading, not who came after. */
+function takeoverEntries({ known: { fragments }, context: { config } }: Situation): BundleEntry[] {
+  return (fragments?.expired ?? []).map((hold) => updateEntry(hold, expired(hold, config)));
+}
+
+function usedQuotaEntries({ known, verdict, context: { config } }: Situation): BundleEntry[] {
+  return quotaEntries(known.usage ?? new Map(), known.role === 'requestor' ? verdict.quotas : [], config);
+}
+
+/**
+ * The one transaction that carries a booking out. Its first entry is the appointment.
+ *
+ * @see specification 2.1 and section 3
+ */
+export function transactionOf(situation: Situation): Bundle {
+  const answers = answersEntries(situation);
+  const outcome: Outcome = {
+    ...resultOf(situation),
+    slotIds: situation.selected.slots.map(({ id }) => id),
+    participants: situation.resolved.participants,
+    answers: answers.flatMap(({ fullUrl }) => fullUrl ?? []),
+  };
+  const entry: BundleEntry[] = [
+    ...appointmentEntries(situation, outcome),
+    ...slotEntriesOf(situation, outcome),
+    ...situation.resolved.entries,
+    ...answers,
+    ...takeoverEntries(situation),
+    ...usedQuotaEntries(situation),
+  ];
+  return { resourceType: 'Bundle', type: 'transaction', entry };
 }

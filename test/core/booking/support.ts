@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
-import { type BookingContext, type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
+import type { BookingContext } from '../../../core/booking/book/context.ts';
+import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import type { ResourceSet } from '../../../core/booking/resource-set.ts';

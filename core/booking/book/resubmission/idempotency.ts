@@ -1,5 +1,5 @@
 import type { Appointment, AppointmentParticipant, Patient } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../../../config/config.ts';
+
 import { parseInstant } from '../../../fhir/instant.ts';
 import { belongsTo } from '../../../fhir/tags.ts';
 import { slotIdsOf } from '../../appointment/slot-use.ts';
@@ -7,8 +7,9 @@ import { isHolding } from '../../hold/hold.ts';
 import { hasCommonIdentifier } from '../../patient/identity.ts';
 import { findResource, idIn, type ResourceSet, resourcesOfType } from '../../resource-set.ts';
 import type { Calendar } from '../../slots/calendar.ts';
-import type { BookRequest, Purpose } from '../request/request.ts';
+import type { BookRequest } from '../request/request.ts';
 import type { ResolvedParticipants } from '../resolve-participants.ts';
+import type { Situation } from '../situation.ts';
 
 const patientIds = (participants: readonly AppointmentParticipant[]): string[] =>
   participants.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []).sort();
@@ -64,29 +65,13 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
   );
 }
 
-/** What tells a repeated request from a new one. */
-export interface IdempotencyContext {
-  readonly requestor: string;
-  readonly config: Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
-  readonly now: number;
-  readonly purpose?: Purpose | undefined;
-}
-
 /**
  * Finds the appointment that an earlier, identical request has made: a requestor that lost the first answer gets it
  * again instead of booking twice. Identical means the same requestor, one of the same identifiers (or, sent again
  * under its id, the same in every word), and the same time, slots and patients.
- *
- * @param resolved - the participants of the request
- * @param calendar - the slots as they are stored
  */
-export function findExistingBooking(
-  request: BookRequest,
-  resolved: ResolvedParticipants,
-  state: ResourceSet,
-  calendar: Calendar,
-  { requestor, config, now, purpose }: IdempotencyContext,
-): Appointment | undefined {
+export function findExistingBooking({ request, resolved, state, stored, context }: Situation): Appointment | undefined {
+  const { requestor, config, now, purpose } = context;
   const { appointment, interval } = request;
   const isDone = (booked: Appointment): boolean =>
     purpose === 'hold'
@@ -100,6 +85,6 @@ export function findExistingBooking(
       parseInstant(booked.start) === interval?.start &&
       parseInstant(booked.end) === interval?.end &&
       isForSamePatients(request, resolved, booked, state) &&
-      isInSameSlots(request, booked, calendar),
+      isInSameSlots(request, booked, stored),
   );
 }

@@ -1,0 +1,20 @@
+import type { BookingConfig } from '../../config/config.ts';
+import type { RequestorLimit } from '../policy/requestor-limits.ts';
+import type { Purpose } from './request/request.ts';
+
+/** What a booking depends on besides the request and the stored state. */
+export interface BookingContext {
+  /** The moment of the decision, in milliseconds since 1970 UTC. */
+  readonly now: number;
+  /** Id of the requestor's profile in Medplum; everything the booking creates is tagged with it. */
+  readonly requestor: string;
+  readonly config: BookingConfig;
+  /** Gives a fresh `urn:uuid:` for each resource that the transaction creates. */
+  readonly newId: () => string;
+  /** Ids of those taken Slots without a mark that were once free, as their histories show (`unmarkedIn`). */
+  readonly offered?: ReadonlySet<string> | undefined;
+  /** The limits of the installation that the requestor has reached. */
+  readonly reached?: ReadonlySet<RequestorLimit> | undefined;
+  /** What the request is for; by default a booking. */
+  readonly purpose?: Purpose | undefined;
+}

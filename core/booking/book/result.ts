@@ -1,0 +1,32 @@
+import type { Extension } from '@medplum/fhirtypes';
+import { DEFAULT_HOLD, hasRunOut, holdExtensions } from '../hold/hold.ts';
+import type { Situation } from './situation.ts';
+import { schedulesOf } from './slots/select-slots.ts';
+import { confirmationOf } from './slots/service-type.ts';
+
+/** What the service itself says of an appointment. */
+export interface Result {
+  readonly status: 'booked' | 'pending' | 'proposed';
+  /** Extensions that the service itself sets. */
+  readonly extension: readonly Extension[];
+}
+
+/** The shortest time that a policy holds for, from now on; a hold that still holds is prolonged, which is done once. */
+function held({ verdict, earlier: { previous }, context: { now, config } }: Situation): Result {
+  const lengths = verdict.policies.flatMap(({ policy }) => policy.holdFor ?? []);
+  const until = now + Math.min(...(lengths.length > 0 ? lengths : [DEFAULT_HOLD]));
+  const isProlonging = previous !== undefined && !hasRunOut(previous, now, config);
+  return { status: 'proposed', extension: holdExtensions(until, isProlonging, config) };
+}
+
+/** Confirmed at once or requested, as the clinic wants it; what staff move stays confirmed. */
+function bookedOrRequested({ selected, state, known, earlier, context: { config } }: Situation): Result {
+  const isKept = known.role === 'repository' && earlier.previous?.status === 'booked';
+  const confirmation = confirmationOf(schedulesOf(selected.slots, state), state, config);
+  return { status: isKept || confirmation === 'automatic' ? 'booked' : 'pending', extension: [] };
+}
+
+/** What an appointment becomes to which nothing speaks against: booked or requested, or held for some minutes. */
+export function resultOf(situation: Situation): Result {
+  return situation.context.purpose === 'hold' ? held(situation) : bookedOrRequested(situation);
+}

@@ -1,0 +1,79 @@
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { profileIssues } from '../appointment/profile.ts';
+import { quotaIssues } from '../policy/quota.ts';
+import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
+import { questionnaireResponseIssues } from './request/questionnaire-response.ts';
+import { rewrittenIds, type Situation } from './situation.ts';
+import { granularityIssues } from './slots/granularity.ts';
+import { serviceTypeIssues } from './slots/service-type.ts';
+import { slotIssues } from './slots/slot-issues.ts';
+
+/** What one rule has against a booking. */
+type Rule = (situation: Situation) => readonly Issue[];
+
+const statusRule: Rule = ({
+  request: {
+    appointment: { value, path },
+  },
+}) => {
+  if (value.status === undefined || value.status === 'proposed') {
+    return [];
+  }
+  const diagnostics = `An appointment to book must have the status proposed, not ${value.status}.`;
+  return [{ code: 'status-not-proposed', diagnostics, expression: `${path}.status` }];
+};
+
+const timeRule: Rule = ({ request: { appointment, interval }, context: { now } }) => {
+  const { value, path } = appointment;
+  const isReversed = !interval && parseInstant(value.start) !== undefined && parseInstant(value.end) !== undefined;
+  if (isReversed) {
+    const diagnostics = `The end ${value.end} must be later than the start ${value.start}.`;
+    return [{ code: 'period-invalid', diagnostics, expression: `${path}.end` }];
+  }
+  if (interval && interval.start <= now) {
+    const diagnostics = `The start ${value.start} must be in the future; it is ${formatInstant(now)} now.`;
+    return [{ code: 'start-in-past', diagnostics, expression: `${path}.start` }];
+  }
+  return [];
+};
+
+const answersRule: Rule = ({ request: { appointment }, state, context: { config } }) =>
+  unreadableAnswersIssues(answersReferredTo(appointment.value, config.baseUrl, appointment.path), state);
+
+/** The rules that are judged whatever was read by now, in the order in which their issues are reported. */
+const rules: readonly Rule[] = [
+  statusRule,
+  timeRule,
+  ({ request, context }) => profileIssues(request.appointment, context.config),
+  answersRule,
+  ({ earlier }) => earlier.issues,
+  slotIssues,
+  ({ request, selected, state }) => serviceTypeIssues(request, selected.slots, state),
+  ({ resolved }) => resolved.issues,
+  ({ request }) => request.answers.flatMap(questionnaireResponseIssues),
+];
+
+/** The policies bind requestors, not the clinic's staff. */
+const policyRule: Rule = (situation) => {
+  const { request, verdict, known, context } = situation;
+  const path = `${request.appointment.path}.start`;
+  return known.role === 'requestor'
+    ? [
+        ...verdict.issues,
+        ...quotaIssues(verdict.quotas, known.usage ?? new Map(), rewrittenIds(situation), path, context),
+      ]
+    : [];
+};
+
+/** The rules that only hold of slots, roles and quotas as they really are: judged when nothing is left to be read. */
+const lastRules: readonly Rule[] = [
+  ({ request, selected, state, context }) => granularityIssues(request, selected.slots, state, context.config),
+  policyRule,
+];
+
+/** What speaks against a booking as far as it is known by now. More knowledge of the slots may settle it. */
+export const issuesSoFar = (situation: Situation): Issue[] => rules.flatMap((rule) => rule(situation));
+
+/** What else speaks against a booking once everything was read that it depends on. */
+export const lastIssues = (situation: Situation): Issue[] => lastRules.flatMap((rule) => rule(situation));

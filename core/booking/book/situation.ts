@@ -1,0 +1,76 @@
+import { artefactUri } from '../../config/config.ts';
+import { slotIdsOf } from '../appointment/slot-use.ts';
+import { hasRunOut } from '../hold/hold.ts';
+import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
+import { type Calendar, type CalendarSlot, calendarOf, join, release } from '../slots/calendar.ts';
+import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
+import type { BookingContext } from './context.ts';
+import type { Knowledge } from './knowledge.ts';
+import type { BookRequest } from './request/request.ts';
+import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
+import { type EarlierAppointments, findEarlierAppointments, releaseEarlierSlots } from './resubmission/reschedule.ts';
+import { type SelectedSlots, selectSlots } from './slots/select-slots.ts';
+
+/** What a decision starts from: the request, and everything that was read for it. */
+export interface Given {
+  readonly request: BookRequest;
+  /** What the caller may see of all that the request names (`bookingReads`). */
+  readonly state: ResourceSet;
+  readonly known: Knowledge;
+  readonly context: BookingContext;
+}
+
+/** What a booking is judged by: what is given, and what follows from it. */
+export interface Situation extends Given {
+  readonly resolved: ResolvedParticipants;
+  readonly earlier: EarlierAppointments;
+  /** The slots as they are stored. */
+  readonly stored: Calendar;
+  /** The slots as this booking may count them: its own earlier ones, and those of holds that are over, are free for it. */
+  readonly calendar: Calendar;
+  readonly selected: SelectedSlots;
+  readonly verdict: PolicyVerdict;
+}
+
+function storedCalendar({ state, known: { fragments }, context: { config } }: Given): Calendar {
+  const slots = [...resourcesOfType(state, 'Slot'), ...(fragments?.slots ?? [])];
+  return calendarOf(slots, artefactUri(config, 'LocalSlotOrigin'), fragments?.uses);
+}
+
+/** Slots of holds that are over are free for everybody. */
+function releaseExpired(calendar: Calendar, { fragments }: Knowledge): Calendar {
+  return (fragments?.expired ?? []).flatMap(slotIdsOf).reduce(release, calendar);
+}
+
+/** The slots as a booking may count them. Fragments that become free are joined again once all of them are known. */
+function countedCalendar(stored: Calendar, earlier: EarlierAppointments, { known }: Given): Calendar {
+  const released = releaseExpired(releaseEarlierSlots(stored, earlier), known);
+  return known.fragments && released !== stored ? join(released) : released;
+}
+
+/** Works out, step by step, what a booking is judged by. */
+export function situationOf(given: Given): Situation {
+  const { request, state, known, context } = given;
+  const earlier = findEarlierAppointments(request, state, context);
+  const resolved = resolveParticipants(request, state, context);
+  const stored = storedCalendar(given);
+  const calendar = countedCalendar(stored, earlier, given);
+  const selected = selectSlots(request, state, calendar);
+  const verdict = applyPolicy(request, earlier, resolved.patient?.reference, state, known, context);
+  return { ...given, earlier, resolved, stored, calendar, selected, verdict };
+}
+
+/** The slots that the booking takes its time from; where none could be selected, those that it names. */
+export function slotsConcerned({ request, selected, calendar }: Situation): readonly CalendarSlot[] {
+  return selected.slots.length > 0 ? selected.slots : request.slots.flatMap(({ value }) => calendar.get(value) ?? []);
+}
+
+/** The ids of the appointments that the booking rewrites. */
+export function rewrittenIds({ earlier: { previous, replaced } }: Situation): string[] {
+  return [previous?.id, replaced?.id].filter((id) => id !== undefined);
+}
+
+/** Whether the caller sends a hold again whose time is over. */
+export function isOwnHoldOver({ earlier: { previous }, context: { now, config } }: Situation): boolean {
+  return previous !== undefined && hasRunOut(previous, now, config);
+}

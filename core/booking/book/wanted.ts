@@ -1,0 +1,77 @@
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { slotIdsOf } from '../appointment/slot-use.ts';
+import { idIn } from '../resource-set.ts';
+import { overlaps } from '../slots/interval.ts';
+import { schedulesConcerned } from './apply-policy.ts';
+import { unknownServices, type Wanted } from './knowledge.ts';
+import { rewrittenIds, type Situation } from './situation.ts';
+
+/** What is still to be read for a decision, as far as one kind of knowledge goes. */
+type Question = (situation: Situation, found: readonly Issue[]) => Wanted;
+
+/** Issues that more knowledge of the slots could solve. */
+const aboutSlots: ReadonlySet<string> = new Set(['slot-not-free', 'slot-mismatch', 'hold-expired']);
+
+/** Whether more knowledge of the slots could turn this decision: fragments of split slots, or slots to be joined again. */
+function dependsOnFragments({ earlier, known: { fragments } }: Situation, found: readonly Issue[]): boolean {
+  const { previous, replaced } = earlier;
+  const isAboutSlots = found.every(({ code }) => aboutSlots.has(code));
+  const hasExpired = (fragments?.expired ?? []).length > 0;
+  return isAboutSlots && (found.length > 0 || previous !== undefined || replaced !== undefined || hasExpired);
+}
+
+/** Origins of the slots at that time that somebody holds or has requested, where a schedule alone is named. */
+function tentativeOrigins({ request: { schedule, interval }, stored }: Situation): string[] {
+  return [...stored.values()].flatMap((slot) => {
+    const isOfSchedule = idIn(slot.resource.schedule, 'Schedule') === schedule?.value;
+    const isThen = interval !== undefined && overlaps(slot, interval);
+    return slot.status === 'busy-tentative' && isOfSchedule && isThen ? slot.origin : [];
+  });
+}
+
+/** The slots whose fragments a decision depends on: those named, those given back, and those of holds that are over. */
+function originsOf(situation: Situation): string[] {
+  const { request, earlier, stored, known } = situation;
+  const { fragments } = known;
+  const givenBack = [earlier.previous, earlier.replaced, ...(fragments?.expired ?? [])].flatMap(slotIdsOf);
+  const ids = [...request.slots.map(({ value }) => value), ...givenBack];
+  const origins = ids.flatMap((id) => stored.get(id)?.origin ?? (fragments ? id : []));
+  return [...new Set([...origins, ...tentativeOrigins(situation)])];
+}
+
+const fragmentsWanted: Question = (situation, found) => {
+  const { fragments } = situation.known;
+  const origins = originsOf(situation);
+  const isFragmentary = !fragments || origins.some((origin) => fragments.origins?.includes(origin) === false);
+  return isFragmentary && origins.length > 0 && dependsOnFragments(situation, found)
+    ? { fragments: { origins, rewritten: rewrittenIds(situation) } }
+    : {};
+};
+
+const servicesWanted: Question = ({ request, earlier, state, known }) => {
+  const services = unknownServices(schedulesConcerned(request, earlier, state), known);
+  return services.length > 0 ? { services } : {};
+};
+
+/** It matters as whom the caller acts where a policy speaks, and where a confirmed appointment is moved. */
+const roleWanted: Question = ({ known, verdict: { issues, quotas }, earlier: { previous } }) => {
+  const isAsked = issues.length > 0 || quotas.length > 0 || previous?.status === 'booked';
+  return known.role === undefined && isAsked ? { role: true } : {};
+};
+
+/** Quotas are counted if nothing else speaks against the booking. */
+const quotasWanted: Question = ({ known, verdict: { quotas } }, found) =>
+  !known.usage && known.role !== 'repository' && found.length === 0 && quotas.length > 0 ? { quotas } : {};
+
+const questions: readonly Question[] = [fragmentsWanted, servicesWanted, roleWanted, quotasWanted];
+
+/**
+ * What must be read before a decision can be made, besides what was read already.
+ *
+ * @param found - what speaks against the booking by now
+ * @returns `undefined` if nothing is left to be read
+ */
+export function wantedFor(situation: Situation, found: readonly Issue[]): Wanted | undefined {
+  const wanted: Wanted = Object.assign({}, ...questions.map((question) => question(situation, found)));
+  return Object.keys(wanted).length > 0 ? wanted : undefined;
+}
