@@ -25,7 +25,7 @@ async function readOverbooking(medplum: MedplumClient, created: Appointment): Pr
   const found = (await readInBatch(medplum, urls)).flat();
   const state = new Map(found.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
   const offered = await readOffered(medplum, unmarkedFor(created, state, config));
-  return overbookingIssues(created, state, offered, config);
+  return overbookingIssues(created, state, offered, Date.now(), config);
 }
 
 async function issuesOf(medplum: MedplumClient, { input, headers }: BotEvent<Appointment>): Promise<readonly Issue[]> {

@@ -2,6 +2,7 @@ import type { Appointment, BundleEntry } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { isExpired } from '../hold/hold.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { search, searchByIds } from '../search.ts';
 import { calendarOf } from '../slots/calendar.ts';
@@ -53,12 +54,14 @@ export function unmarkedFor(appointment: Appointment, state: ResourceSet, config
  *
  * @param state - as read by `overbookingReads`
  * @param offered - ids of those of `unmarkedFor` that were once free
+ * @param now - milliseconds since 1970 UTC: a hold that is over takes no time, tidied up or not
  * @returns `schedule-overbooked` for each slot at fault; nothing if the appointment says that it is an overbooking
  */
 export function overbookingIssues(
   appointment: Appointment,
   state: ResourceSet,
   offered: ReadonlySet<string>,
+  now: number,
   config: OverbookingConfig,
 ): Issue[] {
   const interval = timeOf(appointment);
@@ -66,14 +69,16 @@ export function overbookingIssues(
     return [];
   }
   const ids = slotIdsOf(appointment);
-  const others = resourcesOfType(state, 'Appointment').filter((one) => one.id !== appointment.id && holdsSlots(one));
+  const appointments = resourcesOfType(state, 'Appointment').filter((one) => one.id !== appointment.id);
+  const others = appointments.filter((one) => holdsSlots(one) && !isExpired(one, now, config));
+  const givenBack = appointments.filter((one) => isExpired(one, now, config)).flatMap(slotIdsOf);
   const held = ids.flatMap((id) => {
     const holder = others.find((one) => slotIdsOf(one).includes(id));
     return holder ? [{ id, by: `Slot/${id} is held by Appointment/${holder.id}` }] : [];
   });
   const calendar = calendarOf(resourcesOfType(state, 'Slot'), artefactUri(config, 'LocalSlotOrigin'));
   const slots = ids.flatMap((id) => calendar.get(id) ?? []);
-  const wanted = interval && { interval, slots, services: appointment.serviceType, givenBack: [] };
+  const wanted = interval && { interval, slots, services: appointment.serviceType, givenBack };
   const taken = wanted ? takenTime(wanted, state, offered, config) : [];
   const inTheWay = taken.map(({ from, taken: { id, start, end } }) => ({
     id: from.id,

@@ -1,5 +1,6 @@
-import type { Extension } from '@medplum/fhirtypes';
+import type { Extension, Schedule } from '@medplum/fhirtypes';
 import { DEFAULT_HOLD, hasRunOut, holdExtensions } from '../hold/hold.ts';
+import { offeredServicesOf } from './knowledge.ts';
 import type { Situation } from './situation.ts';
 import { schedulesOf } from './slots/select-slots.ts';
 import { confirmationOf } from './slots/service-type.ts';
@@ -22,7 +23,8 @@ function held({ verdict, earlier: { previous }, context: { now, config } }: Situ
 /** Confirmed at once or requested, as the clinic wants it; what staff move stays confirmed. */
 function bookedOrRequested({ selected, state, known, earlier, context: { config } }: Situation): Result {
   const isKept = known.role === 'repository' && earlier.previous?.status === 'booked';
-  const confirmation = confirmationOf(schedulesOf(selected.slots, state), state, config);
+  const servicesOf = (schedule: Schedule) => offeredServicesOf(schedule, state, known);
+  const confirmation = confirmationOf(schedulesOf(selected.slots, state), servicesOf, config);
   return { status: isKept || confirmation === 'automatic' ? 'booked' : 'pending', extension: [] };
 }
 

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
-import { aClinic, book, proposed, succeeded } from '../fixtures.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference/service-reference.ts';
+import { aClinic, book, ct, proposed, succeeded } from '../fixtures.ts';
 import { medplum, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
 
@@ -21,4 +22,16 @@ it.each([
     ...(onSchedule && { extension: confirmation(onSchedule) }),
   });
   expect(resourceIn('Appointment', await book(proposed(patient, [slot]))).status).toBe(status);
+});
+
+it('the HealthcareService that its service type refers to says by hand', async () => {
+  const service = succeeded(
+    'HealthcareService',
+    await medplum('front-desk', 'POST', '/HealthcareService', {
+      body: { resourceType: 'HealthcareService', name: 'CT', extension: confirmation('manual') },
+    }),
+  );
+  const reference = { url: SERVICE_TYPE_REFERENCE, valueReference: { reference: `HealthcareService/${service.id}` } };
+  const { slot, patient } = await aClinic({ serviceType: [{ ...ct, extension: [reference] }] });
+  expect(resourceIn('Appointment', await book(proposed(patient, [slot]))).status).toBe('pending');
 });

@@ -160,6 +160,16 @@ describe('a hold that is over', () => {
     expect((await book({ resourceType: 'Parameters', parameter })).status).toBe(201);
   });
 
+  it('keeps staff from nothing, before anything has tidied up', async () => {
+    const { slot, patient } = await aClinic(shortly);
+    const held = resourceIn('Appointment', await hold(proposed(patient, [slot])));
+    const body = { ...proposed(patient, [slot]), status: 'booked' };
+    const early = await medplum('front-desk', 'POST', '/Appointment', { body });
+    expect([early.status, issuesOf(early)]).toEqual([400, ['schedule-overbooked Appointment.slot[0]']]);
+    await over(held);
+    expect((await medplum('front-desk', 'POST', '/Appointment', { body })).status).toBe(201);
+  });
+
   it('on two schedules gives back both when one of them is taken', async () => {
     const [room, surgeon] = [await aClinic(shortly), await aClinic(shortly)];
     const held = await hold(proposed(room.patient, [room.slot, surgeon.slot]));

@@ -1,7 +1,7 @@
-import type { CodeableConcept, Extension, Schedule } from '@medplum/fhirtypes';
+import type { CodeableConcept, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, type Confirmation } from '../../../config/config.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { type ResourceSet, scheduleOf, servicesOf } from '../../resource-set.ts';
+import { type ResourceSet, scheduleOf } from '../../resource-set.ts';
 import type { CalendarSlot } from '../../slots/calendar.ts';
 import type { BookRequest } from '../request/request.ts';
 
@@ -63,18 +63,19 @@ function confirmationIn(extensions: readonly Extension[] | undefined, url: strin
 
 /**
  * Whether a booking on these schedules is confirmed at once: by hand as soon as one of them is. A schedule's own
- * extension LocalConfirmation decides, else that of its HealthcareService, else the installation's default.
+ * extension LocalConfirmation decides, else that of its services, else the installation's default.
  *
+ * @param servicesOf - those whose calendar a Schedule is, or which it offers
  * @see specification section 3
  */
 export function confirmationOf(
   schedules: readonly Schedule[],
-  state: ResourceSet,
+  servicesOf: (schedule: Schedule) => readonly HealthcareService[],
   config: Pick<BookingConfig, 'uris' | 'confirmation'>,
 ): Confirmation {
   const url = artefactUri(config, 'LocalConfirmation');
   const wishes = schedules.map((schedule) => {
-    const services = servicesOf(state, schedule).map(({ extension }) => confirmationIn(extension, url));
+    const services = servicesOf(schedule).map(({ extension }) => confirmationIn(extension, url));
     const ofService = services.find((wish) => wish === 'manual') ?? services.find((wish) => wish !== undefined);
     return confirmationIn(schedule.extension, url) ?? ofService ?? config.confirmation;
   });
