@@ -7,6 +7,9 @@ import { customOperation } from '../bots/custom-operation.ts';
 import { deployBot } from '../bots/deploy.ts';
 import type { Session } from '../platform.ts';
 import { validate } from '../repository/validation.ts';
+import { bookProposed } from '../scheduling/book.ts';
+import { cancelAppointment, confirmAppointment } from '../scheduling/end.ts';
+import { findAppointments } from '../scheduling/find.ts';
 import { repositoryOf, type Server } from '../server.ts';
 import { directUnit } from '../storage/unit-of-work.ts';
 import { websocketBindingToken } from '../websockets/binding-token.ts';
@@ -96,6 +99,32 @@ const operations: readonly Operation[] = [
     method: 'POST',
     path: /^\/[A-Za-z]+\/(?:\$|%24)validate$/,
     run: (server, _session, _id, { body }) => validateBody(server, body),
+  },
+  {
+    method: 'GET',
+    path: /^\/Appointment\/(?:\$|%24)find$/,
+    run: (server, session, _id, { url }) =>
+      findAppointments(repositoryOf(server, session), new URL(url, 'http://localhost').searchParams),
+  },
+  {
+    method: 'POST',
+    path: /^\/Appointment\/(?:\$|%24)book$/,
+    run: (server, session, _id, { body }) => bookProposed(repositoryOf(server, session), 'book', body),
+  },
+  {
+    method: 'POST',
+    path: /^\/Appointment\/(?:\$|%24)hold$/,
+    run: (server, session, _id, { body }) => bookProposed(repositoryOf(server, session), 'hold', body),
+  },
+  {
+    method: 'POST',
+    path: /^\/Appointment\/([^/]+)\/(?:\$|%24)cancel$/,
+    run: (server, session, id) => cancelAppointment(repositoryOf(server, session), id),
+  },
+  {
+    method: 'POST',
+    path: /^\/Appointment\/([^/]+)\/(?:\$|%24)confirm$/,
+    run: (server, session, id) => confirmAppointment(repositoryOf(server, session), id),
   },
 ];
 

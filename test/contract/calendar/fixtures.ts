@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Extension, HealthcareService, Resource, ResourceType, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Extension, HealthcareService, Patient, Resource, ResourceType, Schedule, Slot } from '@medplum/fhirtypes';
+import { z } from 'zod';
 import { until } from '../../lib/until.ts';
-import { stored, succeeded } from '../fixtures.ts';
-import { medplum } from '../http.ts';
+import { proposed, stored, succeeded } from '../fixtures.ts';
+import { type Answer, medplum } from '../http.ts';
 
 const DAY = 86_400_000;
 
@@ -26,6 +27,11 @@ export async function change<T extends ResourceType>(type: T, body: Resource & {
   return succeeded(type, await medplum('front-desk', 'PUT', `/${type}/${body.id}`, { body }));
 }
 
+/** A horizon that holds the day for Medplum too, whose end is the first moment of its last day. */
+export const wholeDay = {
+  planningHorizon: { start: date, end: new Date(Date.parse(date) + DAY).toISOString().slice(0, 10) },
+};
+
 /** Opening hours from one time of the day to another. */
 export const open = (from: string, to: string): HealthcareService['availableTime'] => [
   { daysOfWeek: [weekday], availableStartTime: `${from}:00`, availableEndTime: `${to}:00` },
@@ -36,8 +42,8 @@ export const never: HealthcareService['availableTime'] = [
   { daysOfWeek: [weekday === 'mon' ? 'wed' : 'mon'], availableStartTime: '09:00:00', availableEndTime: '10:00:00' },
 ];
 
-/** A service with appointments of half an hour, one of its type alone. */
-export function aService(hours = open('09:00', '11:00'), interval = 30) {
+/** A service with appointments of half an hour, one of its type alone. Its buffers are in minutes. */
+export function aService(hours = open('09:00', '11:00'), interval = 30, { before = 0, after = 0 } = {}) {
   return create('HealthcareService', {
     resourceType: 'HealthcareService',
     active: true,
@@ -50,6 +56,8 @@ export function aService(hours = open('09:00', '11:00'), interval = 30) {
         extension: [
           minutes('duration', 30),
           minutes('alignmentInterval', interval),
+          ...(before > 0 ? [minutes('bufferBefore', before)] : []),
+          ...(after > 0 ? [minutes('bufferAfter', after)] : []),
           { url: 'timezone', valueCode: 'UTC' },
         ],
       },
@@ -87,7 +95,7 @@ export function aSlot({ id }: Schedule, status: Slot['status'], from: string, to
 /** What is free in a calendar as stored, in order: `09:00-09:30`. */
 export async function freeTimes({ id }: Schedule): Promise<string[]> {
   const slots = await stored('Slot', `schedule=Schedule/${id}&status=free&_sort=start`);
-  return slots.map(({ start, end }) => `${start.slice(11, 16)}-${end.slice(11, 16)}`);
+  return slots.map(({ start, end }) => `${start.slice(11, 16)}-${end.slice(11, 16)}`).sort();
 }
 
 /** Waits until exactly these times are free. */
@@ -98,3 +106,53 @@ export function untilFree(schedule: Schedule, times: readonly string[]): Promise
     30_000,
   );
 }
+
+const proposalsShape = z.object({
+  entry: z.array(z.object({ resource: z.looseObject({ start: z.string() }) })).optional(),
+});
+
+/** What Medplum's own `$find` proposes on the day, by the time at which it begins. */
+export async function proposals({ id }: Schedule, service: HealthcareService) {
+  const query = new URLSearchParams({
+    start: at('00:00'),
+    end: at('23:59'),
+    'service-type-reference': `HealthcareService/${service.id}`,
+    schedule: `Schedule/${id}`,
+    _count: '100',
+  });
+  const { body } = await medplum('front-desk', 'GET', `/Appointment/$find?${query}`);
+  const { entry = [] } = proposalsShape.parse(body);
+  return new Map(entry.map(({ resource }) => [resource.start.slice(11, 16), resource]));
+}
+
+/** Carries out Medplum's own `$book` or `$hold` for a proposal of `$find`, as clinic staff. */
+export const native = (operation: 'book' | 'hold', resource: unknown) =>
+  medplum('front-desk', 'POST', `/Appointment/$${operation}`, {
+    body: { resourceType: 'Parameters', parameter: [{ name: 'appointment', resource }] },
+  });
+
+const bookedShape = z.object({ entry: z.array(z.object({ resource: z.looseObject({ id: z.string() }) })) });
+
+/** The id of the appointment that Medplum's own `$book` or `$hold` has made. */
+export function idOfBooked({ status, body, text }: Answer): string {
+  const [first] = status === 201 ? bookedShape.parse(body).entry : [];
+  if (!first) {
+    throw new Error(`Expected an appointment, but got ${status}: ${text.slice(0, 600)}`);
+  }
+  return first.resource.id;
+}
+
+/** Ends or confirms an appointment by Medplum's own operation, as clinic staff. */
+export const nativeOn = (id: string, operation: 'cancel' | 'confirm') =>
+  medplum('front-desk', 'POST', `/Appointment/${id}/$${operation}`, {
+    body: { resourceType: 'Parameters', parameter: [] },
+  });
+
+/** An appointment of a patient as a portal proposes it on this day. */
+export const proposedAt = (
+  { type }: HealthcareService,
+  patient: Patient,
+  from: string,
+  to: string,
+  slots: readonly Slot[],
+) => ({ ...proposed(patient, slots), serviceType: type, start: at(from), end: at(to) });

@@ -7,6 +7,7 @@ import { badInput, conditional, expunge, lifeOfAResource } from './interactions.
 import { tokens } from './oauth.ts';
 import { outbox } from './outbox.ts';
 import { fhirPathPatch, fhirPathPatchOfInnerLists, jsonPatch } from './patch.ts';
+import { scheduling } from './scheduling.ts';
 import { searchParameters, searchRefusals, searchResults } from './search.ts';
 import { preCommit, subscriptionsToBots } from './subscriptions.ts';
 import { websocketSubscriptions } from './websockets.ts';
@@ -37,5 +38,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'subscriptions-to-bots': subscriptionsToBots,
   'pre-commit': preCommit,
   tokens,
+  scheduling,
   'websocket-subscriptions': websocketSubscriptions,
 };

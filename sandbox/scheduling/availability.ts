@@ -1,0 +1,137 @@
+import { isDefined } from '@medplum/core';
+import type { CodeableConcept, Slot } from '@medplum/fhirtypes';
+import { Temporal } from 'temporal-polyfill';
+import type { SchedulingParameters } from './parameters.ts';
+
+/** Milliseconds since 1970 UTC; the end does not belong to it. */
+export interface Interval {
+  readonly start: number;
+  readonly end: number;
+}
+
+const MINUTE = 60_000;
+const days = ['', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
+
+function* daysOf({ start, end }: Interval, zone: string): Iterable<Temporal.ZonedDateTime> {
+  let day = Temporal.Instant.fromEpochMilliseconds(start).toZonedDateTimeISO(zone).startOfDay();
+  while (day.epochMilliseconds < end) {
+    yield day;
+    day = day.add({ days: 1 });
+  }
+}
+
+function common(one: Interval, other: Interval): Interval | undefined {
+  const [start, end] = [Math.max(one.start, other.start), Math.min(one.end, other.end)];
+  return start < end ? { start, end } : undefined;
+}
+
+/** In order, and those that touch joined. */
+function joined(intervals: readonly Interval[]): Interval[] {
+  const result: Interval[] = [];
+  for (const { start, end } of [...intervals].sort((a, b) => a.start - b.start)) {
+    const last = result.at(-1);
+    if (last && start <= last.end) {
+      result[result.length - 1] = { start: last.start, end: Math.max(last.end, end) };
+    } else {
+      result.push({ start, end });
+    }
+  }
+  return result;
+}
+
+function without(open: readonly Interval[], taken: readonly Interval[]): Interval[] {
+  return taken.reduce<Interval[]>(
+    (left, { start, end }) =>
+      left.flatMap((one) =>
+        start < one.end && one.start < end
+          ? [
+              { start: one.start, end: start },
+              { start: end, end: one.end },
+            ].filter((rest) => rest.start < rest.end)
+          : [one],
+      ),
+    [...open],
+  );
+}
+
+/** Opening hours, day by day from the day on which the range begins; hours over midnight that began before it are lost. */
+function openTime({ hours, timezone }: SchedulingParameters, range: Interval): Interval[] {
+  return [...daysOf(range, timezone)].flatMap((day) =>
+    hours
+      .filter((one) => one.days.includes(days[day.dayOfWeek] ?? ''))
+      .map((one) => {
+        const start = day.withPlainTime(one.start);
+        const sameDay = day.withPlainTime(one.end);
+        const end = sameDay.epochMilliseconds <= start.epochMilliseconds ? sameDay.add({ days: 1 }) : sameDay;
+        return common({ start: start.epochMilliseconds, end: end.epochMilliseconds }, range);
+      })
+      .filter(isDefined),
+  );
+}
+
+const intervalOf = ({ start, end }: Slot): Interval => ({ start: Date.parse(start), end: Date.parse(end) });
+
+function isForService({ serviceType = [] }: Slot, wanted: readonly CodeableConcept[]): boolean {
+  const codes = new Set(wanted.flatMap(({ coding = [] }) => coding.map(({ system, code }) => `${system}|${code}`)));
+  return (
+    serviceType.length === 0 ||
+    serviceType.some(({ coding = [] }) => coding.some(({ system, code }) => codes.has(`${system}|${code}`)))
+  );
+}
+
+/**
+ * The time at which a service can be booked: its opening hours and the free Slots for it, without what is taken for any
+ * service.
+ *
+ * @param slots - of the Schedule, all that overlap the range
+ */
+export function availableTime(
+  parameters: SchedulingParameters,
+  slots: readonly Slot[],
+  range: Interval,
+  serviceType: readonly CodeableConcept[] = [],
+): Interval[] {
+  const free = slots.filter((slot) => slot.status === 'free' && isForService(slot, serviceType));
+  const taken = slots.filter(({ status }) => status.startsWith('busy'));
+  const open = [
+    ...openTime(parameters, range),
+    ...free.map((slot) => common(intervalOf(slot), range)).filter(isDefined),
+  ];
+  return without(joined(open), joined(taken.map(intervalOf)));
+}
+
+/** The time that belongs to all lists. */
+export function inAll(lists: readonly (readonly Interval[])[]): Interval[] {
+  const [first = [], ...others] = lists;
+  return others.reduce<Interval[]>(
+    (left, list) => left.flatMap((one) => list.map((other) => common(one, other)).filter(isDefined)),
+    [...first],
+  );
+}
+
+type Grid = Pick<SchedulingParameters, 'alignmentInterval' | 'alignmentOffset' | 'alignmentTimezone'>;
+
+/** The minutes from a moment to the next one on the grid, which begins anew at each midnight. */
+function minutesToGrid(time: number, { alignmentInterval, alignmentOffset, alignmentTimezone }: Grid): number {
+  const { hour, minute } = Temporal.Instant.fromEpochMilliseconds(time).toZonedDateTimeISO(alignmentTimezone);
+  const beyond = (hour * 60 + minute - alignmentOffset) % alignmentInterval;
+  return beyond === 0 ? 0 : alignmentInterval - (beyond < 0 ? beyond + alignmentInterval : beyond);
+}
+
+/** Whether an appointment may begin at this moment. */
+export function isAligned(time: number, grid: Grid): boolean {
+  return time % MINUTE === 0 && minutesToGrid(time, grid) === 0;
+}
+
+/** The appointments of one length that fit into an interval and begin on the grid, in order. */
+export function* alignedTimes(interval: Interval, grid: Grid, duration: number): Iterable<Interval> {
+  for (const day of daysOf(interval, grid.alignmentTimezone)) {
+    const within = common(interval, { start: day.epochMilliseconds, end: day.add({ days: 1 }).epochMilliseconds });
+    const first = Math.ceil((within?.start ?? 0) / MINUTE) * MINUTE;
+    let start = first + minutesToGrid(first, grid) * MINUTE;
+    while (within && start < within.end && start + duration * MINUTE <= interval.end) {
+      yield { start, end: start + duration * MINUTE };
+      start += grid.alignmentInterval * MINUTE;
+    }
+  }
+}

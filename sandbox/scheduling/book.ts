@@ -1,0 +1,187 @@
+import { created, createReference, isResource, OperationOutcomeError, type WithId } from '@medplum/core';
+import type { FhirResponse } from '@medplum/fhir-router';
+import type {
+  Appointment,
+  HealthcareService,
+  OperationOutcomeIssue,
+  Parameters,
+  Schedule,
+  Slot,
+} from '@medplum/fhirtypes';
+import type { SandboxRepository } from '../repository/repository.ts';
+import { availableTime, type Interval, isAligned } from './availability.ts';
+import { type Calendar, readCalendars, readSlots } from './calendar.ts';
+import { refusal, servicesIn } from './parameters.ts';
+
+const MINUTE = 60_000;
+const path = 'Parameters.appointment';
+
+function appointmentIn(body: unknown): Appointment {
+  const parameters = isResource<Parameters>(body, 'Parameters') ? (body.parameter ?? []) : [];
+  const found = parameters.filter(({ name }) => name === 'appointment');
+  const [only] = found;
+  if (found.length !== 1 || !isResource<Appointment>(only?.resource, 'Appointment')) {
+    throw refusal(`Expected 1 value(s) for input parameter appointment, but ${found.length} provided`);
+  }
+  return only.resource;
+}
+
+const intervalOf = ({ start, end }: Slot): Interval => ({ start: Date.parse(start), end: Date.parse(end) });
+
+const minutesOf = (slot: Slot): number => (Date.parse(slot.end) - Date.parse(slot.start)) / MINUTE;
+
+/** The one Slot `busy-unavailable` that a buffer demands, as long as the service says. */
+function assertBuffer(side: 'Before' | 'After', slots: readonly Slot[], busy: Slot, wanted: number): void {
+  if (wanted === 0) {
+    return;
+  }
+  const found = slots.filter(
+    (slot) =>
+      slot.status === 'busy-unavailable' &&
+      (side === 'Before'
+        ? intervalOf(slot).end === intervalOf(busy).start
+        : intervalOf(slot).start === intervalOf(busy).end),
+  );
+  const [only] = found;
+  if (!only || found.length > 1) {
+    const edge = side === 'Before' ? 'ending at the start' : 'starting at the end';
+    throw refusal(`Expected exactly one 'busy-unavailable' slot ${edge} of the busy slot (buffer${side})`);
+  }
+  if (minutesOf(only) !== wanted) {
+    throw refusal(
+      `Buffer-${side.toLowerCase()} slot duration (${minutesOf(only)} min) does not match scheduling parameters buffer${side} (${wanted} min)`,
+    );
+  }
+}
+
+/** Medplum books what `$find` gives: one Slot of the service's duration on its grid, with its buffers. */
+function assertProposed(slots: readonly Slot[], { parameters }: Calendar): void {
+  const [busy, ...others] = slots.filter(({ status }) => status === 'busy');
+  if (!busy || others.length > 0) {
+    throw refusal(`Expected exactly one 'busy' slot per schedule`);
+  }
+  if (minutesOf(busy) !== parameters.duration) {
+    throw refusal('Slot duration does not match scheduling parameters duration');
+  }
+  if (!isAligned(intervalOf(busy).start, parameters)) {
+    throw refusal('Slot start time is not aligned to the scheduling grid');
+  }
+  assertBuffer('Before', slots, busy, parameters.bufferBefore);
+  assertBuffer('After', slots, busy, parameters.bufferAfter);
+}
+
+/** The refusal names the Slots that are in the way, but for those of holds. */
+function unavailable({ id }: Schedule, slots: readonly Slot[]): OperationOutcomeError {
+  const inTheWay = slots.filter(({ status }) => status === 'busy' || status === 'busy-unavailable');
+  const blockingSlots = inTheWay.map((slot) => ({
+    reference: `Slot/${slot.id}`,
+    start: slot.start,
+    end: slot.end,
+    status: slot.status,
+  }));
+  const diagnostics = JSON.stringify({ schedule: `Schedule/${id}`, blockingSlots });
+  const details = { text: 'Requested time slot is not available' };
+  const issue: OperationOutcomeIssue[] = [{ severity: 'error', code: 'invalid', details, diagnostics }];
+  return new OperationOutcomeError({ resourceType: 'OperationOutcome', issue });
+}
+
+async function assertAvailable(
+  repository: SandboxRepository,
+  { schedule, parameters }: Calendar,
+  slots: readonly Slot[],
+  service: HealthcareService,
+): Promise<void> {
+  const times = slots.map(intervalOf);
+  const range = { start: Math.min(...times.map(({ start }) => start)), end: Math.max(...times.map(({ end }) => end)) };
+  const { planningHorizon } = schedule;
+  if (range.start < Date.parse(planningHorizon?.start ?? '') || range.end > Date.parse(planningHorizon?.end ?? '')) {
+    throw refusal('Appointment falls outside schedule planning horizon');
+  }
+  const found = await readSlots(repository, [schedule], range);
+  const open = availableTime(parameters, found, range, service.type);
+  if (!open.some(({ start, end }) => start <= range.start && range.end <= end)) {
+    throw unavailable(schedule, found);
+  }
+}
+
+const isOf =
+  ({ schedule }: Calendar) =>
+  (slot: Slot): boolean =>
+    slot.schedule.reference === `Schedule/${schedule.id}`;
+
+async function calendarsOf(
+  repository: SandboxRepository,
+  { serviceType }: Appointment,
+  slots: readonly Slot[],
+): Promise<{ readonly service: WithId<HealthcareService>; readonly calendars: Calendar[] }> {
+  const [named, ...others] = servicesIn(serviceType);
+  if (!named || others.length > 0) {
+    throw refusal(
+      `Appointment has ${named ? 'too many service references' : 'no service reference'}`,
+      `${path}.serviceType`,
+    );
+  }
+  if (slots.length === 0) {
+    throw refusal('Appointment has no contained Slot resources', path);
+  }
+  const service = await repository.readReference<HealthcareService>(named);
+  const references = [...new Map(slots.map(({ schedule }) => [schedule.reference, schedule])).values()];
+  const paths = references.map(
+    ({ reference }) =>
+      `${path}.contained[${slots.findIndex(({ schedule }) => schedule.reference === reference)}].schedule`,
+  );
+  return { service, calendars: await readCalendars(repository, references, paths, service, 'HealthcareService') };
+}
+
+/** How `$book` and `$hold` write what was proposed. */
+const written = {
+  book: { appointment: 'booked', busy: 'busy' },
+  hold: { appointment: 'pending', busy: 'busy-tentative' },
+} as const;
+
+/**
+ * `POST Appointment/$book` and `$hold`: creates the contained Slots of a proposed appointment and the appointment, if
+ * their time is available. The free Slots that are there stay as they are.
+ *
+ * @see https://www.medplum.com/docs/scheduling
+ */
+export async function bookProposed(
+  repository: SandboxRepository,
+  kind: keyof typeof written,
+  body: unknown,
+): Promise<FhirResponse> {
+  const { contained = [], ...appointment } = appointmentIn(body);
+  const slots = contained.filter((one) => isResource<Slot>(one, 'Slot'));
+  const { service, calendars } = await calendarsOf(repository, appointment, slots);
+  for (const calendar of calendars) {
+    assertProposed(slots.filter(isOf(calendar)), calendar);
+  }
+  if (appointment.slot) {
+    throw refusal('Proposed appointment must not have Slot references', `${path}.slot`);
+  }
+  const { appointment: status, busy } = written[kind];
+  const resources = await repository.withTransaction(
+    async (transaction) => {
+      for (const calendar of calendars) {
+        await assertAvailable(transaction, calendar, slots.filter(isOf(calendar)), service);
+      }
+      const stored: WithId<Slot>[] = [];
+      for (const slot of slots) {
+        stored.push(
+          await transaction.createResource<Slot>({ ...slot, status: slot.status === 'busy' ? busy : slot.status }),
+        );
+      }
+      const booked = await transaction.createResource<Appointment>({
+        ...appointment,
+        status,
+        slot: stored.map((slot) => createReference(slot)),
+      });
+      return [booked, ...stored];
+    },
+    { serializable: true },
+  );
+  return [
+    created,
+    { resourceType: 'Bundle', type: 'transaction-response', entry: resources.map((resource) => ({ resource })) },
+  ];
+}

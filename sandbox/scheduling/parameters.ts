@@ -1,0 +1,147 @@
+import { badRequest, createReference, getExtension, getExtensionValue, OperationOutcomeError } from '@medplum/core';
+import type { Extension, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
+
+const parametersUrl = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';
+const timeZoneUrl = 'http://hl7.org/fhir/StructureDefinition/timezone';
+
+/** Opening hours of some days of the week; an end that is not later than the start lies on the next day. */
+export interface Hours {
+  readonly days: readonly string[];
+  readonly start: string;
+  readonly end: string;
+}
+
+/** How appointments of a service are made in a Schedule. Times are in minutes. */
+export interface SchedulingParameters {
+  readonly duration: number;
+  readonly bufferBefore: number;
+  readonly bufferAfter: number;
+  readonly alignmentInterval: number;
+  readonly alignmentOffset: number;
+  readonly alignmentTimezone: string;
+  readonly timezone: string;
+  readonly hours: readonly Hours[];
+}
+
+type Layer = { -readonly [Name in keyof SchedulingParameters]?: SchedulingParameters[Name] | undefined };
+
+const always: Hours = { days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'], start: '00:00:00', end: '00:00:00' };
+
+const defaults = {
+  bufferBefore: 0,
+  bufferAfter: 0,
+  alignmentInterval: 60,
+  alignmentOffset: 0,
+  alignmentTimezone: 'Etc/UTC',
+  hours: [always],
+} satisfies Layer;
+
+const minutesPerUnit: Readonly<Record<string, number>> = { min: 1, h: 60, d: 1440, wk: 10_080 };
+
+/** Refuses a request as Medplum does: 400, with the elements at fault. */
+export function refusal(message: string, ...expression: readonly string[]): OperationOutcomeError {
+  const outcome = badRequest(message);
+  const issue = outcome.issue.map((one) => (expression.length > 0 ? { ...one, expression: [...expression] } : one));
+  return new OperationOutcomeError({ ...outcome, issue });
+}
+
+const partsOf = ({ extension = [] }: Extension, url: string): Extension[] => extension.filter((one) => one.url === url);
+
+function minutes(extension: Extension, url: string): number | undefined {
+  const found = partsOf(extension, url)[0]?.valueDuration;
+  return found && (found.value ?? 0) * (minutesPerUnit[found.unit ?? ''] ?? 1);
+}
+
+/** Hours that are given as extensions; those without a start and an end are none. */
+function hoursIn(availability: Extension): Hours[] {
+  return partsOf(availability, 'availableTime').flatMap((time): Hours[] => {
+    const days = partsOf(time, 'daysOfWeek').flatMap(({ valueCode }) => valueCode ?? []);
+    const [start, end] = ['availableStartTime', 'availableEndTime'].map((url) => partsOf(time, url)[0]?.valueTime);
+    if (partsOf(time, 'allDay')[0]?.valueBoolean) {
+      return [{ ...always, days }];
+    }
+    return start && end ? [{ days, start, end }] : [];
+  });
+}
+
+function layerOf(extension: Extension): Layer {
+  const interval = minutes(extension, 'alignmentInterval');
+  const availability = partsOf(extension, 'availability');
+  const layer: Layer = {
+    duration: minutes(extension, 'duration'),
+    bufferBefore: minutes(extension, 'bufferBefore'),
+    bufferAfter: minutes(extension, 'bufferAfter'),
+    alignmentInterval: interval === 0 ? 60 : interval,
+    alignmentOffset: minutes(extension, 'alignmentOffset'),
+    alignmentTimezone: partsOf(extension, 'alignmentTimezone')[0]?.valueCode,
+    timezone: partsOf(extension, 'timezone')[0]?.valueCode,
+    hours: availability.length > 0 ? availability.flatMap(hoursIn) : undefined,
+  };
+  return Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== undefined));
+}
+
+function hoursOf({ availableTime }: HealthcareService): Layer {
+  const hours = availableTime?.flatMap(({ allDay, daysOfWeek: days = [], availableStartTime, availableEndTime }) => {
+    if (allDay) {
+      return [{ ...always, days }];
+    }
+    return availableStartTime && availableEndTime ? [{ days, start: availableStartTime, end: availableEndTime }] : [];
+  });
+  return hours ? { hours } : {};
+}
+
+function ownLayer(schedule: Schedule, service: HealthcareService & { readonly id: string }): Layer {
+  const { reference } = createReference(service);
+  const own = (schedule.extension ?? []).filter(
+    (one) =>
+      one.url === parametersUrl && partsOf(one, 'service').some((part) => part.valueReference?.reference === reference),
+  );
+  if (own.length > 1) {
+    throw refusal('Schedule has too many scheduling parameters extensions');
+  }
+  return own[0] ? layerOf(own[0]) : {};
+}
+
+/**
+ * The parameters of a service in a Schedule, field by field: those of the Schedule, of the service, of its actor (for the
+ * time zone), and Medplum's own.
+ *
+ * @param paths - of the Schedule and the service in the request
+ * @throws OperationOutcomeError (400) without a duration or a time zone
+ * @see https://www.medplum.com/docs/scheduling
+ */
+export function schedulingParameters(
+  schedule: Schedule,
+  service: HealthcareService & { readonly id: string },
+  actor: Resource,
+  paths: { readonly schedule: string; readonly service: string },
+): SchedulingParameters {
+  const ofService = getExtension(service, parametersUrl);
+  const timezone = getExtensionValue(actor, timeZoneUrl);
+  const found: Layer = {
+    ...(typeof timezone === 'string' && { timezone }),
+    ...hoursOf(service),
+    ...(ofService && layerOf(ofService)),
+    ...ownLayer(schedule, service),
+  };
+  if (found.duration === undefined) {
+    throw refusal("Scheduling parameter attribute 'duration' is missing", paths.service, paths.schedule);
+  }
+  if (found.timezone === undefined) {
+    throw refusal('No timezone specified', `${paths.schedule}.actor[0]`);
+  }
+  return { ...defaults, ...found, duration: found.duration, timezone: found.timezone };
+}
+
+/** The references to services that concepts carry. */
+export function servicesIn(
+  concepts: readonly { readonly extension?: Extension[] }[] = [],
+): { readonly reference: string }[] {
+  return concepts.flatMap(({ extension = [] }) => {
+    const found = extension.find(({ url }) => url === SERVICE)?.valueReference;
+    return found?.reference ? [{ reference: found.reference }] : [];
+  });
+}
+
+/** The extension by which a service type names its HealthcareService. */
+export const SERVICE = 'https://medplum.com/fhir/service-type-reference';
