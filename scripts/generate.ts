@@ -5,11 +5,13 @@ import { runAsProgram } from './cli/command.ts';
 import { elementsModule } from './generate/elements.ts';
 import { errorsPage } from './generate/errors-page.ts';
 import { packageFiles } from './generate/package-files.ts';
+import { searchDefinitionsModule } from './generate/search-definitions.ts';
 
 /** The files that are made from others, by path. */
 const files: Readonly<Record<string, () => string>> = {
   'docs/errors.md': errorsPage,
   'core/fhir/xml/elements.ts': elementsModule,
+  'gateway/search/definitions.ts': searchDefinitionsModule,
   ...packageFiles,
 };
 

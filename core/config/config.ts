@@ -1,3 +1,5 @@
+import type { ResourceType } from '@medplum/fhirtypes';
+
 /** How a new booking is answered: confirmed by the service at once, or by the clinic's staff later. */
 export type Confirmation = 'automatic' | 'manual';
 
@@ -70,6 +72,10 @@ export interface BookingConfig {
   readonly terminologySystem: string;
   /** Base address of the service's own artefacts, without a trailing slash: never under another publisher's address. */
   readonly localBase: string;
+  /** What the CapabilityStatement claims to carry out: canonical URIs of a publisher's CapabilityStatements. */
+  readonly instantiates: readonly string[];
+  /** Profiles of a publisher that resources conform to, by type, where the service has no profile of its own. */
+  readonly supportedProfiles: Readonly<Partial<Record<ResourceType, string>>>;
   /** Canonical URI of each artefact in this installation, for example `https://example.org/fhir/StructureDefinition/LocalTermin`. */
   readonly uris: Readonly<Record<Artefact, string>>;
   /** Whether Schedules that say nothing about it are confirmed at once or by hand. */

@@ -11,6 +11,10 @@ export interface Preset
    * where the publisher keeps one elsewhere. The others are the service's own and stand below `localBase`.
    */
   readonly published?: Readonly<Partial<Record<Artefact, string>>>;
+  /** Paths of the publisher's CapabilityStatements that the service carries out. */
+  readonly instantiates?: readonly string[];
+  /** Likewise the profiles of what the clinic itself keeps, by type. */
+  readonly supportedProfiles?: BookingConfig['supportedProfiles'];
   readonly timeZone?: string;
   readonly handling?: SearchHandling;
 }
@@ -37,16 +41,44 @@ const everyStage = {
   book: 'OperationDefinition/AppointmentBook',
 } as const;
 
+const basismodul3 = 'https://gematik.de/fhir/isik/v3/Basismodul/StructureDefinition';
+
 const stage3: Preset = {
   ...ofGematik,
   profileBase: 'https://gematik.de/fhir/isik/v3/Terminplanung',
+  instantiates: ['CapabilityStatement/terminplanung-server'],
+  supportedProfiles: {
+    HealthcareService: 'StructureDefinition/ISiKMedizinischeBehandlungseinheit',
+    CodeSystem: `${basismodul3}/ISiKCodeSystem`,
+    ValueSet: `${basismodul3}/ISiKValueSet`,
+    Practitioner: `${basismodul3}/ISiKPersonImGesundheitsberuf`,
+  },
   published: {
     ...everyStage,
-    LocalPatient: 'https://gematik.de/fhir/isik/v3/Basismodul/StructureDefinition/ISiKPatient',
+    LocalPatient: `${basismodul3}/ISiKPatient`,
   },
 };
 
-const stage4: Preset = { ...ofGematik, profileBase: 'https://gematik.de/fhir/isik', published: everyStage };
+const stage4: Preset = {
+  ...ofGematik,
+  profileBase: 'https://gematik.de/fhir/isik',
+  instantiates: ['CapabilityStatement/ISiKCapabilityStatementTerminplanungServer'],
+  supportedProfiles: {
+    HealthcareService: 'StructureDefinition/ISiKMedizinischeBehandlungseinheit',
+    CodeSystem: 'StructureDefinition/ISiKCodeSystem',
+    ValueSet: 'StructureDefinition/ISiKValueSet',
+    Practitioner: 'StructureDefinition/ISiKPersonImGesundheitsberuf',
+    Location: 'StructureDefinition/ISiKStandort',
+    Organization: 'StructureDefinition/ISiKOrganisation',
+  },
+  published: everyStage,
+};
+
+/** The roles of an actor "Termin-Repository". */
+const roles = [
+  'CapabilityStatement/ISiKCapabilityStatementTerminRepositoryRolle',
+  'CapabilityStatement/ISiKCapabilityStatementTerminologieRolle',
+];
 
 /** What there is from stage 5 on. */
 const formsAndSubscriptions = {
@@ -57,11 +89,13 @@ const formsAndSubscriptions = {
 
 const stage5: Preset = {
   ...stage4,
+  instantiates: roles,
   published: { ...everyStage, ...formsAndSubscriptions, 'appointment-update': 'SubscriptionTopic/appointment-change' },
 };
 
 const stage6: Preset = {
   ...stage4,
+  instantiates: roles,
   published: { ...everyStage, ...formsAndSubscriptions, 'appointment-update': 'SubscriptionTopic/appointment-update' },
 };
 

@@ -85,8 +85,17 @@ export function resolveConfig(input: unknown): BookingConfig {
     throw new Error(`The configuration is invalid:\n${z.prettifyError(parsed.error)}`);
   }
   const { preset, names, localBase, $schema: _, ...given } = parsed.data;
-  const { published, ...settled }: Preset = presets[preset];
+  const { published, instantiates = [], supportedProfiles = {}, ...settled }: Preset = presets[preset];
   const merged = { ...defaults, ...settled, ...given };
+  const publishers = (path: string): string => publishedUri(path, merged.profileBase);
   const ownBase = localBase ?? (published ? given.profileBase : merged.profileBase) ?? neutralBase;
-  return { ...merged, localBase: ownBase, uris: urisOf({ published, names, ...merged, localBase: ownBase }) };
+  return {
+    ...merged,
+    localBase: ownBase,
+    instantiates: instantiates.map(publishers),
+    supportedProfiles: Object.fromEntries(
+      Object.entries(supportedProfiles).map(([type, path]) => [type, publishers(path)]),
+    ),
+    uris: urisOf({ published, names, ...merged, localBase: ownBase }),
+  };
 }

@@ -1,10 +1,16 @@
 import { readFileSync } from 'node:fs';
-import type { CapabilityStatement, CapabilityStatementRestResource, Extension } from '@medplum/fhirtypes';
+import type {
+  CapabilityStatement,
+  CapabilityStatementRestResource,
+  CapabilityStatementRestResourceSearchParam,
+  Extension,
+} from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, isArtefact } from '../../core/config/config.ts';
 import { backport } from '../../core/notifications/subscription/extensions.ts';
 import { topicNames, topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { formats, JSON_PATCH } from '../http/formats.ts';
 import { oauthEndpoints } from '../oauth/discovery.ts';
+import { searchDefinitions } from '../search/definitions.ts';
 import { commonSearchParameters, searchParameters } from '../search/parameters.ts';
 import {
   type OperationName,
@@ -22,6 +28,8 @@ const packageFile: { version: string } = JSON.parse(
 
 /** The version of the service, as in `package.json`. */
 export const serviceVersion = packageFile.version;
+
+const SEARCH_PARAMETER = 'http://hl7.org/fhir/SearchParameter/';
 
 function references(type: ServedTypeName, prefix: (type: string) => string): string[] {
   return Object.entries(searchParameters[type])
@@ -55,14 +63,24 @@ function topicExtensions(type: ServedTypeName, config: BookingConfig): Extension
     : [];
 }
 
+/** The parameters of a type with FHIR's definitions of them, and `_count`, which belongs to the result. */
+function searchParameterList(type: ServedTypeName): CapabilityStatementRestResourceSearchParam[] {
+  const own = Object.entries({ ...commonSearchParameters, ...searchParameters[type] });
+  const filters = own.map(([name, parameter]) => {
+    const id = searchDefinitions[type]?.[name] ?? searchDefinitions.Resource?.[name];
+    return { name, ...(id && { definition: `${SEARCH_PARAMETER}${id}` }), type: parameter.type };
+  });
+  return [...filters, { name: '_count', type: 'number' }];
+}
+
 function describe(type: ServedTypeName, config: BookingConfig): CapabilityStatementRestResource {
   const { interactions, operations, profile, conditionalCreate }: ServedType = servedTypes[type];
-  const parameters = Object.entries({ ...commonSearchParameters, ...searchParameters[type] });
+  const supported = profile ? artefactUri(config, profile) : config.supportedProfiles[type];
   const extension = topicExtensions(type, config);
   return {
     type,
     ...(extension.length > 0 && { extension }),
-    ...(profile && { supportedProfile: [artefactUri(config, profile)] }),
+    ...(supported && { supportedProfile: [supported] }),
     interaction: interactions.map((code) => ({ code })),
     versioning: 'versioned',
     readHistory: false,
@@ -71,7 +89,7 @@ function describe(type: ServedTypeName, config: BookingConfig): CapabilityStatem
     conditionalRead: 'not-match',
     referencePolicy: ['literal'],
     ...inclusions(type),
-    searchParam: parameters.map(([name, parameter]) => ({ name, type: parameter.type })),
+    searchParam: searchParameterList(type),
     ...(operations && {
       operation: operations.map((name) => ({ name, definition: definitionOf(name, config) })),
     }),
@@ -89,11 +107,13 @@ export function capabilityStatement(config: BookingConfig, date: string): Capabi
   const { token_endpoint } = oauthEndpoints(new URL(config.baseUrl));
   return {
     resourceType: 'CapabilityStatement',
+    url: `${config.localBase}/CapabilityStatement/AppointmentBooking`,
     status: 'active',
     date,
     kind: 'instance',
     software: { name: 'Appointment booking for Medplum', version: serviceVersion },
     implementation: { description: 'Appointment repository with the operation $book', url: config.baseUrl },
+    ...(config.instantiates.length > 0 && { instantiates: [...config.instantiates] }),
     fhirVersion: '4.0.1',
     format: formats.flatMap(({ name, mediaTypes }) => [mediaTypes[0], name]),
     patchFormat: [...formats.map(({ mediaTypes }) => mediaTypes[0]), JSON_PATCH],

@@ -63,6 +63,7 @@ export async function prepareService(
       PORTAL_B_TOKEN: 'portal-b',
       FRONT_DESK_TOKEN: 'front-desk',
       ADMIN_TOKEN: 'admin',
+      BOOKING_CONFIG: file,
     },
     async end() {
       await service.end();
