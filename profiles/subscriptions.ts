@@ -153,6 +153,12 @@ const triggers = {
     criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|publish&status=requested`,
     interactions: ['create', 'update'],
   },
+  'roll-forward-requested': {
+    bot: 'publish-slots',
+    reason: 'Goes on to publish the schedules whose slots are out of date',
+    criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|publish-all&status=requested`,
+    interactions: ['create', 'update'],
+  },
   'outbox-ready': {
     bot: 'deliver-events',
     reason: 'Delivers events to subscribers',

@@ -36,6 +36,7 @@ const sources: readonly CodeSystemSource[] = [
       book: 'An asynchronous booking',
       notify: 'The outbox of a Subscription',
       publish: 'How far the opening hours of a schedule are published',
+      'publish-all': 'How far the schedules have been looked through for what is to be published',
       announce: 'The time up to which the events of all changes are recorded',
       quota: 'A limited number of appointments',
       subscriber: 'The count of Subscriptions of one subscriber',

@@ -2,16 +2,16 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { HealthcareService, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { idIn } from '../../core/booking/resource-set.ts';
 import type { Interval } from '../../core/booking/slots/interval.ts';
-import { offersAllServices } from '../../core/calendar/parameters/schedule-calendar.ts';
-import { isClosedDays } from '../../core/calendar/publish/closed-days.ts';
 import { publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
+import { rollForwardIn, rollForwardQuery } from '../../core/calendar/publish/roll-forward.ts';
 import { union } from '../../core/calendar/time/interval-set.ts';
 import { DAY } from '../../core/calendar/time/time-zone.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
-import { serviceIdsOf } from '../../core/fhir/reference/service-reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { readOpeningHours } from '../lib/calendar/opening-hours.ts';
-import { requestPublication, workOn } from '../lib/calendar/publication.ts';
+import { atOnce, workOn, writePublication } from '../lib/calendar/publication.ts';
+import { requestPublication, requestRollForward } from '../lib/calendar/request.ts';
+import { publicationsOf, rollForward, takesPart } from '../lib/calendar/roll-forward.ts';
 import { publishWindow } from '../lib/calendar/window.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken } from '../lib/medplum.ts';
@@ -23,27 +23,14 @@ const PATIENCE = 6_000;
 /** A run without a sign of life for this time, in milliseconds, counts as dead. */
 const DEAD_AFTER = 2 * 60_000;
 
-/** How often a calendar is published again without a known change, in milliseconds. */
+/** How often all calendars are looked through without a known change, in milliseconds. */
 const RENEW_AFTER = DAY;
 
-/** How many Schedules are looked at in one run of the clock, and how many there are at most. */
-const PAGE = 100;
-const MOST_SCHEDULES = 10_000;
+/** A change is followed at once; what was changed this long ago, in milliseconds, and was not followed, never will be. */
+const SETTLED = { least: 60_000, most: 15 * 60_000 };
 
 /** What is longer changes a calendar as a whole, in milliseconds. */
 const LONG = 14 * DAY;
-
-const takesPart = (schedule: Schedule): boolean => offersAllServices(schedule) || serviceIdsOf(schedule).length > 0;
-
-/** The Schedules for which no publication was ever requested. */
-async function unknownAmong(medplum: MedplumClient, schedules: readonly Schedule[]): Promise<string[]> {
-  const ids = schedules.filter(takesPart).flatMap(({ id }) => id ?? []);
-  const focus = ids.map((id) => `Schedule/${id}`).join(',');
-  const query = publicationQuery({ focus, _count: '1000' }, config);
-  const [found] = await readInBatch(medplum, ids.length > 0 ? [query] : []);
-  const known = new Set(ofType('Task', found).map((task) => publicationIn(task)?.schedule));
-  return ids.filter((id) => !known.has(id));
-}
 
 /** Asks for the publication of a Schedule that has opening hours, or had some. */
 async function scheduleChanged(medplum: MedplumClient, schedule: Schedule): Promise<void> {
@@ -51,22 +38,6 @@ async function scheduleChanged(medplum: MedplumClient, schedule: Schedule): Prom
   const [found = []] = takesPart(schedule) ? [[schedule]] : await readInBatch(medplum, [query]);
   if (found.length > 0 && schedule.id !== undefined) {
     await requestPublication(medplum, schedule.id);
-  }
-}
-
-/** Asks for the publication of all Schedules that offer a service; the closed days concern each of them. */
-async function serviceChanged(medplum: MedplumClient, service: HealthcareService): Promise<void> {
-  for (let offset = 0; offset < MOST_SCHEDULES; offset += 1000) {
-    const [found] = await readInBatch(medplum, [`Schedule?_count=1000&_offset=${offset}&_sort=_lastUpdated`]);
-    const schedules = ofType('Schedule', found);
-    const isConcerned = (schedule: Schedule): boolean =>
-      isClosedDays(service, config) || offersAllServices(schedule) || serviceIdsOf(schedule).includes(service.id ?? '');
-    for (const { id } of schedules.filter((schedule) => takesPart(schedule) && isConcerned(schedule))) {
-      await requestPublication(medplum, id ?? '');
-    }
-    if (schedules.length < 1000) {
-      return;
-    }
   }
 }
 
@@ -104,39 +75,80 @@ async function slotChanged(medplum: MedplumClient, slot: Slot): Promise<void> {
   }
 }
 
-/** Publishes calendars that were interrupted, are due, or have never been published. */
+/** The Schedules whose latest change nobody has followed, because a job was lost. */
+async function unfollowed(medplum: MedplumClient, schedules: readonly Schedule[]): Promise<string[]> {
+  const candidates = schedules.filter(takesPart);
+  const tasks = await publicationsOf(medplum, candidates);
+  return candidates
+    .filter(({ id = '', meta }) => (tasks.get(id)?.meta?.lastUpdated ?? '') < (meta?.lastUpdated ?? ''))
+    .flatMap(({ id }) => id ?? []);
+}
+
+/** Whether the pass through all Schedules is to begin anew, or to go on. */
+function passNeeded(task: Task | undefined, waits: boolean, services: readonly HealthcareService[], now: number) {
+  const pass = task && rollForwardIn(task);
+  const isMissed = services.some(({ meta }) => Date.parse(meta?.lastUpdated ?? '') > (pass?.began ?? 0));
+  if (!pass || now - pass.began > RENEW_AFTER || isMissed) {
+    return 'begin';
+  }
+  return waits && pass.status === 'completed' ? 'go-on' : undefined;
+}
+
+/** Takes up what was interrupted or lost, and looks through all calendars once a day. */
 async function clock(medplum: MedplumClient): Promise<void> {
   const now = Date.now();
-  const lately = (age: number): string => `lt${formatInstant(now - age)}`;
-  const open = { status: 'requested,in-progress', _lastUpdated: lately(DEAD_AFTER) };
-  const due = { status: 'completed,failed', _lastUpdated: lately(RENEW_AFTER) };
-  const offset = (Math.floor(now / 60_000) * PAGE) % MOST_SCHEDULES;
-  const [left, renewed, page, changed] = await readInBatch(medplum, [
-    publicationQuery({ ...open, _sort: '_lastUpdated' }, config),
-    publicationQuery({ ...due, _sort: '_lastUpdated' }, config),
-    `Schedule?_count=${PAGE}&_offset=${offset}&_sort=_lastUpdated`,
-    `Schedule?_count=${PAGE}&_sort=-_lastUpdated`,
+  const before = (age: number): string => `lt${formatInstant(now - age)}`;
+  const lately = new URLSearchParams([
+    ['_lastUpdated', `gt${formatInstant(now - SETTLED.most)}`],
+    ['_lastUpdated', before(SETTLED.least)],
+    ['_count', '100'],
   ]);
-  for (const id of await unknownAmong(medplum, [...ofType('Schedule', page), ...ofType('Schedule', changed)])) {
+  const stalled = { status: 'requested,in-progress', _lastUpdated: before(DEAD_AFTER), _sort: '_lastUpdated' };
+  const [passes, left, waiting, schedules, services] = await readInBatch(medplum, [
+    rollForwardQuery(config),
+    publicationQuery(stalled, config),
+    publicationQuery({ status: 'accepted', _count: '1' }, config),
+    `Schedule?${lately}`,
+    `HealthcareService?${lately}`,
+  ]);
+  for (const id of await unfollowed(medplum, ofType('Schedule', schedules))) {
     await requestPublication(medplum, id);
   }
-  for (const task of [...ofType('Task', left), ...ofType('Task', renewed)]) {
-    if (Date.now() - now < PATIENCE) {
-      await workOn(medplum, task, now + PATIENCE);
-    }
+  const tasks = ofType('Task', left);
+  for (const task of tasks) {
+    const publication = publicationIn(task);
+    await (publication && writePublication(medplum, task, { ...publication, status: 'accepted' }));
+  }
+  const [pass] = ofType('Task', passes);
+  const waits = tasks.length > 0 || (waiting ?? []).length > 0;
+  const request = passNeeded(pass, waits, ofType('HealthcareService', services), now);
+  if (request) {
+    await requestRollForward(medplum, request);
+  } else if (pass && pass.status !== 'completed' && Date.parse(pass.meta?.lastUpdated ?? '') < now - DEAD_AFTER) {
+    await rollForward(medplum, pass, now + PATIENCE);
+  }
+}
+
+/** Publishes one Schedule at once; what is left of it when its turn is over joins the others. */
+async function publicationRequested(medplum: MedplumClient, task: Task): Promise<void> {
+  const isUnfinished = await workOn(medplum, task, atOnce);
+  if (isUnfinished) {
+    await requestRollForward(medplum, 'go-on');
   }
 }
 
 /** The handler of each resource type that Medplum reports. */
 function changed(medplum: MedplumClient, resource: unknown): Promise<void> | undefined {
   if (isResource(resource, 'Task')) {
-    return workOn(medplum, resource, Date.now() + PATIENCE);
+    return rollForwardIn(resource)
+      ? rollForward(medplum, resource, Date.now() + PATIENCE)
+      : publicationRequested(medplum, resource);
   }
   if (isResource(resource, 'Schedule')) {
     return scheduleChanged(medplum, resource);
   }
   if (isResource(resource, 'HealthcareService')) {
-    return serviceChanged(medplum, resource);
+    return requestRollForward(medplum, 'begin');
   }
   return isResource(resource, 'Slot') ? slotChanged(medplum, resource) : undefined;
 }
@@ -144,7 +156,8 @@ function changed(medplum: MedplumClient, resource: unknown): Promise<void> | und
 /**
  * Makes free Slots from opening hours, and lets them follow what takes time. Started by changes, it asks for the
  * publication of the calendars they concern, or puts the time around a Slot in order; started by that request, it
- * publishes; started by the clock, it finishes what was left, and rolls calendars forward once a day.
+ * publishes for some seconds, and asks for its next run if something is left; started by the clock, it takes up what was
+ * interrupted, and rolls calendars forward once a day.
  *
  * @param event - input: what has changed, or `deletedResource` with it; by the clock, nothing of these
  * @throws Error when the server could not be read or written; the clock takes it up again

@@ -11,6 +11,7 @@ export const calendarProblems = {
   'hours-invalid': 'The opening hours are invalid',
   'period-invalid': 'A period is invalid, or ends before it starts',
   'parameters-contradictory': 'Scheduling parameters contradict each other',
+  'slots-refused': 'Medplum does not accept the Slots that the opening hours ask for',
 } as const;
 
 /** Kind of a problem with opening hours. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { MedplumClient } from '@medplum/core';
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import {
@@ -17,7 +18,12 @@ export interface OpeningHours {
   readonly schedule: Schedule & { readonly id: string };
   readonly publishing: Publishing;
   readonly closedDays: readonly Closure[];
+  /** Changes with everything that decides what is published of the Schedule, except for time and its Slots. */
+  readonly inputs: string;
 }
+
+/** Changes when the rules do by which Slots are made of opening hours: then all of them are made anew. */
+const RULES = 1;
 
 /** How many services are read at most. */
 const COUNT = '1000';
@@ -25,17 +31,69 @@ const COUNT = '1000';
 /** The types of resources whose calendar a Schedule can be and that Bots may read. */
 const actorTypes: readonly string[] = ['Device', 'HealthcareService', 'Location', 'Practitioner', 'PractitionerRole'];
 
-function actorSearch({ actor }: Schedule): string[] {
-  const [type = '', id = ''] = actor[0]?.reference?.split('/') ?? [];
-  return actorTypes.includes(type) ? [`${type}?${new URLSearchParams({ _id: id })}`] : [];
+const byIds = (type: string, ids: readonly string[]): string =>
+  `${type}?${new URLSearchParams({ _id: [...new Set(ids)].join(','), _count: COUNT })}`;
+
+function actorSearches(schedules: readonly Schedule[]): string[] {
+  const references = schedules.flatMap(({ actor }) => actor[0]?.reference ?? []);
+  const idsOf = (type: string): string[] =>
+    references
+      .filter((reference) => reference.startsWith(`${type}/`))
+      .map((reference) => reference.slice(type.length + 1));
+  return actorTypes.flatMap((type) => (idsOf(type).length > 0 ? [byIds(type, idsOf(type))] : []));
 }
 
-function servicesSearch(schedule: Schedule): string[] {
-  const ids = serviceIdsOf(schedule);
-  if (offersAllServices(schedule)) {
+function servicesSearches(schedules: readonly Schedule[]): string[] {
+  if (schedules.some(offersAllServices)) {
     return [`HealthcareService?_count=${COUNT}`];
   }
-  return ids.length > 0 ? [`HealthcareService?${new URLSearchParams({ _id: ids.join(','), _count: COUNT })}`] : [];
+  const ids = schedules.flatMap(serviceIdsOf);
+  return ids.length > 0 ? [byIds('HealthcareService', ids)] : [];
+}
+
+const version = ({ resourceType, id, meta }: Resource): string => `${resourceType}/${id} ${meta?.versionId}`;
+
+function inputsOf(resources: readonly Resource[]): string {
+  const values = [RULES, config.calendar.horizonWeeks, ...resources.map(version).sort()];
+  return createHash('sha256').update(values.join('\n')).digest('base64url').slice(0, 22);
+}
+
+/**
+ * Reads what the opening hours of several Schedules are made of.
+ *
+ * @param schedules - at most some hundreds
+ * @throws ReadError when the server could not be read
+ */
+export async function readOpeningHoursOf(
+  medplum: MedplumClient,
+  schedules: readonly Schedule[],
+): Promise<OpeningHours[]> {
+  const identifier = `${artefactUri(config, 'LocalClosedDays')}|`;
+  const [closed = [], ...others] = await readInBatch(medplum, [
+    `HealthcareService?${new URLSearchParams({ identifier, _count: COUNT })}`,
+    ...actorSearches(schedules),
+    ...servicesSearches(schedules),
+  ]);
+  const found = others.flat();
+  const services = ofType('HealthcareService', found).filter((service) => !isClosedDays(service, config));
+  const days = ofType('HealthcareService', closed);
+  return schedules.flatMap((schedule): OpeningHours[] => {
+    const reference = schedule.actor[0]?.reference;
+    const actor = found.find(({ resourceType, id }) => `${resourceType}/${id}` === reference);
+    const ids = serviceIdsOf(schedule);
+    const own = services.filter(({ id = '' }: HealthcareService) => offersAllServices(schedule) || ids.includes(id));
+    const unique = [...new Map(own.map((service) => [service.id, service])).values()];
+    return schedule.id === undefined
+      ? []
+      : [
+          {
+            schedule: { ...schedule, id: schedule.id },
+            publishing: publishingOf({ schedule, services: unique, actor }, config),
+            closedDays: closedDays(days, config),
+            inputs: inputsOf([schedule, ...unique, ...(actor ? [actor] : []), ...days]),
+          },
+        ];
+  });
 }
 
 /**
@@ -46,24 +104,8 @@ function servicesSearch(schedule: Schedule): string[] {
  * @throws ReadError when the server could not be read
  */
 export async function readOpeningHours(medplum: MedplumClient, id: string): Promise<OpeningHours | undefined> {
-  const identifier = `${artefactUri(config, 'LocalClosedDays')}|`;
-  const [found, closed] = await readInBatch(medplum, [
-    `Schedule?${new URLSearchParams({ _id: id })}`,
-    `HealthcareService?${new URLSearchParams({ identifier, _count: COUNT })}`,
-  ]);
-  const [schedule] = ofType('Schedule', found);
-  if (!schedule) {
-    return undefined;
-  }
-  const [actorUrl, serviceUrl] = [actorSearch(schedule), servicesSearch(schedule)];
-  const answers = await readInBatch(medplum, [...actorUrl, ...serviceUrl]);
-  const [actor]: Resource[] = actorUrl.length > 0 ? (answers[0] ?? []) : [];
-  const services: HealthcareService[] = ofType('HealthcareService', serviceUrl.length > 0 ? answers.at(-1) : []).filter(
-    (service) => !isClosedDays(service, config),
-  );
-  return {
-    schedule: { ...schedule, id },
-    publishing: publishingOf({ schedule, services, actor }, config),
-    closedDays: closedDays(ofType('HealthcareService', closed), config),
-  };
+  const [found] = await readInBatch(medplum, [byIds('Schedule', [id])]);
+  const schedules = ofType('Schedule', found);
+  const [hours] = schedules.length > 0 ? await readOpeningHoursOf(medplum, schedules) : [];
+  return hours;
 }

@@ -1,10 +1,10 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
 import { publishedPeriod } from '../../../core/calendar/publish/offers.ts';
 import {
   type Publication,
   publicationIn,
-  publicationQuery,
   publicationTask,
   windowsFrom,
 } from '../../../core/calendar/publish/publication.ts';
@@ -12,13 +12,16 @@ import { DAY } from '../../../core/calendar/time/time-zone.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { config } from '../config.ts';
-import { retryOvertaken, sendTransaction } from '../medplum.ts';
+import { sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
-import { type Guard, publishWindow } from './window.ts';
+import { type Guard, publishWindow, SlotsRefused, type WindowResult } from './window.ts';
 
 /** However long a calendar is, nothing is looked for beyond this, in milliseconds. */
 const FURTHEST = 2 * 366 * DAY;
+
+/** How long a run is about one Schedule before it is another's turn, in milliseconds. */
+const TURN = 2_000;
 
 /** A publication and the Task that keeps it, in the version that was read or written last. */
 interface StoredPublication {
@@ -26,27 +29,49 @@ interface StoredPublication {
   readonly publication: Publication;
 }
 
-/** The end of what is published, or was. */
-async function endOf(medplum: MedplumClient, { schedule, publishing }: OpeningHours, now: number): Promise<number> {
+/** How a run goes about a publication. */
+export interface Pace {
+  /** For how many milliseconds it rests after each portion, for each millisecond that writing it took. */
+  readonly rest: number;
+}
+
+/** At once, for a clinic that waits for it. */
+export const atOnce: Pace = { rest: 0 };
+
+/** The server is free for others most of the time. */
+export const unhurried: Pace = { rest: 3 };
+
+/** The end of what is to be published by now, in milliseconds since 1970 UTC; `undefined` if nothing is. */
+export function publishedUntil({ schedule, publishing }: OpeningHours, now: number): number | undefined {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
-  const periods = calendars.map(({ parameters }) =>
-    publishedPeriod(schedule, parameters.timeZone, now, config.calendar.horizonWeeks),
+  const ends = calendars.flatMap(
+    ({ parameters }) =>
+      publishedPeriod(schedule, parameters.timeZone, now, config.calendar.horizonWeeks).value?.end ?? [],
   );
+  return ends.length > 0 ? Math.max(...ends) : undefined;
+}
+
+/** The end of what is published, or was. */
+async function endOf(medplum: MedplumClient, hours: OpeningHours, now: number): Promise<number> {
   const query = new URLSearchParams({
-    schedule: `Schedule/${schedule.id}`,
+    schedule: `Schedule/${hours.schedule.id}`,
     status: 'free',
     _sort: '-start',
     _count: '1',
   });
   const [found] = await readInBatch(medplum, [`Slot?${query}`]);
   const last = Date.parse(ofType('Slot', found)[0]?.start ?? '') || now;
-  return Math.min(now + FURTHEST, Math.max(last + DAY, ...periods.map(({ value }) => value?.end ?? now)));
+  return Math.min(now + FURTHEST, Math.max(last + DAY, publishedUntil(hours, now) ?? now));
 }
 
-/** Writes a publication if nobody else has done so meanwhile. */
-async function write(
+/**
+ * Writes a publication if nobody else has done so meanwhile.
+ *
+ * @returns `undefined` if somebody has
+ */
+export async function writePublication(
   medplum: MedplumClient,
-  { task }: StoredPublication,
+  task: Task,
   publication: Publication,
 ): Promise<StoredPublication | undefined> {
   const { id, meta } = task;
@@ -60,7 +85,11 @@ async function write(
 }
 
 /** Lets each portion of Slots be written only as long as nobody else is about the same Schedule. */
-function guardOf(stored: StoredPublication): Guard & { readonly current: () => StoredPublication } {
+function guardOf(
+  stored: StoredPublication,
+  deadline: number,
+  { rest }: Pace,
+): Guard & { readonly current: () => StoredPublication } {
   let current = stored;
   let count = 0;
   return {
@@ -75,35 +104,64 @@ function guardOf(stored: StoredPublication): Guard & { readonly current: () => S
       count += 1;
       return [updateEntry(current.task, { ...resource, description: `Portion ${count}` })];
     },
-    written: ({ entry = [] }) => {
+    written: async ({ entry = [] }, took) => {
       const task = entry.at(-1)?.resource;
       current = isResource(task, 'Task') ? { ...current, task } : current;
+      await wait(Math.min(took * rest, Math.max(0, deadline - Date.now())));
+      return Date.now() < deadline;
     },
   };
 }
 
-/** Publishes the windows of a calendar one after the other; leaves the rest to the next run when its time is over. */
+function refusal(reason: unknown): SlotsRefused {
+  if (reason instanceof SlotsRefused) {
+    return reason;
+  }
+  throw reason;
+}
+
+/** Writes down that Medplum does not accept the Slots: trying again would change nothing. */
+async function giveUp(medplum: MedplumClient, { task, publication }: StoredPublication, { message }: SlotsRefused) {
+  const diagnostics = `Medplum does not accept the Slots of these opening hours: ${message}`;
+  const problems = [{ code: 'slots-refused', diagnostics, expression: 'Schedule' }] as const;
+  await writePublication(medplum, task, { ...publication, status: 'failed', problems });
+}
+
+/** What is left of a publication when a window was not finished, or none was begun. */
+function left(publication: Publication, from: number, result: WindowResult): Publication {
+  // A concurrent booking or request has changed something: what it is now is read at once.
+  return { ...publication, status: result === 'overtaken' ? 'requested' : 'accepted', from };
+}
+
+/**
+ * Publishes the windows of a calendar one after the other, as far as the time allows.
+ *
+ * @returns whether something is left for another turn
+ */
 async function publishAll(
   medplum: MedplumClient,
   claimed: StoredPublication,
   hours: OpeningHours,
-  deadline: number,
-): Promise<void> {
+  pace: Pace,
+): Promise<boolean> {
   const now = Date.now();
+  const deadline = now + TURN;
   const end = await endOf(medplum, hours, now);
   let stored = claimed;
+  let hasBegun = false;
   for (const window of windowsFrom(Math.max(stored.publication.from ?? 0, now - DAY), end)) {
-    if (Date.now() > deadline) {
-      await write(medplum, stored, { ...stored.publication, status: 'requested', from: window.start });
-      return;
-    }
-    const guard = guardOf(stored);
-    const result = await publishWindow(medplum, hours, window, guard);
+    const guard = guardOf(stored, deadline, pace);
+    const isLate = hasBegun && Date.now() > deadline;
+    hasBegun = true;
+    const result = isLate ? 'unfinished' : await publishWindow(medplum, hours, window, guard).catch(refusal);
     stored = guard.current();
-    if (result === 'overtaken') {
-      // A concurrent booking or request changed it: the next run reads the current state.
-      await write(medplum, stored, { ...stored.publication, status: 'requested', from: window.start });
-      return;
+    if (result instanceof SlotsRefused) {
+      await giveUp(medplum, stored, result);
+      return false;
+    }
+    if (result === 'unfinished' || result === 'overtaken') {
+      await writePublication(medplum, stored.task, left(stored.publication, window.start, result));
+      return true;
     }
     if (result !== 'published') {
       throw new Error(`The Slots of Schedule/${hours.schedule.id} could not be written (${result}).`);
@@ -111,62 +169,34 @@ async function publishAll(
   }
   const problems = hours.publishing.kind === 'kept' ? hours.publishing.problems : [];
   const status = problems.length > 0 ? 'failed' : 'completed';
-  await write(medplum, stored, { ...stored.publication, status, from: end, problems });
+  await writePublication(medplum, stored.task, { ...stored.publication, status, from: end, problems });
+  return false;
+}
+
+/** A calendar is made anew from where it begins, if what it is made from has changed since it was begun. */
+function resumed({ schedule, from, inputs, status }: Publication, hours: OpeningHours): Publication {
+  const isBegun = status !== 'completed' && status !== 'failed' && (inputs === undefined || inputs === hours.inputs);
+  return { schedule, status: 'in-progress', from: isBegun ? from : undefined, inputs: hours.inputs };
 }
 
 /**
- * Publishes the opening hours of a Schedule as far as the time allows. What is left stays requested, and starts the next
- * run. A run that dies leaves it in progress, and the clock finds it.
+ * Publishes the opening hours of a Schedule for one turn. What is left stays accepted. A run that dies leaves it in
+ * progress, and the clock finds it.
  *
  * @param task - the publication
- * @param deadline - after it nothing more is begun, milliseconds since 1970
+ * @returns whether something is left for another turn
  * @throws Error when the server could not be read or written
  */
-export async function workOn(medplum: MedplumClient, task: Task, deadline: number): Promise<void> {
+export async function workOn(medplum: MedplumClient, task: Task, pace: Pace): Promise<boolean> {
   const publication = publicationIn(task);
   if (!publication) {
-    return;
+    return false;
   }
   const hours = await readOpeningHours(medplum, publication.schedule);
-  const from =
-    publication.status === 'requested' || publication.status === 'in-progress' ? publication.from : undefined;
-  const next: Publication = { schedule: publication.schedule, status: hours ? 'in-progress' : 'completed', from };
-  const claimed = await write(medplum, { task, publication }, next);
-  if (claimed && hours) {
-    await publishAll(medplum, claimed, hours, deadline);
+  if (!hours) {
+    await writePublication(medplum, task, { schedule: publication.schedule, status: 'completed' });
+    return false;
   }
-}
-
-async function requestOnce(medplum: MedplumClient, schedule: string): Promise<boolean> {
-  const query = publicationQuery({ focus: `Schedule/${schedule}` }, config);
-  const [found] = await readInBatch(medplum, [query]);
-  const [task] = ofType('Task', found);
-  const resource = publicationTask({ schedule, status: 'requested' }, config);
-  if (task?.status === 'requested' && !publicationIn(task)?.from) {
-    return true;
-  }
-  const entry = task
-    ? updateEntry(task, { ...resource, id: task.id, meta: task.meta })
-    : { request: { method: 'POST' as const, url: 'Task', ifNoneExist: query.replace('Task?', '') }, resource };
-  const { kind } = await sendTransaction(medplum, [entry]);
-  if (kind !== 'done' && kind !== 'overtaken') {
-    throw new Error(`The publication of Schedule/${schedule} could not be requested (${kind}).`);
-  }
-  return kind === 'done';
-}
-
-/**
- * Asks for the publication of a whole calendar from now on; it begins as soon as Medplum has seen the request.
- *
- * @throws Error when it could not be requested
- */
-export async function requestPublication(medplum: MedplumClient, schedule: string): Promise<void> {
-  const isRequested = await retryOvertaken(
-    () => requestOnce(medplum, schedule),
-    (done) => !done,
-    { most: config.maxAttempts },
-  );
-  if (!isRequested) {
-    throw new Error(`The publication of Schedule/${schedule} could not be requested: others were faster each time.`);
-  }
+  const claimed = await writePublication(medplum, task, resumed(publication, hours));
+  return claimed !== undefined && (await publishAll(medplum, claimed, hours, pace));
 }

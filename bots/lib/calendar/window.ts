@@ -17,7 +17,7 @@ import type { OpeningHours } from './opening-hours.ts';
 const PAGE = 1000;
 
 /** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
-const PORTION = 50;
+const PORTION = 20;
 
 /** All Slots of a Schedule that overlap a stretch of time. */
 async function readSlots(medplum: MedplumClient, schedule: string, { start, end }: Interval): Promise<Slot[]> {
@@ -60,17 +60,27 @@ async function plan(medplum: MedplumClient, hours: OpeningHours, window: Interva
   return held.size > 0 ? decide(held) : first;
 }
 
-/** What is written together with each portion of Slots, so that nobody else is about the same. */
+/** What accompanies the writing of a window, portion by portion. */
 export interface Guard {
+  /** What is written together with each portion, so that nobody else is about the same. */
   readonly entry: () => BundleEntry[];
-  /** Is told the answer. */
-  readonly written: (answer: Bundle) => void;
+  /**
+   * Is told the answer, and how many milliseconds it took. The next portion waits for it.
+   *
+   * @returns whether there is time for another portion
+   */
+  readonly written: (answer: Bundle, took: number) => Promise<boolean>;
 }
 
-/** What came of a window. */
-export type WindowResult = Exclude<BundleAnswer['kind'], 'done'> | 'published';
+/** What came of a window; `unfinished` is one for which the time was over. */
+export type WindowResult = Exclude<BundleAnswer['kind'], 'done' | 'invalid'> | 'published' | 'unfinished';
 
-const unguarded: Guard = { entry: () => [], written: () => undefined };
+/** Medplum does not accept the Slots that the opening hours ask for. */
+export class SlotsRefused extends Error {
+  override readonly name = 'SlotsRefused';
+}
+
+const unguarded: Guard = { entry: () => [], written: () => Promise.resolve(true) };
 
 /**
  * Brings the Slots of a Schedule that begin in a window to what its opening hours and its takings demand. It looks at
@@ -78,6 +88,7 @@ const unguarded: Guard = { entry: () => [], written: () => undefined };
  *
  * @returns `published` when there is nothing left to do; otherwise what has kept it from being written
  * @throws ReadError when the server could not be read
+ * @throws SlotsRefused when it does not accept a Slot
  */
 export async function publishWindow(
   medplum: MedplumClient,
@@ -86,12 +97,22 @@ export async function publishWindow(
   guard: Guard = unguarded,
 ): Promise<WindowResult> {
   const { changes } = await plan(medplum, hours, window, Date.now());
-  for (const portion of portions(changes, PORTION)) {
+  const all = portions(changes, PORTION);
+  for (const [index, portion] of all.entries()) {
+    const began = Date.now();
     const written = await sendTransaction(medplum, [...slotChangeEntries(portion), ...guard.entry()]);
+    if (written.kind === 'invalid') {
+      throw new SlotsRefused(
+        written.outcome.issue.map(({ details, diagnostics }) => details?.text ?? diagnostics).join(' '),
+      );
+    }
     if (written.kind !== 'done') {
       return written.kind;
     }
-    guard.written(written.bundle);
+    const hasTime = await guard.written(written.bundle, Date.now() - began);
+    if (!hasTime && index + 1 < all.length) {
+      return 'unfinished';
+    }
   }
   return 'published';
 }

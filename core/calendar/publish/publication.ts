@@ -16,18 +16,21 @@ export interface Publication {
   /** Id of the Schedule. */
   readonly schedule: string;
   /**
-   * `requested`: the calendar is to be published from `from` on. `in-progress`: a run is about it. `completed`: all of it
-   * was. `failed`: the opening hours are unusable.
+   * `requested`: the calendar is to be published from `from` on, at once. `accepted`: the same, when its turn comes.
+   * `in-progress`: a run is about it. `completed`: all of it was. `failed`: the opening hours are unusable.
    */
-  readonly status: 'requested' | 'in-progress' | 'completed' | 'failed';
+  readonly status: 'requested' | 'accepted' | 'in-progress' | 'completed' | 'failed';
   /** Milliseconds since 1970 UTC up to which everything is as it should be; absent before the first run. */
   readonly from?: number | undefined;
+  /** What it was made from: another value calls for another publication. */
+  readonly inputs?: string | undefined;
   /** Why it has failed. */
   readonly problems?: readonly CalendarProblem[];
 }
 
 const statuses: readonly string[] = [
   'requested',
+  'accepted',
   'in-progress',
   'completed',
   'failed',
@@ -39,9 +42,13 @@ function isPublicationStatus(status: Task['status']): status is Publication['sta
 
 /** The Task in which a publication is kept. */
 export function publicationTask(
-  { schedule, status, from, problems = [] }: Publication,
+  { schedule, status, from, inputs, problems = [] }: Publication,
   config: PublicationConfig,
 ): Task {
+  const input = [
+    ...(from !== undefined ? [{ type: { text: 'from' }, valueInstant: formatInstant(from) }] : []),
+    ...(inputs !== undefined ? [{ type: { text: 'inputs' }, valueString: inputs }] : []),
+  ];
   const sentences = problems.map(({ diagnostics, expression }) => `${expression}: ${diagnostics}`);
   return {
     resourceType: 'Task',
@@ -49,7 +56,7 @@ export function publicationTask(
     intent: 'order',
     code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: PUBLISH_TASK }] },
     focus: { reference: `Schedule/${schedule}` },
-    ...(from !== undefined && { input: [{ type: { text: 'from' }, valueInstant: formatInstant(from) }] }),
+    ...(input.length > 0 && { input }),
     ...(sentences.length > 0 && {
       statusReason: { text: sentences.join('\n') },
       output: problems.map(({ code, diagnostics }) => ({ type: { text: code }, valueString: diagnostics })),
@@ -61,7 +68,8 @@ export function publicationTask(
 export function publicationIn({ focus, status, input = [] }: Task): Publication | undefined {
   const schedule = idIn(focus, 'Schedule');
   const from = parseInstant(input.find(({ type }) => type.text === 'from')?.valueInstant);
-  return schedule !== undefined && isPublicationStatus(status) ? { schedule, status, from } : undefined;
+  const inputs = input.find(({ type }) => type.text === 'inputs')?.valueString;
+  return schedule !== undefined && isPublicationStatus(status) ? { schedule, status, from, inputs } : undefined;
 }
 
 /** The search for the publications, narrowed by more parameters. */

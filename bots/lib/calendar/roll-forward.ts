@@ -1,0 +1,182 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Schedule, Task } from '@medplum/fhirtypes';
+import { idIn } from '../../../core/booking/resource-set.ts';
+import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
+import {
+  type Publication,
+  publicationIn,
+  publicationQuery,
+  publicationTask,
+} from '../../../core/calendar/publish/publication.ts';
+import {
+  dueOf,
+  type RollForward,
+  rollForwardIn,
+  rollForwardTask,
+} from '../../../core/calendar/publish/roll-forward.ts';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { config } from '../config.ts';
+import { sendBundle, sendTransaction } from '../medplum.ts';
+import { ofType, readInBatch } from '../read.ts';
+import { readOpeningHoursOf } from './opening-hours.ts';
+import { publishedUntil, unhurried, workOn } from './publication.ts';
+
+/** How many Schedules are looked at together. */
+const PAGE = 200;
+
+/** How many resources one search gives at most. */
+const COUNT = 1000;
+
+/** Whether a Schedule names services, and so may have opening hours. */
+export const takesPart = (schedule: Schedule): boolean =>
+  offersAllServices(schedule) || serviceIdsOf(schedule).length > 0;
+
+/** The Schedules among these of which Slots were taken since an instant, or may have been. */
+async function takenSince(
+  medplum: MedplumClient,
+  schedules: readonly Schedule[],
+  since: number | undefined,
+): Promise<Set<string>> {
+  const ids = schedules.flatMap(({ id }) => id ?? []);
+  if (since === undefined || ids.length === 0) {
+    return new Set();
+  }
+  const query = new URLSearchParams({
+    schedule: ids.map((id) => `Schedule/${id}`).join(','),
+    status: 'busy,busy-tentative,busy-unavailable',
+    _lastUpdated: `gt${formatInstant(since)}`,
+    _count: `${COUNT}`,
+    _fields: 'schedule',
+  });
+  const [found] = await readInBatch(medplum, [`Slot?${query}`]);
+  const slots = ofType('Slot', found);
+  return new Set(slots.length < COUNT ? slots.map(({ schedule }) => idIn(schedule, 'Schedule') ?? '') : ids);
+}
+
+/** The publications of Schedules with the Tasks that keep them, by the Schedule's id. */
+export async function publicationsOf(
+  medplum: MedplumClient,
+  schedules: readonly Schedule[],
+): Promise<Map<string, Task>> {
+  const focus = schedules.map(({ id }) => `Schedule/${id}`).join(',');
+  const query = publicationQuery({ focus, _count: `${COUNT}` }, config);
+  const [found] = await readInBatch(medplum, schedules.length > 0 ? [query] : []);
+  return new Map(ofType('Task', found).flatMap((task) => [[publicationIn(task)?.schedule ?? '', task] as const]));
+}
+
+/** Puts publications in line, each by itself: what somebody else changes meanwhile is up to them. */
+async function putInLine(
+  medplum: MedplumClient,
+  due: readonly Publication[],
+  tasks: ReadonlyMap<string, Task>,
+): Promise<void> {
+  const entry = due.map((publication) => {
+    const resource = publicationTask(publication, config);
+    const task = tasks.get(publication.schedule);
+    return task
+      ? updateEntry(task, { ...resource, id: task.id, meta: task.meta })
+      : {
+          request: {
+            method: 'POST' as const,
+            url: 'Task',
+            ifNoneExist: publicationQuery({ focus: `Schedule/${publication.schedule}` }, config).replace('Task?', ''),
+          },
+          resource,
+        };
+  });
+  const answer =
+    entry.length > 0 ? await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }) : undefined;
+  if (answer && answer.kind !== 'done') {
+    throw new Error(`What is to be published could not be written (${answer.kind}).`);
+  }
+}
+
+/**
+ * Looks at one page of Schedules, and puts those in line whose published Slots are out of date.
+ *
+ * @returns the offset of the next page, `undefined` after the last one
+ */
+async function lookThrough(
+  medplum: MedplumClient,
+  offset: number,
+  since: number | undefined,
+): Promise<number | undefined> {
+  const [page] = await readInBatch(medplum, [`Schedule?_sort=_id&_count=${PAGE}&_offset=${offset}`]);
+  const all = ofType('Schedule', page);
+  const tasks = await publicationsOf(medplum, all);
+  const schedules = all.filter((schedule) => takesPart(schedule) || tasks.has(schedule.id ?? ''));
+  const [hours, taken] = [
+    schedules.length > 0 ? await readOpeningHoursOf(medplum, schedules) : [],
+    await takenSince(medplum, schedules, since),
+  ];
+  const now = Date.now();
+  const due = hours.flatMap((one) => {
+    const { id } = one.schedule;
+    const task = tasks.get(id);
+    const standing = {
+      publication: task && publicationIn(task),
+      takesPart: takesPart(one.schedule),
+      inputs: one.inputs,
+      end: publishedUntil(one, now),
+      wasTaken: taken.has(id),
+    };
+    return dueOf(id, standing) ?? [];
+  });
+  await putInLine(medplum, due, tasks);
+  return all.length < PAGE ? undefined : offset + all.length;
+}
+
+async function write(medplum: MedplumClient, task: Task, pass: RollForward): Promise<Task | undefined> {
+  const resource = { ...rollForwardTask(pass, config), id: task.id, meta: task.meta };
+  const answer = await sendTransaction(medplum, [updateEntry(task, resource)]);
+  const written = answer.kind === 'done' ? answer.bundle.entry?.[0]?.resource : undefined;
+  if (answer.kind !== 'done' && answer.kind !== 'overtaken') {
+    throw new Error(`Task/${task.id} could not be written (${answer.kind}).`);
+  }
+  return isResource(written, 'Task') ? written : undefined;
+}
+
+/** Publishes Schedules that are in line, a turn each: all of them have the next days before one has the rest. */
+async function workInTurns(medplum: MedplumClient, deadline: number): Promise<boolean> {
+  const query = publicationQuery({ status: 'accepted', _sort: '_lastUpdated', _count: '10' }, config);
+  while (Date.now() < deadline) {
+    const [found] = await readInBatch(medplum, [query]);
+    const tasks = ofType('Task', found);
+    if (tasks.length === 0) {
+      return true;
+    }
+    for (const task of tasks) {
+      if (Date.now() >= deadline) {
+        return false;
+      }
+      // One that cannot be written does not keep the others waiting: the clock takes it up again.
+      await workOn(medplum, task, unhurried).catch((reason: unknown) => console.error(String(reason)));
+    }
+  }
+  return false;
+}
+
+/**
+ * Goes on with the pass through all Schedules: looks for those that are out of date, page by page, then publishes them.
+ * What is left when the time is over starts the next run. A run that dies leaves it in progress, and the clock finds it.
+ *
+ * @param task - that keeps the pass
+ * @param deadline - after it nothing more is begun, milliseconds since 1970
+ * @throws Error when the server could not be read or written
+ */
+export async function rollForward(medplum: MedplumClient, task: Task, deadline: number): Promise<void> {
+  const pass = rollForwardIn(task);
+  const claimed = pass && (await write(medplum, task, { ...pass, status: 'in-progress' }));
+  if (!claimed) {
+    return;
+  }
+  let { offset } = pass;
+  while (offset !== undefined && Date.now() < deadline) {
+    offset = await lookThrough(medplum, offset, pass.lastBegan);
+  }
+  const isDone = offset === undefined && (await workInTurns(medplum, deadline));
+  await write(medplum, claimed, { ...pass, offset, status: isDone ? 'completed' : 'requested' });
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
+import vm from 'node:vm';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { MedplumClient } from '@medplum/core';
+import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import { publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
+import { rollForwardQuery } from '../../core/calendar/publish/roll-forward.ts';
+import { DAY } from '../../core/calendar/time/time-zone.ts';
+import { botSource } from '../../core/config/bots.ts';
+import { resolveConfig } from '../../core/config/resolve.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
+import { bundleBot } from '../../scripts/build.ts';
+
+const config = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4', calendar: { horizonWeeks: 3 } });
+
+let sandbox: Sandbox;
+let medplum: MedplumClient;
+let script: vm.Script;
+
+beforeAll(async () => {
+  const [started, code] = await Promise.all([startSandbox(), bundleBot(botSource('publish-slots'), config)]);
+  sandbox = started;
+  medplum = new MedplumClient({ baseUrl: sandbox.baseUrl, cacheTime: 0 });
+  await medplum.startClientLogin(sandbox.clientId, sandbox.clientSecret);
+  script = new vm.Script(`const exports = {}; const module = { exports };\n${code}\nexports.handler(medplum, event);`);
+});
+
+afterAll(() => sandbox.close());
+
+/** How a process dies at one of its requests that write: before it is sent, or after the server has carried it out. */
+interface Death {
+  readonly write: number;
+  readonly side: 'before' | 'after';
+}
+
+class Died extends Error {}
+
+/** Runs the Bot as Medplum does; where it dies nothing of it goes on. */
+async function run(input: unknown, death?: Death, later = 0): Promise<{ writes: number; died: boolean }> {
+  let writes = 0;
+  let died = false;
+  const fetchOnce: typeof fetch = async (url, init) => {
+    const isWrite = /"method":"(?:PUT|POST)"/.test(String(init?.body));
+    writes += isWrite ? 1 : 0;
+    const isFatal = isWrite && death?.write === writes;
+    if (died || (isFatal && death.side === 'before')) {
+      died = true;
+      throw new Died();
+    }
+    const answer = await fetch(url, init);
+    if (isFatal) {
+      died = true;
+      throw new Died();
+    }
+    return answer;
+  };
+  const now = (): number => Date.now() + later;
+  class Clock extends Date {
+    static override now = now;
+  }
+  const require = createRequire(import.meta.url);
+  const globals = {
+    console: { error: () => undefined },
+    URL,
+    URLSearchParams,
+    TextEncoder,
+    TextDecoder,
+    process,
+    require,
+  };
+  const context = { ...globals, Date: Clock, medplum, event: { input }, fetch: fetchOnce };
+  await Promise.resolve(script.runInNewContext(context)).catch((reason: unknown) => {
+    if (!died) {
+      throw reason;
+    }
+  });
+  return { writes, died };
+}
+
+/** A Schedule that is open an hour a day, with appointments of 20 minutes. */
+async function aCalendar(): Promise<Schedule> {
+  const [service, practitioner] = await Promise.all([
+    medplum.createResource<HealthcareService>({
+      resourceType: 'HealthcareService',
+      availableTime: [
+        {
+          daysOfWeek: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'],
+          availableStartTime: '09:00:00',
+          availableEndTime: '10:00:00',
+        },
+      ],
+      extension: [
+        {
+          url: 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters',
+          extension: [
+            { url: 'duration', valueDuration: { value: 20, unit: 'min' } },
+            { url: 'alignmentInterval', valueDuration: { value: 20, unit: 'min' } },
+            { url: 'timezone', valueCode: 'Europe/Berlin' },
+          ],
+        },
+      ],
+    }),
+    medplum.createResource({ resourceType: 'Practitioner', name: [{ family: randomUUID() }] }),
+  ]);
+  return medplum.createResource<Schedule>({
+    resourceType: 'Schedule',
+    actor: [{ reference: `Practitioner/${practitioner.id}` }],
+    serviceType: [
+      {
+        extension: [
+          {
+            url: 'https://medplum.com/fhir/service-type-reference',
+            valueReference: { reference: `HealthcareService/${service.id}` },
+          },
+        ],
+      },
+    ],
+  });
+}
+
+const slotsOf = ({ id }: Schedule): Promise<Slot[]> =>
+  medplum.searchResources('Slot', { schedule: `Schedule/${id}`, _count: 1000, _sort: 'start' }, { cache: 'reload' });
+
+const keysOf = (slots: readonly Slot[]): string[] => slots.map(({ identifier }) => identifier?.[0]?.value ?? '');
+
+async function publicationOf({ id }: Schedule): Promise<Task | undefined> {
+  return medplum.searchOne('Task', publicationQuery({ focus: `Schedule/${id}` }, config).replace('Task?', ''), {
+    cache: 'reload',
+  });
+}
+
+/** What Medplum does by itself: it starts the Bot on a requested Task, and by the clock, whose minutes pass at once. */
+async function untilPublished(schedule: Schedule): Promise<void> {
+  for (let minute = 0; minute < 30; minute++) {
+    const task = await publicationOf(schedule);
+    if (task && publicationIn(task)?.status === 'completed') {
+      return;
+    }
+    const pass = await medplum.searchOne('Task', rollForwardQuery(config).replace('Task?', ''), { cache: 'reload' });
+    if (task?.status === 'requested') {
+      await run(task);
+    } else if (pass?.status === 'requested') {
+      await run(pass);
+    } else {
+      await run({}, undefined, 3 * 60_000);
+    }
+  }
+  throw new Error('It was not published within 30 minutes of the clock.');
+}
+
+/** The runs that publish a new Schedule: the one that the change of the Schedule starts, and the one of its Task. */
+async function publish(schedule: Schedule, death?: Death): Promise<number> {
+  const first = await run(schedule, death);
+  if (first.died) {
+    return first.writes;
+  }
+  const task = await publicationOf(schedule);
+  const second = await run(task, death && { ...death, write: death.write - first.writes });
+  return first.writes + second.writes;
+}
+
+it('a run that dies at any write leaves nothing out and nothing twice', async () => {
+  const undisturbed = await aCalendar();
+  const writes = await publish(undisturbed);
+  await untilPublished(undisturbed);
+  const complete = (await slotsOf(undisturbed)).map(({ start }) => start);
+  expect(complete.length).toBeGreaterThanOrEqual(3 * 21);
+  expect(writes).toBeGreaterThan(4);
+  for (let write = 1; write <= writes; write++) {
+    for (const side of ['before', 'after'] as const) {
+      const schedule = await aCalendar();
+      await publish(schedule, { write, side });
+      await untilPublished(schedule);
+      const slots = await slotsOf(schedule);
+      expect([write, side, slots.map(({ start }) => start)]).toEqual([write, side, complete]);
+      expect(new Set(keysOf(slots)).size).toBe(slots.length);
+      expect(slots.every(({ status }) => status === 'free')).toBe(true);
+    }
+  }
+}, 240_000);
+
+it('a pass that dies at any write goes on where it was', async () => {
+  const newest = await aCalendar();
+  await run(newest);
+  await untilPublished(newest);
+  const later = 7 * DAY;
+  const before = await slotsOf(newest);
+  for (let write = 1; write <= 6; write++) {
+    for (const side of ['before', 'after'] as const) {
+      await run({}, { write, side }, later);
+    }
+  }
+  for (let minute = 1; minute <= 10; minute++) {
+    await run({}, undefined, later + minute * 60_000);
+    const pass = await medplum.searchOne('Task', rollForwardQuery(config).replace('Task?', ''), { cache: 'reload' });
+    await (pass?.status === 'requested' && run(pass, undefined, later + minute * 60_000));
+  }
+  const after = await slotsOf(newest);
+  expect(after.length).toBe(before.length + 3 * 7);
+  expect(new Set(keysOf(after)).size).toBe(after.length);
+}, 240_000);
