@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { CapabilityStatement } from '@medplum/fhirtypes';
 import fc from 'fast-check';
+import { scaled } from '../../lib/time-scale.ts';
 import { aClient, type Client, removeClient, standIn } from '../clients.ts';
 import { type Answer, medplum, request, resourceIn } from '../http.ts';
 import { type Role, takeRole } from '../installation.ts';
@@ -108,7 +109,7 @@ const known: readonly Pick<Search, 'type' | 'query'>[] = [
   { type: 'Patient', query: 'family=Muster&_sort=link.family' },
 ];
 
-const limit = 60_000 + numRuns * 200;
+const limit = scaled(60_000 + numRuns * 200);
 
 async function whateverIsAsked(): Promise<void> {
   const staff = resourceIn('Bundle', await medplum('front-desk', 'GET', `/Patient?${stores.telling}`));
