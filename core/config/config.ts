@@ -134,6 +134,8 @@ export interface NotificationSettings {
   readonly retryAfter: number;
   /** How many Subscriptions one subscriber may have that are not over. */
   readonly maxSubscriptions: number;
+  /** How many Subscriptions the Medplum project may have that are not over, those of others and of the service included. */
+  readonly maxAllSubscriptions: number;
   /** How many days delivered events are kept, for `$events`. */
   readonly keepEventsDays: number;
 }

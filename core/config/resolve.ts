@@ -9,12 +9,19 @@ const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]
 
 const artefactNames = Object.keys(artefacts) as [Artefact, ...Artefact[]];
 
+/**
+ * Before each write Medplum looks for the Bots that check it among a thousand active Subscriptions of the project, in no
+ * particular order. The rest is for those that are made in Medplum itself, or at the same moment.
+ */
+const MOST_ACTIVE = 900;
+
 const notificationsSchema = z.strictObject({
   allowedNetworks: z.array(z.union([z.cidrv4(), z.cidrv6()])).default([]),
   timeout: z.int().min(1).max(8).default(5),
   maxAttempts: z.int().min(1).max(50).default(18),
   retryAfter: z.int().min(1).max(3600).default(20),
-  maxSubscriptions: z.int().min(1).max(1000).default(100),
+  maxSubscriptions: z.int().min(1).max(900).default(100),
+  maxAllSubscriptions: z.int().min(50).max(MOST_ACTIVE).default(MOST_ACTIVE),
   keepEventsDays: z.int().min(1).max(3650).default(30),
 });
 

@@ -1,6 +1,6 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import type { Finding } from '../../core/booking/consistency/check.ts';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
 import { findInconsistencies } from '../check-consistency.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
@@ -63,6 +63,29 @@ async function readSubscriptions({ medplum, config }: Installation): Promise<Fou
   );
 }
 
+/** Medplum looks for the guard among so many active Subscriptions of the project, in no particular order. */
+const SEEN_BY_MEDPLUM = 1_000;
+
+/**
+ * Whether Medplum still finds the Subscription of the guard among all of the project, whoever has made them.
+ *
+ * @param active - how many there are
+ */
+export function assessSubscriptionCount(active: number, { config }: { readonly config: BookingConfig }): Verdict {
+  const { maxAllSubscriptions: most } = config.notifications;
+  const help =
+    'Switch off or delete Subscriptions of the project that nobody needs, those made in Medplum itself as well.';
+  if (active >= SEEN_BY_MEDPLUM) {
+    return error(`${active} active: Medplum reads ${SEEN_BY_MEDPLUM}, and changes by staff may pass unchecked`, help);
+  }
+  return active >= 0.8 * most ? warning(`${active} active of ${most}`, help) : ok(`${active} active of ${most}`);
+}
+
+async function countSubscriptions({ medplum }: Installation): Promise<number> {
+  const { total = 0 } = await medplum.search('Subscription', { status: 'active', _count: 0, _total: 'accurate' });
+  return total;
+}
+
 /** What the consistency check has found. */
 function assessConsistency(findings: readonly Finding[]): Verdict {
   const errors = findings.filter(({ severity }) => severity === 'error');
@@ -87,5 +110,6 @@ export const deploymentChecks: readonly Check[] = [
     (lines) => assessDryRun(lines, (subject) => !isBot(subject)),
   ),
   check('internal Subscriptions', readSubscriptions, assessSubscriptions),
+  check('all Subscriptions', countSubscriptions, assessSubscriptionCount),
   check('consistency', ({ medplum, config }) => findInconsistencies(medplum, config), assessConsistency),
 ];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Project } from '@medplum/fhirtypes';
 import { environmentLines } from '../../scripts/bootstrap.ts';
-import { assessDryRun } from '../../scripts/doctor/deployment.ts';
+import { assessDryRun, assessSubscriptionCount } from '../../scripts/doctor/deployment.ts';
 import { assessExposure, assessIssuer } from '../../scripts/doctor/exposure.ts';
 import { assessFeatures, assessPreCommit, assessQuota, remainingPoints } from '../../scripts/doctor/project.ts';
 import { assessClock, assessDeliveries, assessWaiting, type Delivery } from '../../scripts/doctor/queues.ts';
@@ -14,6 +14,7 @@ import {
 } from '../../scripts/doctor/server.ts';
 import { withWishes } from '../../scripts/medplum/project-features.ts';
 import { bookingsWithin, quotaFor } from '../../scripts/medplum/quota.ts';
+import { config } from './installation.ts';
 
 const all = ['bots', 'transaction-bundles', 'cron', 'websocket-subscriptions'];
 const me = (features: string[]) => ({ project: { id: 'p', features }, membership: { admin: true } });
@@ -111,6 +112,11 @@ describe('assessments', () => {
     expect(assessDryRun(lines, isBot)).toMatchObject({ level: 'error', found: '1 of 2: Bot book (out of date)' });
     expect(assessDryRun(lines.slice(0, 1), isBot).level).toBe('ok');
   });
+});
+
+test('the Subscriptions of the whole project, of which Medplum reads a thousand', () => {
+  const levels = [719, 720, 999, 1_000].map((count) => assessSubscriptionCount(count, { config }).level);
+  expect(levels).toEqual(['ok', 'warning', 'warning', 'error']);
 });
 
 describe('what waits', () => {

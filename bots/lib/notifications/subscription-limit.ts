@@ -7,17 +7,30 @@ import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
 
+const NOT_OVER = 'requested,active,error';
+
 const exceeded: Issue = {
   code: 'subscriptions-exceeded',
   diagnostics: `A subscriber can have at most ${config.notifications.maxSubscriptions} Subscriptions: delete or change one.`,
 };
+
+const full: Issue = {
+  code: 'subscriptions-exceeded',
+  diagnostics: `All subscribers together have the ${config.notifications.maxAllSubscriptions} Subscriptions that the service can keep: ask the clinic.`,
+};
+
+/** Finds one Subscription when the project is full: Medplum would not see all of them, and could pass over the guard. */
+function lastPlaceQuery(): string {
+  const offset = String(config.notifications.maxAllSubscriptions - 1);
+  return `Subscription?${new URLSearchParams({ status: NOT_OVER, _offset: offset, _count: '1', _fields: 'id' })}`;
+}
 
 /** The Subscriptions of a subscriber that are not over, no more of them than it may have. */
 function openSubscriptionsQuery(subscriber: string): string {
   const { system, code } = requestorTag(subscriber, config);
   const query = new URLSearchParams([
     ['_tag', `${system}|${code}`],
-    ['status', 'requested,active,error'],
+    ['status', NOT_OVER],
     ['_count', String(config.notifications.maxSubscriptions)],
     ['_fields', 'id'],
   ]);
@@ -36,9 +49,16 @@ export async function takePlace(
   subscriber: string,
 ): Promise<BundleEntry | Issue | 'overtaken'> {
   const search = subscriberTaskSearch(subscriber, config);
-  const [tasks, open = []] = await readInTransaction(medplum, [`Task?${search}`, openSubscriptionsQuery(subscriber)]);
+  const [tasks, open = [], last = []] = await readInTransaction(medplum, [
+    `Task?${search}`,
+    openSubscriptionsQuery(subscriber),
+    lastPlaceQuery(),
+  ]);
   if (open.length >= config.notifications.maxSubscriptions) {
     return exceeded;
+  }
+  if (last.length > 0) {
+    return full;
   }
   const [task] = ofType('Task', tasks);
   if (!task) {

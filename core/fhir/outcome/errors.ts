@@ -58,7 +58,7 @@ export const bookingErrors = {
   'topic-unknown': { status: 422, type: 'not-supported', display: 'The subscription topic does not exist' },
   'filter-unsupported': { status: 422, type: 'not-supported', display: 'The filter is not supported' },
   'channel-unsupported': { status: 422, type: 'not-supported', display: 'The notification channel is not supported' },
-  'subscriptions-exceeded': { status: 422, type: 'too-costly', display: 'The subscriber has too many Subscriptions' },
+  'subscriptions-exceeded': { status: 422, type: 'too-costly', display: 'There are too many Subscriptions' },
   'endpoint-not-allowed': { status: 422, type: 'security', display: 'Notifications cannot be sent to this address' },
   'too-soon': { status: 422, type: 'business-rule', display: 'The time is too close to be booked' },
   'too-far-ahead': { status: 422, type: 'business-rule', display: 'The time is not open for booking yet' },
