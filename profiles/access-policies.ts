@@ -62,6 +62,7 @@ const startedBy: Readonly<Record<BotName, 'caller' | 'medplum'>> = {
   'cancel-booking-job': 'caller',
   patch: 'caller',
   'validate-appointment': 'medplum',
+  'validate-patient': 'medplum',
   'validate-policy': 'medplum',
   'sync-slots': 'medplum',
   'handle-patient-change': 'medplum',

@@ -41,6 +41,15 @@ const triggers = {
     author: 'others',
     preCommit: true,
   },
+  'patient-guarded': {
+    bot: 'validate-patient',
+    reason: 'Refuses a portal to make a patient inactive whose appointments it could not cancel',
+    criteria: () => 'Patient',
+    interactions: ['update'],
+    expression: () =>
+      "%current.active = false and %current.meta.author.where(reference.startsWith('ClientApplication/')).exists()",
+    preCommit: true,
+  },
   'schedule-guarded': {
     bot: 'validate-policy',
     reason: 'Refuses booking policies of schedules that cannot be used',

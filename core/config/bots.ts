@@ -8,6 +8,7 @@ const byFolder = {
     'cancel-booking-job': 'Cancels an asynchronous booking that has not been carried out yet',
     patch: 'Changes or cancels an appointment: PATCH on Appointment',
     'validate-appointment': 'Checks every other change of an appointment by the same rules before Medplum stores it',
+    'validate-patient': 'Refuses a portal to make a patient inactive whose appointments it could not cancel',
     'handle-patient-change':
       'Transfers or cancels the appointments of a patient who was merged, deleted or made inactive',
   },

@@ -52,11 +52,8 @@ export function ownRefusal(
     return undefined;
   }
   const status = statusOf(issues, interaction);
-  return {
-    status,
-    headers: status === 429 ? { 'retry-after': RATE_SECONDS } : {},
-    resource: { resourceType, id, issue },
-  };
+  const headers = status === 429 && { headers: { 'retry-after': RATE_SECONDS } };
+  return { status, ...headers, resource: { resourceType, id, issue } };
 }
 
 /** A Bot's word that something is not there, or not for this caller. Medplum's own 404 has no diagnostics. */

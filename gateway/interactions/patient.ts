@@ -2,6 +2,7 @@ import type { Patient } from '@medplum/fhirtypes';
 import { isPatient, replacementIssues, submittedPatient, updatedPatient } from '../../core/booking/patient/submit.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { isId } from '../../core/fhir/reference/reference.ts';
+import { ownRefusal } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
@@ -41,7 +42,9 @@ async function store(
     headers: { ...exchange.upstreamHeaders, ...headers, 'content-type': 'application/fhir+json' },
     body: JSON.stringify(patient),
   });
-  return isSuccess(answer) ? written(answer, exchange, context) : upstreamProblem(answer, context.config);
+  // Medplum passes on with status 400 what its Bots have against a write.
+  const refused = 'failure' in answer ? undefined : ownRefusal(answer.body, context.config);
+  return isSuccess(answer) ? written(answer, exchange, context) : (refused ?? upstreamProblem(answer, context.config));
 }
 
 /** `If-None-Exist`, checked and rewritten like any search; a condition on the patient itself, without chains. */

@@ -41,7 +41,10 @@ export const fhirJson = { ...bearer, 'content-type': 'application/fhir+json' };
 
 /** The answer of `auth/me`: the token `portal-a` is that of the client `portal-a-id`. */
 const me = (authorization: string): Reply => ({
-  body: { profile: { resourceType: 'ClientApplication', id: `${authorization.replace(/^Bearer /, '')}-id` } },
+  body: {
+    profile: { resourceType: 'ClientApplication', id: `${authorization.replace(/^Bearer /, '')}-id` },
+    accessPolicy: { resource: [{ resourceType: 'Appointment', interaction: ['read', 'search'] }] },
+  },
 });
 
 export async function startFakeMedplum(): Promise<FakeMedplum> {

@@ -3,6 +3,7 @@ import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { parseReference } from '../../fhir/reference/reference.ts';
 import { isActivePatient } from '../patient/identity.ts';
+import { addedActorIssues } from './actors.ts';
 import { appointmentShape, shapeIssues } from './elements.ts';
 import { immutableIssues } from './immutable-elements.ts';
 import { profileIssues } from './profile.ts';
@@ -83,6 +84,9 @@ export function validateChange(
   const changed = new Set(changes.map(({ expression }) => expression));
   return [
     ...changes,
+    ...(changer === 'requestor'
+      ? addedActorIssues(stored, result, config.baseUrl).filter(({ expression }) => !changed.has(expression))
+      : []),
     ...reservedIssues(stored, result, changer, config),
     ...claimIssues(stored, result, config),
     ...transitionIssues(stored.status, result.status, changer),

@@ -2,6 +2,7 @@ import type { Appointment, AppointmentParticipant, Element, Reference } from '@m
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { formatReference, parseReference } from '../../fhir/reference/reference.ts';
+import { parseActor } from './actors.ts';
 
 /** FHIR's JSON keeps the extensions of a primitive element in a property of its own. */
 type WithInstantExtensions = Appointment & { readonly _start?: Element; readonly _end?: Element };
@@ -43,7 +44,7 @@ function isPatient({ actor }: AppointmentParticipant, { contained }: Appointment
   const inside = reference.startsWith('#')
     ? Array.isArray(contained) && contained.some((one) => one?.resourceType === 'Patient' && `#${one.id}` === reference)
     : false;
-  return actor?.type === 'Patient' || /(^|\/)Patient[/?]|^urn:/.test(reference) || inside;
+  return actor?.type === 'Patient' || /(^|\/)Patient[/?]|^urn:/i.test(reference) || inside;
 }
 
 /** A patient as a participant names it: everything but the spelling of the reference counts. */
@@ -92,14 +93,14 @@ export function immutableIssues(stored: Appointment, result: Appointment, baseUr
 }
 
 /**
- * Gives the immutable elements of a result the spelling in which they are stored.
+ * Gives the immutable elements and the participants of a result the spelling in which they are stored.
  *
  * @param result - without `immutableIssues`
  */
 export function inStoredSpelling(stored: Appointment, result: Appointment, baseUrl: string): Appointment {
   const participant = (result.participant ?? []).map((one) => {
-    const patient = isPatient(one, result) ? parseReference(one.actor?.reference, baseUrl, ['Patient']) : undefined;
-    return patient ? { ...one, actor: { ...one.actor, reference: formatReference(patient) } } : one;
+    const actor = parseActor(one.actor?.reference, baseUrl);
+    return actor ? { ...one, actor: { ...one.actor, reference: formatReference(actor) } } : one;
   });
   return {
     ...result,

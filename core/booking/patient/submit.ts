@@ -5,14 +5,16 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { conditionalReferenceIssues } from '../../fhir/reference/conditional-reference.ts';
 import { isReservedTag, withoutReserved } from '../../fhir/reserved.ts';
 import { isObject } from '../../fhir/resource.ts';
-import { belongsTo, metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
+import { metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
+import type { Role } from '../caller-role.ts';
 
 /** The caller who submits a patient. */
 export interface Submitter {
-  /** Type and id of the profile in Medplum. */
-  readonly profileType: string;
+  /** Id of the profile in Medplum. */
   readonly profileId: string;
+  /** As whom it acts: what clinic staff submit is the clinic's own. */
+  readonly role: Role;
 }
 
 /** The patient to store, or the problems of the submitted one. */
@@ -55,16 +57,12 @@ const formIssues = (patient: Patient): readonly Issue[] => [
  * @param body - the patient, of whatever shape
  * @see specification 2.2 and 4.6
  */
-export function submittedPatient(
-  body: unknown,
-  { profileType, profileId }: Submitter,
-  config: TagConfig,
-): PatientResult {
+export function submittedPatient(body: unknown, { profileId, role }: Submitter, config: TagConfig): PatientResult {
   const sent = withoutReserved(body, config);
   if (!isPatient(sent)) {
     return { issues: [notAPatient] };
   }
-  const isRequestor = profileType === 'ClientApplication';
+  const isRequestor = role === 'requestor';
   const isMerging = isRequestor && survivors(sent) !== survivors(undefined);
   const issues = [...formIssues(sent), ...narrativeIssues(sent, 'Patient'), ...(isMerging ? [merged] : [])];
   if (issues.length > 0) {
@@ -115,14 +113,14 @@ function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config:
 export function updatedPatient(
   body: unknown,
   stored: Patient | undefined,
-  { profileId }: Submitter,
+  { role }: Submitter,
   config: TagConfig,
 ): PatientResult {
   const sent = withoutReserved(body, config);
   if (!isPatient(sent)) {
     return { issues: [notAPatient] };
   }
-  const isMerging = stored && survivors(sent) !== survivors(stored) && belongsTo(stored, profileId, config);
+  const isMerging = stored && survivors(sent) !== survivors(stored) && role === 'requestor';
   const issues = [...narrativeIssues(sent, 'Patient', stored), ...(isMerging ? [merged] : [])];
   return issues.length > 0
     ? { issues }

@@ -63,6 +63,11 @@ export const bookingErrors = {
   'too-soon': { status: 422, type: 'business-rule', display: 'The time is too close to be booked' },
   'too-far-ahead': { status: 422, type: 'business-rule', display: 'The time is not open for booking yet' },
   'cancellation-closed': { status: 422, type: 'business-rule', display: 'It is too late to cancel' },
+  'patient-has-appointments': {
+    status: 422,
+    type: 'business-rule',
+    display: 'The patient has an appointment that the caller cannot cancel',
+  },
   'patient-limit-reached': { status: 422, type: 'business-rule', display: 'The patient has too many appointments' },
   'portal-quota-reached': {
     status: 422,

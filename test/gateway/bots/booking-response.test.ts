@@ -48,7 +48,8 @@ describe('the answer to $book', () => {
 
   test.each(Object.entries(bookingErrors))('the error %s keeps its status', (code, { status }) => {
     const outcome = toOperationOutcome([{ code: code as keyof typeof bookingErrors, diagnostics: 'x' }], config);
-    expect(bookingResponse(outcome, config)).toEqual({ status, resource: outcome });
+    const headers = status === 429 && { headers: { 'retry-after': '10' } };
+    expect(bookingResponse(outcome, config)).toEqual({ status, ...headers, resource: outcome });
   });
 
   test.each([

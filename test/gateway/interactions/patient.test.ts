@@ -55,7 +55,7 @@ describe('POST /Patient', () => {
     expect(stored().meta).toEqual({ tag: [{ system: 's', code: 'c' }, external, own] });
   });
 
-  test('a patient from staff is not tagged', async () => {
+  test('a patient from staff is not tagged, also from a client of theirs', async () => {
     fake.verify = () => ({ body: { profile: { resourceType: 'Practitioner', id: 'x' } } });
     await create({ resourceType: 'Patient' });
     expect(stored().meta).toBeUndefined();

@@ -1,6 +1,7 @@
 import type { Appointment, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { formatReference, parseReference } from '../../../fhir/reference/reference.ts';
+import { formatReference } from '../../../fhir/reference/reference.ts';
+import { parseActor } from '../../appointment/actors.ts';
 import type { Located } from './parameters.ts';
 
 /**
@@ -25,17 +26,6 @@ export interface SubmittedPersons {
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
 }
 
-/** The types of resources that can take part in an appointment. */
-const actorTypes = [
-  'Patient',
-  'Practitioner',
-  'PractitionerRole',
-  'RelatedPerson',
-  'Device',
-  'HealthcareService',
-  'Location',
-] as const;
-
 const localPattern = /^(?:#|urn:uuid:|urn:oid:)(?<id>.+)$/;
 
 function readActor(
@@ -45,7 +35,7 @@ function readActor(
   baseUrl: string,
 ) {
   const local = localPattern.exec(reference)?.groups?.id;
-  const read = parseReference(reference, baseUrl, actorTypes);
+  const read = parseActor(reference, baseUrl);
   const id = local ?? read?.id;
   const relatedPersonId = persons.relatedPerson?.value.id;
   if (id !== undefined && id === relatedPersonId && read?.type !== 'Patient') {

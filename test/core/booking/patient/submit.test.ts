@@ -4,8 +4,8 @@ import { replacementIssues, submittedPatient, updatedPatient } from '../../../..
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import { config } from '../support.ts';
 
-const portal = { profileType: 'ClientApplication', profileId: 'portal-a' };
-const staff = { profileType: 'Practitioner', profileId: 'doctor' };
+const portal = { profileId: 'portal-a', role: 'requestor' } as const;
+const staff = { profileId: 'doctor', role: 'repository' } as const;
 const own = requestorTag('portal-a', config);
 const replaced: Patient = {
   resourceType: 'Patient',

@@ -4,9 +4,9 @@ import {
   reachedLimits,
   requestorLimitIssues,
   requestorLimitReads,
-} from '../../../core/booking/policy/requestor-limits.ts';
-import { requestorQuery } from '../../../core/fhir/tags.ts';
-import { appointment, config, issuesOf, now, plan, requestor, stateOf } from './support.ts';
+} from '../../../../core/booking/policy/requestor-limits.ts';
+import { requestorQuery } from '../../../../core/fhir/tags.ts';
+import { appointment, config, issuesOf, now, plan, requestor, stateOf } from '../support.ts';
 
 const limited = { ...config, requestors: { maxOpenAppointments: 100, maxBookingsPerMinute: 20 } };
 

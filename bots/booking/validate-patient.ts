@@ -1,0 +1,59 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, OperationOutcome, Patient, Slot } from '@medplum/fhirtypes';
+import { slotIdsOf } from '../../core/booking/appointment/slot-use.ts';
+import {
+  deactivationIssues,
+  openAppointmentsQuery,
+  type PolicedAppointment,
+} from '../../core/booking/patient/deactivation.ts';
+import { isActivePatient } from '../../core/booking/patient/identity.ts';
+import type { EffectivePolicy } from '../../core/booking/policy/effective-policy.ts';
+import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { belongsTo } from '../../core/fhir/tags.ts';
+import { readPolicies } from '../lib/booking/policies.ts';
+import { config } from '../lib/config.ts';
+import { ofType, readInBatch } from '../lib/read.ts';
+
+/** The policies of each appointment; those of a Schedule are read once. */
+async function withPolicies(
+  medplum: MedplumClient,
+  appointments: readonly Appointment[],
+  slots: readonly Slot[],
+): Promise<PolicedAppointment[]> {
+  const bySchedule = new Map<string, EffectivePolicy[]>();
+  for (const slot of slots) {
+    const schedule = slot.schedule.reference ?? '';
+    if (!bySchedule.has(schedule)) {
+      bySchedule.set(schedule, await readPolicies(medplum, [slot]));
+    }
+  }
+  return appointments.map((appointment) => {
+    const own = slots.filter(({ id = '' }) => slotIdsOf(appointment).includes(id));
+    const schedules = new Set(own.map(({ schedule }) => schedule.reference ?? ''));
+    return { appointment, policies: [...schedules].flatMap((one) => bySchedule.get(one) ?? []) };
+  });
+}
+
+/**
+ * Looks at a patient whom a portal makes inactive, before Medplum stores it: the open appointments of the patient will be
+ * cancelled, and the portal must be allowed to cancel them. Staff may do so in any case.
+ *
+ * @param event - input: the Patient as it would be stored
+ * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it
+ * @throws ReadError when the server could not be read; Medplum refuses the write then
+ * @see https://www.medplum.com/docs/bots/bot-pre-commit
+ */
+export async function handler(medplum: MedplumClient, { input }: BotEvent<Patient>): Promise<true | OperationOutcome> {
+  const requestor = input.meta?.author?.reference?.split('/')[1] ?? '';
+  if (!belongsTo(input, requestor, config)) {
+    return true;
+  }
+  const [patients, found] = await readInBatch(medplum, [`Patient?_id=${input.id}`, openAppointmentsQuery(input)]);
+  const [stored] = ofType('Patient', patients);
+  if (!stored || !isActivePatient(stored)) {
+    return true;
+  }
+  const open = await withPolicies(medplum, ofType('Appointment', found), ofType('Slot', found));
+  const issues = deactivationIssues(open, requestor, Date.now(), config);
+  return issues.length > 0 ? toOperationOutcome(issues, config) : true;
+}

@@ -1,0 +1,67 @@
+import type { Appointment, Patient } from '@medplum/fhirtypes';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { belongsTo, type TagConfig } from '../../fhir/tags.ts';
+import { isOpen, mayBecome, statusQuery } from '../appointment/status.ts';
+import { isHold } from '../hold/hold.ts';
+import type { EffectivePolicy } from '../policy/effective-policy.ts';
+import { policyIssues } from '../policy/judge.ts';
+
+/** An open appointment of a patient, and the policies of its Schedules. */
+export interface PolicedAppointment {
+  readonly appointment: Appointment;
+  readonly policies: readonly EffectivePolicy[];
+}
+
+/** Most open appointments of a patient that are looked at. */
+export const MOST_APPOINTMENTS = 100;
+
+const PATH = 'Patient.active';
+
+const expected = (why: string): Issue => ({
+  code: 'patient-has-appointments',
+  diagnostics: `The patient has an appointment that ${why}: ask the clinic to make the patient inactive.`,
+  expression: PATH,
+});
+
+function appointmentIssues(
+  { appointment, policies }: PolicedAppointment,
+  requestor: string,
+  now: number,
+  config: TagConfig,
+): Issue[] {
+  if (!belongsTo(appointment, requestor, config)) {
+    return [expected('you did not book')];
+  }
+  if (!mayBecome(appointment, 'cancelled', 'requestor')) {
+    return [expected(`is ${appointment.status}`)];
+  }
+  const start = Date.parse(appointment.start ?? '');
+  return isHold(appointment, config) ? [] : policyIssues('cancel', policies, { start, end: start }, now, PATH);
+}
+
+/**
+ * What keeps a requestor from making its patient inactive: that cancels the open appointments of the patient, and each of
+ * them the requestor must be allowed to cancel itself.
+ *
+ * @param open - of the patient, `MOST_APPOINTMENTS` at most
+ * @param now - milliseconds since 1970 UTC
+ * @returns `patient-has-appointments`, `cancellation-closed`; each sentence once
+ */
+export function deactivationIssues(
+  open: readonly PolicedAppointment[],
+  requestor: string,
+  now: number,
+  config: TagConfig,
+): Issue[] {
+  if (open.length >= MOST_APPOINTMENTS) {
+    return [expected(`is one of ${MOST_APPOINTMENTS} or more`)];
+  }
+  const issues = open.flatMap((one) => appointmentIssues(one, requestor, now, config));
+  return [...new Map(issues.map((issue) => [issue.diagnostics, issue])).values()];
+}
+
+/** The search for the open appointments of a patient, with their slots. */
+export function openAppointmentsQuery({ id = '' }: Patient): string {
+  const query = { patient: `Patient/${id}`, status: statusQuery(isOpen), _count: String(MOST_APPOINTMENTS) };
+  return `Appointment?${new URLSearchParams(query)}&_include=Appointment:slot`;
+}
