@@ -12,6 +12,7 @@ import { onlyBookable } from './bookable.ts';
 import { resolveChains } from './chain.ts';
 import type { SearchParam } from './filter.ts';
 import { sayingIgnored } from './ignored.ts';
+import { withSurvivors } from './merged-patients.ts';
 import { searchFiltered } from './post-filter.ts';
 import { withTotal } from './result-total.ts';
 import { formatQuery, parseQuery, type RewrittenSearch, rewriteSearch } from './rewrite.ts';
@@ -52,7 +53,8 @@ async function carryOut(
   context: GatewayContext,
 ): Promise<FhirResponse> {
   const resolved = await resolveChains(search.params, exchange, context);
-  const params = 'status' in resolved ? resolved : await onlyBookable(type, resolved, exchange, context, Date.now());
+  const named = 'status' in resolved ? resolved : await withSurvivors(type, resolved, exchange, context);
+  const params = 'status' in named ? named : await onlyBookable(type, named, exchange, context, Date.now());
   if ('status' in params) {
     return params;
   }

@@ -1,10 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Resource } from '@medplum/fhirtypes';
-import type { Knowledge, Wanted } from '../../../core/booking/book/knowledge.ts';
+import type { Patients } from '../../../core/booking/appointment/change.ts';
+import type { Histories, Knowledge, Wanted } from '../../../core/booking/book/knowledge.ts';
+import { slotsOfVersions } from '../../../core/booking/book/resubmission/idempotency.ts';
 import { type Role, roleOf } from '../../../core/booking/caller-role.ts';
 import { isExpired } from '../../../core/booking/hold/hold.ts';
 import { type Quota, quotaKey, quotaRow, quotaRowSearch, type Usage } from '../../../core/booking/policy/quota.ts';
-import type { ResourceSet } from '../../../core/booking/resource-set.ts';
+import { byId, type ResourceSet } from '../../../core/booking/resource-set.ts';
 import { readState, searchByIds } from '../../../core/booking/search.ts';
 import { type Fragments, fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
 import { type Interval, overlaps } from '../../../core/booking/slots/interval.ts';
@@ -12,7 +14,8 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { config } from '../config.ts';
 import { get, sendBundle, sendTransaction } from '../medplum.ts';
-import { ofType, ReadError, readInTransaction } from '../read.ts';
+import { ofType, ReadError, readHistories, readInBatch, readInTransaction } from '../read.ts';
+import { readSurvivors } from './related-reads.ts';
 
 /** For whom more is read, and for what time. */
 export interface ReadContext {
@@ -75,6 +78,33 @@ async function readServices(
   return read.state;
 }
 
+/** The versions of appointments that the caller may read, and the Slots of those that were at the time of the booking. */
+async function readVersions(
+  medplum: MedplumClient,
+  ids: readonly string[],
+  { interval }: ReadContext,
+): Promise<Histories> {
+  const histories = await readHistories(
+    medplum,
+    ids.map((id) => `Appointment/${id}/_history`),
+  );
+  const versions = histories.map(({ entry = [] }) =>
+    ofType(
+      'Appointment',
+      entry.flatMap(({ resource }) => resource ?? []),
+    ).reverse(),
+  );
+  const slots = slotsOfVersions(versions.flat(), interval);
+  const [found] = slots.length > 0 ? await readInBatch(medplum, [`Slot?_id=${slots.join(',')}&_count=1000`]) : [];
+  return { versions: new Map(ids.map((id, index) => [id, versions[index] ?? []])), slots: ofType('Slot', found) };
+}
+
+/** Patients and into whom they were merged. What the caller may not see of them decides only whom its appointment is for. */
+async function readMerged(medplum: MedplumClient, ids: readonly string[]): Promise<Patients> {
+  const [found] = await readInBatch(medplum, [`Patient?_id=${ids.join(',')}&_count=1000`]);
+  return readSurvivors(medplum, byId(ofType('Patient', found)));
+}
+
 /** Makes the row of a quota: once for each, whoever else tries it at the same moment. */
 async function createRow(medplum: MedplumClient, quota: Quota): Promise<void> {
   const request = { method: 'POST' as const, url: 'Task', ifNoneExist: quotaRowSearch(quota, config) };
@@ -108,19 +138,23 @@ async function readUsage(medplum: MedplumClient, quota: Quota): Promise<readonly
  */
 export async function readMore(
   medplum: MedplumClient,
-  { fragments, role, services, quotas }: Wanted,
+  { fragments, role, services, quotas, histories, patients }: Wanted,
   context: ReadContext,
 ): Promise<Knowledge> {
-  const [foundFragments, foundRole, foundServices, usage] = await Promise.all([
+  const [foundFragments, foundRole, foundServices, usage, foundHistories, foundPatients] = await Promise.all([
     fragments && readFragmentsOf(medplum, fragments, context),
     role && readRole(medplum, context.authorization),
     services && readServices(medplum, services, context),
     quotas && Promise.all(quotas.map((quota) => readUsage(medplum, quota))),
+    histories && readVersions(medplum, histories, context),
+    patients && readMerged(medplum, patients),
   ]);
   return {
     ...(foundFragments && { fragments: foundFragments }),
     ...(foundRole && { role: foundRole }),
     ...(foundServices && { services: foundServices }),
     ...(usage && { usage: new Map(usage) }),
+    ...(foundHistories && { histories: foundHistories }),
+    ...(foundPatients && { patients: foundPatients }),
   };
 }

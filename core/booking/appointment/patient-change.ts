@@ -8,7 +8,7 @@ import { isOpen } from './status.ts';
 const LONGEST_CHAIN = 8;
 
 /** The id of the patient into whom one was merged, if it was. */
-function replacedBy({ link }: Patient): string | undefined {
+export function replacedBy({ link }: Patient): string | undefined {
   return idIn(link?.find(({ type }) => type === 'replaced-by')?.other, 'Patient');
 }
 

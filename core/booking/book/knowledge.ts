@@ -1,9 +1,18 @@
-import type { Appointment, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { Appointment, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
+import type { Patients } from '../appointment/change.ts';
 import type { Role } from '../caller-role.ts';
 import type { Quota, Usage } from '../policy/quota.ts';
 import { findResource, type ResourceSet, servicesOf } from '../resource-set.ts';
 import type { Fragments } from '../slots/fragments.ts';
+
+/** Earlier versions of appointments. */
+export interface Histories {
+  /** By the id of the appointment, the oldest first, with their authors. */
+  readonly versions: ReadonlyMap<string, readonly Appointment[]>;
+  /** The Slots of those that were at the time of the booking. */
+  readonly slots: readonly Slot[];
+}
 
 /** What a decision may depend on besides `bookingReads`: it is read only when it does. */
 export interface Knowledge {
@@ -15,8 +24,9 @@ export interface Knowledge {
   readonly services?: ResourceSet | undefined;
   /** How far quotas are used up. */
   readonly usage?: ReadonlyMap<string, Usage> | undefined;
-  /** Earlier versions of appointments, by id. */
-  readonly histories?: ReadonlyMap<string, readonly Appointment[]> | undefined;
+  readonly histories?: Histories | undefined;
+  /** Patients who were merged, and into whom, whether or not the caller may see them. */
+  readonly patients?: Patients | undefined;
 }
 
 /** What is to be read before a decision can be made. */
@@ -29,6 +39,8 @@ export interface Wanted {
   readonly quotas?: readonly Quota[];
   /** Ids of appointments. */
   readonly histories?: readonly string[];
+  /** Ids of patients who may have been merged. */
+  readonly patients?: readonly string[];
 }
 
 /** The services of a Schedule: those whose calendar it is, and those that it names as what it offers. */

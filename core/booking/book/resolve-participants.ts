@@ -63,9 +63,21 @@ function candidates(known: readonly Patient[], config: TagConfig): readonly Pati
   return duplicates.length === others.length ? [oldest] : [first, ...others];
 }
 
-function submittedPatient(patient: Located<Patient>, state: ResourceSet, context: ParticipantContext): Submitted {
+/** Who stands for a patient, by ids; `undefined` if the patient is to be judged as it is. */
+export type Heir = (id: string) => string | undefined;
+
+function submittedPatient(
+  patient: Located<Patient>,
+  state: ResourceSet,
+  heir: Heir,
+  context: ParticipantContext,
+): Submitted {
   const persons = knownPersons(resourcesOfType(state, 'Patient'), patient, context);
   const [known, second] = candidates(persons, context.config);
+  const standIn = known?.id && heir(known.id);
+  if (standIn) {
+    return { reference: `Patient/${standIn}`, entries: [], issues: [] };
+  }
   const reference = known ? `Patient/${known.id}` : context.newId();
   const { id: _, meta, ...submitted } = patient.value;
   const ambiguous: Issue = {
@@ -116,17 +128,22 @@ function existingPatientIssues(
   { participants, patient }: BookRequest,
   submitted: Submitted | undefined,
   state: ResourceSet,
+  heir: Heir,
 ): Issue[] {
   return participants.flatMap(({ actor, path }) => {
     const expression = `${path}.actor`;
     if (actor.kind !== 'patient') {
       return [];
     }
-    if (submitted && submitted.reference !== `Patient/${actor.id}`) {
+    const standIn = heir(actor.id);
+    if (submitted && submitted.reference !== `Patient/${standIn ?? actor.id}`) {
       const diagnostics = `The participant is Patient/${actor.id}, but ${patient?.path} holds another patient.`;
       return [{ code: 'patient-mismatch', diagnostics, expression }];
     }
     const found = findResource(state, 'Patient', actor.id);
+    if (standIn) {
+      return [];
+    }
     if (!found) {
       const diagnostics = `There is no Patient/${actor.id}; create the patient, or send it in the parameter patient.`;
       return [{ code: 'patient-not-found', diagnostics, expression }];
@@ -150,6 +167,7 @@ function withMissing(
  * related person handed over are created, or found by an identifier that the same requestor has submitted before.
  *
  * @param state - what the caller may see
+ * @param heir - who stands for a patient that the clinic has merged, where the caller may name either
  * @returns the participants with stored references, the entries that create persons, and `patient-not-found`,
  *   `patient-inactive`, `patient-mismatch`, `patient-ambiguous` for each at fault
  * @see specification 2.1, 4.4 and 4.6
@@ -157,13 +175,15 @@ function withMissing(
 export function resolveParticipants(
   request: BookRequest,
   state: ResourceSet,
+  heir: Heir,
   context: ParticipantContext,
 ): ResolvedParticipants {
   const { appointment, participants } = request;
-  const patient = request.patient && submittedPatient(request.patient, state, context);
+  const patient = request.patient && submittedPatient(request.patient, state, heir, context);
+  const patientId = (id: string): string => `Patient/${heir(id) ?? id}`;
   const firstNamed = participants.find(({ actor }) => actor.kind === 'patient')?.actor;
   const patientReference =
-    patient?.reference ?? (firstNamed?.kind === 'patient' ? `Patient/${firstNamed.id}` : undefined);
+    patient?.reference ?? (firstNamed?.kind === 'patient' ? patientId(firstNamed.id) : undefined);
   const patientOf = patientReference === undefined ? undefined : { reference: patientReference };
   const relatedPerson =
     request.relatedPerson && submittedRelatedPerson(request.relatedPerson, patientOf, state, context);
@@ -172,7 +192,7 @@ export function resolveParticipants(
     const references = {
       'submitted-patient': patient?.reference,
       'submitted-related-person': relatedPerson?.reference,
-      patient: actor.kind === 'patient' ? `Patient/${actor.id}` : undefined,
+      patient: actor.kind === 'patient' ? patientId(actor.id) : undefined,
       other: actor.kind === 'other' ? actor.reference : undefined,
     };
     const reference = references[actor.kind];
@@ -182,6 +202,6 @@ export function resolveParticipants(
     participants: withMissing(stored, [patient?.reference, relatedPerson?.reference]),
     patient: patientOf,
     entries: [...(patient?.entries ?? []), ...(relatedPerson?.entries ?? [])],
-    issues: [...(patient?.issues ?? []), ...existingPatientIssues(request, patient, state)],
+    issues: [...(patient?.issues ?? []), ...existingPatientIssues(request, patient, state, heir)],
   };
 }

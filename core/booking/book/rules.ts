@@ -1,9 +1,11 @@
+import { boundIssues } from '../../fhir/bounds.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { quotaIssues } from '../policy/quota.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
 import { questionnaireResponseIssues } from './request/questionnaire-response.ts';
+import { unitedBounds } from './resubmission/resubmit.ts';
 import { rewrittenIds, type Situation } from './situation.ts';
 import { granularityIssues } from './slots/granularity.ts';
 import { serviceTypeIssues } from './slots/service-type.ts';
@@ -38,8 +40,19 @@ const timeRule: Rule = ({ request: { appointment, interval }, context: { now } }
   return [];
 };
 
-const answersRule: Rule = ({ request: { appointment }, state, context: { config } }) =>
-  unreadableAnswersIssues(answersReferredTo(appointment.value, config.baseUrl, appointment.path), state);
+/** What is attached already stays, readable or not. */
+const answersRule: Rule = ({ request: { appointment }, earlier, state, context: { config } }) => {
+  const attached = new Set(answersReferredTo(earlier.previous ?? {}, config.baseUrl).map(({ id }) => id));
+  const named = answersReferredTo(appointment.value, config.baseUrl, appointment.path);
+  return unreadableAnswersIssues(
+    named.filter(({ id }) => !attached.has(id)),
+    state,
+  );
+};
+
+/** Lists that grow with each re-submission do not grow for ever. */
+const unitedRule: Rule = ({ request: { appointment }, earlier: { previous } }) =>
+  previous ? boundIssues(appointment.value, unitedBounds, appointment.path) : [];
 
 /** The rules that are judged whatever was read by now, in the order in which their issues are reported. */
 const rules: readonly Rule[] = [
@@ -47,6 +60,7 @@ const rules: readonly Rule[] = [
   timeRule,
   ({ request, context }) => profileIssues(request.appointment, context.config),
   answersRule,
+  unitedRule,
   ({ earlier }) => earlier.issues,
   slotIssues,
   ({ request, selected, state }) => serviceTypeIssues(request, selected.slots, state),

@@ -1,6 +1,6 @@
 import { artefactUri } from '../../config/config.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
-import { hasRunOut } from '../hold/hold.ts';
+import { hasRunOut, isHold } from '../hold/hold.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type Calendar, type CalendarSlot, calendarOf, join, release } from '../slots/calendar.ts';
 import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
@@ -8,7 +8,10 @@ import type { BookingContext } from './context.ts';
 import type { Knowledge } from './knowledge.ts';
 import type { BookRequest } from './request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
+import { type ClinicPart, clinicPartOf } from './resubmission/clinic-part.ts';
+import { heirOf } from './resubmission/heir.ts';
 import { type EarlierAppointments, findEarlierAppointments, releaseEarlierSlots } from './resubmission/reschedule.ts';
+import { keptParticipants, resubmitted } from './resubmission/resubmit.ts';
 import { type SelectedSlots, selectSlots } from './slots/select-slots.ts';
 
 /** What a decision starts from: the request, and everything that was read for it. */
@@ -20,7 +23,7 @@ export interface Given {
   readonly context: BookingContext;
 }
 
-/** What a booking is judged by: what is given, and what follows from it. */
+/** What a booking is judged by: what is given, the request with what a stored appointment keeps, and what follows. */
 export interface Situation extends Given {
   readonly resolved: ResolvedParticipants;
   readonly earlier: EarlierAppointments;
@@ -48,16 +51,50 @@ function countedCalendar(stored: Calendar, earlier: EarlierAppointments, { known
   return known.fragments && released !== stored ? join(released) : released;
 }
 
+const nothing: ClinicPart = { elements: new Set(), participants: new Set(), extensions: new Set() };
+
+/** What the clinic has set of the appointment that is sent again. A hold is the requestor's alone. */
+function clinicPart({ previous }: EarlierAppointments, { known, context: { config } }: Given): ClinicPart {
+  return previous && !isHold(previous, config)
+    ? clinicPartOf(known.histories?.versions.get(previous.id ?? '') ?? [], config)
+    : nothing;
+}
+
+/** The request with what the stored appointment keeps. What staff name anew replaces even what the clinic has set. */
+function withStored({ previous }: EarlierAppointments, clinic: ClinicPart, given: Given): BookRequest {
+  const { request, known, context } = given;
+  const { value, path } = request.appointment;
+  const binding = known.role === 'repository' ? nothing : clinic;
+  return previous
+    ? { ...request, appointment: { path, value: resubmitted(value, previous, binding, context.config) } }
+    : request;
+}
+
+/** Who takes part: whom the request names, and of the appointment that is sent again those whom the clinic has added. */
+function participantsOf(
+  request: BookRequest,
+  earlier: EarlierAppointments,
+  clinic: ClinicPart,
+  { state, known, context }: Given,
+): ResolvedParticipants {
+  const heir = (id: string) => heirOf(id, earlier, known.patients, context.config.baseUrl);
+  const resolved = resolveParticipants(request, state, heir, context);
+  const kept = earlier.previous ? keptParticipants(resolved.participants, earlier.previous, clinic) : [];
+  return { ...resolved, participants: [...resolved.participants, ...kept] };
+}
+
 /** Works out, step by step, what a booking is judged by. */
 export function situationOf(given: Given): Situation {
-  const { request, state, known, context } = given;
-  const earlier = findEarlierAppointments(request, state, context);
-  const resolved = resolveParticipants(request, state, context);
+  const { state, known, context } = given;
+  const earlier = findEarlierAppointments(given.request, state, context);
+  const clinic = clinicPart(earlier, given);
+  const request = withStored(earlier, clinic, given);
+  const resolved = participantsOf(request, earlier, clinic, given);
   const stored = storedCalendar(given);
   const calendar = countedCalendar(stored, earlier, given);
   const selected = selectSlots(request, state, calendar);
   const verdict = applyPolicy(request, earlier, resolved.patient?.reference, state, known, context);
-  return { ...given, earlier, resolved, stored, calendar, selected, verdict };
+  return { ...given, request, earlier, resolved, stored, calendar, selected, verdict };
 }
 
 /** The slots that the booking takes its time from; where none could be selected, those that it names. */

@@ -1,4 +1,12 @@
-import type { Appointment, AppointmentParticipant, Bundle, BundleEntry, Extension } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  AppointmentParticipant,
+  Bundle,
+  BundleEntry,
+  Coding,
+  Extension,
+  Meta,
+} from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
@@ -45,11 +53,9 @@ function ownerAfter(previous: Appointment | undefined, { requestor, config }: Bo
   return (previous && ownerOf(previous, config)) ?? requestor;
 }
 
-function extensionsOf(sent: Appointment, { previous, replaced }: EarlierAppointments): Extension[] {
-  const replaces: Extension[] = replaced
-    ? [{ url: REPLACES, valueReference: { reference: `Appointment/${replaced.id}` } }]
-    : (previous?.extension ?? []).filter(({ url }) => url === REPLACES);
-  return [...(sent.extension ?? []), ...replaces];
+function extensionsOf(sent: Appointment, { replaced }: EarlierAppointments): Extension[] {
+  const own = (sent.extension ?? []).filter(({ url }) => !replaced || url !== REPLACES);
+  return replaced ? [...own, { url: REPLACES, valueReference: { reference: `Appointment/${replaced.id}` } }] : own;
 }
 
 /** Who a time is held for, as long as nobody is named: FHIR demands a participant. A hold is no LocalTermin yet. */
@@ -59,20 +65,35 @@ const unnamedPatient: AppointmentParticipant = {
   status: 'needs-action',
 };
 
-function appointmentOf({ request, earlier, context }: Situation, outcome: Outcome): Appointment {
+const isSameTag = (one: Coding, other: Coding): boolean => one.system === other.system && one.code === other.code;
+
+/** The `meta` of the appointment: what was sent, and the tags, profiles and labels that it has already. */
+function metaOf(
+  sent: Meta | undefined,
+  { earlier: { previous }, context }: Situation,
+  profiles: readonly string[],
+): Meta {
+  const { tag = [], profile = [], security } = previous?.meta ?? {};
+  const tags = [...(sent?.tag ?? []), ...tag.filter((one) => !sent?.tag?.some((other) => isSameTag(one, other)))];
+  const known = profiles.length > 0 ? [...(sent?.profile ?? []), ...profile] : [];
+  const owner = ownerAfter(previous, context);
+  return {
+    ...metaOfSubmitted({ tag: tags, profile: known }, owner, context.config, profiles),
+    ...(security && { security }),
+  };
+}
+
+function appointmentOf(situation: Situation, outcome: Outcome): Appointment {
+  const { request, earlier, context } = situation;
   const { id: _, meta, extension: __, ...sent } = request.appointment.value;
   const { interval } = request;
   const extension = [...extensionsOf(request.appointment.value, earlier), ...outcome.extension];
   const answers = outcome.answers.map((reference) => ({ reference }));
   const supportingInformation = [...(sent.supportingInformation ?? []), ...answers];
-  const owner = ownerAfter(earlier.previous, context);
-  const isHold = outcome.status === 'proposed';
-  const profile = artefactUri(context.config, 'LocalTermin');
+  const profiles = outcome.status === 'proposed' ? [] : [artefactUri(context.config, 'LocalTermin')];
   return {
     ...sent,
-    meta: isHold
-      ? metaOfSubmitted({ ...meta, profile: [] }, owner, context.config)
-      : metaOfSubmitted(meta, owner, context.config, [profile]),
+    meta: metaOf(meta, situation, profiles),
     ...(extension.length > 0 && { extension }),
     status: outcome.status,
     ...(interval && { start: formatInstant(interval.start), end: formatInstant(interval.end) }),

@@ -1,9 +1,13 @@
+import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
+import { isHold } from '../hold/hold.ts';
 import { idIn } from '../resource-set.ts';
 import { overlaps } from '../slots/interval.ts';
 import { schedulesConcerned } from './apply-policy.ts';
 import { unknownServices, type Wanted } from './knowledge.ts';
+import { mergedPatients } from './resubmission/heir.ts';
+import { perhapsMoved } from './resubmission/idempotency.ts';
 import { rewrittenIds, type Situation } from './situation.ts';
 
 /** What is still to be read for a decision, as far as one kind of knowledge goes. */
@@ -53,9 +57,10 @@ const servicesWanted: Question = ({ request, earlier, state, known }) => {
   return services.length > 0 ? { services } : {};
 };
 
-/** It matters as whom the caller acts where a policy speaks, and where a confirmed appointment is moved. */
-const roleWanted: Question = ({ known, verdict: { issues, quotas }, earlier: { previous } }) => {
-  const isAsked = issues.length > 0 || quotas.length > 0 || previous?.status === 'booked';
+/** It matters as whom the caller acts where a policy speaks, and where an appointment is moved. */
+const roleWanted: Question = ({ known, verdict: { issues, quotas }, earlier: { previous }, context }) => {
+  const isMoved = previous !== undefined && !isHold(previous, context.config);
+  const isAsked = issues.length > 0 || quotas.length > 0 || isMoved;
   return known.role === undefined && isAsked ? { role: true } : {};
 };
 
@@ -63,7 +68,33 @@ const roleWanted: Question = ({ known, verdict: { issues, quotas }, earlier: { p
 const quotasWanted: Question = ({ known, verdict: { quotas } }, found) =>
   !known.usage && known.role !== 'repository' && found.length === 0 && quotas.length > 0 ? { quotas } : {};
 
-const questions: readonly Question[] = [fragmentsWanted, servicesWanted, roleWanted, quotasWanted];
+const isMalformed = (found: readonly Issue[]): boolean => found.some(({ code }) => bookingErrors[code].status === 400);
+
+/** What an appointment was, of the one that is sent again, and of those that the request may have made before. */
+const historiesWanted: Question = (situation, found) => {
+  const { earlier, known, context } = situation;
+  const { previous } = earlier;
+  const moved = previous?.id && !isHold(previous, context.config) ? [previous.id] : [];
+  const ids = [...new Set([...moved, ...perhapsMoved(situation)])];
+  const isKnown = ids.every((id) => known.histories?.versions.has(id));
+  return isKnown || isMalformed(found) ? {} : { histories: ids };
+};
+
+/** Into whom the patients of the appointment that is moved or replaced were merged. */
+const patientsWanted: Question = ({ resolved, earlier, state, known, context }, found) => {
+  const named = resolved.participants.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
+  const ids = mergedPatients(named, earlier, state, context.config.baseUrl);
+  return known.patients || ids.length === 0 || isMalformed(found) ? {} : { patients: ids };
+};
+
+const questions: readonly Question[] = [
+  fragmentsWanted,
+  servicesWanted,
+  roleWanted,
+  quotasWanted,
+  historiesWanted,
+  patientsWanted,
+];
 
 /**
  * What must be read before a decision can be made, besides what was read already.

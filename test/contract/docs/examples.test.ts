@@ -41,4 +41,11 @@ it('the examples for portal developers work as they are printed', async () => {
   expect(types.lastIndexOf('answered')).toBe(types.length - 2);
   expect(types.indexOf('refused')).toBe(types.length - 1);
   expect(stdout).toContain('period-invalid');
+  const slots = await resource('slots.json');
+  const times = (isResource(slots, 'Bundle') ? slots.entry : [])?.map(({ resource: slot }) => slot);
+  const moved = answers.findLast((answer) => isResource(answer, 'Appointment'));
+  expect(moved).toMatchObject({
+    start: isResource(times?.[6], 'Slot') && times[6].start,
+    identifier: [{ system: 'https://portal.example.org/bookings', value: times?.[3]?.id }],
+  });
 });

@@ -4,6 +4,7 @@
  */
 import type { Appointment, Bundle, BundleEntry, Resource, Slot } from '@medplum/fhirtypes';
 import { slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
+import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
@@ -12,7 +13,7 @@ import { readFragments } from '../../../core/booking/slots/fragments.ts';
 import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
-import { config, now, requestor } from './support.ts';
+import { config, now, requestor, unchanged } from './support.ts';
 
 export const originSystem = artefactUri(config, 'LocalSlotOrigin');
 
@@ -78,7 +79,11 @@ function decideBooking(store: ResourceSet, body: unknown): Decision {
   const first = planBooking(parsed, state, context);
   const wanted = first.kind === 'read' ? first.wanted.fragments : undefined;
   const fragments = wanted && fragmentsIn(store, wanted.origins, wanted.rewritten);
-  const plan = first.kind === 'read' ? planBooking(parsed, state, context, { fragments, role: 'requestor' }) : first;
+  const known: Knowledge = { fragments, role: 'requestor', histories: unchanged(state) };
+  const plan = first.kind === 'read' ? planBooking(parsed, state, context, known) : first;
+  if (plan.kind === 'read') {
+    throw new Error(`The model does not read ${Object.keys(plan.wanted).join(', ')}.`);
+  }
   return plan.kind === 'write'
     ? { write: plan.transaction }
     : { end: plan.kind === 'existing' ? 'existing' : 'refused' };

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import type { BookingContext } from '../../../core/booking/book/context.ts';
+import type { Histories, Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
-import type { ResourceSet } from '../../../core/booking/resource-set.ts';
+import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import type { Fragments } from '../../../core/booking/slots/fragments.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
@@ -66,6 +67,12 @@ export function stateOf(...resources: Resource[]): ResourceSet {
 
 const noPieces: Fragments = { slots: [], uses: new Map() };
 
+/** The histories of appointments that were never changed. */
+export const unchanged = (state: ResourceSet): Histories => ({
+  versions: new Map(resourcesOfType(state, 'Appointment').map((one) => [one.id ?? '', [one]])),
+  slots: [],
+});
+
 /** The plan for a request, once everything that it asks for was read. */
 export function plan(
   body: unknown,
@@ -73,6 +80,7 @@ export function plan(
   more: Partial<BookingContext> = {},
   pieces: Fragments = noPieces,
   role: Role = 'requestor',
+  known: Knowledge = {},
 ): BookingPlan {
   let count = 0;
   const newId = () => `urn:uuid:00000000-0000-4000-8000-${String(++count).padStart(12, '0')}`;
@@ -80,7 +88,7 @@ export function plan(
     parseBookRequest(body, config),
     state,
     { now, requestor, config, newId, ...more },
-    { fragments: pieces, role },
+    { fragments: pieces, role, histories: unchanged(state), ...known },
   );
 }
 

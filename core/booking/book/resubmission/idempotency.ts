@@ -1,12 +1,13 @@
 import type { Appointment, AppointmentParticipant, Patient } from '@medplum/fhirtypes';
-
+import { artefactUri } from '../../../config/config.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
 import { belongsTo } from '../../../fhir/tags.ts';
 import { slotIdsOf } from '../../appointment/slot-use.ts';
 import { isHolding } from '../../hold/hold.ts';
 import { hasCommonIdentifier } from '../../patient/identity.ts';
 import { findResource, idIn, type ResourceSet, resourcesOfType } from '../../resource-set.ts';
-import type { Calendar } from '../../slots/calendar.ts';
+import { type Calendar, calendarOf } from '../../slots/calendar.ts';
+import type { Interval } from '../../slots/interval.ts';
 import type { BookRequest } from '../request/request.ts';
 import type { ResolvedParticipants } from '../resolve-participants.ts';
 import type { Situation } from '../situation.ts';
@@ -65,26 +66,70 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
   );
 }
 
+/** Whether an appointment is what a request of this kind makes. */
+function isMade(one: Appointment, { context: { purpose, now, config } }: Situation): boolean {
+  return purpose === 'hold' ? isHolding(one, now, config) : one.status === 'booked' || one.status === 'pending';
+}
+
+/** The caller's appointments that a request may have made when it was sent before. */
+function candidates(situation: Situation): Appointment[] {
+  const { request, state, context } = situation;
+  const { value } = request.appointment;
+  const isHeldAgain = (one: Appointment): boolean => context.purpose === 'hold' && one.id === value.id;
+  return resourcesOfType(state, 'Appointment')
+    .filter((one) => isMade(one, situation) && !isHeldAgain(one))
+    .filter((one) => belongsTo(one, context.requestor, context.config) && isRepeated(value, one));
+}
+
+const isAt = ({ start, end }: Appointment, interval: Interval | undefined): boolean =>
+  parseInstant(start) === interval?.start && parseInstant(end) === interval?.end;
+
+/** Whether an appointment, or an earlier version of it, is what the request asks for. */
+function isAskedFor(one: Appointment, { request, resolved, state }: Situation, calendar: Calendar): boolean {
+  return (
+    isAt(one, request.interval) &&
+    isForSamePatients(request, resolved, one, state) &&
+    isInSameSlots(request, one, calendar)
+  );
+}
+
+/** The slots of earlier versions, besides those that the decision is about. */
+function calendarThen({ stored, known, context: { config } }: Situation): Calendar {
+  const slots = known.histories?.slots ?? [];
+  return new Map([...calendarOf(slots, artefactUri(config, 'LocalSlotOrigin')), ...stored]);
+}
+
+/** Whether an appointment was once what the request asks for, and was moved since, or its patient merged. */
+function wasAskedFor(one: Appointment, situation: Situation): boolean {
+  const versions = situation.known.histories?.versions.get(one.id ?? '') ?? [];
+  const calendar = calendarThen(situation);
+  return versions.some((version) => version.status !== 'cancelled' && isAskedFor(version, situation, calendar));
+}
+
+const isUnderItsId = ({ request }: Situation, { id }: Appointment): boolean => request.appointment.value.id === id;
+
 /**
  * Finds the appointment that an earlier, identical request has made: a requestor that lost the first answer gets it
  * again instead of booking twice. Identical means the same requestor, one of the same identifiers (or, sent again
- * under its id, the same in every word), and the same time, slots and patients.
+ * under its id, the same in every word), and the same time, slots and patients; also those of an earlier version, for the
+ * appointment may have been moved since.
  */
-export function findExistingBooking({ request, resolved, state, stored, context }: Situation): Appointment | undefined {
-  const { requestor, config, now, purpose } = context;
-  const { appointment, interval } = request;
-  const isDone = (booked: Appointment): boolean =>
-    purpose === 'hold'
-      ? isHolding(booked, now, config) && booked.id !== appointment.value.id
-      : booked.status === 'booked' || booked.status === 'pending';
-  return resourcesOfType(state, 'Appointment').find(
-    (booked) =>
-      isDone(booked) &&
-      belongsTo(booked, requestor, config) &&
-      isRepeated(appointment.value, booked) &&
-      parseInstant(booked.start) === interval?.start &&
-      parseInstant(booked.end) === interval?.end &&
-      isForSamePatients(request, resolved, booked, state) &&
-      isInSameSlots(request, booked, stored),
+export function findExistingBooking(situation: Situation): Appointment | undefined {
+  const found = candidates(situation);
+  return (
+    found.find((one) => isAskedFor(one, situation, situation.stored)) ??
+    found.find((one) => !isUnderItsId(situation, one) && wasAskedFor(one, situation))
   );
+}
+
+/** The ids of the appointments whose history tells whether the request has made them. */
+export function perhapsMoved(situation: Situation): string[] {
+  return candidates(situation).flatMap((one) =>
+    one.id === undefined || isUnderItsId(situation, one) || isAskedFor(one, situation, situation.stored) ? [] : one.id,
+  );
+}
+
+/** The ids of the Slots of earlier versions that are to be compared with what a request names. */
+export function slotsOfVersions(versions: readonly Appointment[], interval: Interval | undefined): string[] {
+  return [...new Set(versions.filter((version) => isAt(version, interval)).flatMap(slotIdsOf))];
 }

@@ -83,7 +83,7 @@ describe('re-submission under a known id', () => {
     const context = { now, requestor, config, newId: () => 'urn:uuid:1' };
     expect(planBooking(parseBookRequest(body, config), state, context)).toEqual({
       kind: 'read',
-      wanted: { fragments: { origins: ['nine'], rewritten: ['known'] }, role: true },
+      wanted: { fragments: { origins: ['nine'], rewritten: ['known'] }, role: true, histories: ['known'] },
     });
   });
 

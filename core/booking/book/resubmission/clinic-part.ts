@@ -1,0 +1,73 @@
+import type { Appointment, AppointmentParticipant } from '@medplum/fhirtypes';
+import { changedBy, ownerOf, type TagConfig } from '../../../fhir/tags.ts';
+import { idIn } from '../../resource-set.ts';
+
+/** What of an appointment somebody else than its requestor has set, as its versions tell. */
+export interface ClinicPart {
+  /** Names of elements. */
+  readonly elements: ReadonlySet<string>;
+  /** Participants by their key (`participantKey`). */
+  readonly participants: ReadonlySet<string>;
+  /** Addresses of extensions. */
+  readonly extensions: ReadonlySet<string>;
+}
+
+/** By what a participant is known among others. */
+export const participantKey = ({ actor, ...rest }: AppointmentParticipant): string =>
+  actor?.reference ?? JSON.stringify({ actor, ...rest });
+
+/** Of a primitive element FHIR's JSON keeps the extensions under another name. */
+export const elementName = (property: string): string => property.replace(/^_/, '');
+
+type Keys = Record<keyof ClinicPart, readonly string[]>;
+
+function changedElements(before: Appointment, after: Appointment): string[] {
+  const known: Readonly<Record<string, unknown>> = { ...before };
+  const changed = Object.entries(after).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(known[name]),
+  );
+  return changed.map(([name]) => elementName(name));
+}
+
+const patientKeys = ({ participant }: Appointment): string[] =>
+  participant.filter(({ actor }) => idIn(actor, 'Patient') !== undefined).map(participantKey);
+
+/** A patient who takes the place of another one, after a merge, was not added. */
+function addedParticipants(before: Appointment, after: Appointment): string[] {
+  const [known, keys] = [before.participant.map(participantKey), after.participant.map(participantKey)];
+  const isReplaced = patientKeys(before).some((key) => !keys.includes(key));
+  const replacing = isReplaced ? patientKeys(after) : [];
+  return keys.filter((key) => !known.includes(key) && !replacing.includes(key));
+}
+
+/** What a version has that the one before did not have, or not so. */
+function changes(before: Appointment, after: Appointment): Keys {
+  const known = (before.extension ?? []).map((one) => JSON.stringify(one));
+  const extensions = (after.extension ?? []).filter((one) => !known.includes(JSON.stringify(one)));
+  return {
+    elements: changedElements(before, after),
+    participants: addedParticipants(before, after),
+    extensions: extensions.map(({ url }) => url),
+  };
+}
+
+/**
+ * What of an appointment the clinic has set last: elements, participants and extensions that a requestor who sends the
+ * appointment again must not take away. The first version that is known counts as the requestor's.
+ *
+ * @param versions - of one appointment, the oldest first, with their authors
+ */
+export function clinicPartOf(versions: readonly Appointment[], config: TagConfig): ClinicPart {
+  const part = { elements: new Set<string>(), participants: new Set<string>(), extensions: new Set<string>() };
+  for (const [index, version] of versions.entries()) {
+    const before = versions[index - 1];
+    const isRequestors = changedBy(version.meta, before?.meta?.versionId, config) === ownerOf(version, config);
+    for (const [kind, keys] of before ? Object.entries(changes(before, version)) : []) {
+      for (const key of keys) {
+        const set = part[kind as keyof ClinicPart];
+        isRequestors ? set.delete(key) : set.add(key);
+      }
+    }
+  }
+  return part;
+}

@@ -1,0 +1,48 @@
+import { type Patients, patientIdsOf } from '../../appointment/change.ts';
+import { replacedBy, survivorOf } from '../../appointment/patient-change.ts';
+import { isActivePatient } from '../../patient/identity.ts';
+import { findResource, type ResourceSet } from '../../resource-set.ts';
+import type { EarlierAppointments } from './reschedule.ts';
+
+/** The ids of the patients of the appointments that a booking moves or replaces. */
+function patientsOfEarlier({ previous, replaced }: EarlierAppointments, baseUrl: string): string[] {
+  return [previous, replaced].flatMap((one) => (one ? patientIdsOf(one, baseUrl).map(({ id }) => id) : []));
+}
+
+/**
+ * Who stands for a patient in a booking that moves or replaces an appointment: the clinic may have merged the patient that
+ * the requestor knows into a record of its own. The requestor may name either, the survivor as far as its own appointment
+ * names it.
+ *
+ * @param patients - those merged and into whom, read with the service's own rights; nothing if that was not needed
+ * @returns id of an active patient; `undefined` if the patient is to be judged as in any booking
+ */
+export function heirOf(
+  id: string,
+  earlier: EarlierAppointments,
+  patients: Patients | undefined,
+  baseUrl: string,
+): string | undefined {
+  const taking = patientsOfEarlier(earlier, baseUrl);
+  const heir = patients && survivorOf(id, patients);
+  return heir !== undefined && (taking.includes(id) || taking.includes(heir)) ? heir : undefined;
+}
+
+/**
+ * Of the patients that a request names, those whose survivors must be known: the caller cannot see them, but its own
+ * appointment names them, or they were merged.
+ *
+ * @param state - what the caller may see
+ */
+export function mergedPatients(
+  named: readonly string[],
+  earlier: EarlierAppointments,
+  state: ResourceSet,
+  baseUrl: string,
+): string[] {
+  const taking = patientsOfEarlier(earlier, baseUrl);
+  return named.filter((id) => {
+    const seen = findResource(state, 'Patient', id);
+    return seen ? taking.length > 0 && !isActivePatient(seen) && replacedBy(seen) !== undefined : taking.includes(id);
+  });
+}

@@ -1,0 +1,109 @@
+import type { Patient } from '@medplum/fhirtypes';
+import { replacedBy } from '../../core/booking/appointment/patient-change.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import type { GatewayContext } from '../context.ts';
+import type { FhirRequest } from '../handler.ts';
+import { problem } from '../http/errors.ts';
+import type { FhirResponse } from '../http/response.ts';
+import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
+import { isBundle } from '../medplum/public-resources.ts';
+import type { ServedTypeName } from '../served-types.ts';
+import type { SearchParam } from './filter.ts';
+import { formatQuery } from './rewrite.ts';
+
+/** The parameters by which appointments are found that a patient takes part in. */
+const byPatient: readonly string[] = ['patient', 'actor'];
+
+/** How many patients of one search are looked up; more are searched for as they are. */
+const MOST = 100;
+
+/** How many merges in a row are followed. */
+const LONGEST_CHAIN = 8;
+
+const patientsIn = ({ name, value }: SearchParam): string[] =>
+  byPatient.includes(name) ? value.split(',').flatMap((one) => /^Patient\/([^/]+)$/.exec(one)?.[1] ?? []) : [];
+
+/** Those of some patients whom the caller may read. */
+async function readPatients(
+  ids: readonly string[],
+  { upstreamHeaders }: FhirRequest,
+  { upstream, config }: GatewayContext,
+): Promise<Patient[] | FhirResponse> {
+  const found = await upstream.call({
+    method: 'POST',
+    path: 'fhir/R4/Patient/_search',
+    headers: { ...upstreamHeaders, 'content-type': 'application/x-www-form-urlencoded' },
+    body: formatQuery([
+      { name: '_id', value: ids.join(',') },
+      { name: '_count', value: String(ids.length) },
+    ]),
+  });
+  if (!isSuccess(found)) {
+    return upstreamProblem(found, config);
+  }
+  return isBundle(found.body)
+    ? (found.body.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Patient') ? [resource] : []))
+    : problem('bad-gateway');
+}
+
+/** Into whom patients were merged, as far as the caller may read those between: `[id, id of the survivor]`. */
+async function readSurvivors(
+  ids: readonly string[],
+  exchange: FhirRequest,
+  context: GatewayContext,
+): Promise<Map<string, string> | FhirResponse> {
+  const survivors = new Map<string, string>();
+  let asked = ids;
+  for (let merges = 0; asked.length > 0 && merges < LONGEST_CHAIN; merges++) {
+    const patients = await readPatients(asked, exchange, context);
+    if ('status' in patients) {
+      return patients;
+    }
+    const merged = patients.flatMap((one) => {
+      const survivor = replacedBy(one);
+      return one.id !== undefined && survivor !== undefined ? [[one.id, survivor] as const] : [];
+    });
+    for (const [id, survivor] of merged) {
+      survivors.set(id, survivor);
+    }
+    asked = merged.map(([, survivor]) => survivor).filter((id) => !survivors.has(id) && !ids.includes(id));
+  }
+  return survivors;
+}
+
+/** The values of a parameter, and after each patient those into whom it was merged. */
+function extended({ name, value }: SearchParam, survivors: ReadonlyMap<string, string>): SearchParam {
+  const chainOf = (id: string, seen: readonly string[] = []): string[] => {
+    const survivor = survivors.get(id);
+    return survivor === undefined || seen.includes(survivor)
+      ? []
+      : [`Patient/${survivor}`, ...chainOf(survivor, [...seen, survivor])];
+  };
+  const values = value.split(',').flatMap((one) => [one, ...chainOf(one.replace(/^Patient\//, ''))]);
+  return { name, value: [...new Set(values)].join(',') };
+}
+
+/**
+ * Finds the appointments of a patient by the id that the caller knows, although the clinic has merged the patient into a
+ * record of its own: its open appointments name the survivor by then. Only appointments that the caller may read are
+ * found, and only links of patients that it may read are followed.
+ *
+ * @param params - of a rewritten search, without chains
+ * @returns the parameters (the same list if nobody was merged), or the answer to give instead
+ */
+export async function withSurvivors(
+  type: ServedTypeName,
+  params: readonly SearchParam[],
+  exchange: FhirRequest,
+  context: GatewayContext,
+): Promise<readonly SearchParam[] | FhirResponse> {
+  const ids = type === 'Appointment' ? [...new Set(params.flatMap(patientsIn))] : [];
+  if (ids.length === 0 || ids.length > MOST) {
+    return params;
+  }
+  const survivors = await readSurvivors(ids, exchange, context);
+  if ('status' in survivors || survivors.size === 0) {
+    return 'status' in survivors ? survivors : params;
+  }
+  return params.map((param) => (byPatient.includes(param.name) ? extended(param, survivors) : param));
+}
