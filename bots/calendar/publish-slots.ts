@@ -1,13 +1,13 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { HealthcareService, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import { idIn } from '../../core/booking/resource-set.ts';
-import type { Interval } from '../../core/booking/slots/interval.ts';
 import { publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
 import { rollForwardIn, rollForwardQuery } from '../../core/calendar/publish/roll-forward.ts';
-import { union } from '../../core/calendar/time/interval-set.ts';
-import { DAY } from '../../core/calendar/time/time-zone.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
+import { idIn } from '../../core/fhir/reference/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
+import type { Interval } from '../../core/time/interval.ts';
+import { union } from '../../core/time/interval-set.ts';
+import { DAY } from '../../core/time/time-zone.ts';
 import { readOpeningHours } from '../lib/calendar/opening-hours.ts';
 import { atOnce, workOn, writePublication } from '../lib/calendar/publication.ts';
 import { requestPublication, requestRollForward } from '../lib/calendar/request.ts';

@@ -1,4 +1,5 @@
 import type { ExtractResource, HealthcareService, Resource, ResourceType, Schedule, Slot } from '@medplum/fhirtypes';
+import { idIn } from '../fhir/reference/reference.ts';
 import { isResource } from '../fhir/resource.ts';
 
 /** Resources that were read, by `Type/id`. */
@@ -17,12 +18,6 @@ export function findResource<T extends ResourceType>(
 /** All resources of a type that were found. */
 export function resourcesOfType<T extends ResourceType>(state: ResourceSet, type: T): ExtractResource<T>[] {
   return [...state.values()].flatMap((resource) => (isResource(resource, type) ? [resource] : []));
-}
-
-/** The id in a stored reference of the form `Type/id`, or `undefined`. */
-export function idIn(reference: { readonly reference?: string } | undefined, type: ResourceType): string | undefined {
-  const [found, id] = reference?.reference?.split('/') ?? [];
-  return found === type ? id : undefined;
 }
 
 /** The Schedule of a Slot, if it was found. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isTimeZone } from '../calendar/time/time-zone.ts';
+import { isTimeZone } from '../time/time-zone.ts';
 import { type Artefact, artefacts, type BookingConfig } from './config.ts';
 import { neutralBase, type Preset, presets, publishedUri } from './presets.ts';
 

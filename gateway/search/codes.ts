@@ -1,5 +1,5 @@
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
-import { type SearchParam, searchIssue } from './filter.ts';
+import { type SearchParam, searchIssue } from './param.ts';
 
 /**
  * Writes codes the way Medplum finds them in elements that hold a code alone: without the code system, which FHIR settles

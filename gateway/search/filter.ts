@@ -2,13 +2,8 @@ import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { formatReference, isId, parseReference } from '../../core/fhir/reference/reference.ts';
 import { isServedType, type ServedTypeName, servedTypeNames } from '../served-types.ts';
 import { rewriteCodes } from './codes.ts';
+import { isIssue, type SearchParam, searchIssue } from './param.ts';
 import { type SearchParameterEntry, searchModifiers, searchParameter, searchParameters } from './parameters.ts';
-
-/** A search parameter on its way: `name` with its modifier or chain, as in a query. */
-export interface SearchParam {
-  readonly name: string;
-  readonly value: string;
-}
 
 /** One link of a chain: a reference parameter, as it was written (`actor:Patient`), and the type that it leads to. */
 interface ChainLink {
@@ -31,17 +26,12 @@ export interface Filter extends SearchParam {
 
 const maxChainLength = 4;
 
-/** Makes an issue about a search parameter; there is no element to point at but its name. */
-export function searchIssue(name: string, diagnostics: string): Issue {
-  return { code: 'malformed-request', diagnostics, expression: `http.${name}` };
-}
-
 /** The issue of a parameter that the service does not know, as against one that is wrong. */
 interface UnknownParameter extends Issue {
   readonly isUnknown: true;
 }
 
-/** Whether an issue says that the service does not know a parameter; such a one may be ignored. */
+/** Whether an issue says that the service does not know a parameter; a lenient search ignores such a parameter. */
 export function isUnknownParameter(issue: Issue): boolean {
   return 'isUnknown' in issue;
 }
@@ -110,11 +100,6 @@ function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl
   const value = isRewritten ? rewriteValue(sent, entry, baseUrl) : sent.value;
   const nameInMedplum = modifier === undefined ? upstreamName : `${upstreamName}:${modifier}`;
   return typeof value === 'string' ? { name: nameInMedplum, value, entry } : value;
-}
-
-/** Whether a reading ended in an issue. */
-export function isIssue<T extends object>(result: T | Issue): result is Issue {
-  return 'code' in result && 'diagnostics' in result;
 }
 
 /**

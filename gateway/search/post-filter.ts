@@ -6,7 +6,7 @@ import type { FhirResponse } from '../http/response.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle, publicResource } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import type { SearchParam } from './filter.ts';
+import type { SearchParam } from './param.ts';
 import { MAX_COUNT } from './result-parameters.ts';
 import { formatQuery, type RewrittenSearch } from './rewrite.ts';
 

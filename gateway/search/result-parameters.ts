@@ -1,6 +1,6 @@
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { isServedType, type ServedTypeName } from '../served-types.ts';
-import { type SearchParam, searchIssue } from './filter.ts';
+import { type SearchParam, searchIssue } from './param.ts';
 import { searchParameter } from './parameters.ts';
 
 /** The most resources that one page holds; Medplum's own limit. */

@@ -4,16 +4,9 @@ import { typeQuery } from '../../core/notifications/subscription/channel.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { readContextTypeValue, type UseContextFilter } from './context-type-value.ts';
 import { type DateContext, inOneCondition, rewriteDates } from './dates.ts';
-import {
-  type Chain,
-  type Filter,
-  isIssue,
-  isUnknownParameter,
-  readFilter,
-  type SearchParam,
-  searchIssue,
-} from './filter.ts';
+import { type Chain, type Filter, isUnknownParameter, readFilter } from './filter.ts';
 import type { IgnoredParam } from './ignored.ts';
+import { isIssue, type SearchParam, searchIssue } from './param.ts';
 import { checkControl, searchControls } from './result-parameters.ts';
 import { upcomingOnly } from './upcoming.ts';
 

@@ -1,6 +1,6 @@
 import { formatInstant } from '../../core/fhir/instant.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import type { SearchParam } from './filter.ts';
+import type { SearchParam } from './param.ts';
 
 /**
  * What a search for free Slots asks for besides if it names no `start`: none of the past, which nobody can book.

@@ -1,10 +1,10 @@
 import type { Resource, ResourceType, Slot } from '@medplum/fhirtypes';
 import { BOOK_TASK } from '../../core/booking/async/task.ts';
 import { type ConsistencyContext, isByService } from '../../core/booking/consistency/finding.ts';
-import type { Interval } from '../../core/booking/slots/interval.ts';
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
 import { parseInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import type { Interval } from '../../core/time/interval.ts';
 
 /** How the check reads what is stored, with credentials that see everything. */
 export interface Source {

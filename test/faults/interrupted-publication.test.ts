@@ -6,9 +6,9 @@ import { MedplumClient } from '@medplum/core';
 import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
 import { rollForwardQuery } from '../../core/calendar/publish/roll-forward.ts';
-import { DAY } from '../../core/calendar/time/time-zone.ts';
 import { botSource } from '../../core/config/bots.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
+import { DAY } from '../../core/time/time-zone.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { bundleBot } from '../../scripts/build.ts';
 

@@ -1,7 +1,8 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Slot } from '@medplum/fhirtypes';
 import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
-import { idIn, servicesOf } from '../../../core/booking/resource-set.ts';
+import { servicesOf } from '../../../core/booking/resource-set.ts';
+import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { config } from '../config.ts';
 import { ofType, readInBatch } from '../read.ts';

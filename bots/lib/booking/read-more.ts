@@ -9,9 +9,9 @@ import { type Quota, quotaKey, quotaRow, quotaRowSearch, type Usage } from '../.
 import { byId, type ResourceSet } from '../../../core/booking/resource-set.ts';
 import { readState, searchByIds } from '../../../core/booking/search.ts';
 import { type Fragments, fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
-import { type Interval, overlaps } from '../../../core/booking/slots/interval.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
+import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
 import { get, sendBundle, sendTransaction } from '../medplum.ts';
 import { ofType, ReadError, readHistories, readInBatch, readInTransaction } from '../read.ts';

@@ -8,9 +8,9 @@ import {
   publicationTask,
   windowsFrom,
 } from '../../../core/calendar/publish/publication.ts';
-import { DAY } from '../../../core/calendar/time/time-zone.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
 import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';

@@ -1,6 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Schedule, Task } from '@medplum/fhirtypes';
-import { idIn } from '../../../core/booking/resource-set.ts';
 import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import {
   type Publication,
@@ -15,6 +14,7 @@ import {
   rollForwardTask,
 } from '../../../core/calendar/publish/roll-forward.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';

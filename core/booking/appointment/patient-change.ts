@@ -1,6 +1,6 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
+import { idIn } from '../../fhir/reference/reference.ts';
 import { isActivePatient } from '../patient/identity.ts';
-import { idIn } from '../resource-set.ts';
 import { type Patients, patientIdsOf } from './change.ts';
 import { isOpen } from './status.ts';
 

@@ -1,5 +1,5 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import { idIn } from '../resource-set.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
 
 /** A status by which a Slot is taken for an appointment. */
 export type TakenStatus = Extract<Slot['status'], 'busy' | 'busy-tentative'>;

@@ -1,9 +1,9 @@
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
+import { overlaps } from '../../time/interval.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { isHold } from '../hold/hold.ts';
-import { idIn } from '../resource-set.ts';
-import { overlaps } from '../slots/interval.ts';
 import { schedulesConcerned } from './apply-policy.ts';
 import { unknownServices, type Wanted } from './knowledge.ts';
 import { mergedPatients } from './resubmission/heir.ts';

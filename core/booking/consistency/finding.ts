@@ -1,7 +1,7 @@
 import type { Resource } from '@medplum/fhirtypes';
 import type { TagConfig } from '../../fhir/tags.ts';
 import { ownerOf } from '../../fhir/tags.ts';
-import type { Interval } from '../slots/interval.ts';
+import type { Interval } from '../../time/interval.ts';
 
 /** What can be wrong with the stored bookings, and how bad that is: a warning may have a harmless reason. */
 export const rules = {

@@ -1,10 +1,11 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
+import { type Interval, overlaps } from '../../time/interval.ts';
 import { isTaken, slotIdsOf } from '../appointment/slot-use.ts';
 import { holdsSlots } from '../appointment/status.ts';
-import { idIn, type ResourceSet, resourcesOfType } from '../resource-set.ts';
+import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type CalendarSlot, calendarOf } from '../slots/calendar.ts';
-import { type Interval, overlaps } from '../slots/interval.ts';
 import { type ConsistencyContext, type Finding, finding, isByService, keyOf } from './finding.ts';
 
 type Holders = ReadonlyMap<string, readonly Appointment[]>;

@@ -1,6 +1,6 @@
 import { formatInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import type { Interval } from '../slots/interval.ts';
+import type { Interval } from '../../time/interval.ts';
 import { lengthText } from './duration.ts';
 import type { EffectivePolicy } from './effective-policy.ts';
 

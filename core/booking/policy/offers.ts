@@ -1,8 +1,8 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import type { Role } from '../caller-role.ts';
-import { idIn } from '../resource-set.ts';
 import { effectivePolicy } from './effective-policy.ts';
 import { permittedStarts, type StartBounds } from './judge.ts';
 import type { PolicyConfig } from './policy.ts';

@@ -3,15 +3,16 @@ import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../conf
 import { formatInstant } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
+import type { Interval } from '../../time/interval.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
 import { isHold, isHolding } from '../hold/hold.ts';
-import { findResource, idIn, type ResourceSet, scheduleOf } from '../resource-set.ts';
+import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
 import type { SearchQuery } from '../search.ts';
-import type { Interval } from '../slots/interval.ts';
 import { DAY } from './duration.ts';
 import type { EffectivePolicy } from './effective-policy.ts';
 

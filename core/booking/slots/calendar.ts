@@ -1,6 +1,7 @@
 import type { BundleEntry, Slot } from '@medplum/fhirtypes';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
+import { type Interval, intersection, remainders } from '../../time/interval.ts';
 import {
   isHeld,
   isTaken,
@@ -9,7 +10,6 @@ import {
   slotStatusOf,
   type TakenStatus,
 } from '../appointment/slot-use.ts';
-import { type Interval, intersection, remainders } from './interval.ts';
 
 /**
  * A Slot in the calendar of a booking. A stored slot has its resource; a new one, created by a split, has none yet, and its

@@ -1,5 +1,5 @@
+import type { Interval } from '../../time/interval.ts';
 import type { CalendarSlot } from './calendar.ts';
-import type { Interval } from './interval.ts';
 
 /**
  * Chooses slots that follow one another without a gap or an overlap and cover a stretch of time, those with the least

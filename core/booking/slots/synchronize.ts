@@ -2,11 +2,11 @@ import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes'
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
+import { intersection } from '../../time/interval.ts';
 import { isTaken, slotIdsOf, slotStatusOf, strongestUse } from '../appointment/slot-use.ts';
 import { holdsSlots, slotUseOf } from '../appointment/status.ts';
 import { type Calendar, calendarEntries, calendarOf, join, release, take } from './calendar.ts';
 import type { Fragments } from './fragments.ts';
-import { intersection } from './interval.ts';
 
 /** The part of the configuration that slots depend on. */
 export type SlotSyncConfig = ArtefactConfig;

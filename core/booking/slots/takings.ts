@@ -4,10 +4,11 @@ import { conflicts, withdrawnWith } from '../../calendar/slots/conflicts.ts';
 import { isUnmarked, type PlacedSlot, placedSlots, servicesOffered } from '../../calendar/slots/slot-role.ts';
 import type { ArtefactConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { idIn, type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
+import { type Interval, overlaps } from '../../time/interval.ts';
+import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
 import { type SearchQuery, search } from '../search.ts';
 import type { CalendarSlot } from './calendar.ts';
-import { type Interval, overlaps } from './interval.ts';
 
 type TakingsConfig = ArtefactConfig;
 

@@ -1,6 +1,6 @@
 import type { Extension, Resource } from '@medplum/fhirtypes';
+import { isTimeZone } from '../../time/time-zone.ts';
 import { type Checked, faulty, sound } from '../problem.ts';
-import { isTimeZone } from '../time/time-zone.ts';
 
 /** FHIR's extension for the time zone of a practitioner, a location … */
 export const TIME_ZONE = 'http://hl7.org/fhir/StructureDefinition/timezone';

@@ -1,5 +1,5 @@
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
-import type { Interval } from '../../booking/slots/interval.ts';
+import type { Interval } from '../../time/interval.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
 import { alwaysOpen, scheduleHours, serviceHours, type WeeklyHours } from '../time/weekly-hours.ts';

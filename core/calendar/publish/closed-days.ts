@@ -1,9 +1,9 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { type Interval, overlaps } from '../../booking/slots/interval.ts';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { type Interval, overlaps } from '../../time/interval.ts';
+import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
 import { closedSlot, type WantedSlot } from '../slots/published-slot.ts';
-import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
 
 /** The longest time of closed days, in milliseconds. */
 const LONGEST = 366 * DAY;

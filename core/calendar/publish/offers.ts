@@ -1,14 +1,14 @@
 import type { Schedule } from '@medplum/fhirtypes';
-import type { Interval } from '../../booking/slots/interval.ts';
 import type { ArtefactConfig } from '../../config/config.ts';
+import type { Interval } from '../../time/interval.ts';
+import { covers, type IntervalSet, subtract, union } from '../../time/interval-set.ts';
+import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { type ServiceCalendar, serviceTypeOf } from '../parameters/schedule-calendar.ts';
 import { type Checked, sound } from '../problem.ts';
 import { offeredSlot, type WantedSlot } from '../slots/published-slot.ts';
 import { type PlacedSlot, takesFrom } from '../slots/slot-role.ts';
 import { alignedStarts } from '../time/grid.ts';
-import { covers, type IntervalSet, subtract, union } from '../time/interval-set.ts';
 import { periodInterval } from '../time/not-available.ts';
-import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
 import { openIntervals } from '../time/weekly-hours.ts';
 
 const MINUTE = 60_000;

@@ -1,10 +1,10 @@
 import type { Task } from '@medplum/fhirtypes';
-import { idIn } from '../../booking/resource-set.ts';
-import type { Interval } from '../../booking/slots/interval.ts';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
+import type { Interval } from '../../time/interval.ts';
+import { DAY } from '../../time/time-zone.ts';
 import type { CalendarProblem } from '../problem.ts';
-import { DAY } from '../time/time-zone.ts';
 
 /** Code of the Tasks that publish the opening hours of a Schedule, in the CodeSystem LocalTask. */
 export const PUBLISH_TASK = 'publish';

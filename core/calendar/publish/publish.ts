@@ -1,6 +1,7 @@
 import type { Schedule, Slot } from '@medplum/fhirtypes';
-import { type Interval, intersection, overlaps } from '../../booking/slots/interval.ts';
 import type { ArtefactConfig } from '../../config/config.ts';
+import { type Interval, intersection, overlaps } from '../../time/interval.ts';
+import { DAY } from '../../time/time-zone.ts';
 import type { Publishing, ServiceCalendar } from '../parameters/schedule-calendar.ts';
 import { type CalendarProblem, sound, together } from '../problem.ts';
 import { offerChanges } from '../slots/hand-made.ts';
@@ -14,7 +15,6 @@ import {
   takesFrom,
 } from '../slots/slot-role.ts';
 import type { Closure } from '../time/not-available.ts';
-import { DAY } from '../time/time-zone.ts';
 import { closedSlots } from './closed-days.ts';
 import { publishedPeriod, wantedSlots } from './offers.ts';
 import { heldPublished, publishedChanges } from './published-changes.ts';

@@ -1,6 +1,6 @@
 import type { Slot } from '@medplum/fhirtypes';
-import type { Interval } from '../../booking/slots/interval.ts';
 import { parseInstant } from '../../fhir/instant.ts';
+import type { Interval } from '../../time/interval.ts';
 import type { ServiceCalendar } from '../parameters/schedule-calendar.ts';
 import { formatKey, type WantedSlot } from '../slots/published-slot.ts';
 import { isTaken, type PlacedSlot } from '../slots/slot-role.ts';

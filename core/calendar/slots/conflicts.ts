@@ -1,5 +1,5 @@
 import type { CodeableConcept } from '@medplum/fhirtypes';
-import { type Interval, overlaps } from '../../booking/slots/interval.ts';
+import { type Interval, overlaps } from '../../time/interval.ts';
 import { type SlotChange, withdrawal } from '../publish/slot-change.ts';
 import { isTaken, type PlacedSlot, takesFrom } from './slot-role.ts';
 

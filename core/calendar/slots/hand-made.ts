@@ -1,10 +1,10 @@
 import type { Extension, Schedule, Slot } from '@medplum/fhirtypes';
-import type { Interval } from '../../booking/slots/interval.ts';
-import { contains, overlaps } from '../../booking/slots/interval.ts';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import type { Interval } from '../../time/interval.ts';
+import { contains, overlaps } from '../../time/interval.ts';
+import { type IntervalSet, subtract, union } from '../../time/interval-set.ts';
 import type { SlotChange } from '../publish/slot-change.ts';
-import { type IntervalSet, subtract, union } from '../time/interval-set.ts';
 import { isTaken, type PlacedSlot, servicesOffered, takesFrom } from './slot-role.ts';
 
 type OfferConfig = ArtefactConfig;

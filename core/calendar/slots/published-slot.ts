@@ -1,7 +1,7 @@
 import type { Schedule, Slot } from '@medplum/fhirtypes';
-import type { Interval } from '../../booking/slots/interval.ts';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import type { Interval } from '../../time/interval.ts';
 import { type ServiceCalendar, serviceTypeOf } from '../parameters/schedule-calendar.ts';
 
 /** What a published Slot stands for. Its identifier says it, so that the same Slot is never published twice. */

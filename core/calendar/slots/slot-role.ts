@@ -1,8 +1,8 @@
 import type { CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
-import type { Interval } from '../../booking/slots/interval.ts';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { serviceIdOf } from '../../fhir/reference/service-reference.ts';
+import type { Interval } from '../../time/interval.ts';
 import { type PublishedKey, parseKey } from './published-slot.ts';
 
 /**

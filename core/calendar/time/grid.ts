@@ -1,6 +1,6 @@
-import type { Interval } from '../../booking/slots/interval.ts';
+import type { Interval } from '../../time/interval.ts';
+import { changeOfOffset, DAY, offsetAt } from '../../time/time-zone.ts';
 import type { Alignment } from '../parameters/parameter-values.ts';
-import { changeOfOffset, DAY, offsetAt } from './time-zone.ts';
 
 const MINUTE = 60_000;
 

@@ -1,9 +1,9 @@
 import type { Extension, HealthcareService, Period } from '@medplum/fhirtypes';
-import type { Interval } from '../../booking/slots/interval.ts';
 import { parseInstant } from '../../fhir/instant.ts';
+import { localDateRange } from '../../time/date-range.ts';
+import type { Interval } from '../../time/interval.ts';
+import { instantOf } from '../../time/time-zone.ts';
 import { type Checked, faulty, sound } from '../problem.ts';
-import { localDateRange } from './date-range.ts';
-import { instantOf } from './time-zone.ts';
 
 /** A time at which a Schedule or a service is closed although its weekly hours are open. */
 export interface Closure {

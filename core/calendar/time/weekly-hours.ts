@@ -1,8 +1,8 @@
 import type { Extension, HealthcareServiceAvailableTime } from '@medplum/fhirtypes';
-import type { Interval } from '../../booking/slots/interval.ts';
+import type { Interval } from '../../time/interval.ts';
+import { type IntervalSet, intersect, union } from '../../time/interval-set.ts';
+import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
-import { type IntervalSet, intersect, union } from './interval-set.ts';
-import { DAY, instantOf, localTimeOf } from './time-zone.ts';
 
 /** A time of the week at which a Schedule is open. */
 export interface WeeklyHours {

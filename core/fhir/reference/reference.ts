@@ -49,3 +49,9 @@ export function parseReference<T extends ResourceType>(
 export function formatReference({ type, id }: LocalReference): string {
   return `${type}/${id}`;
 }
+
+/** The id in a stored reference of the form `Type/id`, or `undefined`. */
+export function idIn(reference: { readonly reference?: string } | undefined, type: ResourceType): string | undefined {
+  const [found, id] = reference?.reference?.split('/') ?? [];
+  return found === type ? id : undefined;
+}

@@ -1,7 +1,7 @@
 /** A date without a time is the whole day in the installation's time zone, for every prefix and every kind of element. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
-import { instantOf } from '../../../core/calendar/time/time-zone.ts';
+import { instantOf } from '../../../core/time/time-zone.ts';
 import { aPatient, aSchedule, aSlot, book, proposed, succeeded } from '../fixtures.ts';
 import { issuesOf, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';

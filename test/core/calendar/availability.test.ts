@@ -3,11 +3,11 @@ import type { Extension, Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { publishedPeriod } from '../../../core/calendar/publish/offers.ts';
-import { DAY, instantOf, localTimeOf } from '../../../core/calendar/time/time-zone.ts';
 import { openIntervals } from '../../../core/calendar/time/weekly-hours.ts';
+import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
+import { days, firstDay, zones } from '../time/zones.ts';
 import { minutesIn, openByTemporal, type ReferenceCalendar, startsByBruteForce } from './reference.ts';
 import { calendar, code, minutes, publish, service, slot, stateOf } from './support.ts';
-import { days, firstDay, zones } from './zones.ts';
 
 const names = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 

@@ -5,8 +5,8 @@ import { planSlots } from '../../../core/calendar/publish/publish.ts';
 import { portions, type SlotChange } from '../../../core/calendar/publish/slot-change.ts';
 import { conflicts, withdrawnWith } from '../../../core/calendar/slots/conflicts.ts';
 import { isTaken, placedSlots, publishedKeyOf } from '../../../core/calendar/slots/slot-role.ts';
-import { subtract, union } from '../../../core/calendar/time/interval-set.ts';
-import { DAY } from '../../../core/calendar/time/time-zone.ts';
+import { subtract, union } from '../../../core/time/interval-set.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
 import { at, config, minutes, scheduleOf, service, slot, stateOf } from './support.ts';
 
 /** What is stored, by id; each Slot carries its version. */

@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
-import { DAY } from '../../../core/calendar/time/time-zone.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
 
 /** A calendar as the reference sees it: times are whole minutes. */
 export interface ReferenceCalendar {

@@ -13,7 +13,7 @@ import {
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { inOneCondition, rewriteDates } from '../../../gateway/search/dates.ts';
-import { isIssue, type SearchParam } from '../../../gateway/search/filter.ts';
+import { isIssue, type SearchParam } from '../../../gateway/search/param.ts';
 
 /** From the first moment to the last, both included. */
 interface Range {

@@ -5,7 +5,7 @@ import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { conditionalReferenceIssues } from '../../../fhir/reference/conditional-reference.ts';
 import { isId, parseReference } from '../../../fhir/reference/reference.ts';
 import { isResource } from '../../../fhir/resource.ts';
-import type { Interval } from '../../slots/interval.ts';
+import type { Interval } from '../../../time/interval.ts';
 import { type Located, readInputs } from './parameters.ts';
 import { type Participant, readParticipants } from './participants.ts';
 

@@ -1,6 +1,6 @@
 import type { Appointment, AppointmentParticipant } from '@medplum/fhirtypes';
+import { idIn } from '../../../fhir/reference/reference.ts';
 import { changedBy, ownerOf, type TagConfig } from '../../../fhir/tags.ts';
-import { idIn } from '../../resource-set.ts';
 
 /** What of an appointment somebody else than its requestor has set, as its versions tell. */
 export interface ClinicPart {

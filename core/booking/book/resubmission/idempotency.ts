@@ -1,13 +1,14 @@
 import type { Appointment, AppointmentParticipant, Patient } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../config/config.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
+import { idIn } from '../../../fhir/reference/reference.ts';
 import { belongsTo } from '../../../fhir/tags.ts';
+import type { Interval } from '../../../time/interval.ts';
 import { slotIdsOf } from '../../appointment/slot-use.ts';
 import { isHolding } from '../../hold/hold.ts';
 import { hasCommonIdentifier } from '../../patient/identity.ts';
-import { findResource, idIn, type ResourceSet, resourcesOfType } from '../../resource-set.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../../resource-set.ts';
 import { type Calendar, calendarOf } from '../../slots/calendar.ts';
-import type { Interval } from '../../slots/interval.ts';
 import type { BookRequest } from '../request/request.ts';
 import type { ResolvedParticipants } from '../resolve-participants.ts';
 import type { Situation } from '../situation.ts';

@@ -1,8 +1,9 @@
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { findResource, idIn, type ResourceSet, scheduleOf } from '../../resource-set.ts';
+import { idIn } from '../../../fhir/reference/reference.ts';
+import type { Interval } from '../../../time/interval.ts';
+import { findResource, type ResourceSet, scheduleOf } from '../../resource-set.ts';
 import type { Calendar, CalendarSlot } from '../../slots/calendar.ts';
 import { findChain, type Mismatch, mismatches } from '../../slots/chain.ts';
-import type { Interval } from '../../slots/interval.ts';
 import { MOST_OFFERS } from '../reads.ts';
 import { type Located, MOST_SLOTS } from '../request/parameters.ts';
 import type { BookRequest } from '../request/request.ts';

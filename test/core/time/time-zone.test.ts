@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
-import { DAY, instantOf, isTimeZone, localTimeOf } from '../../../core/calendar/time/time-zone.ts';
+import { DAY, instantOf, isTimeZone, localTimeOf } from '../../../core/time/time-zone.ts';
 import { days, firstDay, zones } from './zones.ts';
 
 /** A local time, given as if it were UTC, as an independent implementation of time zones reads it. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
-import { dateRange } from '../../../core/calendar/time/date-range.ts';
+import { dateRange } from '../../../core/time/date-range.ts';
 import { zones } from './zones.ts';
 
 const range = (value: string, timeZone = 'Europe/Berlin') => {

@@ -1,4 +1,4 @@
-import type { Interval } from '../../booking/slots/interval.ts';
+import type { Interval } from './interval.ts';
 
 /** Stretches of time in order, none of which touches or overlaps another. */
 export type IntervalSet = readonly Interval[];

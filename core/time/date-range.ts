@@ -1,4 +1,4 @@
-import type { Interval } from '../../booking/slots/interval.ts';
+import type { Interval } from './interval.ts';
 import { DAY, instantOf } from './time-zone.ts';
 
 const datePattern = /^(?<year>\d{4})(?:-(?<month>0[1-9]|1[0-2])(?:-(?<day>0[1-9]|[12]\d|3[01]))?)?$/;
