@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Bundle } from '@medplum/fhirtypes';
+import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import * as fc from 'fast-check';
+import { artefactUri } from '../../../core/config/config.ts';
 import {
   changesOf,
   newEvents,
@@ -36,6 +37,13 @@ describe('who is told of what', () => {
     ],
     ['the requestor of what staff made for it', [{ by: staff, seconds: 1 }], {}, ['v1']],
     ['nobody of what was before', [booked, confirmed], { since: begin + 2_000 }, []],
+    ['of what happens before the end', [booked, confirmed], { settings: { ...settings, end: begin + 2_500 } }, ['v2']],
+    [
+      'of what happens at the end itself',
+      [booked, confirmed],
+      { settings: { ...settings, end: begin + 2_000 } },
+      ['v2'],
+    ],
     ['nobody of what comes after the end', [booked, confirmed], { settings: { ...settings, end: begin + 1_500 } }, []],
     [
       'of cancellations only, with that topic',
@@ -119,6 +127,87 @@ describe('a deletion', () => {
     const found = (now: number) => versionsIn(bundle as Bundle, now);
     expect(found(begin + 5_000)).toEqual([{ deleted: new Date(begin + 999).toISOString() }, first]);
     expect(found(begin + 500)[0]).toEqual({ deleted: new Date(begin + 500).toISOString() });
+  });
+});
+
+describe('an entry of a history', () => {
+  const outcome = (details?: object) => ({
+    resourceType: 'OperationOutcome',
+    issue: details ? [{ severity: 'error', code: 'deleted', details }] : [],
+  });
+  const read = (entry: object) =>
+    versionsIn({ resourceType: 'Bundle', type: 'history', entry: [entry] } as Bundle, begin);
+  const text = 'Deleted on 2026-12-31T23:00:00Z';
+  const now = [{ deleted: at(0) }];
+
+  test.each<[string, object, unknown]>([
+    ['by its method', { request: { method: 'DELETE', url: 'Appointment/a1' } }, now],
+    ['by its status', { response: { status: '410 Gone' } }, now],
+    ['without issues', { response: { status: '410', outcome: outcome() } }, now],
+    [
+      'without details',
+      { response: { status: '410', outcome: { resourceType: 'OperationOutcome', issue: [{}] } } },
+      now,
+    ],
+    ['with another text', { response: { status: '410', outcome: outcome({ text: `x${text}` }) } }, now],
+    ['with a text of two lines', { response: { status: '410', outcome: outcome({ text: `${text}\nx` }) } }, now],
+    [
+      'with its time',
+      { response: { status: '410', outcome: outcome({ text }) } },
+      [{ deleted: '2026-12-31T23:00:00.999Z' }],
+    ],
+    ['of another kind: none', { request: { method: 'PUT', url: 'Appointment/a1' }, response: { status: '200' } }, []],
+    ['that says nothing: none', {}, []],
+    ['that only ends so: none', { response: { status: 'x410' } }, []],
+  ])('a deletion %s', (_, entry, expected) => {
+    expect(read(entry)).toEqual(expected);
+  });
+
+  test('an empty history has none', () => {
+    expect(versionsIn({ resourceType: 'Bundle', type: 'history' }, begin)).toEqual([]);
+  });
+});
+
+test('an event names the appointment, its version and the time', () => {
+  const changes = changesOf(history(booked, confirmed), config);
+  expect(newEvents(changes, subscriber, new Set(), 4, config)).toEqual([
+    { number: 5, timestamp: at(2), appointment: 'a1', version: 'v2', kind: 'update' },
+  ]);
+});
+
+test('a deletion of which no version is left is nothing that changed', () => {
+  expect(changesOf([{ deleted: at(3) }], config)).toEqual([]);
+  expect(changesOf([{ deleted: at(3) }, { deleted: at(2) }], config)).toEqual([]);
+});
+
+test('a version without a time is no event', () => {
+  const [bare] = history({ by: staff, seconds: 1 });
+  const changes = changesOf([{ ...complete({ ...bare }), meta: undefined }], config);
+  expect(newEvents(changes, subscriber, new Set(), 0, config)).toEqual([]);
+});
+
+describe('a hold', () => {
+  const held: Partial<Appointment> = {
+    extension: [{ url: artefactUri(config, 'LocalHeldUntil'), valueInstant: at(600) }],
+  };
+  const holds = [
+    { by: portal, seconds: 1, status: 'pending' as const, more: held },
+    { by: portal, seconds: 2, status: 'cancelled' as const, more: held },
+  ];
+
+  test('is told to nobody, nor is its end', () => {
+    expect(told(holds, { owner: 'other' })).toEqual([]);
+  });
+
+  test('that becomes a booking is one, of which its requestor is not told', () => {
+    const made: Written[] = [holds[0] as Written, { by: portal, seconds: 2, status: 'booked' }];
+    expect(told(made, { owner: 'other' })).toEqual([]);
+    expect(told([...made, { by: staff, seconds: 3, status: 'arrived' }], { owner: 'other' })).toEqual(['v3']);
+  });
+
+  test('that staff book is told', () => {
+    const made: Written[] = [holds[0] as Written, { by: staff, seconds: 2, status: 'booked' }];
+    expect(told(made)).toEqual(['v2']);
   });
 });
 

@@ -9,6 +9,7 @@ import {
   eventsQuery,
   missingEvents,
 } from '../../../core/notifications/events/event.ts';
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { contents } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { at, begin, config, history, staff } from './support.ts';
 
@@ -55,6 +56,72 @@ describe('a notification', () => {
       response: { status: '201' },
     });
   });
+});
+
+describe('the parts of a notification', () => {
+  const of = (content: (typeof contents)[number], kind: Event['kind'] = 'update', more: Partial<StatusReport> = {}) =>
+    notification({ ...report, ...more }, [{ event: { ...event, kind }, appointment }], content, context);
+  const focus = { name: 'focus', valueReference: { reference: `${config.baseUrl}/Appointment/a1` } };
+  const state = (parts: object[], errors: object[] = []) => ({
+    resourceType: 'Parameters',
+    meta: { profile: [backport.statusR4] },
+    parameter: [
+      { name: 'subscription', valueReference: { reference: `${config.baseUrl}/Subscription/s1` } },
+      { name: 'topic', valueCanonical: report.topic },
+      { name: 'status', valueCode: 'active' },
+      { name: 'type', valueCode: 'event-notification' },
+      { name: 'events-since-subscription-start', valueString: '3' },
+      {
+        name: 'notification-event',
+        part: [{ name: 'event-number', valueString: '3' }, { name: 'timestamp', valueInstant: at(1) }, ...parts],
+      },
+      ...errors,
+    ],
+  });
+  const first = (resource: object) => ({
+    fullUrl: expect.stringMatching(/^urn:uuid:/),
+    resource,
+    request: { method: 'GET', url: 'Subscription/s1/$status' },
+    response: { status: '200' },
+  });
+  const updated = {
+    fullUrl: `${config.baseUrl}/Appointment/a1`,
+    request: { method: 'PUT', url: 'Appointment/a1' },
+    response: { status: '200', etag: 'W/"v1"', lastModified: at(1) },
+  };
+
+  test('empty: the number and the time alone', () => {
+    expect(of('empty')).toEqual({
+      resourceType: 'Bundle',
+      meta: { profile: [backport.notificationR4] },
+      type: 'history',
+      timestamp: at(0),
+      entry: [first(state([]))],
+    });
+  });
+
+  test('id-only: which appointment, and what was done to it', () => {
+    expect(of('id-only').entry).toEqual([first(state([focus])), updated]);
+  });
+
+  test('full-resource: the appointment, too', () => {
+    expect(of('full-resource').entry).toEqual([first(state([focus])), { ...updated, resource: appointment }]);
+  });
+
+  test('about what may not be read: no entry', () => {
+    expect(notification(report, [{ event }], 'full-resource', context).entry).toEqual([first(state([]))]);
+  });
+
+  test('errors, and what is missing', () => {
+    const errors = ['status 500', 'gone'].map((text) => ({ name: 'error', valueCodeableConcept: { text } }));
+    expect(of('empty', 'update', { error: 'status 500', missing: 'gone' }).entry).toEqual([first(state([], errors))]);
+  });
+});
+
+test('the answer to $status has an entry for each Subscription', () => {
+  const [entry, ...others] = statusBundle([report], context).entry ?? [];
+  expect(others).toEqual([]);
+  expect(entry).toMatchObject({ fullUrl: expect.stringMatching(/^urn:uuid:/), search: { mode: 'match' } });
 });
 
 test('the answer to $status is a valid searchset', () => {

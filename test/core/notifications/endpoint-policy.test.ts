@@ -43,6 +43,7 @@ describe('an IP address', () => {
     '2002:808:808::1',
     '2001:0:808:808::1',
     '2001:20::1',
+    '2001:100::1',
     '3fff::1',
     '100::1',
     'fec0::1',
@@ -98,6 +99,13 @@ describe('an endpoint', () => {
     ['http to a name that leads nowhere', http, [], loopback, false],
   ])('%s', (_, url, addresses, allowed, isGood) => {
     expect(endpointProblem(url, addresses, allowed) === undefined).toBe(isGood);
+  });
+
+  test('that may not be used is refused in a sentence', () => {
+    expect(endpointProblem(https, ['10.0.0.1'], [])).toBe(
+      'portal.example.org is in a network to which no notifications are sent.',
+    );
+    expect(endpointProblem(http, ['8.8.8.8'], [])).toBe('The endpoint must be an https URL.');
   });
 
   test.each(['ftp://a.example/', 'Bot/1', 'https://', 'https://user:pass@a.example/', 'javascript:alert(1)'])(

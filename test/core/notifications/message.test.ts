@@ -53,6 +53,8 @@ describe('the message of a Subscription', () => {
     ['nothing', undefined],
     ['another resource', { resourceType: 'Patient' }],
     ['an event', { resourceType: 'Communication', status: 'completed' }],
+    ['a number', { resourceType: 'Communication', payload: [{ contentString: 7 }] }],
+    ['an empty payload', { resourceType: 'Communication', payload: [] }],
     ['no JSON', { resourceType: 'Communication', payload: [{ contentString: '{' }] }],
     ['no Bundle', { resourceType: 'Communication', payload: [{ contentString: '{"resourceType":"Patient"}' }] }],
     ['a payload of another shape', { resourceType: 'Communication', payload: 'x' }],

@@ -124,9 +124,79 @@ describe('a header', () => {
   );
 });
 
+describe('reserved headers', () => {
+  test.each([
+    ...['connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive'],
+    ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+  ])('%s', (name) => {
+    expect(parseHeader(`${name}: x`)).toBeUndefined();
+    expect(parseHeader(`${name.toUpperCase()} : x`)).toBeUndefined();
+    expect(parseHeader(`x-${name}: x`)).toEqual([`x-${name}`, 'x']);
+  });
+
+  test('white space around name and value goes', () => {
+    expect(parseHeader(' A : 1 ')).toEqual(['A', '1']);
+    expect(headersOf(undefined)).toEqual({});
+    expect(headersOf(['x', 'A:'])).toEqual({ A: [''] });
+  });
+
+  test('what is not text has no length', () => {
+    const lines = [Array(9000).fill(0), { length: 9000 }];
+    expect(headerIssues(lines).map(({ expression }) => expression)).toEqual([
+      'Subscription.channel.header[0]',
+      'Subscription.channel.header[1]',
+    ]);
+  });
+});
+
+describe('an appointment without actors', () => {
+  const nobody = { resourceType: 'Appointment' as const, status: 'booked' as const, participant: [] };
+  const [condition] = [{ name: 'patient' as const, values: ['Patient/p1', 'undefined'] }];
+
+  test.each([
+    ['no participant', { ...nobody, participant: undefined as never }, false],
+    ['a participant without an actor', { ...nobody, participant: [{ status: 'accepted' as const }] }, false],
+    [
+      'two participants',
+      {
+        ...nobody,
+        participant: [
+          { actor: { reference: 'Practitioner/d1' }, status: 'accepted' as const },
+          { actor: { reference: 'Patient/p1' }, status: 'accepted' as const },
+        ],
+      },
+      true,
+    ],
+  ])('%s', (_, appointment, expected) => {
+    expect(matchesFilter(appointment, [condition])).toBe(expected);
+  });
+});
+
 describe('what the caller may read', () => {
   const profile = { resourceType: 'ClientApplication' };
   test.each<[string, unknown, string[]]>([
+    ['no answer: nothing', undefined, []],
+    ['a policy without rules: nothing', { profile, accessPolicy: {} }, []],
+    ['no policy that is one: nothing', { profile, accessPolicy: 'x' }, []],
+    ['rules that are none: nothing', { profile, accessPolicy: { resource: ['x', null] } }, []],
+    [
+      'what may be read: everything',
+      { profile, accessPolicy: { resource: [{ resourceType: 'Appointment', interaction: ['read'] }] } },
+      ['Appointment'],
+    ],
+    [
+      'two criteria',
+      {
+        profile,
+        accessPolicy: {
+          resource: ['Appointment?a=1', 'Appointment?a=2', 'Appointment?a=1'].map((criteria) => ({
+            resourceType: 'Appointment',
+            criteria,
+          })),
+        },
+      },
+      ['Appointment?a=1', 'Appointment?a=2'],
+    ],
     ['without a policy: everything', { profile }, ['Appointment']],
     ['nobody: nothing', { accessPolicy: {} }, []],
     [
@@ -161,7 +231,10 @@ describe('what the caller may read', () => {
 });
 
 describe('a deleted appointment', () => {
-  const tag = [{ system: 'a', code: 'b' }];
+  const tag = [
+    { system: 'a', code: 'b' },
+    { system: 'c', code: 'd' },
+  ];
   const appointment = {
     resourceType: 'Appointment' as const,
     status: 'booked' as const,
@@ -173,6 +246,9 @@ describe('a deleted appointment', () => {
     ['its tag', ['Appointment?_tag=a|b'], false, true],
     ['one of two tags', ['Appointment?_tag=a|c,a|b'], false, true],
     ['another tag', ['Appointment?_tag=a|c'], true, false],
+    ['its second tag', ['Appointment?_tag=c|d'], false, true],
+    ['a tag without system and code', ['Appointment?_tag=|'], true, false],
+    ['its tag and more', ['Appointment?_tag=a|b&status=booked'], false, false],
     ['two tags, one of which it lacks', ['Appointment?_tag=a|b&_tag=a|c'], true, false],
     ['other criteria, told before', ['Appointment?status=booked'], true, true],
     ['other criteria, not told before', ['Appointment?status=booked'], false, false],

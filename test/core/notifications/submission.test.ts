@@ -1,0 +1,155 @@
+import { describe, expect, test } from '@jest/globals';
+import { artefactUri } from '../../../core/config/config.ts';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { requestorTag } from '../../../core/fhir/tags.ts';
+import {
+  newSubscription,
+  parseSubmission,
+  updatedSubscription,
+} from '../../../core/notifications/subscription/submission.ts';
+import { at, begin, config, portal, subscription } from './support.ts';
+
+const parse = (body: unknown, kind: 'create' | 'update' = 'create') => parseSubmission(body, kind, begin, config);
+
+describe('a submitted Subscription', () => {
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['another resource', { ...subscription(), resourceType: 'Patient' }],
+    ['meta that is not an object', { ...subscription(), meta: 'x' }],
+    ['meta that is null', { ...subscription(), meta: null }],
+    ['another resource without meta', { resourceType: 'Patient', status: 'requested' }],
+  ])('that is %s is malformed', (_, body) => {
+    expect(parse(body)).toEqual({
+      issues: [
+        {
+          code: 'malformed-request',
+          diagnostics: 'The body must be a Subscription resource, nested at most 64 levels deep.',
+        },
+      ],
+    });
+  });
+
+  test.each<[string, 'create' | 'update', object, Issue]>([
+    [
+      'without a reason',
+      'create',
+      { reason: undefined },
+      {
+        code: 'element-missing',
+        diagnostics: 'Subscription.reason is required: say as text why the subscriber needs the notifications.',
+        expression: 'Subscription.reason',
+      },
+    ],
+    [
+      'without a status',
+      'create',
+      { status: undefined },
+      {
+        code: 'element-missing',
+        diagnostics: "The status must be requested, not 'nothing'.",
+        expression: 'Subscription.status',
+      },
+    ],
+    [
+      'with another status than requested',
+      'create',
+      { status: 'active' },
+      {
+        code: 'profile-violation',
+        diagnostics: "The status must be requested, not 'active'.",
+        expression: 'Subscription.status',
+      },
+    ],
+    [
+      'with a status that there is not',
+      'update',
+      { status: 'on' },
+      {
+        code: 'profile-violation',
+        diagnostics: "The status must be requested or active or error or off, not 'on'.",
+        expression: 'Subscription.status',
+      },
+    ],
+    [
+      'that ends at once',
+      'create',
+      { end: at(0) },
+      {
+        code: 'profile-violation',
+        diagnostics: 'The end of a new Subscription must be in the future.',
+        expression: 'Subscription.end',
+      },
+    ],
+  ])('%s is refused', (_, kind, changes, issue) => {
+    expect(parse(subscription(changes), kind)).toEqual({ issues: [issue] });
+  });
+
+  test('that ends later is accepted, and so is an update that has ended', () => {
+    expect(parse(subscription({ end: at(1) })).submission).toBeDefined();
+    expect(parse(subscription({ end: at(-1) }), 'update').submission).toBeDefined();
+  });
+
+  test.each([['conditional-reference', { contact: [{ reference: 'Patient?identifier=1' }] }]])(
+    'names the element of the Subscription that is at fault: %s',
+    (_, changes) => {
+      const { issues } = parse(subscription(changes));
+      expect(issues).toHaveLength(1);
+      expect(issues[0]?.expression).toMatch(/^Subscription\.contact\[0\]/);
+    },
+  );
+
+  test.each([
+    ['a modifier', { modifierExtension: [{ url: 'https://x.example', valueBoolean: true }] }],
+    ['a script', { text: { status: 'generated', div: '<div xmlns="http://www.w3.org/1999/xhtml"><script/></div>' } }],
+  ])('with %s is refused, by an element of the Subscription', (_, changes) => {
+    const { submission, issues } = parse(subscription(changes));
+    expect(submission).toBeUndefined();
+    expect(issues.map(({ expression }) => expression)).toEqual([expect.stringMatching(/^Subscription\./)]);
+  });
+});
+
+describe('what is stored', () => {
+  const withMeta = subscription({ id: 'chosen', error: 'x', meta: { tag: [{ system: 'a', code: 'b' }] } });
+  const { submission } = parse(withMeta);
+
+  test('is a Subscription of our profile and of its owner, without what the service sets', () => {
+    const stored = submission && newSubscription(submission, portal, config);
+    const { id: _, error: __, meta: ___, ...rest } = withMeta;
+    expect(stored).toEqual({
+      ...rest,
+      meta: {
+        profile: [artefactUri(config, 'LocalSubscriptionTermin')],
+        tag: expect.arrayContaining([requestorTag(portal, config), { system: 'a', code: 'b' }]),
+      },
+    });
+  });
+
+  const stored = { ...subscription({ id: 's1' }), status: 'active' as const };
+  const update = (changes: object, before = stored) => {
+    const { submission: changed } = parse(subscription({ status: 'active', ...changes }), 'update');
+    return changed && updatedSubscription(changed, before, portal, begin, config);
+  };
+
+  test('of an update keeps the id', () => {
+    expect(update({ id: 'other' })).toMatchObject({ id: 's1' });
+    const { id: _, ...anonymous } = stored;
+    expect(Object.keys(update({}, anonymous) ?? {})).not.toContain('id');
+  });
+
+  test.each([
+    ['now', at(0), 'off'],
+    ['later', at(1), 'active'],
+  ])('of an update that ends %s has the status that follows', (_, end, status) => {
+    expect(update({ end })?.status).toBe(status);
+  });
+
+  test('of an update begins anew unless it was active', () => {
+    expect(update({}, { ...stored, status: 'error' as 'active' })?.status).toBe('requested');
+    expect(update({ status: 'error' })?.status).toBe('requested');
+  });
+
+  test('has no headers if none were sent and none were stored', () => {
+    expect(update({ channel: { ...stored.channel, header: [] } })?.channel.header).toBeUndefined();
+    expect(update({})?.channel.header).toBeUndefined();
+  });
+});

@@ -1,0 +1,30 @@
+import { rooms } from './rooms.ts';
+
+/** What a run of mutation testing tries. */
+export interface Settings {
+  readonly rooms: readonly string[];
+  /** How many mutants of each room. */
+  readonly size: number;
+  /** Another seed, another sample. */
+  readonly seed: string;
+}
+
+/** So many mutants of each room that a run ends within half an hour on two processors. */
+const SIZE = 150;
+
+/**
+ * Reads the settings from the environment: `ROOM` (default: all of them), `SAMPLE`, a number or `all` (default 150), and
+ * `SEED` (default 1).
+ *
+ * @throws Error naming the variable that cannot be used
+ */
+export function settingsFrom({ ROOM, SAMPLE, SEED }: Readonly<Record<string, string | undefined>>): Settings {
+  const size = SAMPLE === 'all' ? Number.POSITIVE_INFINITY : Number(SAMPLE || SIZE);
+  if (!(size > 0)) {
+    throw new Error(`SAMPLE must be a positive number or "all", not ${SAMPLE}.`);
+  }
+  if (ROOM && !rooms[ROOM]) {
+    throw new Error(`ROOM must be one of ${Object.keys(rooms).join(', ')}, not ${ROOM}.`);
+  }
+  return { rooms: ROOM ? [ROOM] : Object.keys(rooms), size, seed: SEED || '1' };
+}
