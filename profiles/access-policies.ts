@@ -1,4 +1,5 @@
 import type { AccessPolicy, AccessPolicyResource, ResourceType } from '@medplum/fhirtypes';
+import { CONFIRM_TASK } from '../core/booking/confirmation/task.ts';
 import type { BotName } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
 import { NARRATIVE_PATTERN } from '../core/fhir/narrative/narrative-pattern.ts';
@@ -66,6 +67,7 @@ const startedBy: Readonly<Record<BotName, 'caller' | 'medplum'>> = {
   'validate-policy': 'medplum',
   'sync-slots': 'medplum',
   'handle-patient-change': 'medplum',
+  'end-requests': 'medplum',
   'write-subscription': 'caller',
   'subscription-operations': 'caller',
   'record-events': 'medplum',
@@ -158,6 +160,15 @@ function ownSubscriptions(config: BookingConfig): AccessPolicyResource[] {
   ];
 }
 
+/** The Communications that remind staff of requests that wait for them. */
+function reminders(config: BookingConfig): AccessPolicyResource {
+  return {
+    resourceType: 'Communication',
+    criteria: `Communication?category=${artefactUri(config, 'LocalTask')}|${CONFIRM_TASK}`,
+    interaction: [...readVersions, ...write],
+  };
+}
+
 const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPolicyResource[]>> = {
   requestor: (config) => [
     ...permit(discovery, look),
@@ -175,6 +186,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
   'front-desk': (config) => [
     ...permit(clinic, [...readVersions, ...write, 'delete']),
     ...permit(['OperationDefinition'], look),
+    reminders(config),
     ...ownSubscriptions(config),
     callableBots(config),
   ],

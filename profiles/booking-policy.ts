@@ -11,7 +11,7 @@ function bookingPolicy(config: BookingConfig): Profile {
     type: 'Extension',
     title: 'Booking policy',
     description:
-      'What portals may book: leadTime, window, cancelUntil, holdFor (Duration in s, min, h, d or wk), ' +
+      'What portals may book: leadTime, window, cancelUntil, holdFor, confirmWithin (Duration in s, min, h, d or wk), ' +
       'maxOpenPerPatient, maxPerPortalAndDay (positiveInt). For all schedules of a healthcare service, or for one.',
     context: ['Schedule', 'HealthcareService'],
     differential: [
@@ -52,7 +52,22 @@ function holdProlonged(config: BookingConfig): Profile {
   };
 }
 
-/** The extensions of booking policies and holds. */
+function confirmationDeadline(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalConfirmationDeadline',
+    type: 'Extension',
+    title: 'Deadline of a request',
+    description: 'Until when the clinic has to confirm an appointment that is pending; set by the service.',
+    context: ['Appointment'],
+    differential: [
+      { id: 'Extension.extension', max: '0' },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalConfirmationDeadline') },
+      { id: 'Extension.value[x]', min: 1, type: [{ code: 'instant' }] },
+    ],
+  };
+}
+
+/** The extensions of booking policies, holds and requests. */
 export function policyProfiles(config: BookingConfig): Profile[] {
-  return [bookingPolicy(config), heldUntil(config), holdProlonged(config)];
+  return [bookingPolicy(config), heldUntil(config), holdProlonged(config), confirmationDeadline(config)];
 }

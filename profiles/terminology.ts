@@ -39,6 +39,7 @@ const sources: readonly CodeSystemSource[] = [
       'publish-all': 'How far the schedules have been looked through for what is to be published',
       announce: 'The time up to which the events of all changes are recorded',
       quota: 'A limited number of appointments',
+      confirm: 'A requested appointment that waits for the clinic',
       subscriber: 'The count of Subscriptions of one subscriber',
     },
   },

@@ -48,7 +48,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
     return answer(plan.issues);
   }
-  const resource = taskOf(event.input, { requestor: caller.id, role }, state, config);
+  const resource = taskOf(event.input, { requestor: caller.id, requester: caller.reference, role }, state, config);
   const stored = await sendTransaction(medplum, [{ request: { method: 'POST', url: 'Task' }, resource }]);
   const task = stored.kind === 'done' ? stored.bundle.entry?.[0]?.resource : undefined;
   return isResource(task, 'Task')

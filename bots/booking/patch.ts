@@ -4,6 +4,7 @@ import { validateChange } from '../../core/booking/appointment/change.ts';
 import { inStoredSpelling } from '../../core/booking/appointment/immutable-elements.ts';
 import type { Changer } from '../../core/booking/appointment/status.ts';
 import { roleOf } from '../../core/booking/caller-role.ts';
+import { taskEntries } from '../../core/booking/confirmation/task.ts';
 import { isHold } from '../../core/booking/hold/hold.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, hasNoEffect } from '../../core/booking/patch/patch.ts';
@@ -25,6 +26,7 @@ import { readPolicies } from '../lib/booking/policies.ts';
 import {
   completeRelated,
   type Related,
+  type RelatedAppointment,
   readRelatedAppointment,
   readRelatedSlots,
 } from '../lib/booking/related-reads.ts';
@@ -72,14 +74,14 @@ const evaluate: Evaluate = (path, value) => {
 /** The transaction that stores a result; the slots follow its status in it. */
 async function transactionOf(
   medplum: MedplumClient,
-  { appointment: stored, slots }: Target,
+  { appointment: stored, slots, tasks }: Target,
   result: Appointment,
   caller: Requestor,
 ): Promise<BundleEntry[]> {
   const meta = markChange(result.meta, caller.id, stored.meta?.versionId, config);
   const isFollowed = result.status !== stored.status;
   const followed = isFollowed ? slotEntries(result, await readRelatedSlots(medplum, result, slots), config, newId) : [];
-  return [updateEntry(stored, { ...result, meta }), ...followed];
+  return [updateEntry(stored, { ...result, meta }), ...followed, ...taskEntries(result, tasks, Date.now(), config)];
 }
 
 /** The last version of an appointment, if it was deleted. */
@@ -114,7 +116,8 @@ async function readAsCaller(medplum: MedplumClient, { id, ifMatch }: PatchReques
 }
 
 /** An appointment that is to be changed, with its slots and patients, and as whom the caller changes it. */
-type Target = Related & { readonly appointment: Appointment; readonly role: Changer };
+type Target = Related &
+  Pick<RelatedAppointment, 'tasks'> & { readonly appointment: Appointment; readonly role: Changer };
 
 /**
  * Reads an appointment with the caller's rights, and at the same time what it depends on with the Bot's own: nothing of
@@ -139,7 +142,7 @@ async function read(
   }
   return role === 'requestor' && !belongsTo(appointment, caller.id, config)
     ? absentOutcome('unknown')
-    : { ...(await completeRelated(medplum, appointment, related)), appointment, role };
+    : { ...(await completeRelated(medplum, appointment, related)), appointment, role, tasks: related.tasks };
 }
 
 /** What keeps the caller from attaching answers that were not attached before. */
@@ -193,7 +196,7 @@ async function attempt(
   if ('issues' in patched) {
     return refuse(patched.issues);
   }
-  const checked = validateChange(stored, patched.result, role, patients, config);
+  const checked = validateChange(stored, patched.result, role, patients, Date.now(), config);
   const issues = [
     ...checked,
     ...conditionalReferenceIssues(patched.result, 'Appointment', checked),

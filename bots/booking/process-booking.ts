@@ -23,7 +23,13 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
   const result = await bookAppointment(
     medplum,
     parseBookRequest(job.body, config),
-    { id: job.requestor, role: job.role, limits: ['open'], narrow: (state) => visibleTo(job, state, config) },
+    {
+      id: job.requestor,
+      reference: job.requester,
+      role: job.role,
+      limits: ['open'],
+      narrow: (state) => visibleTo(job, state, config),
+    },
     { extend: (transaction, newId) => completing(transaction, task, newId) },
   );
   if (result.kind === 'existing') {

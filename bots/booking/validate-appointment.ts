@@ -34,7 +34,7 @@ async function issuesOf(medplum: MedplumClient, { input, headers }: BotEvent<App
   }
   const { stored, patients } = await readForChange(medplum, input);
   if (stored) {
-    return validateChange(stored, input, 'repository', patients, config);
+    return validateChange(stored, input, 'repository', patients, Date.now(), config);
   }
   const issues = validateCreation(input, patients, config);
   return issues.length > 0 ? issues : readOverbooking(medplum, input);

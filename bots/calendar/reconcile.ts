@@ -1,6 +1,8 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { isExpired } from '../../core/booking/hold/hold.ts';
+import { hasEnded } from '../../core/booking/appointment/ended.ts';
+import { isWaiting } from '../../core/booking/confirmation/deadline.ts';
+import { isOpenTask, isRequestTask } from '../../core/booking/confirmation/task.ts';
 import { isActivePatient } from '../../core/booking/patient/identity.ts';
 import { isOutOfSync } from '../../core/booking/slots/synchronize.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
@@ -18,33 +20,50 @@ const PATIENCE = 6_000;
 const PAGE = 100;
 
 /**
- * Holds that are over, page by page: however many others hold at the moment, the oldest are found. They count as free
- * already; here they are tidied up.
+ * Holds and requests that are over, page by page: however many others there are at the moment, the oldest are found. They
+ * count as free already; here they are tidied up. Requests are usually ended by their Tasks (`end-requests`): here are
+ * those whose Task somebody has closed or deleted.
+ *
+ * @param share - of the time that the Bot has, until when it looks
  */
-async function expiredHolds(medplum: MedplumClient, now: number): Promise<Appointment[]> {
-  const expired: Appointment[] = [];
-  for (let page = 0; Date.now() - now < PATIENCE / 2; page++) {
-    const query = `Appointment?status=proposed&_sort=_lastUpdated,_id&_count=${PAGE}&_offset=${page * PAGE}`;
+async function endedOnes(
+  medplum: MedplumClient,
+  status: 'proposed' | 'pending',
+  now: number,
+  share: number,
+): Promise<Appointment[]> {
+  const ended: Appointment[] = [];
+  for (let page = 0; Date.now() - now < PATIENCE * share; page++) {
+    const query = `Appointment?status=${status}&_sort=_lastUpdated,_id&_count=${PAGE}&_offset=${page * PAGE}`;
     const [found] = await readInBatch(medplum, [query]);
-    const proposed = ofType('Appointment', found);
-    expired.push(...proposed.filter((appointment) => isExpired(appointment, now, config)));
-    if (proposed.length < PAGE) {
+    const appointments = ofType('Appointment', found);
+    ended.push(...appointments.filter((appointment) => hasEnded(appointment, now, config)));
+    if (appointments.length < PAGE) {
       break;
     }
   }
-  return expired;
+  return ended;
 }
 
 /** What is to be done about one page of what was changed lately, the latest first. */
 async function leftOn(medplum: MedplumClient, page: number, start: number) {
   const lately = `_lastUpdated=ge${formatInstant(start - HORIZON)}&_sort=-_lastUpdated&_count=${PAGE}&_offset=${page * PAGE}`;
   const [changed, persons] = await readInBatch(medplum, [
-    `Appointment?${lately}&_include=Appointment:slot`,
+    `Appointment?${lately}&_include=Appointment:slot&_revinclude=Task:focus`,
     `Patient?${lately}`,
   ]);
   const [appointments, patients] = [ofType('Appointment', changed), ofType('Patient', persons)];
   const slots = new Map(ofType('Slot', changed).map((slot) => [slot.id ?? '', slot]));
-  const outOfSync = appointments.filter((appointment) => isOutOfSync(appointment, slots));
+  const waiting = new Set(
+    ofType('Task', changed).flatMap((task) =>
+      isRequestTask(task, config) && isOpenTask(task) ? (task.focus?.reference ?? []) : [],
+    ),
+  );
+  const outOfSync = appointments.filter(
+    (appointment) =>
+      isOutOfSync(appointment, slots) ||
+      (waiting.has(`Appointment/${appointment.id}`) && !isWaiting(appointment, config)),
+  );
   const gone = patients.filter((patient) => !isActivePatient(patient));
   return {
     isLast: appointments.length < PAGE && patients.length < PAGE,
@@ -60,7 +79,7 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
 }
 
 /**
- * Runs every minute, ends holds that are over, and does what `sync-slots` and `handle-patient-change` should have done:
+ * Runs every minute, ends holds and requests that are over, and does what `sync-slots` and `handle-patient-change` should have done:
  * Medplum does not start a Bot again that has failed, and a job may be lost with its server.
  *
  * @throws Error when Medplum does not answer, or something could not be corrected; the next run tries again
@@ -68,8 +87,12 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
 export async function handler(medplum: MedplumClient): Promise<void> {
   const start = Date.now();
   const failures: string[] = [];
-  for (const hold of await expiredHolds(medplum, start)) {
-    await syncAppointment(medplum, hold).catch((error: unknown) => failures.push(String(error)));
+  const ended = [
+    ...(await endedOnes(medplum, 'proposed', start, 1 / 3)),
+    ...(await endedOnes(medplum, 'pending', start, 1 / 2)),
+  ];
+  for (const one of ended) {
+    await syncAppointment(medplum, one).catch((error: unknown) => failures.push(String(error)));
   }
   let isLast = false;
   for (let page = 0; !isLast && Date.now() - start < PATIENCE; page++) {

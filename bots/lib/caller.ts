@@ -11,5 +11,5 @@ export function callerOf({ requester, headers }: BotEvent<unknown>): Requestor {
   if (!id) {
     throw new Error('Medplum does not identify the caller to this Bot: the service needs Medplum 5.1 or later.');
   }
-  return { id, authorization: headers?.authorization?.toString() };
+  return { id, reference: requester, authorization: headers?.authorization?.toString() };
 }

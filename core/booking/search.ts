@@ -5,10 +5,14 @@ import type { ResourceSet } from './resource-set.ts';
 /** The parameters of a search, in order. */
 export type SearchQuery = readonly (readonly [name: string, value: string])[];
 
+/** The address of a search, relative to the FHIR base address. */
+export function searchUrl(type: string, query: SearchQuery): string {
+  return `${type}?${new URLSearchParams(query.map(([name, value]): [string, string] => [name, value]))}`;
+}
+
 /** A search as an entry of a batch. */
 export function search(type: string, query: SearchQuery): BundleEntry {
-  const parameters = new URLSearchParams(query.map(([name, value]): [string, string] => [name, value]));
-  return { request: { method: 'GET', url: `${type}?${parameters}` } };
+  return { request: { method: 'GET', url: searchUrl(type, query) } };
 }
 
 const unique = (ids: readonly (string | undefined)[]): string[] => [

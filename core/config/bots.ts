@@ -9,6 +9,7 @@ const byFolder = {
     patch: 'Changes or cancels an appointment: PATCH on Appointment',
     'validate-appointment': 'Checks every other change of an appointment by the same rules before Medplum stores it',
     'validate-patient': 'Refuses a portal to make a patient inactive whose appointments it could not cancel',
+    'end-requests': 'Reminds staff of requests that wait for the clinic, and ends those whose deadline is over',
     'handle-patient-change':
       'Transfers or cancels the appointments of a patient who was merged, deleted or made inactive',
   },
@@ -48,6 +49,7 @@ export function botSource(name: BotName): string {
 export const clock: Readonly<Partial<Record<BotName, string>>> = {
   'publish-slots': '* * * * *',
   reconcile: '* * * * *',
+  'end-requests': '* * * * *',
   'process-booking': '* * * * *',
   'retry-deliveries': '* * * * *',
   'remove-old-events': '*/10 * * * *',

@@ -20,6 +20,7 @@ export const artefacts = {
   LocalBookingPolicy: 'StructureDefinition',
   LocalHeldUntil: 'StructureDefinition',
   LocalHoldProlonged: 'StructureDefinition',
+  LocalConfirmationDeadline: 'StructureDefinition',
   LocalSchedule: 'StructureDefinition',
   LocalSlot: 'StructureDefinition',
   LocalPatient: 'StructureDefinition',
@@ -95,6 +96,7 @@ export interface BookingConfig {
   readonly timeout: number;
   readonly holds: HoldSettings;
   readonly requestors: RequestorSettings;
+  readonly requests: RequestSettings;
   readonly notifications: NotificationSettings;
   readonly calendar: CalendarSettings;
 }
@@ -117,6 +119,14 @@ export interface RequestorSettings {
   readonly maxOpenAppointments: number;
   /** How many appointments it may book, hold or change in a minute, and how many jobs may wait; at least 1. */
   readonly maxBookingsPerMinute: number;
+}
+
+/** What an installation decides about requests that the clinic has to confirm by a deadline. */
+export interface RequestSettings {
+  /** After how much of the time until the deadline staff are reminded, in percent. */
+  readonly remindAfter: number;
+  /** Whether the reminder is a Communication, too, besides the priority of the Task. */
+  readonly communication: boolean;
 }
 
 /** What an installation decides about the delivery of notifications. */

@@ -41,6 +41,11 @@ const requestorsSchema = z.strictObject({
   maxBookingsPerMinute: z.int().min(1).max(MOST_COUNTED).default(600),
 });
 
+const requestsSchema = z.strictObject({
+  remindAfter: z.int().min(1).max(99).default(75),
+  communication: z.boolean().default(false),
+});
+
 const fileSchema = z.strictObject({
   $schema: z.string().optional(),
   preset: z.enum(Object.keys(presets) as [keyof typeof presets]).default('default'),
@@ -60,6 +65,7 @@ const fileSchema = z.strictObject({
   timeout: z.int().min(5).max(600).default(15),
   holds: holdsSchema.default(holdsSchema.parse({})),
   requestors: requestorsSchema.default(requestorsSchema.parse({})),
+  requests: requestsSchema.default(requestsSchema.parse({})),
   notifications: notificationsSchema.default(notificationsSchema.parse({})),
   calendar: calendarSchema.default(calendarSchema.parse({})),
 });

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, Bundle } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, Reference } from '@medplum/fhirtypes';
 import type { BookingContext } from '../../../core/booking/book/context.ts';
 import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
@@ -30,6 +30,8 @@ import { readMore } from './read-more.ts';
 export interface Requestor {
   /** Id of the requestor's profile. */
   readonly id: string;
+  /** The same as a reference, with its name where Medplum tells it. */
+  readonly reference?: Reference | undefined;
   /** The credentials to read with; without them the Bot's own. */
   readonly authorization?: string | undefined;
   /** Narrows what was read down to what the requestor may see; needed where it is read with the Bot's credentials. */
@@ -122,7 +124,7 @@ export async function decideBooking(
   requestor: Requestor,
   purpose: Purpose = 'book',
 ): Promise<BookingDecision> {
-  const { id, authorization, limits = ['open', 'rate'], narrow = (state) => state } = requestor;
+  const { id, reference, authorization, limits = ['open', 'rate'], narrow = (state) => state } = requestor;
   const now = Date.now();
   const reads = bookingReads(parsed.request, id, config);
   const wanted = reads.entry ?? [];
@@ -141,7 +143,16 @@ export async function decideBooking(
     const offered = await readOffered(medplum, interval ? unmarkedIn(found.state, interval, config) : []);
     const answers = (read.kind === 'done' && read.bundle.entry?.slice(wanted.length)) || [];
     const reached = reachedLimits(limits, answers);
-    const context: BookingContext = { now, requestor: id, config, newId, purpose, offered, reached };
+    const context: BookingContext = {
+      now,
+      requestor: id,
+      requester: reference,
+      config,
+      newId,
+      purpose,
+      offered,
+      reached,
+    };
     const first = await decideWith(medplum, parsed, seen, context, requestor);
     if (!isAmbiguous(first)) {
       return { plan: first, state: seen };

@@ -1,13 +1,14 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, Resource } from '@medplum/fhirtypes';
+import type { Appointment, Resource, Task } from '@medplum/fhirtypes';
 import type { Patients } from '../../../core/booking/appointment/change.ts';
+import { hasEnded } from '../../../core/booking/appointment/ended.ts';
 import type { Histories, Knowledge, Wanted } from '../../../core/booking/book/knowledge.ts';
 import { slotsOfVersions } from '../../../core/booking/book/resubmission/idempotency.ts';
 import { type Role, roleOf } from '../../../core/booking/caller-role.ts';
-import { isExpired } from '../../../core/booking/hold/hold.ts';
+import { tasksOfQuery } from '../../../core/booking/confirmation/task.ts';
 import { type Quota, quotaKey, quotaRow, quotaRowSearch, type Usage } from '../../../core/booking/policy/quota.ts';
 import { byId, type ResourceSet } from '../../../core/booking/resource-set.ts';
-import { readState, searchByIds } from '../../../core/booking/search.ts';
+import { readState, searchByIds, searchUrl } from '../../../core/booking/search.ts';
 import { type Fragments, fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
@@ -27,7 +28,7 @@ export interface ReadContext {
 function isInTheWay(appointment: Appointment, { now, interval }: ReadContext): boolean {
   const [start, end] = [parseInstant(appointment.start), parseInstant(appointment.end)];
   const isThere = start !== undefined && end !== undefined && interval !== undefined;
-  return isThere && isExpired(appointment, now, config) && overlaps({ start, end }, interval);
+  return isThere && hasEnded(appointment, now, config) && overlaps({ start, end }, interval);
 }
 
 /** With the Bot's own rights: the appointments of others count as well, and none of them reaches the caller. */
@@ -105,6 +106,11 @@ async function readMerged(medplum: MedplumClient, ids: readonly string[]): Promi
   return readSurvivors(medplum, byId(ofType('Patient', found)));
 }
 
+async function readTasks(medplum: MedplumClient, appointments: readonly string[]): Promise<Task[]> {
+  const [found] = await readInBatch(medplum, [searchUrl('Task', tasksOfQuery(appointments, config))]);
+  return ofType('Task', found);
+}
+
 /** Makes the row of a quota: once for each, whoever else tries it at the same moment. */
 async function createRow(medplum: MedplumClient, quota: Quota): Promise<void> {
   const request = { method: 'POST' as const, url: 'Task', ifNoneExist: quotaRowSearch(quota, config) };
@@ -116,11 +122,10 @@ const ATTEMPTS = 5;
 
 /** The row and what counts for it are read as they were at one moment: no booking between them is missed. */
 async function readUsage(medplum: MedplumClient, quota: Quota): Promise<readonly [string, Usage]> {
-  const counted = new URLSearchParams(quota.query.map(([name, value]): [string, string] => [name, value]));
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const [rows, found = []] = await readInTransaction(medplum, [
       `Task?${quotaRowSearch(quota, config)}`,
-      `Appointment?${counted}`,
+      searchUrl('Appointment', quota.query),
     ]);
     const [row] = ofType('Task', rows);
     if (row) {
@@ -138,17 +143,19 @@ async function readUsage(medplum: MedplumClient, quota: Quota): Promise<readonly
  */
 export async function readMore(
   medplum: MedplumClient,
-  { fragments, role, services, quotas, histories, patients }: Wanted,
+  { fragments, role, services, quotas, histories, patients, tasks }: Wanted,
   context: ReadContext,
 ): Promise<Knowledge> {
-  const [foundFragments, foundRole, foundServices, usage, foundHistories, foundPatients] = await Promise.all([
-    fragments && readFragmentsOf(medplum, fragments, context),
-    role && readRole(medplum, context.authorization),
-    services && readServices(medplum, services, context),
-    quotas && Promise.all(quotas.map((quota) => readUsage(medplum, quota))),
-    histories && readVersions(medplum, histories, context),
-    patients && readMerged(medplum, patients),
-  ]);
+  const [foundFragments, foundRole, foundServices, usage, foundHistories, foundPatients, foundTasks] =
+    await Promise.all([
+      fragments && readFragmentsOf(medplum, fragments, context),
+      role && readRole(medplum, context.authorization),
+      services && readServices(medplum, services, context),
+      quotas && Promise.all(quotas.map((quota) => readUsage(medplum, quota))),
+      histories && readVersions(medplum, histories, context),
+      patients && readMerged(medplum, patients),
+      tasks && readTasks(medplum, tasks),
+    ]);
   return {
     ...(foundFragments && { fragments: foundFragments }),
     ...(foundRole && { role: foundRole }),
@@ -156,5 +163,6 @@ export async function readMore(
     ...(usage && { usage: new Map(usage) }),
     ...(foundHistories && { histories: foundHistories }),
     ...(foundPatients && { patients: foundPatients }),
+    ...(foundTasks && { tasks: foundTasks }),
   };
 }

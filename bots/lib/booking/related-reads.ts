@@ -1,10 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
 import { isHeld, slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
 import { holdsSlots } from '../../../core/booking/appointment/status.ts';
+import { tasksOfQuery } from '../../../core/booking/confirmation/task.ts';
 import { byId } from '../../../core/booking/resource-set.ts';
+import { searchUrl } from '../../../core/booking/search.ts';
 import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
 import {
   isByHand,
@@ -30,6 +32,8 @@ export interface Related {
 export interface RelatedAppointment extends Related {
   /** Absent if it was deleted. */
   readonly appointment: Appointment | undefined;
+  /** Its Tasks that are not over, as a request that waits for the clinic has one. */
+  readonly tasks: readonly Task[];
 }
 
 const MOST = '_count=1000';
@@ -37,22 +41,24 @@ const MOST = '_count=1000';
 const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `${type}?_id=${ids.join(',')}&${MOST}`;
 
 /**
- * Reads an appointment with its slots and patients in one batch, with the Bot's own rights.
+ * Reads an appointment with its slots, patients and Tasks in one batch, with the Bot's own rights.
  *
  * @param id - of the appointment, as the caller has sent it
  * @throws ReadError when the server could not be read
  */
 export async function readRelatedAppointment(medplum: MedplumClient, id: string): Promise<RelatedAppointment> {
   const one = encodeURIComponent(id);
-  const [appointments, slots, patients] = await readInBatch(medplum, [
+  const [appointments, slots, patients, tasks] = await readInBatch(medplum, [
     `Appointment?_id=${one}`,
     `Slot?_has:Appointment:slot:_id=${one}&${MOST}`,
     `Patient?_has:Appointment:patient:_id=${one}&${MOST}`,
+    searchUrl('Task', tasksOfQuery([id], config)),
   ]);
   return {
     appointment: ofType('Appointment', appointments)[0],
     slots: ofType('Slot', slots),
     patients: byId(ofType('Patient', patients)),
+    tasks: ofType('Task', tasks),
   };
 }
 

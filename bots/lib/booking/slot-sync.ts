@@ -1,8 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
+import { afterItsEnd } from '../../../core/booking/appointment/ended.ts';
 import { afterPatientChange } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointment/status.ts';
-import { expired, isExpired } from '../../../core/booking/hold/hold.ts';
+import { taskEntries } from '../../../core/booking/confirmation/task.ts';
 import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { config } from '../config.ts';
@@ -22,20 +23,22 @@ async function attempt(medplum: MedplumClient, seen: Appointment): Promise<Bundl
   const related = await completeRelated(medplum, appointment, found);
   const patients = await readSurvivors(medplum, related.patients);
   const current = afterPatientChange(appointment, patients, config.baseUrl);
-  const changed = isExpired(current, Date.now(), config) ? expired(current, config) : current;
+  const now = Date.now();
+  const changed = afterItsEnd(current, now, config);
   const slots = await readRelatedSlots(medplum, changed, related.slots);
   // An appointment that had ended before its deletion released its slots then; slots that were deleted later stay deleted.
   const missing = stored || holdsSlots(seen) ? slots.lost : [];
   const entry = [
     ...(stored && changed !== stored ? [updateEntry(stored, changed)] : []),
     ...slotEntries(changed, { ...slots, lost: missing }, config, newId),
+    ...taskEntries(changed, found.tasks, now, config),
   ];
   return entry.length > 0 ? (await sendTransaction(medplum, entry)).kind : 'unchanged';
 }
 
 /**
- * Updates an appointment and its slots to match its status, its patients and, for a hold, its end. It depends on the stored
- * state only, not on the change that started it, so that a missed or repeated run does no harm.
+ * Updates an appointment, its slots and its Task to match its status, its patients and, for a hold or a request, its end. It
+ * depends on the stored state only, not on the change that started it, so that a missed or repeated run does no harm.
  *
  * @param seen - the appointment as it was reported; only its id counts, or, once it is deleted, its slots
  * @throws Error when the server could not be reached, refuses the result, or conflicts with other requests persist

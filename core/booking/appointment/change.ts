@@ -2,6 +2,7 @@ import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { parseReference } from '../../fhir/reference/reference.ts';
+import { wasUnconfirmed } from '../confirmation/deadline.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { addedActorIssues } from './actors.ts';
 import { appointmentShape, shapeIssues } from './elements.ts';
@@ -57,6 +58,27 @@ function claimIssues(stored: Appointment, result: Appointment, config: ChangeCon
     : [];
 }
 
+/** Why a request whose deadline is over cannot be confirmed any more. */
+function tooLate({ id }: Appointment, config: ChangeConfig): Issue {
+  const diagnostics =
+    `The time to confirm Appointment/${id} is over, and somebody else may have its time. To book it anew, send it to ` +
+    `${config.baseUrl}/Appointment/$book with its id and the status proposed.`;
+  return { code: 'confirmation-expired', diagnostics, expression: 'Appointment.status' };
+}
+
+function statusChangeIssues(
+  stored: Appointment,
+  result: Appointment,
+  changer: Changer,
+  now: number,
+  config: ChangeConfig,
+): Issue[] {
+  const isConfirmation = stored.status !== result.status && isOpen(result);
+  return isConfirmation && wasUnconfirmed(stored, now, config)
+    ? [tooLate(stored, config)]
+    : transitionIssues(stored.status, result.status, changer);
+}
+
 /**
  * Decides whether an appointment may be changed. All rules for changes are here, for every caller and every interface.
  *
@@ -64,8 +86,9 @@ function claimIssues(stored: Appointment, result: Appointment, config: ChangeCon
  * @param result - the appointment as it would be; of whatever shape
  * @param changer - who makes the change
  * @param patients - those of the result's patients who exist
+ * @param now - milliseconds since 1970 UTC
  * @returns all problems: `malformed-request` where the result does not have the structure of an Appointment,
- *   `immutable-element`, `transition-not-allowed`, `patient-not-found`, `patient-inactive`, `profile-violation`
+ *   `immutable-element`, `transition-not-allowed`, `confirmation-expired`, `patient-not-found`, `patient-inactive`, `profile-violation`
  * @see specification section 3 and 4.5
  */
 export function validateChange(
@@ -73,6 +96,7 @@ export function validateChange(
   result: Appointment,
   changer: Changer,
   patients: Patients,
+  now: number,
   config: ChangeConfig,
 ): Issue[] {
   const malformed = formIssues(result);
@@ -89,7 +113,7 @@ export function validateChange(
       : []),
     ...reservedIssues(stored, result, changer, config),
     ...claimIssues(stored, result, config),
-    ...transitionIssues(stored.status, result.status, changer),
+    ...statusChangeIssues(stored, result, changer, now, config),
     ...(changes.length > 0 ? [] : patientIssues(result, patients, config.baseUrl)),
     ...(claimsProfile(stored, config)
       ? profileIssues(located, config).filter(({ expression }) => !changed.has(expression))

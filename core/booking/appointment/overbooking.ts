@@ -3,11 +3,11 @@ import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { Interval } from '../../time/interval.ts';
-import { isExpired } from '../hold/hold.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { search, searchByIds } from '../search.ts';
 import { calendarOf } from '../slots/calendar.ts';
 import { takenTime, takenTimeReads, unmarkedIn } from '../slots/takings.ts';
+import { hasEnded } from './ended.ts';
 import { slotIdsOf } from './slot-use.ts';
 import { holdsSlots, neededSlotStatus, statusQuery } from './status.ts';
 
@@ -54,7 +54,7 @@ export function unmarkedFor(appointment: Appointment, state: ResourceSet, config
  *
  * @param state - as read by `overbookingReads`
  * @param offered - ids of those of `unmarkedFor` that were once free
- * @param now - milliseconds since 1970 UTC: a hold that is over takes no time, tidied up or not
+ * @param now - milliseconds since 1970 UTC: a hold or a request that is over takes no time, tidied up or not
  * @returns `schedule-overbooked` for each slot at fault; nothing if the appointment says that it is an overbooking
  */
 export function overbookingIssues(
@@ -70,8 +70,8 @@ export function overbookingIssues(
   }
   const ids = slotIdsOf(appointment);
   const appointments = resourcesOfType(state, 'Appointment').filter((one) => one.id !== appointment.id);
-  const others = appointments.filter((one) => holdsSlots(one) && !isExpired(one, now, config));
-  const givenBack = appointments.filter((one) => isExpired(one, now, config)).flatMap(slotIdsOf);
+  const others = appointments.filter((one) => holdsSlots(one) && !hasEnded(one, now, config));
+  const givenBack = appointments.filter((one) => hasEnded(one, now, config)).flatMap(slotIdsOf);
   const held = ids.flatMap((id) => {
     const holder = others.find((one) => slotIdsOf(one).includes(id));
     return holder ? [{ id, by: `Slot/${id} is held by Appointment/${holder.id}` }] : [];

@@ -1,4 +1,4 @@
-import type { Appointment, Bundle, BundleEntry, OperationOutcome, Task } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry, OperationOutcome, Reference, Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
@@ -18,6 +18,8 @@ export interface BookingJob {
   readonly body: unknown;
   /** Id of the requestor's profile. */
   readonly requestor: string;
+  /** The same as a reference, with its name. */
+  readonly requester?: Reference | undefined;
   /** As whom it acts. */
   readonly role: Role;
   /** The resources (`Type/id`) that the requestor could see when it sent the request. */
@@ -51,12 +53,12 @@ export function isRefusedAtOnce(issues: readonly Issue[]): boolean {
 /** The Task that keeps an asynchronous booking until it is carried out. */
 export function taskOf(
   body: unknown,
-  { requestor, role }: Pick<BookingJob, 'requestor' | 'role'>,
+  { requestor, requester, role }: Pick<BookingJob, 'requestor' | 'requester' | 'role'>,
   seen: ResourceSet,
   config: JobConfig,
 ): Task {
   const visible = [...seen].flatMap(([key, { resourceType }]) => (personal.has(resourceType) ? [key] : []));
-  const job: BookingJob = { body, requestor, role, visible };
+  const job: BookingJob = { body, requestor, requester, role, visible };
   return {
     resourceType: 'Task',
     meta: { tag: [requestorTag(requestor, config)] },
@@ -75,6 +77,7 @@ export function jobIn({ status, input }: Task): BookingJob | undefined {
     ? {
         body: job.body,
         requestor: job.requestor,
+        requester: isObject(job.requester) ? job.requester : undefined,
         role: job.role === 'repository' ? 'repository' : 'requestor',
         visible: job.visible.map(String),
       }
@@ -141,7 +144,7 @@ export function failed(task: Task, outcome: OperationOutcome): BundleEntry {
 export function completing(transaction: Bundle, task: Task, newId: () => string): Bundle {
   const [first, ...rest] = transaction.entry ?? [];
   const isNew = first?.request?.method === 'POST';
-  const fullUrl = isNew ? newId() : undefined;
+  const fullUrl = first?.fullUrl ?? (isNew ? newId() : undefined);
   const reference = fullUrl ?? first?.request?.url ?? '';
   const appointment: BundleEntry = { ...first, ...(fullUrl && { fullUrl }) };
   return { ...transaction, entry: [appointment, ...rest, completed(task, reference)] };

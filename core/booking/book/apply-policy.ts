@@ -1,5 +1,6 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { hasEnded } from '../appointment/ended.ts';
 import { isHold } from '../hold/hold.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.ts';
 import { policyIssues } from '../policy/judge.ts';
@@ -58,7 +59,7 @@ function givingBackIssues(
 ): Issue[] {
   const paths = [`${request.appointment.path}.id`, request.replaced?.path ?? 'Parameters'];
   return [previous, replaced].flatMap((earlier, index) => {
-    if (!earlier || isHold(earlier, config) || earlier.status === 'cancelled') {
+    if (!earlier || isHold(earlier, config) || hasEnded(earlier, now, config) || earlier.status === 'cancelled') {
       return [];
     }
     const start = Date.parse(earlier.start ?? '');

@@ -1,3 +1,4 @@
+import type { Reference } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
 import type { RequestorLimit } from '../policy/requestor-limits.ts';
 import type { Purpose } from './request/request.ts';
@@ -8,6 +9,8 @@ export interface BookingContext {
   readonly now: number;
   /** Id of the requestor's profile in Medplum; everything the booking creates is tagged with it. */
   readonly requestor: string;
+  /** The same as a reference, with its name where Medplum tells it. */
+  readonly requester?: Reference | undefined;
   readonly config: BookingConfig;
   /** Gives a fresh `urn:uuid:` for each resource that the transaction creates. */
   readonly newId: () => string;

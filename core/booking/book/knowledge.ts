@@ -1,4 +1,4 @@
-import type { Appointment, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Appointment, HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import type { Patients } from '../appointment/change.ts';
 import type { Role } from '../caller-role.ts';
@@ -24,6 +24,8 @@ export interface Knowledge {
   readonly services?: ResourceSet | undefined;
   /** How far quotas are used up. */
   readonly usage?: ReadonlyMap<string, Usage> | undefined;
+  /** The Tasks of earlier appointments that wait, or waited a moment ago, for the clinic. */
+  readonly tasks?: readonly Task[] | undefined;
   readonly histories?: Histories | undefined;
   /** Patients who were merged, and into whom, whether or not the caller may see them. */
   readonly patients?: Patients | undefined;
@@ -37,6 +39,8 @@ export interface Wanted {
   /** Ids of HealthcareServices. */
   readonly services?: readonly string[];
   readonly quotas?: readonly Quota[];
+  /** Ids of appointments whose Tasks are to be read. */
+  readonly tasks?: readonly string[];
   /** Ids of appointments. */
   readonly histories?: readonly string[];
   /** Ids of patients who may have been merged. */

@@ -1,7 +1,8 @@
 import type { Extension, Schedule } from '@medplum/fhirtypes';
+import { deadlineExtensions } from '../confirmation/deadline.ts';
 import { DEFAULT_HOLD, hasRunOut, holdExtensions } from '../hold/hold.ts';
 import { offeredServicesOf } from './knowledge.ts';
-import type { Situation } from './situation.ts';
+import { isForStaffToKeep, type Situation } from './situation.ts';
 import { schedulesOf } from './slots/select-slots.ts';
 import { confirmationOf } from './slots/service-type.ts';
 
@@ -20,12 +21,21 @@ function held({ verdict, earlier: { previous }, context: { now, config } }: Situ
   return { status: 'proposed', extension: holdExtensions(until, isProlonging, config) };
 }
 
-/** Confirmed at once or requested, as the clinic wants it; what staff move stays confirmed. */
-function bookedOrRequested({ selected, state, known, earlier, context: { config } }: Situation): Result {
-  const isKept = known.role === 'repository' && earlier.previous?.status === 'booked';
+/** Confirmed at once or requested, as the clinic wants it; what staff move or book anew is confirmed. */
+function bookedOrRequested(situation: Situation): Result {
+  const { request, selected, verdict, state, known, earlier, context } = situation;
+  const { now, config } = context;
+  const isKept = known.role === 'repository' && isForStaffToKeep(situation);
   const servicesOf = (schedule: Schedule) => offeredServicesOf(schedule, state, known);
   const confirmation = confirmationOf(schedulesOf(selected.slots, state), servicesOf, config);
-  return { status: isKept || confirmation === 'automatic' ? 'booked' : 'pending', extension: [] };
+  if (isKept || confirmation === 'automatic') {
+    return { status: 'booked', extension: [] };
+  }
+  const { interval = { start: now, end: now } } = request;
+  return {
+    status: 'pending',
+    extension: deadlineExtensions(verdict.policies, interval, earlier.previous, now, config),
+  };
 }
 
 /** What an appointment becomes to which nothing speaks against: booked or requested, or held for some minutes. */

@@ -1,6 +1,8 @@
 import { artefactUri } from '../../config/config.ts';
+import { endingOf } from '../appointment/ended.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
-import { hasRunOut, isHold } from '../hold/hold.ts';
+import { wasUnconfirmed } from '../confirmation/deadline.ts';
+import { isHold } from '../hold/hold.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type Calendar, type CalendarSlot, calendarOf, join, release } from '../slots/calendar.ts';
 import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
@@ -29,7 +31,7 @@ export interface Situation extends Given {
   readonly earlier: EarlierAppointments;
   /** The slots as they are stored. */
   readonly stored: Calendar;
-  /** The slots as this booking may count them: its own earlier ones, and those of holds that are over, are free for it. */
+  /** The slots as this booking may count them: its own earlier ones, and those of what is over, are free for it. */
   readonly calendar: Calendar;
   readonly selected: SelectedSlots;
   readonly verdict: PolicyVerdict;
@@ -40,7 +42,7 @@ function storedCalendar({ state, known: { fragments }, context: { config } }: Gi
   return calendarOf(slots, artefactUri(config, 'LocalSlotOrigin'), fragments?.uses);
 }
 
-/** Slots of holds that are over are free for everybody. */
+/** Slots of holds and requests that are over are free for everybody. */
 function releaseExpired(calendar: Calendar, { fragments }: Knowledge): Calendar {
   return (fragments?.expired ?? []).flatMap(slotIdsOf).reduce(release, calendar);
 }
@@ -107,7 +109,12 @@ export function rewrittenIds({ earlier: { previous, replaced } }: Situation): st
   return [previous?.id, replaced?.id].filter((id) => id !== undefined);
 }
 
-/** Whether the caller sends a hold again whose time is over. */
-export function isOwnHoldOver({ earlier: { previous }, context: { now, config } }: Situation): boolean {
-  return previous !== undefined && hasRunOut(previous, now, config);
+/** How the hold or the request ended by itself that the caller sends again, if it did. */
+export function ownEnding({ earlier: { previous }, context: { now, config } }: Situation) {
+  return previous && endingOf(previous, now, config);
+}
+
+/** Whether staff confirm an appointment by sending it again: it was confirmed, or nobody confirmed it in time. */
+export function isForStaffToKeep({ earlier: { previous }, context: { now, config } }: Situation): boolean {
+  return previous !== undefined && (previous.status === 'booked' || wasUnconfirmed(previous, now, config));
 }

@@ -12,8 +12,9 @@ import { formatInstant } from '../../fhir/instant.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
 import { inWriteOrder, updateEntry } from '../../fhir/update-entry.ts';
+import { afterItsEnd } from '../appointment/ended.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
-import { expired } from '../hold/hold.ts';
+import { withRequestTasks } from '../confirmation/task.ts';
 import { quotaEntries } from '../policy/quota.ts';
 import { type Calendar, calendarEntries, take } from '../slots/calendar.ts';
 import { withdrawalEntries } from '../slots/takings.ts';
@@ -143,9 +144,9 @@ function slotEntriesOf(situation: Situation, outcome: Outcome): BundleEntry[] {
   return withdrawn.length > 0 ? inWriteOrder([...changed, ...withdrawn]) : changed;
 }
 
-/** The entries that end holds whose time is over: whoever held them is told on reading, not who came after. */
-function takeoverEntries({ known: { fragments }, context: { config } }: Situation): BundleEntry[] {
-  return (fragments?.expired ?? []).map((hold) => updateEntry(hold, expired(hold, config)));
+/** The entries that end holds and requests whose time is over. */
+function takeoverEntries({ known: { fragments }, context: { now, config } }: Situation): BundleEntry[] {
+  return (fragments?.expired ?? []).map((one) => updateEntry(one, afterItsEnd(one, now, config)));
 }
 
 function usedQuotaEntries({ known, verdict, context: { config } }: Situation): BundleEntry[] {
@@ -166,7 +167,12 @@ export function transactionOf(situation: Situation): Bundle {
     answers: answers.flatMap(({ fullUrl }) => fullUrl ?? []),
   };
   const entry: BundleEntry[] = [
-    ...appointmentEntries(situation, outcome),
+    ...withRequestTasks(
+      appointmentEntries(situation, outcome),
+      situation.resolved.patient,
+      situation.known.tasks ?? [],
+      situation.context,
+    ),
     ...slotEntriesOf(situation, outcome),
     ...situation.resolved.entries,
     ...answers,

@@ -3,6 +3,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { overlaps } from '../../time/interval.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
+import { deadlineOf } from '../confirmation/deadline.ts';
 import { isHold } from '../hold/hold.ts';
 import { schedulesConcerned } from './apply-policy.ts';
 import { unknownServices, type Wanted } from './knowledge.ts';
@@ -14,7 +15,12 @@ import { rewrittenIds, type Situation } from './situation.ts';
 type Question = (situation: Situation, found: readonly Issue[]) => Wanted;
 
 /** Issues that more knowledge of the slots could solve. */
-const aboutSlots: ReadonlySet<string> = new Set(['slot-not-free', 'slot-mismatch', 'hold-expired']);
+const aboutSlots: ReadonlySet<string> = new Set([
+  'slot-not-free',
+  'slot-mismatch',
+  'hold-expired',
+  'confirmation-expired',
+]);
 
 /** Whether more knowledge of the slots could turn this decision: fragments of split slots, or slots to be joined again. */
 function dependsOnFragments({ earlier, known: { fragments } }: Situation, found: readonly Issue[]): boolean {
@@ -33,7 +39,7 @@ function tentativeOrigins({ request: { schedule, interval }, stored }: Situation
   });
 }
 
-/** The slots whose fragments a decision depends on: those named, those given back, and those of holds that are over. */
+/** The slots whose fragments a decision depends on: those named, those given back, and those of what is over. */
 function originsOf(situation: Situation): string[] {
   const { request, earlier, stored, known } = situation;
   const { fragments } = known;
@@ -87,7 +93,15 @@ const patientsWanted: Question = ({ resolved, earlier, state, known, context }, 
   return known.patients || ids.length === 0 || isMalformed(found) ? {} : { patients: ids };
 };
 
+/** The Tasks of appointments that are moved or replaced and that waited for the clinic. */
+const tasksWanted: Question = ({ known, earlier: { previous, replaced }, context: { config } }) => {
+  const waited = [previous, replaced].filter((one) => one && deadlineOf(one, config) !== undefined);
+  const tasks = waited.flatMap((one) => one?.id ?? []);
+  return !known.tasks && tasks.length > 0 ? { tasks } : {};
+};
+
 const questions: readonly Question[] = [
+  tasksWanted,
   fragmentsWanted,
   servicesWanted,
   roleWanted,

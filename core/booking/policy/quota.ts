@@ -8,6 +8,7 @@ import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import type { Interval } from '../../time/interval.ts';
+import { hasEnded } from '../appointment/ended.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
 import { isHold, isHolding } from '../hold/hold.ts';
@@ -171,7 +172,7 @@ function countsFor(
   const { now, config } = context;
   return code === 'too-many-holds'
     ? isHolding(appointment, now, config)
-    : !isHold(appointment, config) && isInScope(appointment, scope, found);
+    : !isHold(appointment, config) && !hasEnded(appointment, now, config) && isInScope(appointment, scope, found);
 }
 
 /**

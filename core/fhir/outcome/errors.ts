@@ -88,6 +88,11 @@ export const bookingErrors = {
   'slot-not-free': { status: 409, type: 'conflict', display: 'The slot is no longer free' },
   'appointment-closed': { status: 409, type: 'conflict', display: 'The appointment can no longer be changed' },
   'hold-expired': { status: 409, type: 'conflict', display: 'The hold is over and the time is taken' },
+  'confirmation-expired': {
+    status: 409,
+    type: 'conflict',
+    display: 'The clinic did not confirm the request in time',
+  },
   'booking-conflict': {
     status: 409,
     type: 'conflict',

@@ -4,6 +4,7 @@ import { parseInstant } from '../../../fhir/instant.ts';
 import { idIn } from '../../../fhir/reference/reference.ts';
 import { belongsTo } from '../../../fhir/tags.ts';
 import type { Interval } from '../../../time/interval.ts';
+import { hasEnded } from '../../appointment/ended.ts';
 import { slotIdsOf } from '../../appointment/slot-use.ts';
 import { isHolding } from '../../hold/hold.ts';
 import { hasCommonIdentifier } from '../../patient/identity.ts';
@@ -69,7 +70,8 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
 
 /** Whether an appointment is what a request of this kind makes. */
 function isMade(one: Appointment, { context: { purpose, now, config } }: Situation): boolean {
-  return purpose === 'hold' ? isHolding(one, now, config) : one.status === 'booked' || one.status === 'pending';
+  const isBooked = one.status === 'booked' || one.status === 'pending';
+  return purpose === 'hold' ? isHolding(one, now, config) : isBooked && !hasEnded(one, now, config);
 }
 
 /** The caller's appointments that a request may have made when it was sent before. */

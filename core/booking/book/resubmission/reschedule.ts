@@ -1,5 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
+import { endingOf } from '../../appointment/ended.ts';
 import { slotIdsOf } from '../../appointment/slot-use.ts';
 import { canBeMoved } from '../../appointment/status.ts';
 import { type HoldConfig, hasRunOut, isHold, isProlonged } from '../../hold/hold.ts';
@@ -58,7 +59,7 @@ function prolongationIssues(previous: Appointment, path: string, { config, now }
 }
 
 function previousIssues(previous: Appointment, path: string, context: EarlierContext): Issue[] {
-  const isUsable = canBeMoved(previous) || hasRunOut(previous, context.now, context.config);
+  const isUsable = canBeMoved(previous) || endingOf(previous, context.now, context.config) !== undefined;
   const closed = isUsable ? [] : [closedIssue(previous, `${path}.id`)];
   return closed.length === 0 && context.purpose === 'hold' ? prolongationIssues(previous, path, context) : closed;
 }

@@ -42,10 +42,11 @@ const entriesOf = (list: unknown): Entry[] => (Array.isArray(list) ? list.filter
 
 const lengthOf = ({ start, end }: Appointment): number => (parseInstant(end) ?? 0) - (parseInstant(start) ?? 0);
 
-/** What the service has set for a hold does not stay with the booking. */
-function isOfHold({ url }: Entry, config: KeptConfig): boolean {
-  return url === artefactUri(config, 'LocalHeldUntil') || url === artefactUri(config, 'LocalHoldProlonged');
-}
+/** What the service has set for a hold or a request does not stay with the booking. */
+const passing = ['LocalHeldUntil', 'LocalHoldProlonged', 'LocalConfirmationDeadline'] as const;
+
+const isPassing = ({ url }: Entry, config: KeptConfig): boolean =>
+  passing.some((artefact) => url === artefactUri(config, artefact));
 
 function unite(
   name: keyof typeof keys,
@@ -66,7 +67,7 @@ function unite(
 function unitedLists(sent: Entry, stored: Entry, { extensions }: ClinicPart, config: KeptConfig) {
   const names = Object.keys(keys) as (keyof typeof keys)[];
   return names.flatMap((name): [string, unknown][] => {
-    const kept = entriesOf(stored[name]).filter((entry) => name !== 'extension' || !isOfHold(entry, config));
+    const kept = entriesOf(stored[name]).filter((entry) => name !== 'extension' || !isPassing(entry, config));
     const isProtected = name === 'extension' ? extensions : new Set<string>();
     const all = unite(name, entriesOf(sent[name]), kept, isProtected, config);
     return all.length > 0 ? [[name, all]] : [];

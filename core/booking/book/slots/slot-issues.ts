@@ -2,7 +2,7 @@ import { formatInstant } from '../../../fhir/instant.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { slotIdsOf } from '../../appointment/slot-use.ts';
 import { takenTime } from '../../slots/takings.ts';
-import { isOwnHoldOver, type Situation, slotsConcerned } from '../situation.ts';
+import { ownEnding, type Situation, slotsConcerned } from '../situation.ts';
 
 /** Time that others have taken in Medplum: by its own scheduling, by hand, by an import. Free slots may be left of it. */
 function takenTimeIssues(situation: Situation): Issue[] {
@@ -22,21 +22,17 @@ function takenTimeIssues(situation: Situation): Issue[] {
   }));
 }
 
-/** To one whose hold is over it says more that the hold is over than that the slot is taken. */
-const asSeenByHolder = (issue: Issue): Issue =>
-  issue.code === 'slot-not-free'
-    ? {
-        ...issue,
-        code: 'hold-expired',
-        diagnostics: 'The hold is over, and its time was taken meanwhile: search for another one.',
-      }
-    : issue;
-
-/** Problems of the slots. If a narrowed slot lost its time to a booking, only the taken time is reported. */
+/**
+ * Problems of the slots. If a narrowed slot lost its time to a booking, only the taken time is reported. To one whose hold or
+ * request is over it says more that it is over than that the slot is taken.
+ */
 export function slotIssues(situation: Situation): Issue[] {
   const taken = takenTimeIssues(situation);
   const { issues } = situation.selected;
   const own = taken.length > 0 ? issues.filter(({ code }) => code !== 'slot-mismatch') : issues;
   const all = [...own, ...taken.filter(({ expression }) => !own.some((issue) => issue.expression === expression))];
-  return isOwnHoldOver(situation) ? all.map(asSeenByHolder) : all;
+  const ending = ownEnding(situation);
+  return all.map((issue) =>
+    ending && issue.code === 'slot-not-free' ? { ...issue, code: ending.code, diagnostics: ending.taken } : issue,
+  );
 }

@@ -16,7 +16,7 @@ describe('validateChange', () => {
   it.each(cases.map((one) => [one.name, one] as const))('%s', (_, one) => {
     const patients = 'patient' in one ? (one.patient ? [one.patient] : []) : [patient];
     const known = new Map(patients.map((found) => [found.id ?? '', found] as const));
-    const issues = validateChange(stored, appointment(one.result), 'repository', known, config);
+    const issues = validateChange(stored, appointment(one.result), 'repository', known, 0, config);
     expect(issues.map(({ code, expression }) => `${code} ${expression}`)).toEqual(one.issues);
   });
 });

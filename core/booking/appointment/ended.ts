@@ -1,0 +1,55 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
+import { type DeadlineConfig, isOverdue, unconfirmed, wasUnconfirmed } from '../confirmation/deadline.ts';
+import { expired, hasRunOut, isExpired } from '../hold/hold.ts';
+
+/** How an appointment ends by itself at a moment that stands in it, whether or not anybody tidies it up then. */
+interface Ending {
+  /** The code in the reason of its cancellation. */
+  readonly code: Extract<BookingErrorCode, 'hold-expired' | 'confirmation-expired'>;
+  /** What is said to whom it belonged once its time is taken. */
+  readonly taken: string;
+  /** Whether it is over at a moment, and nobody has tidied it up. */
+  readonly isOver: (appointment: Appointment, now: number, config: DeadlineConfig) => boolean;
+  /** Whether it is over at a moment, tidied up or not. */
+  readonly wasOver: (appointment: Appointment, now: number, config: DeadlineConfig) => boolean;
+  /** As it is stored when its time is given back. */
+  readonly end: (appointment: Appointment, config: DeadlineConfig) => Appointment;
+}
+
+const endings: readonly Ending[] = [
+  {
+    code: 'hold-expired',
+    taken: 'The hold is over, and its time was taken meanwhile: search for another one.',
+    isOver: isExpired,
+    wasOver: hasRunOut,
+    end: expired,
+  },
+  {
+    code: 'confirmation-expired',
+    taken: 'The clinic did not confirm the request in time, and its time was taken meanwhile: search for another one.',
+    isOver: isOverdue,
+    wasOver: wasUnconfirmed,
+    end: unconfirmed,
+  },
+];
+
+/**
+ * Whether an appointment is over at a moment although it is stored as if it were not: a hold or a request whose time has
+ * run out. It has no right to its slots any more.
+ *
+ * @param now - milliseconds since 1970 UTC
+ */
+export function hasEnded(appointment: Appointment, now: number, config: DeadlineConfig): boolean {
+  return endings.some(({ isOver }) => isOver(appointment, now, config));
+}
+
+/** An appointment as it is stored at a moment: cancelled with a coded reason if it has ended, else the very same. */
+export function afterItsEnd(appointment: Appointment, now: number, config: DeadlineConfig): Appointment {
+  return endings.find(({ isOver }) => isOver(appointment, now, config))?.end(appointment, config) ?? appointment;
+}
+
+/** How an appointment ended by itself, tidied up or not; it can be booked again under its id if its time is free. */
+export function endingOf(appointment: Appointment, now: number, config: DeadlineConfig): Ending | undefined {
+  return endings.find(({ wasOver }) => wasOver(appointment, now, config));
+}

@@ -1,0 +1,78 @@
+import type { Appointment, CodeableConcept, Extension } from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { bookingErrors } from '../../fhir/outcome/errors.ts';
+import type { Interval } from '../../time/interval.ts';
+import type { EffectivePolicy } from '../policy/effective-policy.ts';
+
+/** The part of the configuration that deadlines depend on. */
+export type DeadlineConfig = ArtefactConfig;
+
+const CODE = 'confirmation-expired';
+
+/**
+ * Until when the clinic has to confirm a request, in milliseconds since 1970 UTC; `undefined` if it may take its time.
+ * The deadline stands in the appointment itself, so that whoever reads it knows whether the request is over.
+ */
+export function deadlineOf({ extension }: Appointment, config: DeadlineConfig): number | undefined {
+  const url = artefactUri(config, 'LocalConfirmationDeadline');
+  const found = (Array.isArray(extension) ? extension : []).find((one) => one?.url === url);
+  return found && (parseInstant(found.valueInstant) ?? 0);
+}
+
+/** Whether an appointment is a request that the clinic has to confirm by a deadline, over or not. */
+export function isWaiting(appointment: Appointment, config: DeadlineConfig): boolean {
+  return appointment.status === 'pending' && deadlineOf(appointment, config) !== undefined;
+}
+
+/** Whether the deadline of a request is over at a moment, and nobody has tidied it up. */
+export function isOverdue(appointment: Appointment, now: number, config: DeadlineConfig): boolean {
+  const deadline = deadlineOf(appointment, config);
+  return appointment.status === 'pending' && deadline !== undefined && deadline <= now;
+}
+
+/**
+ * The deadline of a new request: the shortest that the policies of its Schedules give the clinic, and at the latest the
+ * start of the appointment. A request that is sent again for the same time keeps its deadline.
+ *
+ * @param previous - the appointment that is sent again
+ * @returns nothing where no policy gives one
+ */
+export function deadlineExtensions(
+  policies: readonly EffectivePolicy[],
+  { start, end }: Interval,
+  previous: Appointment | undefined,
+  now: number,
+  config: DeadlineConfig,
+): Extension[] {
+  const lengths = policies.flatMap(({ policy }) => policy.confirmWithin ?? []);
+  if (lengths.length === 0) {
+    return [];
+  }
+  const isSameTime = parseInstant(previous?.start) === start && parseInstant(previous?.end) === end;
+  const given = previous && isSameTime && isWaiting(previous, config) ? deadlineOf(previous, config) : undefined;
+  const kept = given !== undefined && given > now ? given : undefined;
+  const deadline = kept ?? Math.min(now + Math.min(...lengths), start);
+  return [{ url: artefactUri(config, 'LocalConfirmationDeadline'), valueInstant: formatInstant(deadline) }];
+}
+
+function reason(config: DeadlineConfig): CodeableConcept {
+  const system = artefactUri(config, 'LocalBookingError');
+  return {
+    coding: [{ system, code: CODE, display: bookingErrors[CODE].display }],
+    text: 'The clinic has not confirmed the appointment in time.',
+  };
+}
+
+/** A request whose deadline is over, as it is stored when its time is given back. */
+export function unconfirmed(request: Appointment, config: DeadlineConfig): Appointment {
+  return { ...request, status: 'cancelled', cancelationReason: reason(config) };
+}
+
+/** Whether a request ended because its deadline was over, tidied up or not. */
+export function wasUnconfirmed(appointment: Appointment, now: number, config: DeadlineConfig): boolean {
+  const system = artefactUri(config, 'LocalBookingError');
+  const isMarked = appointment.cancelationReason?.coding?.some((one) => one.system === system && one.code === CODE);
+  const isTidiedUp = appointment.status === 'cancelled' && isMarked === true;
+  return isOverdue(appointment, now, config) || (isTidiedUp && deadlineOf(appointment, config) !== undefined);
+}

@@ -1,0 +1,252 @@
+import type { Appointment, BundleEntry, Communication, Patient, Reference, Task } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
+import { isResource } from '../../fhir/resource.ts';
+import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
+import { updateEntry } from '../../fhir/update-entry.ts';
+import type { SearchQuery } from '../search.ts';
+import { type DeadlineConfig, deadlineOf, isWaiting, wasUnconfirmed } from './deadline.ts';
+
+/** The part of the configuration that the Tasks of requests depend on. */
+export type RequestTaskConfig = TagConfig & Pick<BookingConfig, 'requests' | 'timeZone'>;
+
+/** Code of the Tasks of requests that wait for the clinic, in the CodeSystem LocalTask. */
+export const CONFIRM_TASK = 'confirm';
+
+/** The statuses of a Task that is not over: staff may take it and set it aside as they like. */
+const openStatuses: readonly Task['status'][] = [
+  'draft',
+  'requested',
+  'received',
+  'accepted',
+  'ready',
+  'in-progress',
+  'on-hold',
+];
+
+/** Whether a Task is not over. */
+export const isOpenTask = ({ status }: Task): boolean => openStatuses.includes(status);
+
+const coding = (config: DeadlineConfig) => ({ system: artefactUri(config, 'LocalTask'), code: CONFIRM_TASK });
+
+/** Whether a Task is that of a request. */
+export function isRequestTask({ code }: Task, config: DeadlineConfig): boolean {
+  const { system } = coding(config);
+  return code?.coding?.some((one) => one.system === system && one.code === CONFIRM_TASK) ?? false;
+}
+
+/**
+ * The search for the Tasks of requests that are not over.
+ *
+ * @param more - further parameters
+ */
+export function openTasksQuery(more: SearchQuery, config: DeadlineConfig): SearchQuery {
+  const { system, code } = coding(config);
+  return [['code', `${system}|${code}`], ['status', openStatuses.join(',')], ...more];
+}
+
+/** The search for the Tasks of some appointments that are not over. */
+export function tasksOfQuery(appointments: readonly string[], config: DeadlineConfig): SearchQuery {
+  const focus = appointments.map((id) => `Appointment/${id}`).join(',');
+  return openTasksQuery([['focus', focus]], config);
+}
+
+/** What a new Task depends on besides its appointment. */
+export interface RequestContext {
+  readonly now: number;
+  readonly config: RequestTaskConfig;
+  /** Id of the profile that sends the request. */
+  readonly requestor: string;
+  /** The same as a reference, with its name where Medplum tells it. */
+  readonly requester?: Reference | undefined;
+  readonly newId: () => string;
+}
+
+/** The time of an appointment as staff read it. */
+function timeText({ start = '', end = '' }: Appointment, timeZone: string): string {
+  const day = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+  const time = new Intl.DateTimeFormat('sv-SE', { timeZone, timeStyle: 'short' });
+  return `${day.format(new Date(start))}–${time.format(new Date(end))} (${timeZone})`;
+}
+
+/** The patient of an appointment that is stored. */
+function patientOf({ participant }: Appointment): Reference | undefined {
+  return participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient') !== undefined);
+}
+
+/** Who asked for an appointment: by its reference where that is known, else by the id that its tag carries. */
+function requesterOf(appointment: Appointment, { requester, requestor, config }: RequestContext): Task['requester'] {
+  const owner = ownerOf(appointment, config) ?? requestor;
+  return owner === requestor && requester?.reference
+    ? { reference: requester.reference, ...(requester.display && { display: requester.display }) }
+    : { identifier: { system: artefactUri(config, 'LocalRequestor'), value: owner } };
+}
+
+/** What of a Task says until when, since when and for which time somebody asks. */
+function wish(appointment: Appointment, now: number, config: RequestTaskConfig): Partial<Task> {
+  return {
+    description: `Confirm or refuse the appointment ${timeText(appointment, config.timeZone)}`,
+    priority: 'routine',
+    authoredOn: formatInstant(now),
+    restriction: { period: { end: formatInstant(deadlineOf(appointment, config) ?? now) } },
+  };
+}
+
+/** The Task of a new request: staff find it by patient, portal and deadline, and sort it by its deadline. */
+function newTask(
+  appointment: Appointment,
+  focus: string,
+  patient: Reference | undefined,
+  context: RequestContext,
+): Task {
+  const { now, config } = context;
+  return {
+    resourceType: 'Task',
+    status: 'requested',
+    intent: 'order',
+    code: { coding: [coding(config)], text: 'Confirm an appointment' },
+    ...wish(appointment, now, config),
+    focus: { reference: focus },
+    ...(patient && { for: patient }),
+    requester: requesterOf(appointment, context),
+  };
+}
+
+const REMINDED = 'reminded';
+
+/** The Task of a request that waits again for another time, or for another patient. */
+function renewed(task: Task, appointment: Appointment, now: number, config: RequestTaskConfig): Task {
+  const patient = patientOf(appointment);
+  const isSamePatient = !patient || patient.reference === task.for?.reference;
+  const deadline = deadlineOf(appointment, config) ?? 0;
+  const isSameDeadline = parseInstant(task.restriction?.period?.end) === deadline;
+  const { output, ...rest } = task;
+  const kept = (output ?? []).filter(({ type }) => type.text !== REMINDED);
+  const again = { ...rest, ...wish(appointment, now, config), ...(kept.length > 0 && { output: kept }) };
+  const current = isSameDeadline ? task : again;
+  return isSamePatient ? current : { ...current, for: patient };
+}
+
+/**
+ * The Task of a request as its appointment requires it: still open while the request waits, `completed` once it was
+ * confirmed or cancelled, `cancelled` if nobody answered in time.
+ *
+ * @param appointment - as it is or is about to be
+ * @returns the very same object if nothing has to change
+ */
+function taskAfter(task: Task, appointment: Appointment, now: number, config: RequestTaskConfig): Task {
+  if (!isOpenTask(task)) {
+    return task;
+  }
+  if (isWaiting(appointment, config)) {
+    return renewed(task, appointment, now, config);
+  }
+  return wasUnconfirmed(appointment, now, config)
+    ? {
+        ...task,
+        status: 'cancelled',
+        ...(appointment.cancelationReason && { statusReason: appointment.cancelationReason }),
+      }
+    : { ...task, status: 'completed' };
+}
+
+const isAbout = ({ focus }: Task, reference: string): boolean => focus?.reference === reference;
+
+/**
+ * The entries that keep the Tasks of an appointment in step with it, in the transaction that changes it.
+ *
+ * @param appointment - as it is or is about to be
+ * @param tasks - Tasks of requests that are not over, of this appointment and of others
+ */
+export function taskEntries(
+  appointment: Appointment,
+  tasks: readonly Task[],
+  now: number,
+  config: RequestTaskConfig,
+): BundleEntry[] {
+  return tasks
+    .filter((task) => isAbout(task, `Appointment/${appointment.id}`))
+    .flatMap((task) => {
+      const changed = taskAfter(task, appointment, now, config);
+      return changed === task ? [] : [updateEntry(task, changed)];
+    });
+}
+
+/**
+ * Adds the Tasks of requests to a booking: a new one for an appointment that begins to wait for the clinic, and what
+ * becomes of those of the appointments that it moves or replaces.
+ *
+ * @param appointments - the entries that store the appointments, the booked one first
+ * @param patient - of the booking, which may be created with it
+ * @param tasks - those of the earlier appointments that are not over
+ */
+export function withRequestTasks(
+  appointments: readonly BundleEntry[],
+  patient: Reference | undefined,
+  tasks: readonly Task[],
+  context: RequestContext,
+): BundleEntry[] {
+  const { now, config, newId } = context;
+  const kept = appointments.flatMap(({ resource }) =>
+    isResource(resource, 'Appointment') ? taskEntries(resource, tasks, now, config) : [],
+  );
+  const [first, ...others] = appointments;
+  const appointment = first?.resource;
+  if (!first || !isResource(appointment, 'Appointment') || !isWaiting(appointment, config)) {
+    return [...appointments, ...kept];
+  }
+  const isNew = first.request?.method === 'POST';
+  const fullUrl = first.fullUrl ?? (isNew ? newId() : undefined);
+  const focus = fullUrl ?? first.request?.url ?? '';
+  const made: BundleEntry[] = tasks.some((task) => isAbout(task, focus))
+    ? []
+    : [{ request: { method: 'POST', url: 'Task' }, resource: newTask(appointment, focus, patient, context) }];
+  return [{ ...first, ...(fullUrl && { fullUrl }) }, ...others, ...kept, ...made];
+}
+
+/** Whether staff are to be reminded of a request: most of its time is over, and nobody has cared for its Task. */
+export function isReminderDue(task: Task, now: number, { requests }: RequestTaskConfig): boolean {
+  const [from, to] = [parseInstant(task.authoredOn), parseInstant(task.restriction?.period?.end)];
+  const isReminded = task.output?.some(({ type }) => type.text === REMINDED) ?? false;
+  if (from === undefined || to === undefined || isReminded || !isOpenTask(task)) {
+    return false;
+  }
+  return now >= from + ((to - from) * requests.remindAfter) / 100;
+}
+
+/** The patient of a Task, as the subject of a Communication. */
+function subjectOf(task: Task): Reference<Patient> | undefined {
+  const { reference, display } = task.for ?? {};
+  return reference ? { reference, ...(display && { display }) } : undefined;
+}
+
+function communicationOf(task: Task, now: number, config: RequestTaskConfig): Communication {
+  const { end = '' } = task.restriction?.period ?? {};
+  const subject = subjectOf(task);
+  return {
+    resourceType: 'Communication',
+    status: 'completed',
+    category: [{ coding: [coding(config)] }],
+    priority: 'urgent',
+    ...(subject && { subject }),
+    about: [...(task.focus ? [task.focus] : []), { reference: `Task/${task.id}` }],
+    sent: formatInstant(now),
+    payload: [{ contentString: `${task.description}. Without an answer the request ends at ${end}.` }],
+  };
+}
+
+/**
+ * The entries that remind staff of a request, once: its Task becomes urgent, and if the clinic wants it a Communication
+ * is written.
+ */
+export function reminderEntries(task: Task, now: number, config: RequestTaskConfig): BundleEntry[] {
+  const output = [...(task.output ?? []), { type: { text: REMINDED }, valueInstant: formatInstant(now) }];
+  const resource = communicationOf(task, now, config);
+  return [
+    updateEntry(task, { ...task, priority: 'urgent', output }),
+    ...(config.requests.communication
+      ? [{ request: { method: 'POST' as const, url: 'Communication' }, resource }]
+      : []),
+  ];
+}
