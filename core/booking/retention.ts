@@ -2,13 +2,14 @@ import type { Slot } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { BOOK_TASK } from './async/task.ts';
+import { CONFIRM_TASK } from './confirmation/task.ts';
 
 /** The part of the configuration that retention depends on. */
 export type RetentionConfig = ArtefactConfig;
 
 /** Data of the service in Medplum that nothing reads or changes any more. */
 export const leftovers = {
-  jobs: 'completed asynchronous bookings, with their requests',
+  jobs: 'completed asynchronous bookings, with their requests, and Tasks of requests that have ended',
   slots: 'past slot fragments that were joined again and belong to no appointment',
 } as const;
 
@@ -22,13 +23,14 @@ function lastChangedBefore(cutoff: number): Query {
 }
 
 /**
- * The search for the Tasks of asynchronous bookings that ended before an instant. Waiting ones are never found.
+ * The search for the Tasks of asynchronous bookings and of requests that ended before an instant. Waiting ones are never
+ * found.
  *
  * @param cutoff - milliseconds since 1970 UTC, like all moments here
  */
 export function endedJobsQuery(cutoff: number, config: RetentionConfig): Query {
   return {
-    code: `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}`,
+    code: [BOOK_TASK, CONFIRM_TASK].map((code) => `${artefactUri(config, 'LocalTask')}|${code}`).join(','),
     status: 'completed,failed,cancelled,rejected',
     ...lastChangedBefore(cutoff),
   };

@@ -151,6 +151,7 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
     toCancel: open.map(({ id }) => `Appointment/${id}`),
     removals: [
       ...remove(records.jobs),
+      ...remove(records.requests),
       ...remove(records.messages),
       ...remove(records.answers),
       ...own.map((one) => ({ reference: `Appointment/${one.id}`, replacement: pseudonymous(one, context) })),

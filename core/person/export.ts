@@ -44,7 +44,7 @@ function ownAppointment(appointment: Appointment, ids: ReadonlySet<string>): App
 }
 
 function ownOf(resource: Resource, ids: ReadonlySet<string>): Resource {
-  if (isResource(resource, 'Communication') && resource.payload) {
+  if (isResource(resource, 'Communication') && notificationIn(resource)) {
     return ownMessage(resource, ids);
   }
   if (isResource(resource, 'Subscription')) {

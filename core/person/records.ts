@@ -23,6 +23,8 @@ export interface PersonRecords {
   readonly answers: readonly Stored<QuestionnaireResponse>[];
   /** Asynchronous bookings, which keep what was sent. */
   readonly jobs: readonly Stored<Task>[];
+  /** The Tasks of requests that waited, or wait, for the clinic, and what has reminded of them. */
+  readonly requests: readonly Stored<Task | Communication>[];
   /** Events about the appointments. They name an appointment, and nothing of the person. */
   readonly events: readonly Stored<Communication>[];
   /** The last notifications of websockets, where they carry one of the appointments. */

@@ -10,6 +10,7 @@ import type {
 } from '@medplum/fhirtypes';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
 import { BOOK_TASK } from '../../core/booking/async/task.ts';
+import { CONFIRM_TASK } from '../../core/booking/confirmation/task.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { messageQuery } from '../../core/notifications/delivery/message.ts';
 import { isJobOf, mentions, type PersonRecords, recordIds } from '../../core/person/records.ts';
@@ -125,7 +126,10 @@ export async function findPerson(medplum: MedplumClient, id: string, config: Boo
     await mapConcurrently([...patientIds], AT_ONCE, (one) => versionsOf(medplum, 'Patient', one))
   ).flat();
   const identifiers = versions.flatMap((one) => (one.resourceType === 'Patient' ? (one.identifier ?? []) : []));
-  const tasks = await search(medplum, 'Task', { code: `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}` });
+  const system = artefactUri(config, 'LocalTask');
+  const tasks = await search(medplum, 'Task', { code: `${system}|${BOOK_TASK}` });
+  const waiting = await search(medplum, 'Task', { code: `${system}|${CONFIRM_TASK}` });
+  const reminders = await search(medplum, 'Communication', { category: `${system}|${CONFIRM_TASK}` });
   const jobs = tasks.filter((task) => isJobOf(task, { ids, identifiers }));
   const events = await searchAny(medplum, 'Communication', 'based-on', keysOf(appointments));
   const subscriptions = await search(medplum, 'Subscription', {});
@@ -143,6 +147,7 @@ export async function findPerson(medplum: MedplumClient, id: string, config: Boo
       appointments: [...new Map(appointments.map((one) => [one.id, one])).values()],
       answers,
       jobs,
+      requests: [...waiting, ...reminders].filter((one) => mentions(one, ids)),
       events,
       messages: messages.flat().filter((one) => mentions(one, ids)),
       subscriptions: subscriptions.filter((one) => mentions(one, patientIds)),

@@ -112,6 +112,10 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valueInstant: undefined }, 'Extension.value[x]'],
   ],
+  LocalConfirmationDeadline: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['a value', { valueInstant: undefined }, 'Extension.value[x]'],
+  ],
   LocalHoldProlonged: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],

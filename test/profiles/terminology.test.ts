@@ -62,6 +62,7 @@ test('a profile that has a publisher of its own is not created under its address
     'LocalBookingPolicy',
     'LocalHeldUntil',
     'LocalHoldProlonged',
+    'LocalConfirmationDeadline',
     'LocalOwnChanges',
   ]);
   const own = resolveConfig({ preset: 'isik', baseUrl: isik.baseUrl, profileBase: 'https://clinic.example/fhir' });

@@ -105,12 +105,13 @@ describe('at the deadline', () => {
     const others = await aPatient('portal-b');
     const taken = await book(proposed(others, [slot], { from: 0, to: 20 }), 'portal-b');
     expect(taken.status).toBe(202);
-    expect(await slotsOf(schedule)).toEqual(['busy-tentative 0-20', 'free 20-30']);
     const ended = await inMedplum(id);
     expect([ended.status, reasonOf(ended)]).toEqual(['cancelled', 'confirmation-expired']);
     await runBot('end-requests');
     expect(await tasksOf(id)).toMatchObject([{ status: 'cancelled' }]);
-    expect(await slotsOf(schedule)).toEqual(['busy-tentative 0-20', 'free 20-30']);
+    await over(resourceIn('Appointment', taken));
+    await runBot('end-requests');
+    expect(await slotsOf(schedule)).toEqual(['free 0-30']);
   });
 
   it.each<[string, (id: string) => ReturnType<typeof edit>]>([

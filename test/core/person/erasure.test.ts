@@ -14,6 +14,7 @@ const none: PersonRecords = {
   appointments: [],
   answers: [],
   jobs: [],
+  requests: [],
   events: [],
   messages: [],
   subscriptions: [],
