@@ -1,4 +1,5 @@
 import type { Extension, Subscription } from '@medplum/fhirtypes';
+import { SCHEDULING_PARAMETERS } from '../core/calendar/parameters/scheduling-parameters.ts';
 import type { BotName } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 
@@ -21,8 +22,8 @@ interface Trigger {
 
 const MEDPLUM = 'https://medplum.com/fhir/StructureDefinition';
 
-const hasPolicy = (config: BookingConfig): string =>
-  `%current.extension.where(url = '${artefactUri(config, 'LocalBookingPolicy')}').exists()`;
+const hasRules = (config: BookingConfig): string =>
+  `%current.extension.where(url = '${artefactUri(config, 'LocalBookingPolicy')}' or url = '${SCHEDULING_PARAMETERS}').exists()`;
 
 /** Every Subscription by which Medplum starts a Bot of the service, by name. */
 const triggers = {
@@ -52,18 +53,18 @@ const triggers = {
   },
   'schedule-guarded': {
     bot: 'validate-policy',
-    reason: 'Refuses booking policies of schedules that cannot be used',
+    reason: 'Refuses booking policies and opening hours of schedules that cannot be used',
     criteria: () => 'Schedule',
     interactions: ['update'],
-    expression: hasPolicy,
+    expression: (config) => `${hasRules(config)} or %current.planningHorizon.exists()`,
     preCommit: true,
   },
   'service-guarded': {
     bot: 'validate-policy',
-    reason: 'Refuses booking policies of services that cannot be used',
+    reason: 'Refuses booking policies and opening hours of services that cannot be used',
     criteria: () => 'HealthcareService',
     interactions: ['update'],
-    expression: hasPolicy,
+    expression: (config) => `${hasRules(config)} or %current.availableTime.exists() or %current.notAvailable.exists()`,
     preCommit: true,
   },
   'appointment-status-changed': {

@@ -21,7 +21,7 @@ import { ofType, readInBatch } from '../lib/read.ts';
 const PATIENCE = 6_000;
 
 /** A run without a sign of life for this time, in milliseconds, counts as dead. */
-const DEAD_AFTER = 2 * 60_000;
+const DEAD_AFTER = 30_000;
 
 /** How often all calendars are looked through without a known change, in milliseconds. */
 const RENEW_AFTER = DAY;

@@ -1,11 +1,12 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome } from '@medplum/fhirtypes';
 import { type PolicyHolder, readPolicy } from '../../core/booking/policy/policy.ts';
+import { openingHoursIssues } from '../../core/calendar/parameters/check-opening-hours.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { config } from '../lib/config.ts';
 
 /**
- * Looks at the booking policy of a Schedule or HealthcareService before Medplum stores it, whoever writes it.
+ * Looks at the booking policy and the opening hours of a Schedule or HealthcareService before Medplum stores it, whoever writes it.
  *
  * @param event - input: the resource as it would be stored
  * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it
@@ -15,6 +16,6 @@ export async function handler(
   _medplum: MedplumClient,
   { input }: BotEvent<PolicyHolder>,
 ): Promise<true | OperationOutcome> {
-  const { issues } = readPolicy(input, config);
+  const issues = [...readPolicy(input, config).issues, ...openingHoursIssues(input)];
   return issues.length > 0 ? toOperationOutcome(issues, config) : true;
 }

@@ -14,7 +14,7 @@ const byFolder = {
       'Transfers or cancels the appointments of a patient who was merged, deleted or made inactive',
   },
   calendar: {
-    'validate-policy': 'Refuses booking policies that cannot be used, before Medplum stores them',
+    'validate-policy': 'Refuses booking policies and opening hours that cannot be used, before Medplum stores them',
     'sync-slots': 'Updates the slots when clinic staff change an appointment in Medplum',
     'publish-slots': 'Publishes free slots from opening hours, and withdraws those whose time is taken',
     reconcile: 'Corrects slots that do not match their appointments because a job was lost',

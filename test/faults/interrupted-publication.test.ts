@@ -143,7 +143,7 @@ async function untilPublished(schedule: Schedule): Promise<void> {
     } else if (pass?.status === 'requested') {
       await run(pass);
     } else {
-      await run({}, undefined, 3 * 60_000);
+      await run({}, undefined, 60_000);
     }
   }
   throw new Error('It was not published within 30 minutes of the clock.');

@@ -174,9 +174,11 @@ async function publishAll(
 }
 
 /** A calendar is made anew from where it begins, if what it is made from has changed since it was begun. */
-function resumed({ schedule, from, inputs, status }: Publication, hours: OpeningHours): Publication {
-  const isBegun = status !== 'completed' && status !== 'failed' && (inputs === undefined || inputs === hours.inputs);
-  return { schedule, status: 'in-progress', from: isBegun ? from : undefined, inputs: hours.inputs };
+function resumed(stored: StoredPublication, { status }: Publication, hours: OpeningHours): StoredPublication {
+  const { from, inputs } = stored.publication;
+  const isBegun = status !== 'completed' && status !== 'failed' && inputs === hours.inputs;
+  const publication = { ...stored.publication, from: isBegun ? from : undefined, inputs: hours.inputs };
+  return { ...stored, publication };
 }
 
 /**
@@ -192,11 +194,15 @@ export async function workOn(medplum: MedplumClient, task: Task, pace: Pace): Pr
   if (!publication) {
     return false;
   }
-  const hours = await readOpeningHours(medplum, publication.schedule);
-  if (!hours) {
-    await writePublication(medplum, task, { schedule: publication.schedule, status: 'completed' });
+  // Claimed before anything is read: what changes later finds a run that has read something else.
+  const claimed = await writePublication(medplum, task, { ...publication, status: 'in-progress' });
+  if (!claimed) {
     return false;
   }
-  const claimed = await writePublication(medplum, task, resumed(publication, hours));
-  return claimed !== undefined && (await publishAll(medplum, claimed, hours, pace));
+  const hours = await readOpeningHours(medplum, publication.schedule);
+  if (!hours) {
+    await writePublication(medplum, claimed.task, { schedule: publication.schedule, status: 'completed' });
+    return false;
+  }
+  return publishAll(medplum, resumed(claimed, publication, hours), hours, pace);
 }

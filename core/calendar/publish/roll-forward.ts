@@ -84,15 +84,20 @@ export interface Standing {
  * What is to be published of a Schedule, if anything: all of it when what it is made from has changed, what the horizon
  * has gained when time has passed.
  *
- * @returns `undefined` if it is up to date, or a run is about it anyway
+ * @returns `undefined` if it is up to date, in line, or a run is about it
  */
 export function dueOf(schedule: string, standing: Standing): Publication | undefined {
   const { publication, takesPart, inputs, end, wasTaken } = standing;
-  const isDone = publication?.status === 'completed' || publication?.status === 'failed';
-  if (publication ? !isDone : !takesPart) {
+  const isInLine = publication?.status === 'requested' || publication?.status === 'accepted';
+  const isChanged = publication?.inputs !== inputs;
+  if (publication ? isInLine : !takesPart) {
     return undefined;
   }
-  if (publication?.inputs !== inputs || wasTaken) {
+  if (publication?.status === 'in-progress') {
+    // That run has read what was there before; it stops at its next write.
+    return isChanged ? { schedule, status: 'accepted' } : undefined;
+  }
+  if (!publication || isChanged || wasTaken) {
     return { schedule, status: 'accepted' };
   }
   const { from = 0 } = publication;

@@ -84,6 +84,11 @@ export const bookingErrors = {
     type: 'too-costly',
     display: 'The portal has too many open appointments',
   },
+  'opening-hours-invalid': {
+    status: 422,
+    type: 'business-rule',
+    display: 'The opening hours cannot be used',
+  },
   'policy-invalid': { status: 422, type: 'invariant', display: 'The booking policy cannot be used' },
   'slot-not-free': { status: 409, type: 'conflict', display: 'The slot is no longer free' },
   'appointment-closed': { status: 409, type: 'conflict', display: 'The appointment can no longer be changed' },

@@ -54,18 +54,18 @@ describe('opening hours', () => {
     const service = await aService();
     const schedule = await aCalendar(service);
     await untilFree(schedule, morning);
+    const [parameters] = service.extension ?? [];
+    const others = parameters?.extension?.filter(({ url }) => url !== 'duration');
     await change('HealthcareService', {
       ...service,
-      extension: [
-        { url: service.extension?.[0]?.url ?? '', extension: [{ url: 'timezone', valueCode: 'Europe/Atlantis' }] },
-      ],
+      extension: [{ url: parameters?.url ?? '', extension: others }],
     });
     const query = `focus=Schedule/${schedule.id}&code=${artefactUri(config, 'LocalTask')}|publish&status=failed`;
     const [task] = await until(
       () => stored('Task', query),
       (found) => found.length > 0,
     );
-    expect(task?.statusReason?.text).toContain('Europe/Berlin');
+    expect(task?.statusReason?.text).toContain('with a duration');
     expect(await freeTimes(schedule)).toEqual(morning);
   });
 });

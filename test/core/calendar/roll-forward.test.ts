@@ -36,7 +36,16 @@ describe('a Schedule is put in line', () => {
       { publication: { ...publication, status: 'failed' }, inputs: 'b' },
       { status: 'accepted' },
     ],
-    ['not while a run is about it', { publication: { ...publication, status: 'in-progress' }, inputs: 'b' }, undefined],
+    [
+      'not while a run is about it that has read the same',
+      { publication: { ...publication, status: 'in-progress' }, end: 200 },
+      undefined,
+    ],
+    [
+      'when a run is about it that has read something else',
+      { publication: { ...publication, status: 'in-progress' }, inputs: 'b' },
+      { status: 'accepted' },
+    ],
     ['not while it is in line', { publication: { ...publication, status: 'accepted' }, inputs: 'b' }, undefined],
   ])('%s', (_, more, expected) => {
     expect(dueOf('s', { ...standing, ...more })).toEqual(expected && { schedule: 's', ...expected });

@@ -1,0 +1,98 @@
+import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { type CalendarProblem, faulty } from '../problem.ts';
+import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
+import { scheduleHours, serviceHours } from '../time/weekly-hours.ts';
+import { alignment, capacity, type Layer, length, parametersIn, timeZone } from './parameter-values.ts';
+import { SCHEDULING_PARAMETERS } from './scheduling-parameters.ts';
+
+/** A resource that says when appointments are possible. */
+export type OpeningHoursHolder = Schedule | HealthcareService;
+
+interface Parameters {
+  readonly extension: Extension;
+  readonly path: string;
+}
+
+function parametersOf({ resourceType, extension = [] }: OpeningHoursHolder): Parameters[] {
+  return extension.flatMap((one, index) =>
+    one.url === SCHEDULING_PARAMETERS ? [{ extension: one, path: `${resourceType}.extension[${index}]` }] : [],
+  );
+}
+
+function valueProblems(layer: Layer): CalendarProblem[] {
+  const read = [
+    length([layer], 'duration'),
+    length([layer], 'bufferBefore'),
+    length([layer], 'bufferAfter'),
+    timeZone([layer], 'timezone'),
+    alignment([layer]),
+    capacity([layer]),
+  ];
+  return read.flatMap(({ problems }) => problems);
+}
+
+/** The zone does not matter for whether a period can be read. */
+const closureProblems = (closures: readonly Closure[]): CalendarProblem[] =>
+  closures.flatMap(({ period, path }) => periodInterval(period, 'UTC', path).problems);
+
+function scheduleProblems({ planningHorizon }: Schedule, parameters: readonly Parameters[]): CalendarProblem[] {
+  const availabilities = parameters.flatMap((layer) => parametersIn(layer, 'availability'));
+  const services = parameters.map(
+    ({ extension }) => extension.extension?.find(({ url }) => url === 'service')?.valueReference?.reference,
+  );
+  const twice = parameters.filter((_, index) => services.indexOf(services[index]) < index);
+  const hasHorizon = planningHorizon?.start !== undefined || planningHorizon?.end !== undefined;
+  return [
+    ...availabilities.flatMap(({ extension, path }) => [
+      ...scheduleHours(extension, path).problems,
+      ...closureProblems(scheduleClosures(extension, path)),
+    ]),
+    ...twice.flatMap(
+      ({ path }) =>
+        faulty('parameters-contradictory', 'There are scheduling parameters once for each service.', path).problems,
+    ),
+    ...(hasHorizon ? periodInterval(planningHorizon, 'UTC', 'Schedule.planningHorizon').problems : []),
+  ];
+}
+
+function serviceProblems(service: HealthcareService, parameters: readonly Parameters[]): CalendarProblem[] {
+  const [first, second] = parameters;
+  const misplaced = ['service', 'availability'].flatMap((url) => (first ? parametersIn(first, url) : []));
+  return [
+    ...serviceHours(service.availableTime ?? [], 'HealthcareService.availableTime').problems,
+    ...closureProblems(serviceClosures(service, 'HealthcareService')),
+    ...misplaced.flatMap(
+      ({ path, extension }) =>
+        faulty(
+          'parameters-contradictory',
+          `A HealthcareService has no parameter ${extension.url}; its hours are in availableTime.`,
+          path,
+        ).problems,
+    ),
+    ...(second
+      ? faulty('parameters-contradictory', 'A HealthcareService has scheduling parameters once.', second.path).problems
+      : []),
+  ];
+}
+
+/**
+ * What is wrong with the opening hours that a Schedule or a HealthcareService gives, whatever the other one says. What is
+ * missing is none of it: the other one may have it.
+ *
+ * @param holder - as it is about to be stored
+ */
+export function checkOpeningHours(holder: OpeningHoursHolder): CalendarProblem[] {
+  const parameters = parametersOf(holder);
+  const own =
+    holder.resourceType === 'Schedule' ? scheduleProblems(holder, parameters) : serviceProblems(holder, parameters);
+  return [...parameters.flatMap(valueProblems), ...own];
+}
+
+/** The same as coded errors, for whoever stores it. */
+export const openingHoursIssues = (holder: OpeningHoursHolder): Issue[] =>
+  checkOpeningHours(holder).map(({ diagnostics, expression }) => ({
+    code: 'opening-hours-invalid',
+    diagnostics,
+    expression,
+  }));
