@@ -7,11 +7,11 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sand
 import { buildBots } from './build.ts';
 import { buildWeb } from './build-web.ts';
 import { runAsProgram } from './cli/command.ts';
-import { loadConfig } from './cli/load-config.ts';
+import { loadConfig, loadSettings } from './cli/load-config.ts';
 import { type Demo, loadDemo } from './demo.ts';
 import { deploy, summary } from './deploy.ts';
 import type { Connection } from './medplum/connect.ts';
-import { writeDeveloperFiles } from './start/developer-files.ts';
+import { type Developer, writeDeveloperFiles } from './start/developer-files.ts';
 import { firstSteps } from './start/first-steps.ts';
 import { pagesFor } from './start/pages.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom } from './start/settings.ts';
@@ -25,8 +25,8 @@ export interface StartOptions {
   readonly medplum?: Omit<SandboxOptions, 'port'>;
   /** Whether the pages for patients and staff are built and served too. */
   readonly pages?: boolean;
-  /** Where the files for developing are written (`writeDeveloperFiles`); by default nowhere. */
-  readonly folder?: string;
+  /** Where the files for developers are written (`writeDeveloperFiles`), and what `config` was made of; by default nowhere. */
+  readonly developer?: Developer;
   readonly log: (line: string) => void;
 }
 
@@ -101,8 +101,8 @@ async function startInFront(
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
   printAddresses(config, sandbox, demo, options);
   await printFirstSteps(deployment.connection, config, demo, log);
-  if (options.folder !== undefined) {
-    for (const line of writeDeveloperFiles(options.folder, config, sandbox, deployment.bots)) {
+  if (options.developer) {
+    for (const line of writeDeveloperFiles(options.developer, config, sandbox, deployment.bots)) {
       log(line);
     }
   }
@@ -164,7 +164,7 @@ async function main(): Promise<void> {
       ports: portsFrom(env),
       medplum,
       pages: true,
-      ...(cliConfig && { folder: '.' }),
+      ...(cliConfig && { developer: { folder: '.', settings: loadSettings() } }),
       log: console.log,
     }),
   );

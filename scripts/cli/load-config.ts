@@ -9,23 +9,29 @@ function read(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (error) {
     throw new Error(
-      `The configuration ${path} cannot be read (${reasonOf(error)}). Name the file by --config or BOOKING_CONFIG, or ` +
+      `The configuration ${path} cannot be read (${reasonOf(error)}). Name the file with --config or BOOKING_CONFIG, or ` +
         'start in the folder that has booking.config.json.',
       { cause: error },
     );
   }
 }
 
-function parse(path: string, text: string): unknown {
+/** Where the configuration is: `BOOKING_CONFIG` in the environment, else `booking.config.json` in the working folder. */
+export const configPath = (): string => process.env.BOOKING_CONFIG ?? 'booking.config.json';
+
+/**
+ * Reads the settings of an installation as they are in the file.
+ *
+ * @throws Error that names the file if it cannot be read or is not JSON
+ */
+export function loadSettings(path = configPath()): unknown {
+  const text = read(path);
   try {
     return JSON.parse(text);
   } catch (error) {
     throw new Error(`The configuration ${path} is not JSON: ${reasonOf(error)}.`, { cause: error });
   }
 }
-
-/** Where the configuration is: `BOOKING_CONFIG` in the environment, else `booking.config.json` in the working folder. */
-export const configPath = (): string => process.env.BOOKING_CONFIG ?? 'booking.config.json';
 
 /**
  * Reads the configuration of an installation.
@@ -34,7 +40,7 @@ export const configPath = (): string => process.env.BOOKING_CONFIG ?? 'booking.c
  * @throws Error that names the file and says what is wrong with it
  */
 export function loadConfig(path = configPath()): BookingConfig {
-  const input = parse(path, read(path));
+  const input = loadSettings(path);
   try {
     return resolveConfig(input);
   } catch (error) {

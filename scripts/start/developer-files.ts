@@ -2,28 +2,36 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { BotName } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
+import { isObject } from '../../core/fhir/resource.ts';
 import { CLI_CONFIG, readCliConfig, writeCliConfig } from '../deploy/cli-config.ts';
 
 /** Where `npm start` keeps the configuration that it runs with, below the working folder. */
 const STARTED_CONFIG = '.sandbox/booking.config.json';
 
+/** The working folder of a developer, and the settings from which the running configuration was made. */
+export interface Developer {
+  readonly folder: string;
+  readonly settings: unknown;
+}
+
 /**
  * Writes down what a developer needs to deploy one changed Bot to the running embedded Medplum: the configuration it was
  * started with, and the ids of its Bots for Medplum's command line tool. A `medplum.config.json` of another server stays.
  *
- * @param folder - the working folder
+ * @param config - what `npm start` runs with: the settings, adapted to one machine
  * @returns the lines that say how to deploy a Bot, or why that is left out
  */
 export function writeDeveloperFiles(
-  folder: string,
-  config: BookingConfig,
+  { folder, settings }: Developer,
+  { baseUrl: publicUrl, notifications }: BookingConfig,
   medplum: { readonly baseUrl: string; readonly clientId: string; readonly clientSecret: string },
   bots: Readonly<Partial<Record<BotName, string>>>,
 ): string[] {
   const cliConfig = join(folder, CLI_CONFIG);
   const started = join(folder, STARTED_CONFIG);
   mkdirSync(dirname(started), { recursive: true });
-  writeFileSync(started, `${JSON.stringify(config, undefined, 2)}\n`);
+  const running = { ...(isObject(settings) && settings), baseUrl: publicUrl, notifications };
+  writeFileSync(started, `${JSON.stringify(running, undefined, 2)}\n`);
   const other = readCliConfig(cliConfig).baseUrl;
   if (other !== undefined && other !== medplum.baseUrl) {
     return [`\n${CLI_CONFIG} belongs to ${other} and was kept. Delete it to deploy single Bots to this Medplum.`];

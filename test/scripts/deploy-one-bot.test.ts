@@ -8,7 +8,7 @@ import { artefactUri } from '../../core/config/config.ts';
 import { connect } from '../../scripts/medplum/connect.ts';
 import { type Running, start } from '../../scripts/start.ts';
 import { freePort } from '../lib/free-port.ts';
-import { config } from './installation.ts';
+import { config, settings } from './installation.ts';
 
 const run = promisify(execFile);
 /** A clone of the sources in which a Bot is changed. */
@@ -23,7 +23,12 @@ beforeAll(async () => {
   }
   await symlink(resolve('node_modules'), join(folder, 'node_modules'));
   const ports = { gateway: await freePort(), medplum: await freePort() };
-  running = await start({ config, ports, folder, log: (line) => lines.push(...line.split('\n')) });
+  running = await start({
+    config,
+    ports,
+    developer: { folder, settings },
+    log: (line) => lines.push(...line.split('\n')),
+  });
 });
 
 afterAll(async () => {
@@ -67,7 +72,7 @@ test('a medplum.config.json of another server stays', async () => {
   const file = join(other, 'medplum.config.json');
   await writeFile(file, '{ "baseUrl": "https://medplum.example.org/" }');
   const { writeDeveloperFiles } = await import('../../scripts/start/developer-files.ts');
-  const [line] = writeDeveloperFiles(other, config, running.sandbox, { book: '1' });
+  const [line] = writeDeveloperFiles({ folder: other, settings }, config, running.sandbox, { book: '1' });
   expect(line).toContain('medplum.config.json belongs to https://medplum.example.org/ and was kept');
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ baseUrl: 'https://medplum.example.org/' });
   await rm(other, { recursive: true });

@@ -6,8 +6,11 @@ import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { bundleBot } from '../../scripts/build.ts';
 import { type Deployment, deploy } from '../../scripts/deploy.ts';
 
+/** The settings that the tests deploy. */
+export const settings = { baseUrl: 'http://localhost:8080/fhir/R4' };
+
 /** The configuration that the tests deploy. */
-export const config: BookingConfig = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4' });
+export const config: BookingConfig = resolveConfig(settings);
 
 /** An empty server to deploy to. */
 export interface Installation {
