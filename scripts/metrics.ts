@@ -18,10 +18,12 @@ interface Arguments extends CredentialArguments {
 async function main(): Promise<void> {
   const given = withCredentials(new Command())
     .name('npm run metrics --')
-    .description('Serves what waits in an installation, by age, as metrics for Prometheus. It changes nothing.')
+    .description(
+      'Serves the number and age of waiting work in an installation as metrics for Prometheus. It changes nothing.',
+    )
     .option('--port <number>', 'where /metrics is served (or METRICS_PORT; default: 9465)')
     .option('--host <address>', 'the address that it listens on', '127.0.0.1')
-    .option('--once', 'print the metrics and end')
+    .option('--once', 'print the metrics and exit')
     .parse()
     .opts<Arguments>();
   const config = loadConfig(given.config);

@@ -51,7 +51,7 @@ export async function exportPerson(
   onProgress(`resources: ${references.length}`);
   const versions = await mapConcurrently(references, AT_ONCE, ([type, one]) => versionsOf(medplum, type, one));
   if (versions.flat().length === 0) {
-    throw new Error(`Nothing is kept of Patient/${id}. Is it the right project, and the right id?`);
+    throw new Error(`Nothing is stored about Patient/${id}. Check the project and the id.`);
   }
   return exportBundle(versions.flat(), Date.now(), { ids, baseUrl: config.baseUrl });
 }
@@ -63,7 +63,7 @@ async function runExport(reference: string, given: CredentialArguments & { outpu
   const text = `${JSON.stringify(bundle, undefined, 2)}\n`;
   if (given.output) {
     await writeFile(given.output, text, { mode: 0o600, flag: 'wx' });
-    console.error(`${given.output} holds all versions: ${bundle.entry?.length ?? 0}.`);
+    console.error(`${given.output} contains all versions: ${bundle.entry?.length ?? 0}.`);
   } else {
     process.stdout.write(text);
   }
@@ -84,7 +84,7 @@ export function summaryOf({ outcome, erasure }: ErasureResult): string {
               `${replacement ? 'would be made pseudonymous' : 'would be removed'.padEnd(26)}  ${reference}`,
           ),
         ]
-      : [removals.length > 0 ? `Removed with all versions: ${removals.length}.` : 'Nothing is kept any more.'];
+      : [removals.length > 0 ? `Removed with all versions: ${removals.length}.` : 'There is nothing left to remove.'];
   return [
     ...head,
     ...(left.length > 0 ? ['What stays:', ...left.map((line) => `  ${line}`)] : []),
@@ -97,7 +97,7 @@ async function runErase(reference: string, given: EraseArguments): Promise<void>
   const { dryRun = false, yes = false, force = false } = given;
   const id = idOf(reference);
   if (dryRun === yes) {
-    throw new Error('This cannot be undone. Say --dry-run to see what would be removed, or --yes to do it.');
+    throw new Error('This cannot be undone. Add --dry-run to see what would be removed, or --yes to do it.');
   }
   const { medplum } = await connect(credentialsFrom(given));
   const onProgress = (line: string): void => console.error(line);
@@ -115,15 +115,15 @@ Exit status: 0 done (also if nothing is kept any more), 1 it could not be done, 
 async function main(): Promise<void> {
   const program = new Command()
     .name('npm run person --')
-    .description('Exports or erases everything that the service knows of a patient.')
+    .description('Exports or erases everything that the service stores about a patient.')
     .showHelpAfterError();
   withCredentials(program.command('export').argument('<Patient/id>'))
-    .description('writes every stored version of everything as one Bundle')
-    .option('--output <file>', 'a new file, readable by you alone (default: standard output)')
+    .description('writes every stored version as one Bundle')
+    .option('--output <file>', 'a new file that only you can read (default: standard output)')
     .action(runExport);
   withCredentials(program.command('erase').argument('<Patient/id>'))
-    .description('removes the patient for good; appointments stay, without anything of the patient, to be counted')
-    .option('--dry-run', 'say what would be done, do nothing')
+    .description('permanently removes the patient; appointments stay without the patient, so that they can be counted')
+    .option('--dry-run', 'print what would be done, change nothing')
     .option('--yes', 'do it')
     .option('--force', 'cancel open appointments and waiting asynchronous bookings first')
     .addHelpText('after', exitStatus)

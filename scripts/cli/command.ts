@@ -9,7 +9,7 @@ const remedies: Readonly<Record<string, (error: SystemError) => string>> = {
     `Port ${port} is in use. Stop the program that uses it, or choose another port: PORT for the gateway, MEDPLUM_PORT for ` +
     'the embedded Medplum of npm start.',
   EACCES: ({ message, port }) =>
-    port === undefined ? message : `Port ${port} needs more rights than this user has: choose one above 1023 (PORT).`,
+    port === undefined ? message : `This user may not open port ${port}: choose one above 1023 (PORT).`,
 };
 
 /** What went wrong, as a sentence that says what helps. */

@@ -27,8 +27,8 @@ export async function assertSameAddresses(connection: Connection, config: Bookin
     artefactUri(config, 'LocalBot') !== `${base}/NamingSystem/${artefactName(config, 'LocalBot')}`
   ) {
     throw new Error(
-      `The artefacts of the service stand below ${base} in this project, and would now stand below ${config.localBase}. ` +
-        `Nothing was deployed: what is stored would be out of reach. Set "localBase": "${base}" in the configuration.`,
+      `This project has the service's artefacts below ${base}; the configuration would move them to ${config.localBase}. ` +
+        `Nothing was deployed, because stored data refers to the old addresses. Set "localBase": "${base}" to keep them.`,
     );
   }
 }

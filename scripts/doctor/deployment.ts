@@ -73,8 +73,7 @@ const SEEN_BY_MEDPLUM = 1_000;
  */
 export function assessSubscriptionCount(active: number, { config }: { readonly config: BookingConfig }): Verdict {
   const { maxAllSubscriptions: most } = config.notifications;
-  const help =
-    'Switch off or delete Subscriptions of the project that nobody needs, those made in Medplum itself as well.';
+  const help = 'Switch off or delete Subscriptions that nobody needs, including those created in Medplum itself.';
   if (active >= SEEN_BY_MEDPLUM) {
     return error(`${active} active: Medplum reads ${SEEN_BY_MEDPLUM}, and changes by staff may pass unchecked`, help);
   }

@@ -21,7 +21,7 @@ export function assessExposure(hosts: readonly MedplumHost[]): Verdict {
     ? ok(`Medplum has no public address (${names(hosts)})`)
     : warning(
         `Medplum has a public address (${names(exposed)})`,
-        'Allow access from the gateways and the staff only; there, portals could find out what they may not read: docs/operators.md, At the edge.',
+        'Allow access from the gateways and the staff only: portals could find out data of others there. See docs/operators.md, At the edge.',
       );
 }
 
@@ -44,8 +44,8 @@ export function assessIssuer(
   }
   return warning(
     issuer === undefined
-      ? 'Medplum does not say which issuer its tokens have'
-      : `the tokens name ${issuer}, which portals can read`,
+      ? 'Medplum does not state the issuer of its tokens'
+      : `portals can read the address ${issuer} in their tokens`,
     `Set issuer in Medplum's configuration to ${wanted} (MEDPLUM_ISSUER): docs/operators.md, At the edge.`,
   );
 }

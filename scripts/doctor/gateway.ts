@@ -18,10 +18,10 @@ function assessGateway(state: GatewayState | undefined, { config }: { config: { 
     return warning('not checked', 'Give its address: --gateway-url, or GATEWAY_URL in the environment.');
   }
   if (state.ready === undefined) {
-    return error(`does not answer at ${state.calledAt}`, 'Start it: npm run gateway, with MEDPLUM_BASE_URL set.');
+    return error(`no response from ${state.calledAt}`, 'Start it: npm run gateway, with MEDPLUM_BASE_URL set.');
   }
   if (state.ready !== 200) {
-    return error(`runs, but does not reach Medplum (${state.ready})`, 'Check MEDPLUM_BASE_URL of the gateway.');
+    return error(`runs, but cannot reach Medplum (${state.ready})`, 'Check MEDPLUM_BASE_URL of the gateway.');
   }
   return state.address === config.baseUrl
     ? ok(`ready; its address is ${state.address}`)

@@ -51,7 +51,7 @@ export function assessDeliveries(all: readonly Delivery[]): Verdict {
   }
   return waiting.length > 0
     ? warning(
-        `${total(waiting)} events wait for subscribers that do not answer (${first(waiting)})`,
+        `${total(waiting)} events wait for subscribers that do not respond (${first(waiting)})`,
         'Deliveries are retried for hours; contact the subscriber if it lasts.',
       )
     : ok(`${open.length} Subscriptions, all events delivered`);

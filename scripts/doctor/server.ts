@@ -97,7 +97,7 @@ async function callBot({ request, config }: Installation): Promise<HttpAnswer> {
 /** Who answers `Appointment/$book` at Medplum's own address; either is right, as portals use the gateway. */
 export function assessNativeRoute({ text }: Pick<HttpAnswer, 'text'>): Verdict {
   return text.includes('malformed-request')
-    ? ok("Medplum's own address answers with this service's $book, too")
+    ? ok("Medplum's own address offers this service's $book, too")
     : ok("Medplum's own address has its own $book (since 5.1), which refuses portals; portals use the gateway");
 }
 

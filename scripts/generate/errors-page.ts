@@ -9,16 +9,16 @@ export function errorsPage(): string {
 
 <!-- Generated from core/fhir/outcome/errors.ts by \`npm run generate\`. -->
 
-Every refusal is an \`OperationOutcome\`. A request is checked completely: each problem is one issue, and the HTTP
-status is that of the gravest (400 before 422 before 409). In each issue
+Every error response is an \`OperationOutcome\`. The service checks a request completely: each problem is one issue, and the
+HTTP status is that of the most serious one (400 before 422 before 409). In each issue
 
-- \`details.coding\` carries one of the codes below, from the CodeSystem \`LocalBookingError\`,
+- \`details.coding\` has one of the codes below, from the CodeSystem \`LocalBookingError\`,
 - \`code\` is FHIR's issue type,
-- \`expression\` is the path of the element at fault, from the root of what was sent,
+- \`expression\` is the path of the element at fault, from the root of the request body,
 - \`diagnostics\` says what was sent and what is allowed.
 
-Refusals of HTTP itself (401, 403, 404, 405, 406, 413, 415, 429, 502) are OperationOutcomes, too, without such a code. In
-a PATCH, \`profile-violation\` comes with status 400.
+HTTP errors (401, 403, 404, 405, 406, 413, 415, 429, 502) are OperationOutcomes, too, without such a code. For a PATCH,
+\`profile-violation\` has the status 400.
 
 | code | status | issue type | meaning |
 | --- | --- | --- | --- |

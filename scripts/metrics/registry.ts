@@ -32,7 +32,7 @@ export function waitingMetrics(read: () => Promise<Snapshot>, now: () => number 
   const what = (Object.keys(kinds) as Kind[]).map((kind) => `${kind}: ${kinds[kind]}`).join('; ');
   new Gauge({
     name: 'booking_waiting',
-    help: `How many wait. ${what}`,
+    help: `Number waiting. ${what}`,
     labelNames: ['kind'],
     registers,
     async collect() {
@@ -43,7 +43,7 @@ export function waitingMetrics(read: () => Promise<Snapshot>, now: () => number 
   });
   new Gauge({
     name: 'booking_waiting_oldest_seconds',
-    help: 'How long the oldest of them has waited; 0 where nothing waits',
+    help: 'How long the oldest of them has waited; 0 if nothing is waiting',
     labelNames: ['kind'],
     registers,
     async collect() {
@@ -54,7 +54,7 @@ export function waitingMetrics(read: () => Promise<Snapshot>, now: () => number 
   });
   new Gauge({
     name: 'booking_subscriptions',
-    help: 'Subscriptions by the status of their deliveries: on-hold waits for a subscriber, failed is given up',
+    help: 'Subscriptions by the status of their deliveries: on-hold waits for the next attempt, failed has been given up',
     labelNames: ['status'],
     registers,
     async collect() {
@@ -66,7 +66,7 @@ export function waitingMetrics(read: () => Promise<Snapshot>, now: () => number 
   });
   new Gauge({
     name: 'booking_clock_age_seconds',
-    help: "Since when Medplum's clock has not started the Bot retry-deliveries, which it does each minute",
+    help: "Time since Medplum's clock last started the Bot retry-deliveries, which it should do every minute",
     registers,
     async collect() {
       this.reset();

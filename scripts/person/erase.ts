@@ -78,7 +78,7 @@ async function remove(run: ErasureRun, { reference, replacement }: Removal): Pro
   }
   await medplum.post(medplum.fhirUrl(type, id, '$expunge'), {}).catch((error: unknown) => {
     if (statusOf(error) === 403) {
-      throw new Error('This Medplum does not let administrators of a project remove history ($expunge): upgrade it.');
+      throw new Error('This Medplum does not allow project administrators to remove history ($expunge): upgrade it.');
     }
     throw error;
   });

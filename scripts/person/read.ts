@@ -195,7 +195,7 @@ export async function countClinical(
       const type = part[index] ?? '';
       const total = totalOf(resource);
       if (total === undefined && !/^(400|404)/.test(response?.status ?? '')) {
-        throw new Error(`Medplum does not tell whether there is a ${type} of this patient (${response?.status}).`);
+        throw new Error(`Medplum did not answer whether this patient has a ${type} (${response?.status}).`);
       }
       if (total) {
         counts.set(type, total);

@@ -44,7 +44,7 @@ async function expunge(
     ).catch((error: unknown) => {
       const isForbidden = error instanceof OperationOutcomeError && getStatus(error.outcome) === 403;
       throw isForbidden
-        ? new Error('This Medplum does not let administrators of a project remove history ($expunge): upgrade it.')
+        ? new Error('This Medplum does not allow project administrators to remove history ($expunge): upgrade it.')
         : error;
     });
   }

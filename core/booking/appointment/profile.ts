@@ -66,12 +66,12 @@ function priorityIssues({ value, path }: Located<Appointment>, config: ProfileCo
   const [position, second] = extensions;
   const extensionPath = `${path}.priority.extension`;
   if (position === undefined || second !== undefined) {
-    return [violation(`The priority must carry exactly one extension ${url}.`, extensionPath)];
+    return [violation(`The priority must have exactly one extension ${url}.`, extensionPath)];
   }
   const concept = priority.extension?.[position]?.valueCodeableConcept;
   const conceptPath = `${extensionPath}[${position}].value`;
   if (!concept) {
-    return [violation('The priority extension must hold a valueCodeableConcept.', conceptPath)];
+    return [violation('The priority extension must have a valueCodeableConcept.', conceptPath)];
   }
   return codingIssues([concept], conceptPath).map((issue) => ({
     ...issue,

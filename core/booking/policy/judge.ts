@@ -31,26 +31,26 @@ const judgements: Readonly<Record<PolicyQuestion, Judgement>> = {
     const bounds = permittedStarts(effective, now);
     const { leadTime = 0, window = 0 } = effective.policy;
     if (!bounds) {
-      const diagnostics = 'The booking policy of this schedule cannot be read; the clinic has to correct it.';
+      const diagnostics = 'The booking policy of this schedule is invalid; the clinic must correct it.';
       return [{ code: 'policy-invalid', diagnostics, expression }];
     }
     if (start < bounds.earliest) {
-      const diagnostics = `Book at least ${lengthText(leadTime)} ahead: now from ${formatInstant(bounds.earliest)}.`;
+      const diagnostics = `Book at least ${lengthText(leadTime)} in advance: the earliest start is now ${formatInstant(bounds.earliest)}.`;
       return [{ code: 'too-soon', diagnostics, expression }];
     }
     if (start > bounds.latest) {
-      const diagnostics = `Book at most ${lengthText(window)} ahead: now until ${formatInstant(bounds.latest)}.`;
+      const diagnostics = `Book at most ${lengthText(window)} in advance: the latest start is now ${formatInstant(bounds.latest)}.`;
       return [{ code: 'too-far-ahead', diagnostics, expression }];
     }
     return [];
   },
   cancel: ({ policy: { cancelUntil = 0 }, isReadable }, start, now, expression) => {
     if (!isReadable) {
-      const diagnostics = 'The booking policy of this schedule cannot be read; ask the clinic to cancel.';
+      const diagnostics = 'The booking policy of this schedule is invalid; ask the clinic to cancel.';
       return [{ code: 'cancellation-closed', diagnostics, expression }];
     }
     const until = formatInstant(start - cancelUntil);
-    const diagnostics = `The appointment could be cancelled until ${until}, ${lengthText(cancelUntil)} before it starts; ask the clinic.`;
+    const diagnostics = `Portals could cancel the appointment until ${until}, ${lengthText(cancelUntil)} before it starts; ask the clinic.`;
     return cancelUntil > 0 && now > start - cancelUntil
       ? [{ code: 'cancellation-closed', diagnostics, expression }]
       : [];

@@ -55,14 +55,14 @@ function readLength(name: Length, { valueDuration }: Extension, path: string): R
   const { least, most } = lengths[name];
   const value = milliseconds(valueDuration);
   const bounds = `from ${least === 0 ? '0' : lengthText(least)} to ${lengthText(most)}`;
-  const diagnostics = `${name} is a valueDuration ${bounds}, with one of the codes ${unitCodes.join(', ')}.`;
+  const diagnostics = `${name} must be a valueDuration ${bounds}, with one of the codes ${unitCodes.join(', ')}.`;
   return value !== undefined && value >= least && value <= most
     ? { name, value }
     : { issue: invalid(diagnostics, `${path}.value`) };
 }
 
 function readCount(name: Count, { valuePositiveInt: value }: Extension, path: string): ReadPart {
-  const diagnostics = `${name} is a valuePositiveInt from 1 to ${counts[name]}.`;
+  const diagnostics = `${name} must be a valuePositiveInt from 1 to ${counts[name]}.`;
   return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= counts[name]
     ? { name, value }
     : { issue: invalid(diagnostics, `${path}.value`) };
@@ -75,7 +75,7 @@ function readPart(part: Extension, path: string): ReadPart {
   }
   return isCount(url)
     ? readCount(url, part, path)
-    : { issue: invalid(`A booking policy has the parts ${policyParts.join(', ')}.`, `${path}.url`) };
+    : { issue: invalid(`A booking policy can only have the parts ${policyParts.join(', ')}.`, `${path}.url`) };
 }
 
 /** Whether nothing could ever be booked: what is open for booking is too soon already. */
@@ -84,7 +84,7 @@ export function isContradictory({ leadTime = 0, window }: BookingPolicy): boolea
 }
 
 const contradiction = (expression: string): Issue =>
-  invalid('window must be longer than leadTime: as it is, no time could ever be booked.', expression);
+  invalid('window must be longer than leadTime; otherwise no time could ever be booked.', expression);
 
 function readExtension(extension: Extension, path: string): ReadPolicy {
   const inner = Array.isArray(extension.extension) ? extension.extension : [];
@@ -97,7 +97,9 @@ function readExtension(extension: Extension, path: string): ReadPolicy {
     policy,
     issues: [
       ...issues,
-      ...(inner.length === 0 ? [invalid(`A booking policy has parts: ${policyParts.join(', ')}.`, path)] : []),
+      ...(inner.length === 0
+        ? [invalid(`A booking policy must have at least one of the parts ${policyParts.join(', ')}.`, path)]
+        : []),
       ...repeated.map(({ name }) => invalid(`${name} is given more than once.`, path)),
       ...(isContradictory(policy) ? [contradiction(path)] : []),
     ],

@@ -80,7 +80,7 @@ function patientQuota(
           limit,
           query: queryFor(query, context),
           scope: saidBy.maxOpenPerPatient,
-          diagnostics: `A patient may have ${limit} open appointments here at most: cancel one first.`,
+          diagnostics: `A patient can have at most ${limit} open appointments here: cancel one first.`,
         },
       ];
 }
@@ -106,7 +106,7 @@ function dayQuota(
           limit,
           query: queryFor(query, context),
           scope: saidBy.maxPerPortalAndDay,
-          diagnostics: `You may book ${limit} appointments here on ${formatInstant(day).slice(0, 10)} (UTC): choose another day.`,
+          diagnostics: `You can book at most ${limit} appointments here on ${formatInstant(day).slice(0, 10)} (UTC): choose another day.`,
         },
       ];
 }
@@ -142,7 +142,7 @@ export function holdQuota(context: QuotaContext): Quota {
       ],
       context,
     ),
-    diagnostics: `You may hold ${limit} times at once: book or cancel one of them first.`,
+    diagnostics: `You can hold at most ${limit} times at once: book or cancel one of them first.`,
   };
 }
 

@@ -82,7 +82,7 @@ export function requestorLimitIssues(
 ): Issue[] {
   const isFurther = !earlier.some((one) => one && isOpen(one));
   const open = `You can have at most ${maxOpenAppointments} open appointments here: cancel some, or ask the clinic.`;
-  const rate = `You can book, hold or change at most ${maxBookingsPerMinute} appointments in a minute: wait and try again.`;
+  const rate = `You can book, hold or change at most ${maxBookingsPerMinute} appointments a minute: wait and try again.`;
   return [
     ...(reached.has('open') && isFurther
       ? [{ code: 'portal-limit-reached', diagnostics: open, expression } as const]

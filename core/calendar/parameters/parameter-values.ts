@@ -80,7 +80,7 @@ export function length(layers: readonly Layer[], name: Length): Checked<number |
     ? sound(minutes)
     : faulty(
         name.startsWith('alignment') ? 'alignment-invalid' : 'duration-invalid',
-        `The parameter ${name} is a whole number of minutes from ${least} to ${most}, in min, h, d or wk.`,
+        `The parameter ${name} must be a whole number of minutes from ${least} to ${most}, in min, h, d or wk.`,
         `${found.path}.value`,
       );
 }
@@ -97,7 +97,7 @@ export function timeZone(
 function knownTimeZone(value: string | undefined, path: string): Checked<string> {
   return value !== undefined && isTimeZone(value)
     ? sound(value)
-    : faulty('time-zone-unknown', 'A time zone is a name of the IANA database, such as Europe/Berlin.', path);
+    : faulty('time-zone-unknown', 'A time zone must be a name of the IANA database, such as Europe/Berlin.', path);
 }
 
 /** The time zone of the actor of a Schedule. */
@@ -129,7 +129,7 @@ export function alignment(layers: readonly Layer[]): Checked<Alignment> {
     ? sound({ interval: minutes, offset: offset.value ?? 0, timeZone: zone.value ?? 'Etc/UTC' })
     : faulty(
         'alignment-invalid',
-        `A day is no multiple of ${minutes} minutes: appointments would begin at other times than expected around midnight. Choose 5, 10, 15, 20, 30, 45, 60 …`,
+        `The alignment interval must divide a day into equal parts, and ${minutes} minutes do not. Choose 5, 10, 15, 20, 30, 45, 60 …`,
         `${parameter(layers, 'alignmentInterval').value?.path}.value`,
       );
 }
@@ -144,5 +144,5 @@ export function capacity(layers: readonly Layer[]): Checked<number> {
   const places = valuePositiveInt ?? valueInteger ?? valueUnsignedInt ?? Number.NaN;
   return Number.isInteger(places) && places >= 1 && places <= MOST_PLACES
     ? sound(places)
-    : faulty('capacity-invalid', `The parameter slotCapacity is from 1 to ${MOST_PLACES}.`, `${found.path}.value`);
+    : faulty('capacity-invalid', `The parameter slotCapacity must be from 1 to ${MOST_PLACES}.`, `${found.path}.value`);
 }

@@ -70,7 +70,7 @@ function actorProblems({ schedule, actor }: ScheduleContext): CalendarProblem[] 
     : [
         {
           code: 'actor-not-single',
-          diagnostics: `Opening hours are those of one actor; the Schedule names ${schedule.actor.length}${actor ? '' : ', and the first does not exist'}.`,
+          diagnostics: `Opening hours need a Schedule with one actor; this one has ${schedule.actor.length}${actor ? '' : ', and the first does not exist'}.`,
           expression: 'Schedule.actor',
         },
       ];

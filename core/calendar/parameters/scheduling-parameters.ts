@@ -70,10 +70,10 @@ function ofService(schedule: Schedule, service: HealthcareService): Checked<read
   const path = `HealthcareService/${service.id}.extension('${SCHEDULING_PARAMETERS}')`;
   if (named.length > 1 || own.length > 1) {
     const at = named.length > 1 ? `Schedule.extension('${SCHEDULING_PARAMETERS}')` : path;
-    return faulty('parameters-contradictory', 'There are scheduling parameters once for each service.', at);
+    return faulty('parameters-contradictory', 'Give the scheduling parameters of a service only once.', at);
   }
   if (misplaced) {
-    const what = `A HealthcareService has no parameter ${misplaced.url}; its hours are in availableTime.`;
+    const what = `A HealthcareService cannot have the parameter ${misplaced.url}; enter its hours in availableTime.`;
     return faulty('parameters-contradictory', what, `${path}.extension('${misplaced.url}')`);
   }
   const index = named[0] ? schedule.extension?.indexOf(named[0]) : undefined;

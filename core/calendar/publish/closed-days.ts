@@ -56,10 +56,10 @@ export function closedSlots(
         return { value, problems };
       }
       if (!Number.isFinite(value.start) || !Number.isFinite(value.end)) {
-        return faulty('period-invalid', 'Closed days have a start and an end.', closure.path);
+        return faulty('period-invalid', 'Closed days must have a start and an end.', closure.path);
       }
       if (value.end - value.start > LONGEST) {
-        return faulty('period-invalid', 'Closed days are a year at most.', closure.path);
+        return faulty('period-invalid', 'Closed days can last at most a year.', closure.path);
       }
       const near = [...daysOf(value, timeZone)].filter((day) => overlaps(day, period));
       return sound(near.map((day) => closedSlot(schedule, day, closure.description, config)));

@@ -31,13 +31,15 @@ export function periodInterval({ start, end }: Period, timeZone: string, path: s
   const from = start === undefined ? Number.NEGATIVE_INFINITY : bound(start, 'start', timeZone);
   const to = end === undefined ? Number.POSITIVE_INFINITY : bound(end, 'end', timeZone);
   if (from === undefined || to === undefined) {
-    const what = 'A period has dates (2027-12-24) or instants (2027-12-24T12:00:00+01:00).';
+    const what = 'A period must have dates (2027-12-24) or instants (2027-12-24T12:00:00+01:00).';
     return faulty('period-invalid', what, `${path}.${from === undefined ? 'start' : 'end'}`);
   }
   if (start === undefined && end === undefined) {
-    return faulty('period-invalid', 'A period has a start or an end.', path);
+    return faulty('period-invalid', 'A period must have a start or an end.', path);
   }
-  return from < to ? sound({ start: from, end: to }) : faulty('period-invalid', 'A period ends after it starts.', path);
+  return from < to
+    ? sound({ start: from, end: to })
+    : faulty('period-invalid', 'A period must end after it starts.', path);
 }
 
 /** The closures that a service names in its element `notAvailable`. */

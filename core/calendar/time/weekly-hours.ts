@@ -38,12 +38,12 @@ interface Entry {
 function readEntry({ days, allDay, start, end }: Entry, path: string): Checked<WeeklyHours | undefined> {
   const numbers = days.map((day) => dayNames.indexOf(day ?? ''));
   if (numbers.includes(-1)) {
-    return faulty('hours-invalid', `A day of the week is one of ${dayNames.join(', ')}.`, `${path}.daysOfWeek`);
+    return faulty('hours-invalid', `A day of the week must be one of ${dayNames.join(', ')}.`, `${path}.daysOfWeek`);
   }
   if (allDay) {
     return start === undefined && end === undefined
       ? sound({ days: numbers, start: 0, end: 0 })
-      : faulty('parameters-contradictory', 'Opening hours are open all day or have times, not both.', path);
+      : faulty('parameters-contradictory', 'Opening hours can be all day or have times, not both.', path);
   }
   if (start === undefined && end === undefined) {
     return sound(undefined);
@@ -51,7 +51,7 @@ function readEntry({ days, allDay, start, end }: Entry, path: string): Checked<W
   const times = [timeOfDay(start ?? ''), timeOfDay(end ?? '')];
   const [from, to] = times;
   return from === undefined || to === undefined
-    ? faulty('hours-invalid', 'Opening hours have a start and an end, both written as 09:00:00.', path)
+    ? faulty('hours-invalid', 'Opening hours must have a start and an end, both written as 09:00:00.', path)
     : sound({ days: numbers, start: from, end: to });
 }
 
@@ -81,7 +81,7 @@ function readTimeExtension(extension: Extension, path: string): Checked<WeeklyHo
     extensionsNamed(extension, 'availableEndTime'),
   ];
   if (starts.length > 1 || ends.length > 1) {
-    return faulty('parameters-contradictory', 'Opening hours have one start and one end.', path);
+    return faulty('parameters-contradictory', 'Opening hours must have exactly one start and one end.', path);
   }
   const entry = {
     days: extensionsNamed(extension, 'daysOfWeek').map(({ valueCode }) => valueCode),

@@ -66,5 +66,7 @@ it('asynchronous bookings that were refused are found by the identifier of the p
 });
 
 it('of an unknown patient there is nothing to export, and that is said', async () => {
-  await expect(exportPerson(await administrator(), crypto.randomUUID(), config)).rejects.toThrow('Nothing is kept of');
+  await expect(exportPerson(await administrator(), crypto.randomUUID(), config)).rejects.toThrow(
+    'Nothing is stored about',
+  );
 });

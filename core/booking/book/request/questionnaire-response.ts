@@ -36,7 +36,7 @@ export function questionnaireResponseIssues({ value, path }: Located<Questionnai
   if (!hasText(value)) {
     issues.push({
       code: 'answers-text-missing',
-      diagnostics: 'QuestionnaireResponse.text must hold the questions and answers as readable text.',
+      diagnostics: 'QuestionnaireResponse.text must contain the questions and answers as readable text.',
       expression: `${path}.text`,
     });
   }
@@ -46,7 +46,7 @@ export function questionnaireResponseIssues({ value, path }: Located<Questionnai
       const element = itemPath === path ? 'item' : 'text';
       return {
         code: 'answers-items-missing',
-        diagnostics: 'Every item must carry its question in text.',
+        diagnostics: 'Every item must have its question in text.',
         expression: `${itemPath}.${element}`,
       };
     }),

@@ -52,7 +52,7 @@ function prolongationIssues(previous: Appointment, path: string, { config, now }
     const diagnostics = `Appointment/${previous.id} is ${previous.status}: only a hold can be sent to $hold again.`;
     return [{ code: 'appointment-closed', diagnostics, expression }];
   }
-  const diagnostics = `The hold Appointment/${previous.id} was prolonged once already: book it, or hold another time.`;
+  const diagnostics = `The hold Appointment/${previous.id} was already extended once: book it, or hold another time.`;
   return isProlonged(previous, config) && !hasRunOut(previous, now, config)
     ? [{ code: 'too-many-holds', diagnostics, expression }]
     : [];
