@@ -24,7 +24,7 @@ const service = (id: string, ...parts: Extension[]): HealthcareService => ({
   ...policy(...parts),
 });
 
-const parts = 'leadTime, window, cancelUntil, holdFor, maxOpenPerPatient, maxPerPortalAndDay';
+const parts = 'leadTime, window, cancelUntil, holdFor, confirmWithin, maxOpenPerPatient, maxPerPortalAndDay';
 const units = 's, min, h, d, wk';
 const path = 'Schedule.extension[0]';
 
@@ -108,7 +108,7 @@ describe('a booking policy', () => {
   });
 
   const length = (name: string, bounds: string) =>
-    `${name} is a valueDuration ${bounds}, with one of the codes ${units}.`;
+    `${name} must be a valueDuration ${bounds}, with one of the codes ${units}.`;
   const lead = length('leadTime', 'from 0 to 365 d');
   test.each<[string, unknown[], string, string]>([
     ['no length', [count('leadTime', 1)], lead, '.extension[0].value'],
@@ -137,34 +137,39 @@ describe('a booking policy', () => {
     [
       'a number that is 0',
       [count('maxOpenPerPatient', 0)],
-      'maxOpenPerPatient is a valuePositiveInt from 1 to 100.',
+      'maxOpenPerPatient must be a valuePositiveInt from 1 to 100.',
       '.extension[0].value',
     ],
     [
       'a number that is too great',
       [count('maxOpenPerPatient', 101)],
-      'maxOpenPerPatient is a valuePositiveInt from 1 to 100.',
+      'maxOpenPerPatient must be a valuePositiveInt from 1 to 100.',
       '.extension[0].value',
     ],
     [
       'a number that is broken',
       [count('maxPerPortalAndDay', 1.5)],
-      'maxPerPortalAndDay is a valuePositiveInt from 1 to 1000.',
+      'maxPerPortalAndDay must be a valuePositiveInt from 1 to 1000.',
       '.extension[0].value',
     ],
     [
       'a number that is text',
       [count('maxPerPortalAndDay', '5' as never)],
-      'maxPerPortalAndDay is a valuePositiveInt from 1 to 1000.',
+      'maxPerPortalAndDay must be a valuePositiveInt from 1 to 1000.',
       '.extension[0].value',
     ],
-    ['an unknown part', [count('toString', 1)], `A booking policy has the parts ${parts}.`, '.extension[0].url'],
-    ['no parts', [], `A booking policy has parts: ${parts}.`, ''],
+    [
+      'an unknown part',
+      [count('toString', 1)],
+      `A booking policy can only have the parts ${parts}.`,
+      '.extension[0].url',
+    ],
+    ['no parts', [], `A booking policy must have at least one of the parts ${parts}.`, ''],
     ['a part twice', [duration('leadTime', 1), duration('leadTime', 2)], 'leadTime is given more than once.', ''],
     [
       'a window as long as the lead time',
       [duration('leadTime', 1), duration('window', 1)],
-      'window must be longer than leadTime: as it is, no time could ever be booked.',
+      'window must be longer than leadTime; otherwise no time could ever be booked.',
       '',
     ],
   ])('is invalid with %s', (_, given, diagnostics, where) => {
@@ -273,10 +278,18 @@ describe('a wish of a requestor', () => {
     policyIssues(question, [effectivePolicy(withPolicy(...given), [], config)], { start, end: start + HOUR }, now, 'x');
 
   test.each([
-    ['too soon', 2 * HOUR - 1, ['too-soon', 'Book at least 2 h ahead: now from 2027-01-01T02:00:00.000Z.']],
+    [
+      'too soon',
+      2 * HOUR - 1,
+      ['too-soon', 'Book at least 2 h in advance: the earliest start is now 2027-01-01T02:00:00.000Z.'],
+    ],
     ['just in time', 2 * HOUR, undefined],
     ['at the last moment', 3 * DAY, undefined],
-    ['too far ahead', 3 * DAY + 1, ['too-far-ahead', 'Book at most 3 d ahead: now until 2027-01-04T00:00:00.000Z.']],
+    [
+      'too far ahead',
+      3 * DAY + 1,
+      ['too-far-ahead', 'Book at most 3 d in advance: the latest start is now 2027-01-04T00:00:00.000Z.'],
+    ],
   ])('to book %s', (_, ahead, issue) => {
     const issues = judge('take', now + ahead, duration('leadTime', 2), duration('window', 3, 'd'));
     const [code, diagnostics] = issue ?? [];
@@ -289,7 +302,7 @@ describe('a wish of a requestor', () => {
   ])('to cancel %s', (_, before, isRefused) => {
     const start = now + before;
     const until = new Date(start - 2 * HOUR).toISOString();
-    const diagnostics = `The appointment could be cancelled until ${until}, 2 h before it starts; ask the clinic.`;
+    const diagnostics = `Portals could cancel the appointment until ${until}, 2 h before it starts; ask the clinic.`;
     const issues = [{ code: 'cancellation-closed', diagnostics, expression: 'x' }];
     expect(judge('cancel', start, duration('cancelUntil', 2))).toEqual(isRefused ? issues : []);
   });
@@ -302,8 +315,8 @@ describe('a wish of a requestor', () => {
   });
 
   test.each([
-    ['take', 'policy-invalid', 'The booking policy of this schedule cannot be read; the clinic has to correct it.'],
-    ['cancel', 'cancellation-closed', 'The booking policy of this schedule cannot be read; ask the clinic to cancel.'],
+    ['take', 'policy-invalid', 'The booking policy of this schedule is invalid; the clinic must correct it.'],
+    ['cancel', 'cancellation-closed', 'The booking policy of this schedule is invalid; ask the clinic to cancel.'],
   ] as const)('to %s is refused by a policy that cannot be read', (question, code, diagnostics) => {
     expect(judge(question, now + HOUR, duration('leadTime', -1))).toEqual([{ code, diagnostics, expression: 'x' }]);
   });
@@ -312,9 +325,9 @@ describe('a wish of a requestor', () => {
     const one = effectivePolicy(withPolicy(duration('leadTime', 2)), [], config);
     const other = effectivePolicy(withPolicy(duration('leadTime', 3)), [], config);
     const issues = policyIssues('take', [one, one, other], { start: now, end: now + HOUR }, now, 'x');
-    expect(issues.map(({ diagnostics }) => diagnostics?.slice(0, 21))).toEqual([
-      'Book at least 2 h ahe',
-      'Book at least 3 h ahe',
+    expect(issues.map(({ diagnostics }) => diagnostics?.slice(0, 17))).toEqual([
+      'Book at least 2 h',
+      'Book at least 3 h',
     ]);
   });
 });
