@@ -1,5 +1,6 @@
 import { setImmediate as others } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { MOST_VALUES } from '../../core/fhir/bounds.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { xmlReader } from '../../core/fhir/xml/read.ts';
@@ -49,9 +50,6 @@ function jsonSize(text: string): JsonSize {
   return { depth: deepest, values };
 }
 
-/** No request of this service needs more; each value costs time in every check that follows. */
-const mostValues = 50_000;
-
 function decode(body: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);
@@ -71,8 +69,8 @@ function readJson(text: string, request: FastifyRequest, depth: number, parser: 
   if (size.depth > depth) {
     return malformed(`The body is nested deeper than ${depth} levels.`);
   }
-  if (size.values > mostValues) {
-    return malformed(`The body has more than ${mostValues} values.`);
+  if (size.values > MOST_VALUES) {
+    return malformed(`The body has more than ${MOST_VALUES} values.`);
   }
   let result: ReadBody = malformed('The body is not valid JSON.');
   parser(request, text, (error, value) => {

@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { DEEPEST, isDeeperThan } from '../../fhir/bounds.ts';
+import { countValues, MOST_VALUES, sizeProblem } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
@@ -27,11 +27,14 @@ export const LONGEST_PATCH = 256 * 1024;
 /** How much longer an appointment may become that is too long already: enough for its cancellation with a reason. */
 const CANCELLATION = 1024;
 
+/** The same in values. */
+const CANCELLATION_VALUES = 20;
+
 const invalid = (diagnostics: string, expression?: string): { readonly issues: Issue[] } => ({
   issues: [{ code: 'patch-invalid', diagnostics, ...(expression && { expression }) }],
 });
 
-function sizeProblem(operations: readonly unknown[], text: string): string | undefined {
+function lengthProblem(operations: readonly unknown[], text: string): string | undefined {
   if (operations.length === 0 || operations.length > MOST_OPERATIONS) {
     return `A patch has 1 to ${MOST_OPERATIONS} operations; this one has ${operations.length}.`;
   }
@@ -46,14 +49,15 @@ function sizeProblem(operations: readonly unknown[], text: string): string | und
  * @see specification 2.5; https://hl7.org/fhir/R4/http.html#patch
  */
 export function readPatch(sent: unknown): Patch | { readonly issues: readonly Issue[] } {
-  if (isDeeperThan(sent, DEEPEST)) {
-    return invalid(`A patch must not be nested deeper than ${DEEPEST} levels.`);
+  const tooLarge = sizeProblem(sent);
+  if (tooLarge) {
+    return invalid(`A patch must not ${tooLarge}.`);
   }
   const sentOperations = isResource(sent, 'Parameters') ? (sent.parameter ?? []) : sent;
   if (!Array.isArray(sentOperations)) {
     return invalid('The body must be a Parameters resource with a FHIRPath Patch, or a JSON Patch.');
   }
-  const problem = sizeProblem(sentOperations, JSON.stringify(sent));
+  const problem = lengthProblem(sentOperations, JSON.stringify(sent));
   if (problem) {
     return invalid(problem);
   }
@@ -140,8 +144,10 @@ export function applyPatch(
       return invalid(`The appointment would have more than ${longest} characters.`);
     }
   }
-  if (isDeeperThan(document, DEEPEST)) {
-    return invalid(`The appointment would be nested deeper than ${DEEPEST} levels.`);
+  const mostValues = Math.max(MOST_VALUES, countValues(stored, Number.POSITIVE_INFINITY) + CANCELLATION_VALUES);
+  const tooLarge = sizeProblem(document, mostValues);
+  if (tooLarge) {
+    return invalid(`The appointment must not ${tooLarge}.`);
   }
   const issues = isObject(document)
     ? [...serverIssues(stored, document), ...securityIssues(stored, document), ...addedIssues(stored, document)]

@@ -1,4 +1,5 @@
 import { SaxesParser } from 'saxes';
+import { MOST_VALUES } from '../bounds.ts';
 import type { Issue } from '../outcome/outcome.ts';
 import { type Frame, outermostFrame, type Report } from './frames.ts';
 
@@ -13,9 +14,6 @@ const MOST_ISSUES = 50;
 
 /** No element of FHIR or of a narrative needs more. */
 const MOST_ATTRIBUTES = 50;
-
-/** No request of this service needs more elements, those of narratives included. */
-const MOST_ELEMENTS = 50_000;
 
 /** Reads an XML text piece by piece. */
 export interface XmlReader {
@@ -61,8 +59,8 @@ export function xmlReader(depth: number): XmlReader {
   let elements = 0;
   parser.on('opentagstart', () => {
     elements++;
-    if (elements > MOST_ELEMENTS) {
-      fail(`The body has more than ${MOST_ELEMENTS} elements.`);
+    if (elements > MOST_VALUES) {
+      fail(`The body has more than ${MOST_VALUES} elements.`);
     }
     attributes = 0;
   });

@@ -1,6 +1,6 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import { DEEPEST, isDeeperThan } from '../../fhir/bounds.ts';
+import { DEEPEST, MOST_VALUES, sizeProblem } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { quoted } from '../../fhir/outcome/quoted.ts';
@@ -65,9 +65,9 @@ export function parseSubmission(
   now: number,
   config: BookingConfig,
 ): { readonly submission?: Submission; readonly issues: readonly Issue[] } {
-  const sent = isDeeperThan(body, DEEPEST) ? undefined : withoutReserved(body, config);
+  const sent = sizeProblem(body) ? undefined : withoutReserved(body, config);
   if (!isSubscription(sent)) {
-    const diagnostics = `The body must be a Subscription resource, nested at most ${DEEPEST} levels deep.`;
+    const diagnostics = `The body must be a Subscription resource, with ${MOST_VALUES} values at most, nested at most ${DEEPEST} levels deep.`;
     return { issues: [{ code: 'malformed-request', diagnostics }] };
   }
   const { settings, issues: found } = readSubscriptionParameters(sent, config);

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { OperationOutcome } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
 import { aClinic, book, parameters, proposed } from '../fixtures.ts';
-import { type Answer, issuesOf, request, resourceIn } from '../http.ts';
+import { type Answer, issuesOf, medplum, request, resourceIn } from '../http.ts';
+import { config } from '../installation.ts';
 
 const codesOf = (answer: Answer): string[] => issuesOf(answer).map((issue) => issue.split(' ')[0] ?? '');
 
@@ -23,6 +25,48 @@ describe('what is too much is refused before any work: 400 malformed-request', (
       expect([answer.status, codesOf(answer)]).toEqual([400, ['malformed-request']]);
     }
     expect((await book(body)).status).toBe(201);
+  });
+
+  it.each([
+    ['$book', (extension: object[]) => ({ extension: [{ url: 'urn:a', extension }] })],
+    ['deep in a participant', (extension: object[]) => ({ participant: [{ status: 'accepted', extension }] })],
+    ['codes', (extension: object[]) => ({ serviceType: [{ coding: extension }] })],
+    ['contained', (item: object[]) => ({ contained: [{ resourceType: 'Questionnaire', id: 'q', item }] })],
+  ])('more values than Medplum checks at one go: %s, as JSON, as a job, and at the Bot itself', async (_, more) => {
+    const { slot, patient } = await aClinic();
+    const body = { ...proposed(patient, [slot]), ...more(many(5_000, { url: 'urn:x', valueString: 'x' })) };
+    const system = artefactUri(config, 'LocalBot');
+    const answers = [
+      await book(body),
+      await book(body, 'portal-a', { prefer: 'respond-async' }),
+      await request('portal-a', 'POST', '/Appointment/$hold', { body }),
+      await medplum('portal-a', 'POST', `/Bot/$execute?identifier=${system}|book`, { body }),
+    ];
+    for (const answer of answers) {
+      expect([answer.status, codesOf(answer)]).toEqual([400, ['malformed-request']]);
+    }
+  });
+
+  it('more values than Medplum checks at one go, in a Patient, in XML, and in what a PATCH makes', async () => {
+    const { slot, patient } = await aClinic();
+    const given = many(10_000, 'x');
+    const sent = { resourceType: 'Patient', name: [{ family: 'M', given }] };
+    expect((await request('portal-a', 'POST', '/Patient', { body: sent })).status).toBe(400);
+    const xml = `<Patient xmlns="http://hl7.org/fhir"><name>${'<given value="x"/>'.repeat(10_000)}</name></Patient>`;
+    const headers = { 'content-type': 'application/fhir+xml' };
+    const answer = await request('portal-a', 'POST', '/Patient', { body: xml, headers });
+    expect([answer.status, codesOf(answer)]).toEqual([400, ['malformed-request']]);
+    const { id } = resourceIn('Appointment', await book(proposed(patient, [slot])));
+    const grow = (path: string, value: unknown) =>
+      request('portal-a', 'PATCH', `/Appointment/${id}`, {
+        body: [{ op: 'add', path, value }],
+        headers: { 'content-type': 'application/json-patch+json' },
+      });
+    const category = { coding: many(1_900, { code: 'x' }) };
+    expect((await grow('/serviceCategory', [category])).status).toBe(200);
+    expect((await grow('/serviceCategory/-', category)).status).toBe(200);
+    const refused = await grow('/serviceCategory/-', category);
+    expect([refused.status, codesOf(refused)]).toEqual([400, ['patch-invalid']]);
   });
 
   it('more than 50 entries in a list of a person, or identifiers too long to be searched for', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from '@jest/globals';
-import { boundIssues, isDeeperThan } from '../../../core/fhir/bounds.ts';
+import { boundIssues, countValues, isDeeperThan, MOST_VALUES, sizeProblem } from '../../../core/fhir/bounds.ts';
 import { narrativeIssues, textOf } from '../../../core/fhir/narrative/narrative.ts';
 import { MOST_ISSUES, statusOf, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { unsupportedIssues } from '../../../core/fhir/unsupported.ts';
@@ -26,6 +26,20 @@ describe('nesting', () => {
 
   it('of a hundred thousand levels is found without recursion', () => {
     expect(isDeeperThan(nested(100_000), 64)).toBe(true);
+  });
+});
+
+describe('values', () => {
+  it('are objects, lists and what they hold, counted no further than is needed', () => {
+    expect(countValues({ a: [1, { b: 2 }], c: null }, 100)).toBe(6);
+    expect(countValues(new Array(1_000_000).fill(0), 10)).toBe(11);
+  });
+
+  it('of a request are so many at most', () => {
+    const list = (length: number) => new Array(length - 1).fill(0);
+    expect(sizeProblem(list(MOST_VALUES))).toBeUndefined();
+    expect(sizeProblem(list(MOST_VALUES + 1))).toMatch(/values/);
+    expect(sizeProblem(nested(65))).toMatch(/levels/);
   });
 });
 

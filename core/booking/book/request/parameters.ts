@@ -1,12 +1,5 @@
 import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson, ResourceType } from '@medplum/fhirtypes';
-import {
-  type Bounds,
-  boundIssues,
-  DEEPEST,
-  identifierIssues,
-  isDeeperThan,
-  personBounds,
-} from '../../../fhir/bounds.ts';
+import { type Bounds, boundIssues, identifierIssues, personBounds, sizeProblem } from '../../../fhir/bounds.ts';
 import { narrativeIssues } from '../../../fhir/narrative/narrative.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { withoutReserved } from '../../../fhir/reserved.ts';
@@ -224,9 +217,9 @@ function readParameters(parameters: readonly unknown[], config: TagConfig) {
  * @see specification 4.4; https://hl7.org/fhir/R4/operations.html#request
  */
 export function readInputs(body: unknown, config: TagConfig): { inputs: BookInputs; issues: readonly Issue[] } {
-  if (isDeeperThan(body, DEEPEST)) {
-    const issues = [malformed(`The body of $book must not be nested deeper than ${DEEPEST} levels.`)];
-    return { inputs: { answers: [] }, issues };
+  const tooLarge = sizeProblem(body);
+  if (tooLarge) {
+    return { inputs: { answers: [] }, issues: [malformed(`The body of $book must not ${tooLarge}.`)] };
   }
   if (isObject(body) && body.resourceType === 'Appointment') {
     const { located, issues } = readResource(body, appointment, 'Appointment', config);
