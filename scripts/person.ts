@@ -9,7 +9,7 @@ import { type CredentialArguments, credentialsFrom, withCredentials } from './cl
 import { loadConfig } from './cli/load-config.ts';
 import { connect } from './medplum/connect.ts';
 import { type ErasureResult, erase } from './person/erase.ts';
-import { findPerson, versionsOf } from './person/read.ts';
+import { findPerson, readAuditEvents, versionsOf } from './person/read.ts';
 
 interface EraseArguments extends CredentialArguments {
   readonly dryRun?: boolean;
@@ -32,7 +32,7 @@ function idOf(reference: string): string {
 }
 
 /**
- * Everything the service knows of a person, in every stored version, as one Bundle.
+ * Everything the service knows of a person, in every stored version, and who has read or changed it, as one Bundle.
  *
  * @throws Error when nothing is known of the patient, or Medplum does not answer
  */
@@ -53,7 +53,11 @@ export async function exportPerson(
   if (versions.flat().length === 0) {
     throw new Error(`Nothing is stored about Patient/${id}. Check the project and the id.`);
   }
-  return exportBundle(versions.flat(), Date.now(), { ids, baseUrl: config.baseUrl });
+  const accesses = await readAuditEvents(
+    medplum,
+    references.map((one) => one.join('/')),
+  );
+  return exportBundle([...versions.flat(), ...accesses], Date.now(), { ids, baseUrl: config.baseUrl });
 }
 
 async function runExport(reference: string, given: CredentialArguments & { output?: string }): Promise<void> {

@@ -1,4 +1,12 @@
-import type { Appointment, Bundle, BundleEntry, Communication, Resource, Subscription } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  AuditEvent,
+  Bundle,
+  BundleEntry,
+  Communication,
+  Resource,
+  Subscription,
+} from '@medplum/fhirtypes';
 import { formatInstant } from '../fhir/instant.ts';
 import { isResource } from '../fhir/resource.ts';
 import { notificationIn } from '../notifications/delivery/message.ts';
@@ -43,12 +51,35 @@ function ownAppointment(appointment: Appointment, ids: ReadonlySet<string>): App
   return { ...appointment, participant };
 }
 
+/** Who did what with the person's data, and when; what a Bot wrote down of a run may be about others. */
+function ownAudit(audit: AuditEvent, ids: ReadonlySet<string>): AuditEvent {
+  const { resourceType, id, meta, type, subtype, action, recorded, outcome, agent, source, entity = [] } = audit;
+  return {
+    resourceType,
+    ...(id && { id }),
+    ...(meta && { meta }),
+    type,
+    ...(subtype && { subtype }),
+    ...(action && { action }),
+    recorded,
+    ...(outcome && { outcome }),
+    agent: agent.map(({ type: as, who, requestor }) => ({ ...(as && { type: as }), ...(who && { who }), requestor })),
+    source,
+    entity: entity.flatMap(({ what }) =>
+      what && mentions(what, ids) ? [{ what: { reference: what.reference } }] : [],
+    ),
+  };
+}
+
 function ownOf(resource: Resource, ids: ReadonlySet<string>): Resource {
   if (isResource(resource, 'Communication') && notificationIn(resource)) {
     return ownMessage(resource, ids);
   }
   if (isResource(resource, 'Subscription')) {
     return ownSubscription(resource);
+  }
+  if (isResource(resource, 'AuditEvent')) {
+    return ownAudit(resource, ids);
   }
   return isResource(resource, 'Appointment') ? ownAppointment(resource, ids) : resource;
 }

