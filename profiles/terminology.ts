@@ -38,6 +38,7 @@ const sources: readonly CodeSystemSource[] = [
       publish: 'How far the opening hours of a schedule are published',
       'publish-all': 'How far the schedules have been looked through for what is to be published',
       announce: 'The time up to which the events of all changes are recorded',
+      deletion: 'An appointment that is about to be deleted, or was deleted a moment ago',
       quota: 'A limited number of appointments',
       confirm: 'A requested appointment that waits for the clinic',
       subscriber: 'The count of Subscriptions of one subscriber',

@@ -7,6 +7,7 @@ import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.
 import { readOffered } from '../lib/booking/offered.ts';
 import { readForChange } from '../lib/booking/related-reads.ts';
 import { config } from '../lib/config.ts';
+import { rememberDeletion } from '../lib/notifications/deletions.ts';
 import { readInBatch } from '../lib/read.ts';
 
 /** The header by which Medplum distinguishes a deletion from a change. */
@@ -42,7 +43,7 @@ async function issuesOf(medplum: MedplumClient, { input, headers }: BotEvent<App
 
 /**
  * Checks every write to an Appointment before Medplum stores it: by staff in Medplum's app, through its API, or by its own
- * operations. Writes by the Bots of the service are not checked here, because the Bots apply the same rules themselves.
+ * operations. A deletion is remembered, so that slots and subscribers follow it in any case. Writes by the Bots of the service are not checked here, because the Bots apply the same rules themselves.
  *
  * @param event - input: the Appointment as it would be stored, or as it is if it is to be deleted
  * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it
@@ -50,5 +51,11 @@ async function issuesOf(medplum: MedplumClient, { input, headers }: BotEvent<App
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<Appointment>): Promise<true | OperationOutcome> {
   const issues = await issuesOf(medplum, event);
-  return issues.length > 0 ? toOperationOutcome(issues, config, 'patch') : true;
+  if (issues.length > 0) {
+    return toOperationOutcome(issues, config, 'patch');
+  }
+  if (event.headers?.[DELETION] !== undefined) {
+    await rememberDeletion(medplum, event.input);
+  }
+  return true;
 }

@@ -1,20 +1,25 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
+import { forgetDeletion } from '../lib/notifications/deletions.ts';
 import { recordEvents } from '../lib/notifications/event-writer.ts';
 
 /**
  * Writes the events of an appointment that was changed or deleted, for all who must know of it.
  *
  * @param event - input: the Appointment, or `deletedResource` with it, as the Subscription delivers it
- * @throws Error when it could not be done; the Bot retry-deliveries catches up on what still exists
+ * @throws Error when it could not be done; the Bot retry-deliveries catches up
  * @see specification section 6
  */
 export async function handler(
   medplum: MedplumClient,
   { input }: BotEvent<Appointment | { deletedResource: Appointment }>,
 ): Promise<void> {
-  const { id } = 'deletedResource' in input ? input.deletedResource : input;
+  const isDeletion = 'deletedResource' in input;
+  const { id } = isDeletion ? input.deletedResource : input;
   if (id) {
     await recordEvents(medplum, [id]);
+  }
+  if (id && isDeletion) {
+    await forgetDeletion(medplum, id);
   }
 }

@@ -13,6 +13,7 @@ import { awaitsHandshake } from '../../core/notifications/delivery/outbox.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { sendTransaction } from '../lib/medplum.ts';
+import { followDeletions } from '../lib/notifications/deletions.ts';
 import { BATCH_SIZE, recordEvents } from '../lib/notifications/event-writer.ts';
 import { readOpenOutboxes, type SubscriptionOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
@@ -87,16 +88,21 @@ async function recordMissedEvents(
 
 /**
  * Runs every minute: retries deliveries that are due or died, sends heartbeats, and ends expired Subscriptions. Records
- * missing events of changes.
+ * missing events of changes, and follows deletions whose jobs were lost.
  *
  * @throws Error when Medplum does not answer; the next run tries again
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
+  const start = Date.now();
   const [checkpoints] = await readInTransaction(medplum, [`Task?${checkpointSearch()}`]);
   const outboxes = await readOpenOutboxes(medplum);
   const [checkpoint] = ofType('Task', checkpoints);
   await mapConcurrently(
-    [() => startDeliveries(medplum, outboxes), () => recordMissedEvents(medplum, checkpoint, outboxes.length > 0)],
+    [
+      () => startDeliveries(medplum, outboxes),
+      () => recordMissedEvents(medplum, checkpoint, outboxes.length > 0),
+      () => followDeletions(medplum, start + LIMIT),
+    ],
     1,
     (act) => act(),
   );

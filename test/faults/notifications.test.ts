@@ -45,6 +45,36 @@ async function restart(): Promise<void> {
 const communications = (id: string | undefined) =>
   http.medplum('admin', 'GET', `/Communication?part-of=Subscription/${id}&_summary=count`);
 
+it('killed between the deletion and its jobs: the event arrives, the slot is free, and nothing is left to be done', async () => {
+  const listener = await listening.listen();
+  await fixtures.subscribed(listener);
+  const { id } = await fixtures.aBooking('automatic');
+  const stored = http.resourceIn('Appointment', await http.medplum('front-desk', 'GET', `/Appointment/${id}`));
+  const body = { ...stored, status: 'noshow' };
+  expect((await http.medplum('front-desk', 'PUT', `/Appointment/${id}`, { body })).status).toBe(200);
+  await listening.events(listener, 1, PATIENCE);
+  await loseJobs('record-events');
+  await loseJobs('sync-slots');
+  expect((await http.medplum('front-desk', 'DELETE', `/Appointment/${id}`)).status).toBe(200);
+  const waiting = () => http.medplum('admin', 'GET', `/Task?focus=Appointment/${id}&_summary=count`);
+  expect(http.resourceIn('Bundle', await waiting()).total).toBe(1);
+  await restart();
+  await listening.events(listener, 2, PATIENCE);
+  expect(listening.numbersAt(listener)).toEqual([1, 2]);
+  const slot = stored.slot?.[0]?.reference;
+  await until(
+    async () => http.resourceIn('Slot', await http.medplum('front-desk', 'GET', `/${slot}`)),
+    ({ status }) => status === 'free',
+    PATIENCE,
+  );
+  await until(
+    async () => http.resourceIn('Bundle', await waiting()).total,
+    (total) => total === 0,
+    PATIENCE,
+  );
+  await listener.close();
+});
+
 it('killed between the change and its announcement: the event arrives', async () => {
   const listener = await listening.listen();
   const { id } = await fixtures.subscribed(listener);

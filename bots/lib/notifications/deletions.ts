@@ -1,0 +1,75 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, Task } from '@medplum/fhirtypes';
+import {
+  deletedId,
+  deletionsOf,
+  deletionTask,
+  hasFailed,
+  overdueDeletions,
+} from '../../../core/notifications/events/deletion.ts';
+import { syncAppointment } from '../booking/slot-sync.ts';
+import { config } from '../config.ts';
+import { sendTransaction } from '../medplum.ts';
+import { ofType, readHistories, readInTransaction } from '../read.ts';
+import { recordEvents } from './event-writer.ts';
+
+/**
+ * Remembers that an appointment is about to be deleted.
+ *
+ * @throws Error when it could not be written: the appointment must not be deleted then
+ */
+export async function rememberDeletion(medplum: MedplumClient, { id = '' }: Appointment): Promise<void> {
+  const resource = deletionTask(id, config);
+  const { kind } = await sendTransaction(medplum, [{ request: { method: 'POST', url: 'Task' }, resource }]);
+  if (kind !== 'done') {
+    throw new Error(`The deletion of Appointment/${id} could not be prepared (${kind}); delete it again.`);
+  }
+}
+
+/** Forgets deletions; if Medplum does not answer, they are followed once more, which does no harm. */
+async function forget(medplum: MedplumClient, tasks: readonly Task[]): Promise<void> {
+  if (tasks.length > 0) {
+    const request = tasks.map(({ id }) => ({ request: { method: 'DELETE' as const, url: `Task/${id}` } }));
+    await sendTransaction(medplum, request);
+  }
+}
+
+/** Forgets the deletion of an appointment, whose events are recorded. */
+export async function forgetDeletion(medplum: MedplumClient, id: string): Promise<void> {
+  const [tasks] = await readInTransaction(medplum, [deletionsOf(id, config)]);
+  await forget(medplum, ofType('Task', tasks));
+}
+
+/** The last version of an appointment that was deleted. */
+async function lastVersion(medplum: MedplumClient, id: string): Promise<Appointment | undefined> {
+  const [history] = await readHistories(medplum, [`Appointment/${id}/_history?_count=2`]);
+  return ofType(
+    'Appointment',
+    (history?.entry ?? []).flatMap(({ resource }) => resource ?? []),
+  )[0];
+}
+
+/**
+ * Follows deletions whose jobs were lost: frees the slots, and records the events.
+ *
+ * @param end - after this moment nothing further is begun
+ * @throws Error when Medplum does not answer; the next run tries again
+ */
+export async function followDeletions(medplum: MedplumClient, end: number): Promise<void> {
+  const [tasks] = await readInTransaction(medplum, [overdueDeletions(Date.now(), config)]);
+  for (const task of ofType('Task', tasks)) {
+    if (Date.now() > end) {
+      return;
+    }
+    const id = deletedId(task);
+    const [existing = []] = await readInTransaction(medplum, [`Appointment?_id=${id}&_fields=id`]);
+    const deleted = existing.length === 0 ? await lastVersion(medplum, id) : undefined;
+    if (deleted) {
+      await syncAppointment(medplum, deleted);
+      await recordEvents(medplum, [id]);
+    }
+    if (existing.length === 0 || hasFailed(task, Date.now())) {
+      await forget(medplum, [task]);
+    }
+  }
+}
