@@ -35,6 +35,8 @@ export default {
   // Many tests wait for a server rather than for the processor.
   maxWorkers: 3,
   testTimeout: scaled(30_000),
+  // A worker that has nothing left to do still needs a moment to end on a busy machine.
+  workerGracefulExitTimeout: scaled(500),
   projects: [
     {
       ...common,
