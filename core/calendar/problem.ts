@@ -17,7 +17,7 @@ export const calendarProblems = {
 /** Kind of a problem with opening hours. */
 export type CalendarProblemCode = keyof typeof calendarProblems;
 
-/** A problem with the opening hours of a Schedule. As long as it has one, its published Slots stay what they are. */
+/** A problem with the opening hours of a Schedule. Until it is solved, the published Slots stay as they are. */
 export interface CalendarProblem {
   readonly code: CalendarProblemCode;
   /** What was found and what is possible, as a whole sentence. */
@@ -32,7 +32,7 @@ export interface Checked<T> {
   readonly problems: readonly CalendarProblem[];
 }
 
-/** A value that nothing is wrong with. */
+/** A valid value. */
 export function sound<T>(value: T): Checked<T> {
   return { value, problems: [] };
 }

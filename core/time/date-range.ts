@@ -6,7 +6,7 @@ const datePattern = /^(?<year>\d{4})(?:-(?<month>0[1-9]|1[0-2])(?:-(?<day>0[1-9]
 const timePattern =
   /^(?<date>\d{4}-\d\d-\d\d)T(?<hours>[01]\d|2[0-3]):(?<minutes>[0-5]\d)(?::(?<seconds>[0-5]\d)(?:\.(?<fraction>\d{1,9}))?)?(?<offset>Z|[+-](?:0\d|1[0-4]):[0-5]\d)?$/;
 
-/** `Date.UTC` takes the years before 100 for those of the last century. */
+/** `Date.UTC` treats the years 0 to 99 as 1900 to 1999. */
 function midnightOf(year: number, month: number, day: number): number {
   const midnight = new Date(Date.UTC(2000, month, day));
   return midnight.setUTCFullYear(year, month, day);
@@ -33,7 +33,7 @@ export function localDateRange(value: string): Interval | undefined {
   return { start, end };
 }
 
-/** How long the last digit of a time stands for. */
+/** The length of time that the last digit of a time stands for. */
 function lengthOf(seconds: string | undefined, fraction: string | undefined): number {
   return seconds === undefined ? 60_000 : Math.max(1, 1000 / 10 ** (fraction?.length ?? 0));
 }
@@ -44,13 +44,14 @@ function offsetOf(text: string): number {
 }
 
 /**
- * The moments that a FHIR date, dateTime or instant stands for, as precise as it is: a year, a month, a day, a minute, a
- * second or a part of a second. What names no offset is in the time zone; a day on which the clocks change is shorter or
- * longer than others, and a time that the clocks show twice is the earlier one.
+ * The period that a FHIR date, dateTime or instant stands for, depending on its precision: a year, a month, a day, a
+ * minute, a second or a part of a second. A value without an offset is in the time zone; a day on which the clocks
+ * change is shorter or longer than others, and a local time that occurs twice is the earlier one.
  *
  * @param value - as the client wrote it
  * @param timeZone - IANA name
- * @returns from `start` up to, not including, `end`, in milliseconds since 1970 UTC; `undefined` if there is no such time
+ * @returns from `start` up to, not including, `end`, in milliseconds since 1970 UTC; `undefined` if there is no such
+ *   time
  *   (30 February, 24:00, a leap second)
  * @see https://hl7.org/fhir/R4/search.html#date
  */

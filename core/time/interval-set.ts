@@ -1,9 +1,9 @@
 import type { Interval } from './interval.ts';
 
-/** Stretches of time in order, none of which touches or overlaps another. */
+/** Periods in order, none of which touches or overlaps another. */
 export type IntervalSet = readonly Interval[];
 
-/** All moments of some stretches, in any order and however they overlap; empty ones are left out. */
+/** The union of periods, in any order and however they overlap; empty ones are left out. */
 export function union(intervals: readonly Interval[]): IntervalSet {
   const sorted = intervals.filter(({ start, end }) => start < end).sort((a, b) => a.start - b.start);
   const result: Interval[] = [];
@@ -18,7 +18,7 @@ export function union(intervals: readonly Interval[]): IntervalSet {
   return result;
 }
 
-/** Each stretch of one set with those of another that overlap it. */
+/** Each period of one set, with the periods of another that overlap it. */
 function* overlapping(one: IntervalSet, other: IntervalSet): Generator<[Interval, Interval[]]> {
   let first = 0;
   for (const interval of one) {
@@ -38,14 +38,14 @@ function* overlapping(one: IntervalSet, other: IntervalSet): Generator<[Interval
   }
 }
 
-/** The moments that two sets have in common. */
+/** The time that two sets have in common. */
 export function intersect(one: IntervalSet, other: IntervalSet): IntervalSet {
   return [...overlapping(one, other)].flatMap(([{ start, end }, found]) =>
     found.map((interval) => ({ start: Math.max(start, interval.start), end: Math.min(end, interval.end) })),
   );
 }
 
-/** The moments of one set that do not belong to the other. */
+/** The time of one set that does not belong to the other. */
 export function subtract(whole: IntervalSet, parts: IntervalSet): IntervalSet {
   return [...overlapping(whole, parts)].flatMap(([{ start, end }, found]) => {
     const starts = [start, ...found.map((part) => part.end)];
@@ -56,7 +56,7 @@ export function subtract(whole: IntervalSet, parts: IntervalSet): IntervalSet {
   });
 }
 
-/** Whether every moment of a stretch belongs to the set. */
+/** Whether a period lies completely within the set. */
 export function covers(set: IntervalSet, { start, end }: Interval): boolean {
   return set.some((interval) => interval.start <= start && end <= interval.end);
 }

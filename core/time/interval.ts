@@ -1,4 +1,4 @@
-/** A stretch of time, half-open: `start` belongs to it, `end` does not. Both in milliseconds since 1970 UTC. */
+/** A period of time: `start` belongs to it, `end` does not. Both in milliseconds since 1970 UTC. */
 export interface Interval {
   readonly start: number;
   readonly end: number;
@@ -9,7 +9,7 @@ export function overlaps(one: Interval, other: Interval): boolean {
   return one.start < other.end && other.start < one.end;
 }
 
-/** Whether every moment of `inner` belongs to `outer`. */
+/** Whether `inner` lies completely within `outer`. */
 export function contains(outer: Interval, inner: Interval): boolean {
   return outer.start <= inner.start && inner.end <= outer.end;
 }

@@ -27,7 +27,7 @@ export function isTimeZone(timeZone: string): boolean {
 }
 
 /**
- * By how much the clocks of a time zone are ahead of UTC.
+ * How far the clocks of a time zone are ahead of UTC.
  *
  * @param time - milliseconds since 1970 UTC
  * @returns milliseconds
@@ -46,8 +46,8 @@ export function localTimeOf(timeZone: string, time: number): number {
 }
 
 /**
- * The instant at which the clocks of a time zone show a local time. One that is shown twice is the earlier instant; one
- * that is skipped is as far after the change as it would be without it (as in RFC 5545, and `Temporal`'s `compatible`).
+ * The instant at which the clocks of a time zone show a local time. For a time that occurs twice it is the earlier one.
+ * A time that is skipped is read with the offset before the change (as in RFC 5545, and `Temporal`'s `compatible`).
  *
  * @param localTime - what the clocks show, as if it were UTC: milliseconds since 1970
  * @returns milliseconds since 1970 UTC
@@ -60,7 +60,7 @@ export function instantOf(timeZone: string, localTime: number): number {
 }
 
 /**
- * The first instant after `from` at which the offset is another one than at `from`.
+ * The first instant after `from` whose offset differs from that at `from`.
  *
  * @param to - an instant with another offset; there is one change between the two
  */

@@ -6,41 +6,41 @@ import { bookingErrors } from '../../fhir/outcome/errors.ts';
 /** The part of the configuration that holds depend on. */
 export type HoldConfig = ArtefactConfig;
 
-/** How long a hold lasts where no policy says so: ten minutes, in milliseconds. */
+/** How long a hold lasts unless a policy sets another time: ten minutes, in milliseconds. */
 export const DEFAULT_HOLD = 600_000;
 
 function extensionOf({ extension }: Appointment, url: string): Extension | undefined {
   return (Array.isArray(extension) ? extension : []).find((one) => one?.url === url);
 }
 
-/** Until when an appointment holds its time, in milliseconds since 1970 UTC; `undefined` if it is no hold. */
+/** The end of a hold, in milliseconds since 1970 UTC; `undefined` if the appointment is not a hold. */
 export function heldUntil(appointment: Appointment, config: HoldConfig): number | undefined {
   const found = extensionOf(appointment, artefactUri(config, 'LocalHeldUntil'));
   return found && (parseInstant(found.valueInstant) ?? 0);
 }
 
-/** Whether an appointment is, or was when it was cancelled, a hold. */
+/** Whether an appointment is a hold, or was one when it was cancelled. */
 export function isHold(appointment: Appointment, config: HoldConfig): boolean {
   return heldUntil(appointment, config) !== undefined;
 }
 
-/** Whether an appointment holds its time at a moment: neither given back nor over. */
+/** Whether an appointment is a hold that is neither released nor expired at a given time. */
 export function isHolding(appointment: Appointment, now: number, config: HoldConfig): boolean {
   return appointment.status === 'proposed' && now < (heldUntil(appointment, config) ?? 0);
 }
 
-/** Whether an appointment is a hold that is over at a moment and that nobody has tidied up. */
+/** Whether an appointment is a hold that has expired at a given time and has not been tidied up yet. */
 export function isExpired(appointment: Appointment, now: number, config: HoldConfig): boolean {
   const until = heldUntil(appointment, config);
   return appointment.status === 'proposed' && until !== undefined && until <= now;
 }
 
-/** Whether a hold was prolonged: that is done once. */
+/** Whether a hold was extended, which is possible only once. */
 export function isProlonged(appointment: Appointment, config: HoldConfig): boolean {
   return extensionOf(appointment, artefactUri(config, 'LocalHoldProlonged'))?.valueBoolean === true;
 }
 
-/** What makes an appointment a hold until a moment. */
+/** The extensions that make an appointment a hold until a given time. */
 export function holdExtensions(until: number, isProlonging: boolean, config: HoldConfig): Extension[] {
   return [
     { url: artefactUri(config, 'LocalHeldUntil'), valueInstant: formatInstant(until) },
@@ -54,14 +54,14 @@ function reason(config: HoldConfig): CodeableConcept {
   return { coding: [{ system, code: 'hold-expired', display }], text: 'The hold is over.' };
 }
 
-/** A hold that is over, as it is stored when its time is given back. */
+/** An expired hold as it is stored when its time is released. */
 export function expired(hold: Appointment, config: HoldConfig): Appointment {
   return { ...hold, status: 'cancelled', cancelationReason: reason(config) };
 }
 
 /**
- * Whether the time of a hold ran out, tidied up or not: it can still be booked under its id, if its time is free. One
- * that was cancelled before is closed.
+ * Whether a hold has expired, tidied up or not: `$book` can still book it under its id if its time is free. A hold that
+ * was cancelled before it expired is closed.
  */
 export function hasRunOut(appointment: Appointment, now: number, config: HoldConfig): boolean {
   const system = artefactUri(config, 'LocalBookingError');

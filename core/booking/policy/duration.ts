@@ -20,7 +20,7 @@ export const YEAR = 365 * DAY;
  * Reads a Duration.
  *
  * @param value - of whatever shape
- * @returns its length in milliseconds, or `undefined` if it is no plain length of time in one of the units
+ * @returns its length in milliseconds, or `undefined` if it is not a length of time in one of the units
  * @see https://hl7.org/fhir/R4/datatypes.html#duration
  */
 export function milliseconds(value: unknown): number | undefined {
@@ -33,7 +33,7 @@ export function milliseconds(value: unknown): number | undefined {
   return Number.isFinite(length) ? length : undefined;
 }
 
-/** A length of time as people say it: `90 min`, `3 d`. */
+/** A length of time as text for people: `90 min`, `3 d`. */
 export function lengthText(length: number): string {
   const [code = 's', unit = 1_000] =
     Object.entries(units).findLast(([name, size]) => name !== 'wk' && length >= size && length % size === 0) ?? [];

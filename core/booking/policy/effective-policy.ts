@@ -8,16 +8,16 @@ import {
   readPolicy,
 } from './policy.ts';
 
-/** What holds for bookings in a Schedule. */
+/** The policy that applies to bookings in a Schedule. */
 export interface EffectivePolicy {
   readonly policy: BookingPolicy;
-  /** Where each part was said: `Schedule/1`, `HealthcareService/2`. */
+  /** Where each part comes from: `Schedule/1`, `HealthcareService/2`. */
   readonly saidBy: Readonly<Partial<Record<PolicyPart, string>>>;
-  /** Whether everything that was said could be understood; else nothing may be booked. */
+  /** Whether all policies involved are valid; if not, nothing may be booked. */
   readonly isReadable: boolean;
 }
 
-/** Of two values of a part, the one that permits less. */
+/** The stricter of two values of a part. */
 const stricter: Readonly<Record<PolicyPart, (one: number, other: number) => number>> = {
   leadTime: Math.max,
   window: Math.min,
@@ -34,9 +34,9 @@ interface Said {
 }
 
 /**
- * The policy of a Schedule: what it says itself, and for every part that it leaves out the strictest of its services.
+ * The policy of a Schedule: its own parts, and for every part that it leaves out the strictest value of its services.
  *
- * @param services - those whose calendar the Schedule is, or which it offers
+ * @param services - the services that are actors of the Schedule or that it offers
  */
 export function effectivePolicy(
   schedule: Schedule,

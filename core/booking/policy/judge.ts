@@ -4,26 +4,26 @@ import type { Interval } from '../../time/interval.ts';
 import { lengthText } from './duration.ts';
 import type { EffectivePolicy } from './effective-policy.ts';
 
-/** The starts that a policy permits at a moment, both of them included; in milliseconds since 1970 UTC. */
+/** The earliest and the latest start that a policy permits, both inclusive; in milliseconds since 1970 UTC. */
 export interface StartBounds {
   readonly earliest: number;
   readonly latest: number;
 }
 
 /**
- * When an appointment may start that a requestor books now. The search for free Slots and `$book` ask the same.
+ * When an appointment that a requestor books now may start. The search for free Slots and `$book` both use this.
  *
- * @returns `undefined` if nothing may be booked, since the policy cannot be understood
+ * @returns `undefined` if nothing may be booked because the policy is invalid
  */
 export function permittedStarts({ policy, isReadable }: EffectivePolicy, now: number): StartBounds | undefined {
   const { leadTime = 0, window = Number.POSITIVE_INFINITY } = policy;
   return isReadable ? { earliest: now + leadTime, latest: now + window } : undefined;
 }
 
-/** What a requestor wants with an appointment: to take its time, by `$book` or `$hold`, or to give it back. */
+/** What a requestor wants to do with the time of an appointment: take it, by `$book` or `$hold`, or release it. */
 export type PolicyQuestion = 'take' | 'cancel';
 
-/** Judges one question; `start` and `now` in milliseconds since 1970 UTC. */
+/** Checks one rule; `start` and `now` in milliseconds since 1970 UTC. */
 type Judgement = (effective: EffectivePolicy, start: number, now: number, expression: string) => Issue[];
 
 const judgements: Readonly<Record<PolicyQuestion, Judgement>> = {
@@ -58,14 +58,14 @@ const judgements: Readonly<Record<PolicyQuestion, Judgement>> = {
 };
 
 /**
- * What a policy has against a requestor's wish. It does not bind clinic staff: do not ask it for them.
+ * Checks what a requestor wants to do against the policies. They do not apply to clinic staff: do not call it for them.
  *
  * @param policies - of all Schedules concerned
  * @param interval - of the appointment
  * @param now - milliseconds since 1970 UTC
  * @param expression - FHIRPath of the element at fault
- * @returns `too-soon`, `too-far-ahead`, `policy-invalid` for one that is to be taken, `cancellation-closed` for one
- *   that is to be given back; the same sentence once
+ * @returns `too-soon`, `too-far-ahead`, `policy-invalid` if time is to be taken, `cancellation-closed` if it is to be
+ *   released; each sentence once
  */
 export function policyIssues(
   question: PolicyQuestion,

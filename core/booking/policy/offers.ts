@@ -7,15 +7,15 @@ import { effectivePolicy } from './effective-policy.ts';
 import { permittedStarts, type StartBounds } from './judge.ts';
 import type { PolicyConfig } from './policy.ts';
 
-/** Whether a HealthcareService is one of those that a Schedule's policy comes from. */
+/** Whether a Schedule takes its policy from this HealthcareService, among others. */
 function isServiceOf({ actor }: Schedule, named: readonly string[], { id = '' }: HealthcareService): boolean {
   return named.includes(id) || actor.some((one) => idIn(one, 'HealthcareService') === id);
 }
 
 /**
- * When an appointment in a Schedule may start that somebody books now.
+ * When an appointment that is booked now in a Schedule may start.
  *
- * @returns `undefined` if nothing may be booked: the Schedule is inactive, or its policy cannot be understood
+ * @returns `undefined` if nothing may be booked: the Schedule is inactive, or its policy is invalid
  */
 function startsIn(
   schedule: Schedule,
@@ -37,10 +37,10 @@ const isUnbounded = ({ earliest, latest }: StartBounds, now: number): boolean =>
   earliest <= now && latest === Number.POSITIVE_INFINITY;
 
 /**
- * The condition under which a free Slot can be booked, as a value of `_filter`: not in a Schedule that is closed, and
- * where a policy limits the start, within its limits. `$book` judges by the same policies.
+ * The condition under which a free Slot can be booked, as a value of `_filter`: its Schedule is open, and its start is
+ * within the limits of the policy. `$book` applies the same policies.
  *
- * @param schedules - all in which Slots are searched
+ * @param schedules - all Schedules in which Slots are searched
  * @param services - of these Schedules
  * @returns `undefined` if everything can be booked
  * @see https://hl7.org/fhir/R4/search_filter.html

@@ -3,7 +3,7 @@ import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { DAY, lengthText, milliseconds, unitCodes, YEAR } from './duration.ts';
 
-/** The parts of a policy that are lengths of time, each with its bounds in milliseconds. */
+/** The parts of a policy that are lengths of time, with the bounds of each in milliseconds. */
 const lengths = {
   leadTime: { least: 0, most: YEAR },
   window: { least: 60_000, most: 10 * YEAR },
@@ -12,7 +12,7 @@ const lengths = {
   confirmWithin: { least: 1_000, most: YEAR },
 } as const;
 
-/** The parts of a policy that are numbers of appointments, each with its greatest. */
+/** The parts of a policy that are numbers of appointments, with the maximum of each. */
 const counts = { maxOpenPerPatient: 100, maxPerPortalAndDay: 1_000 } as const;
 
 type Length = keyof typeof lengths;
@@ -27,7 +27,9 @@ const isCount = (name: string): name is Count => Object.hasOwn(counts, name);
 /** Every part of a policy. */
 export const policyParts = [...Object.keys(lengths), ...Object.keys(counts)] as readonly PolicyPart[];
 
-/** What a resource says about booking: lengths in milliseconds, numbers of appointments. What it does not say is open. */
+/**
+ * The booking policy of one resource: lengths in milliseconds, numbers of appointments. An absent part sets no limit.
+ */
 export type BookingPolicy = Readonly<Partial<Record<PolicyPart, number>>>;
 
 /** A policy as read from a resource, and everything wrong with it. */
@@ -78,7 +80,7 @@ function readPart(part: Extension, path: string): ReadPart {
     : { issue: invalid(`A booking policy can only have the parts ${policyParts.join(', ')}.`, `${path}.url`) };
 }
 
-/** Whether nothing could ever be booked: what is open for booking is too soon already. */
+/** Whether nothing could ever be booked, because every time within the window is too soon. */
 export function isContradictory({ leadTime = 0, window }: BookingPolicy): boolean {
   return window !== undefined && window <= leadTime;
 }
@@ -110,8 +112,9 @@ function readExtension(extension: Extension, path: string): ReadPolicy {
  * Reads the booking policy in a Schedule or HealthcareService: the extension LocalBookingPolicy, whose parts are
  * Durations and numbers.
  *
- * @returns what it says, and a `policy-invalid` with its path for everything that is negative, absurd, contradictory,
- *   unknown or said twice
+ * @returns the policy, and a `policy-invalid` with its path for each part that is out of range, contradictory, unknown
+ *   or
+ *   repeated
  */
 export function readPolicy(holder: PolicyHolder, config: PolicyConfig): ReadPolicy {
   const url = artefactUri(config, 'LocalBookingPolicy');

@@ -17,21 +17,21 @@ import type { SearchQuery } from '../search.ts';
 import { DAY } from './duration.ts';
 import type { EffectivePolicy } from './effective-policy.ts';
 
-/** A number of appointments of a requestor that a policy or the installation limits. */
+/** A limit, set by a policy or the installation, on the number of a requestor's appointments. */
 export interface Quota {
   readonly code: Extract<BookingErrorCode, 'patient-limit-reached' | 'portal-quota-reached' | 'too-many-holds'>;
-  /** Name of the row that every transaction changes which uses the quota up. */
+  /** Name of the row that every transaction that counts towards the quota changes. */
   readonly row: string;
   readonly limit: number;
-  /** The search for the appointments that may count. */
+  /** The search for the appointments that may count towards the quota. */
   readonly query: SearchQuery;
-  /** The Schedule or HealthcareService for whose appointments the quota is; absent: for all. */
+  /** The Schedule or HealthcareService whose appointments count; absent: all appointments. */
   readonly scope?: string | undefined;
-  /** Says in a sentence what the limit is. */
+  /** The sentence that explains the limit. */
   readonly diagnostics: string;
 }
 
-/** How far a quota is used up, as read in one transaction. */
+/** The use of a quota, as read in one transaction. */
 export interface Usage {
   readonly row: Task;
   /** What `Quota.query` found, and the Slots and Schedules of it. */
@@ -48,7 +48,7 @@ export interface QuotaContext {
   readonly config: QuotaConfig;
 }
 
-/** How many appointments are looked at to count; a requestor with more of them has used up every quota. */
+/** The most appointments that are read to count them; a requestor with more of them has used up every quota. */
 const MOST_COUNTED = 500;
 
 const withSlots: SearchQuery = [
@@ -112,9 +112,9 @@ function dayQuota(
 }
 
 /**
- * The quotas that a booking uses up.
+ * The quotas that a booking counts towards.
  *
- * @param patient - `Patient/id`, if it is a stored one: one that is only handed over has no appointments yet
+ * @param patient - `Patient/id` of a stored patient; a patient submitted with the request has no appointments yet
  */
 export function policyQuotas(
   policies: readonly EffectivePolicy[],
@@ -128,7 +128,7 @@ export function policyQuotas(
   ]);
 }
 
-/** How many times a requestor may hold at once. */
+/** The quota for the holds that a requestor may have at a time. */
 export function holdQuota(context: QuotaContext): Quota {
   const { maxPerRequestor: limit } = context.config.holds;
   return {
@@ -206,8 +206,9 @@ export const QUOTA_TASK = 'quota';
 const USES = 'uses';
 
 /**
- * The row of a quota: a Task that every transaction changes, with `ifMatch`, that uses the quota up. What is used up is
- * counted anew each time, so that the row holds no number that could drift; but no two bookings count the same.
+ * The row of a quota: a Task that every transaction that counts towards the quota changes with `ifMatch`, so that two
+ * bookings cannot both take the last place. Each booking counts the appointments again: the row contains no number that
+ * could become wrong.
  *
  * @param stored - the Task as it was read, if there is one; the new one differs from it
  */
@@ -233,7 +234,7 @@ export function quotaRowSearch({ row }: Quota, config: ArtefactConfig): string {
   ]).toString();
 }
 
-/** The entries that use up quotas: each row once, if it still has the version that was read. */
+/** The transaction entries that change the rows of quotas: each row once, if it still has the version that was read. */
 export function quotaEntries(
   usage: ReadonlyMap<string, Usage>,
   quotas: readonly Quota[],

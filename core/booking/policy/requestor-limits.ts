@@ -14,10 +14,10 @@ export type RequestorLimitConfig = TagConfig & Pick<BookingConfig, 'requestors'>
 /** A limit of the installation for each requestor. */
 export type RequestorLimit = 'open' | 'rate' | 'jobs';
 
-/** How long the rate counts back, in milliseconds. */
+/** The period over which the rate is counted, in milliseconds. */
 const MINUTE = 60_000;
 
-/** The search that finds something once a requestor has so many: it reads no more than one resource. */
+/** The search that finds a resource if a requestor has this many: it reads one resource at most. */
 function nth(type: 'Appointment' | 'Task', count: number, query: SearchQuery): BundleEntry {
   return search(type, [...query, ['_offset', String(count - 1)], ['_count', '1'], ['_fields', 'id']]);
 }
@@ -70,9 +70,9 @@ export function reachedLimits(
 }
 
 /**
- * What the limits of the installation have against a booking or a hold.
+ * Checks a booking or a hold against the limits of the installation.
  *
- * @param earlier - the appointments that it moves or replaces: whoever has an open one gets no further one
+ * @param earlier - the appointments that it moves or replaces: if one of them is open, the number of open ones stays
  */
 export function requestorLimitIssues(
   reached: ReadonlySet<RequestorLimit>,

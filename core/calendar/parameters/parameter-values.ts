@@ -5,7 +5,9 @@ import { type Checked, faulty, sound } from '../problem.ts';
 /** FHIR's extension for the time zone of a practitioner, a location … */
 export const TIME_ZONE = 'http://hl7.org/fhir/StructureDefinition/timezone';
 
-/** The times at which appointments may begin: every day anew from midnight, as the clocks of a time zone show it. */
+/**
+ * The times at which appointments may begin: counted from midnight of each day, as the clocks of a time zone show it.
+ */
 export interface Alignment {
   /** Minutes from one start to the next; a whole number of them makes a day. */
   readonly interval: number;
@@ -18,7 +20,7 @@ const minutesOf: Readonly<Record<string, number>> = { min: 1, h: 60, d: 1440, wk
 
 const MINUTES_OF_A_DAY = 1440;
 
-/** Bounds of each length, in minutes. What is longer than a day is no appointment. */
+/** Bounds of each length, in minutes. No appointment is longer than a day. */
 const lengths = {
   duration: { least: 1, most: MINUTES_OF_A_DAY },
   bufferBefore: { least: 0, most: MINUTES_OF_A_DAY },
@@ -29,7 +31,7 @@ const lengths = {
 
 type Length = keyof typeof lengths;
 
-/** How many places there may be at the same time at most. */
+/** The most places at the same time. */
 const MOST_PLACES = 100;
 
 /** Scheduling parameters as one resource gives them. */
@@ -53,7 +55,7 @@ export function parametersIn({ extension, path }: Layer, url: string): Found[] {
   }));
 }
 
-/** The parameter in the first of the layers that has it: that of the Schedule goes before that of its service. */
+/** The parameter from the first layer that has it: the Schedule comes before its service. */
 function parameter(layers: readonly Layer[], url: string): Checked<Found | undefined> {
   for (const layer of layers) {
     const [first, ...more] = parametersIn(layer, url);
@@ -120,7 +122,7 @@ export function alignment(layers: readonly Layer[]): Checked<Alignment> {
   const offset = length(layers, 'alignmentOffset');
   const zone = timeZone(layers, 'alignmentTimezone');
   const problems = [...interval.problems, ...offset.problems, ...zone.problems];
-  // 0 stands for an hour, as in Medplum.
+  // 0 means an hour, as in Medplum.
   const minutes = interval.value || 60;
   if (problems.length > 0) {
     return { value: undefined, problems };

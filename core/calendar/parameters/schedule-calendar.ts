@@ -16,17 +16,17 @@ export interface ServiceCalendar {
 /** Whether the opening hours of a Schedule are published as free Slots. */
 export type Publishing =
   | { readonly kind: 'on'; readonly calendars: readonly ServiceCalendar[] }
-  /** It takes no part: what was published is withdrawn. */
+  /** The Schedule does not publish: published Slots are withdrawn. */
   | { readonly kind: 'off'; readonly reason: 'switched-off' | 'no-service' }
-  /** It is closed for booking for now, or its parameters are unusable: what was published stays as it is. */
+  /** The Schedule is closed for now, or its parameters are invalid: published Slots stay as they are. */
   | { readonly kind: 'kept'; readonly problems: readonly CalendarProblem[] };
 
-/** The resources that the opening hours of a Schedule are made of. */
+/** The resources that define the opening hours of a Schedule. */
 export interface ScheduleContext {
   readonly schedule: Schedule;
-  /** Those that exist of the services it names; all there are for a Schedule that offers every service. */
+  /** The existing services that it names; for a Schedule that offers every service, all services. */
   readonly services: readonly HealthcareService[];
-  /** Its actor, if that exists. */
+  /** Its actor, if the actor exists. */
   readonly actor: Resource | undefined;
 }
 
@@ -34,14 +34,14 @@ function hasId<T extends { readonly id?: string }>(resource: T): resource is T &
   return resource.id !== undefined;
 }
 
-/** Whether a Schedule offers every service there is. */
+/** Whether a Schedule offers all services. */
 export function offersAllServices({ serviceType = [] }: Schedule): boolean {
   return serviceType.some(({ coding = [] }) =>
     coding.some(({ system, code }) => system === allServices.system && code === allServices.code),
   );
 }
 
-/** How a published Slot names its service: its codes, and the service itself as Medplum's `$find` does. */
+/** How a published Slot names its service: by its codes, and by reference, as Medplum's `$find` does. */
 export function serviceTypeOf(service: HealthcareService & { readonly id: string }): CodeableConcept[] {
   const valueReference: Reference<HealthcareService> = { reference: `HealthcareService/${service.id}` };
   const link = { url: SERVICE_TYPE_REFERENCE, valueReference };
@@ -77,9 +77,9 @@ function actorProblems({ schedule, actor }: ScheduleContext): CalendarProblem[] 
 }
 
 /**
- * What of a Schedule is to be published, or why nothing is.
+ * What to publish for a Schedule, or why nothing is published.
  *
- * @returns `kept` with all problems found, if there are any: one unusable service keeps the whole Schedule as it is
+ * @returns `kept` with all problems found, if there are any: one invalid service keeps the whole Schedule as it is
  */
 export function publishingOf(context: ScheduleContext, config: ArtefactConfig): Publishing {
   const { schedule, services, actor } = context;

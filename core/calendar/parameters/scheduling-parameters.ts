@@ -28,7 +28,7 @@ export interface SchedulingParameters {
   readonly alignment: Alignment;
   readonly timeZone: string;
   readonly hours: readonly WeeklyHours[];
-  /** When it is closed in spite of its hours. */
+  /** When it is closed although its opening hours say otherwise. */
   readonly closed: readonly Interval[];
   /** How many appointments there may be at the same time. */
   readonly capacity: number;
@@ -84,11 +84,11 @@ function ofService(schedule: Schedule, service: HealthcareService): Checked<read
 }
 
 /**
- * The scheduling parameters of one service in one Schedule, as Medplum resolves them: each field from the Schedule, else
- * from the service, else by default. Beyond what Medplum does, `notAvailableTime` and `HealthcareService.notAvailable`
- * count, and what cannot be meant is a problem, not a surprise.
+ * The scheduling parameters of one service in one Schedule, as Medplum resolves them: each field from the Schedule,
+ * else from the service, else the default. Unlike Medplum, it also applies `notAvailableTime` and
+ * `HealthcareService.notAvailable`, and reports invalid values as problems.
  *
- * @param actor - of the Schedule, whose time zone counts where the parameters name none
+ * @param actor - of the Schedule; its time zone applies if the parameters name none
  * @see https://www.medplum.com/docs/scheduling/defining-availability
  */
 export function schedulingParameters(

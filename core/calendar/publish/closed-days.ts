@@ -27,7 +27,7 @@ export function closedDays(services: readonly HealthcareService[], config: Close
     .flatMap((service) => serviceClosures(service, `HealthcareService/${service.id}`));
 }
 
-/** A stretch of time cut at the midnights of a time zone. */
+/** A period, cut at the midnights of a time zone. */
 function* daysOf({ start, end }: Interval, timeZone: string): Generator<Interval> {
   for (let from = start; from < end; ) {
     const midnight = instantOf(timeZone, (Math.floor(localTimeOf(timeZone, from) / DAY) + 1) * DAY);

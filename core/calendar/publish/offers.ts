@@ -13,18 +13,18 @@ import { openIntervals } from '../time/weekly-hours.ts';
 
 const MINUTE = 60_000;
 
-/** No appointment with its buffers is longer: in milliseconds. */
+/** The longest appointment with its buffers, in milliseconds. */
 const LONGEST = 3 * DAY;
 
 /** A place where no Slot is published. */
 const NO_PLACE = 0;
 
-/** However far the Schedule plans, it is not published further than this: in milliseconds, two years. */
+/** The furthest that a Schedule is published ahead, whatever its planning horizon: two years, in milliseconds. */
 const FURTHEST = 2 * 366 * DAY;
 
 /**
- * The time for which a Schedule is published: its planning horizon, else so many weeks from now, to the end of a day of
- * its time zone. It begins in the past, so that the moment of publishing cuts no opening hours short.
+ * The period for which a Schedule is published: its planning horizon, else a number of weeks from now, up to the end of
+ * a day in its time zone. It begins in the past, so that opening hours that have already begun are complete.
  */
 export function publishedPeriod(
   { planningHorizon }: Schedule,
@@ -47,7 +47,7 @@ export function publishedPeriod(
     : { value, problems };
 }
 
-/** The time at which one place of a service is open and nothing takes it. */
+/** The time during which a place of a service is open and not taken. */
 function freeTime(
   calendar: ServiceCalendar,
   period: Interval,
@@ -70,8 +70,8 @@ function freeTime(
  * appointment with its buffers lies within the opening hours and within time that nothing takes.
  *
  * @param period - `publishedPeriod`; buffers must not leave it either
- * @param now - none begins before
- * @param slots - what takes time: takings, and published Slots that are held
+ * @param now - no Slot begins earlier
+ * @param slots - the Slots that take time: takings, and published Slots that are held
  */
 export function wantedSlots(
   schedule: Schedule & { readonly id: string },
@@ -94,7 +94,7 @@ export function wantedSlots(
   );
 }
 
-/** Whether a service is still open during a stretch of time, and nothing but what is published takes it. */
+/** Whether a service is still open during a period that nothing but published Slots takes. */
 export function isStillOpen(interval: Interval, calendar: ServiceCalendar, slots: readonly PlacedSlot[]): boolean {
   const around = { start: interval.start - DAY, end: interval.end + DAY };
   return covers(freeTime(calendar, around, slots, NO_PLACE), interval);

@@ -11,20 +11,21 @@ export const PUBLISH_TASK = 'publish';
 
 type PublicationConfig = ArtefactConfig;
 
-/** How far the publication of a Schedule has come. There is one for each Schedule, kept in a Task. */
+/** The progress of the publication of a Schedule. Each Schedule has one, stored in a Task. */
 export interface Publication {
   /** Id of the Schedule. */
   readonly schedule: string;
   /**
    * `requested`: the calendar is to be published from `from` on, at once. `accepted`: the same, when its turn comes.
-   * `in-progress`: a run is about it. `completed`: all of it was. `failed`: the opening hours are unusable.
+   * `in-progress`: a run is publishing it. `completed`: all of it is published. `failed`: the opening hours are
+   * invalid.
    */
   readonly status: 'requested' | 'accepted' | 'in-progress' | 'completed' | 'failed';
-  /** Milliseconds since 1970 UTC up to which everything is as it should be; absent before the first run. */
+  /** The time up to which everything is published, in milliseconds since 1970 UTC; absent before the first run. */
   readonly from?: number | undefined;
-  /** What it was made from: another value calls for another publication. */
+  /** Identifies what it was made from: if it differs, the Schedule must be published again. */
   readonly inputs?: string | undefined;
-  /** Why it has failed. */
+  /** The problems that made it fail. */
   readonly problems?: readonly CalendarProblem[];
 }
 
@@ -82,11 +83,11 @@ export function publicationQuery(more: Readonly<Record<string, string>>, config:
 const WINDOW = 14 * DAY;
 
 /**
- * The windows in which the rest of a calendar is published, one after the other. They have fixed bounds, so that a
- * change begins nothing anew that others have finished.
+ * The windows in which the rest of a calendar is published, one after the other. Their bounds are fixed, so that a
+ * change does not restart windows that others have finished.
  *
  * @param from - where to begin
- * @param to - the end of what is published; what lies beyond it is one last window, in which all is withdrawn
+ * @param to - the end of the published period; the time after it is one last window, in which all Slots are withdrawn
  */
 export function windowsFrom(from: number, to: number): Interval[] {
   const windows: Interval[] = [];

@@ -26,13 +26,13 @@ type PublishConfig = ArtefactConfig;
 export interface PublishState {
   readonly schedule: Schedule & { readonly id: string };
   readonly publishing: Publishing;
-  /** The time that is looked at: nothing that begins outside it is touched. */
+  /** The period to publish: Slots that begin outside it are not touched. */
   readonly window: Interval;
   /** All its Slots that overlap `slotsToRead` of the window, whatever their status. */
   readonly slots: readonly Slot[];
   /** Ids of Slots without a mark of which the history shows that they were once free. */
   readonly offered: ReadonlySet<string>;
-  /** Ids of Slots that open appointments refer to: they are not touched, whatever their status. */
+  /** Ids of Slots that open appointments refer to: they are not changed, whatever their status. */
   readonly held: ReadonlySet<string>;
   readonly closedDays: readonly Closure[];
   /** Milliseconds since 1970 UTC. */
@@ -40,19 +40,19 @@ export interface PublishState {
   readonly horizonWeeks: number;
 }
 
-/** By how much what decides about a window lies around it, in milliseconds: an appointment with both its buffers. */
+/** How far around a window Slots influence it, in milliseconds: the length of an appointment with both its buffers. */
 const MARGIN = 3 * DAY;
 
-/** The time of which all Slots must be known to decide about a window. */
+/** The period whose Slots must all be known to decide about a window. */
 export function slotsToRead({ start, end }: Interval): Interval {
   return { start: start - MARGIN, end: end + MARGIN };
 }
 
-/** What is to be done so that the Slots of a Schedule are as its opening hours and its takings demand. */
+/** The changes that make the Slots of a Schedule match its opening hours and its takings. */
 export interface PublishPlan {
   /** Empty when there is nothing left to do. */
   readonly changes: readonly SlotChange[];
-  /** Why nothing is published; what was published stays, as far as nothing takes its time. */
+  /** Why nothing is published; published Slots stay unless their time is taken. */
   readonly problems: readonly CalendarProblem[];
 }
 
@@ -65,7 +65,7 @@ function asTaking({ key, start, end, resource }: WantedSlot): PlacedSlot {
   return { id: key, origin: key, start, end, resource, role: { kind: 'taking' } };
 }
 
-/** The blocks of closed days: one is there for each; what staff have made of it stays. */
+/** The blocks of closed days, one for each day; a block that staff have changed stays as it is. */
 function blockChanges(
   stored: readonly PlacedSlot[],
   wanted: readonly WantedSlot[],
@@ -88,7 +88,7 @@ function blockChanges(
   return [...made, ...lifted.map(({ id, resource }) => withdrawal(resource, id))];
 }
 
-/** What free published Slots are withdrawn although the opening hours are unusable: their time is taken. */
+/** The free published Slots that are withdrawn even if the opening hours are invalid, because their time is taken. */
 function takenAway(
   published: readonly PlacedSlot[],
   takings: readonly PlacedSlot[],
@@ -104,7 +104,7 @@ function takenAway(
     .map(({ id, resource }) => withdrawal(resource, id));
 }
 
-/** What the opening hours and the closed days ask for. */
+/** The Slots that the opening hours and the closed days call for. */
 interface Wanted {
   readonly calendars: readonly { readonly calendar: ServiceCalendar; readonly period: Interval }[];
   readonly blocks: readonly WantedSlot[];
@@ -136,12 +136,13 @@ function wantedOf(
 }
 
 /**
- * Decides what is to be published, withdrawn and narrowed in one Schedule. Carried out, there is nothing left to do.
+ * Decides what to publish, withdraw and narrow in one Schedule. Once this is done, a second call finds nothing to do.
  *
  * - Free Slots are made from the opening hours, as many places as there are, each for one appointment.
- * - A taking withdraws the published Slots that it overlaps, and narrows free ones made by hand; they return with it.
- * - What is booked, held or blocked is never touched.
- * - With unusable opening hours, what was published stays, except where time is taken.
+ * - A taking withdraws the published Slots that it overlaps, and narrows free ones made by hand; they return when the
+ *   taking ends.
+ * - Booked, held or blocked Slots are never changed.
+ * - With invalid opening hours, published Slots stay, except where time is taken.
  */
 export function planSlots(state: PublishState, config: PublishConfig): PublishPlan {
   const { schedule, publishing, slots, offered, held, now, window } = state;

@@ -12,17 +12,17 @@ export interface PublishedTarget {
   readonly wanted: readonly WantedSlot[];
   readonly calendars: readonly ServiceCalendar[];
   readonly takings: readonly PlacedSlot[];
-  /** Ids of Slots that are not to be touched although they look free. */
+  /** Ids of Slots that must not be changed although they look free. */
   readonly held: ReadonlySet<string>;
   readonly now: number;
-  /** What begins outside it is not touched. */
+  /** Slots that begin outside it are not changed. */
   readonly window: Interval;
 }
 
-/** The elements of a published Slot that follow its service; all others are left as they are. */
+/** The elements of a published Slot that follow its service; all others stay as they are. */
 const publishedElements = ['schedule', 'serviceCategory', 'serviceType', 'specialty'] as const;
 
-/** JSON with the names of each object in order, so that equal values are equal strings. */
+/** JSON with the names in each object sorted, so that equal values give equal strings. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -40,7 +40,7 @@ function isAsWanted(stored: Slot, { resource, start, end }: WantedSlot): boolean
   );
 }
 
-/** A stored Slot as it is wanted; what the service does not publish stays. */
+/** A stored Slot with the elements that it should have; elements that the service does not publish stay. */
 function restored(stored: Slot, { resource }: WantedSlot): Slot {
   const rest: Partial<Slot> = { ...stored };
   for (const name of publishedElements) {
@@ -53,7 +53,7 @@ function restored(stored: Slot, { resource }: WantedSlot): Slot {
 interface Family {
   readonly origin: string;
   readonly members: readonly PlacedSlot[];
-  /** Whether any of it is booked, held or blocked: then none of it is offered anew. */
+  /** Whether any of it is booked, held or blocked: then it is not offered again. */
   readonly isHeld: boolean;
 }
 
@@ -69,7 +69,7 @@ function families(slots: readonly PlacedSlot[], held: ReadonlySet<string>): Fami
   }));
 }
 
-/** What is free of a published Slot of which another part is held stays on offer as long as it is open. */
+/** The free part of a published Slot stays on offer while another part is held, as long as the service is open. */
 function withdrawnRests({ members, origin }: Family, { calendars, takings, held, now }: PublishedTarget): SlotChange[] {
   return members
     .filter(({ id, resource, start }) => resource.status === 'free' && start >= now && !held.has(id))
@@ -80,7 +80,7 @@ function withdrawnRests({ members, origin }: Family, { calendars, takings, held,
     .map(({ resource }) => withdrawal(resource, origin));
 }
 
-/** Brings stored Slots of one key to what is wanted: one of them is as wanted, the others are withdrawn. */
+/** The changes to the stored Slots of one key: one of them becomes the wanted Slot, the others are withdrawn. */
 function keyChanges(stored: readonly Family[], wanted: WantedSlot | undefined, now: number): SlotChange[] {
   const roots = stored.flatMap(({ origin, members }) => members.find(({ id }) => id === origin) ?? []);
   const isFree = ({ resource }: PlacedSlot): boolean => resource.status === 'free';
@@ -111,10 +111,10 @@ function keyOf({ members }: Family): string {
 }
 
 /**
- * The changes that bring published Slots to what is wanted: each is there once, under its key, and what no longer fits
- * is withdrawn. What is booked, held or blocked is not touched, and what began in the past neither.
+ * The changes that turn the published Slots into the wanted ones: each exists once, under its key, and Slots that no
+ * longer fit are withdrawn. Slots that are booked, held or blocked, or that began in the past, are not changed.
  *
- * @param published - those of the Schedule, and what was split off from them
+ * @param published - those of the Schedule, and the fragments split off from them
  */
 export function publishedChanges(published: readonly PlacedSlot[], target: PublishedTarget): SlotChange[] {
   const { wanted, held, now, window } = target;
@@ -129,8 +129,8 @@ export function publishedChanges(published: readonly PlacedSlot[], target: Publi
 }
 
 /**
- * Those published Slots whose time is not offered anew: what is booked, held or blocked, and what was split off from the
- * same Slot.
+ * The published Slots whose time is not offered again: those that are booked, held or blocked, and other fragments of
+ * the same Slot.
  */
 export function heldPublished(published: readonly PlacedSlot[], held: ReadonlySet<string>): PlacedSlot[] {
   return families(published, held)

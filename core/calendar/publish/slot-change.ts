@@ -6,7 +6,7 @@ import { inWriteOrder, updateEntry } from '../../fhir/update-entry.ts';
 export interface SlotChange {
   readonly stored: Slot | undefined;
   readonly resource: Slot;
-  /** What must be written together with it carries the same. */
+  /** Changes with the same value must be written together. */
   readonly group: string;
 }
 
@@ -15,14 +15,14 @@ export function withdrawal(stored: Slot, group: string): SlotChange {
   return { stored, resource: { ...stored, status: 'entered-in-error' }, group };
 }
 
-/** When a change may be made: what is withdrawn goes before all that it overlaps and that is made in its stead. */
+/** The order of a change: a Slot is withdrawn before the overlapping Slots that replace it are created. */
 function moment({ resource }: SlotChange): number {
   return parseInstant(resource.status === 'entered-in-error' ? resource.start : resource.end) ?? 0;
 }
 
 /**
- * The changes in portions that can be written one after the other, those of the nearest future first. What belongs
- * together stays together.
+ * Divides the changes into portions that can be written one after the other, the nearest future first. Changes that
+ * belong together stay together.
  *
  * @param size - how many changes a portion has at least, except for the last
  */
@@ -46,7 +46,7 @@ export function portions(changes: readonly SlotChange[], size: number): SlotChan
   return result;
 }
 
-/** The transaction entries that make the changes, or none of them. */
+/** The transaction entries that make all the changes or none. */
 export function slotChangeEntries(changes: readonly SlotChange[]): BundleEntry[] {
   return inWriteOrder(
     changes.map(({ stored, resource }) =>

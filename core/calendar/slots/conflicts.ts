@@ -3,13 +3,13 @@ import { type Interval, overlaps } from '../../time/interval.ts';
 import { type SlotChange, withdrawal } from '../publish/slot-change.ts';
 import { isTaken, type PlacedSlot, takesFrom } from './slot-role.ts';
 
-/** Time of one Schedule that is to be booked. */
+/** Time in one Schedule that is to be booked. */
 export interface Claim {
   /** The time of the appointment. */
   readonly interval: Interval;
   /** Ids of the Slots to be booked. */
   readonly slots: readonly string[];
-  /** The services that it is for, as far as they are known. */
+  /** The services that it is for, if known. */
   readonly services: readonly CodeableConcept[] | undefined;
 }
 
@@ -23,11 +23,11 @@ function claimed(slots: readonly PlacedSlot[], ids: readonly string[]) {
 }
 
 /**
- * What stands in the way of a booking although its Slots are free: takings, and what is held of the published Slots that
- * share its place.
+ * The Slots that prevent a booking although its own Slots are free: takings, and held Slots published for the same
+ * place.
  *
- * @param slots - of the Schedule, those at least that overlap the time; Slots that the booking gives back are left out
- * @returns empty if there is nothing
+ * @param slots - of the Schedule, at least those that overlap the time; Slots that the booking releases are left out
+ * @returns empty if nothing prevents the booking
  */
 export function conflicts(slots: readonly PlacedSlot[], { interval, slots: ids, services }: Claim): PlacedSlot[] {
   const { origins, places } = claimed(slots, ids);
@@ -39,10 +39,10 @@ export function conflicts(slots: readonly PlacedSlot[], { interval, slots: ids, 
 }
 
 /**
- * The published Slots that a booking takes off the market: the free ones of its place that it overlaps. Withdrawn in the
- * transaction that books, they are also its lock: of two bookings that exclude each other, both write the Slots of both.
+ * The published Slots that a booking withdraws: the free ones of its place that it overlaps. They are withdrawn in the
+ * booking's transaction and so act as its lock: two bookings that exclude each other write the same Slots.
  *
- * @param slots - of the Schedule, all at least that overlap the time
+ * @param slots - of the Schedule, at least all that overlap the time
  */
 export function withdrawnWith(slots: readonly PlacedSlot[], { interval, slots: ids }: Claim): SlotChange[] {
   const { origins, places } = claimed(slots, ids);

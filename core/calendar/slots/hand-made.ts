@@ -9,14 +9,14 @@ import { isTaken, type PlacedSlot, servicesOffered, takesFrom } from './slot-rol
 
 type OfferConfig = ArtefactConfig;
 
-/** What besides the Slots decides about offers that were made by hand. */
+/** What offers made by hand depend on besides the Slots. */
 export interface OfferContext {
   readonly schedule: Schedule;
-  /** Ids of Slots that are not to be touched although they look free. */
+  /** Ids of Slots that must not be changed although they look free. */
   readonly held: ReadonlySet<string>;
-  /** Only offers that overlap it are looked at. */
+  /** Only offers that overlap it are considered. */
   readonly window: Interval;
-  /** The time of which all Slots are known: an offer that reaches out of it is left alone. */
+  /** The period whose Slots are all known: an offer that extends beyond it is not changed. */
   readonly known: Interval;
   readonly now: number;
 }
@@ -24,11 +24,11 @@ export interface OfferContext {
 /** The elements that all fragments of a slot share. */
 const offerElements = ['schedule', 'serviceCategory', 'serviceType', 'specialty', 'appointmentType'] as const;
 
-/** An offer made by hand: a Slot, what was split off from it, and what a taking has withdrawn of it. */
+/** An offer made by hand: a Slot, the fragments split off from it, and the parts that a taking has withdrawn. */
 interface Offer {
   readonly origin: string;
   readonly members: readonly PlacedSlot[];
-  /** The time for which it was offered before a taking narrowed it, if one did. */
+  /** The time for which it was offered before a taking narrowed it. */
   readonly whole: Interval | undefined;
 }
 
@@ -44,7 +44,7 @@ function withWhole(extension: readonly Extension[] = [], whole: Interval | undef
   return valuePeriod ? [...others, { url, valuePeriod }] : others;
 }
 
-/** Slots that were withdrawn for a taking count; those that staff entered in error do not. */
+/** Slots withdrawn because of a taking count; Slots that staff marked as entered in error do not. */
 function offersIn(slots: readonly PlacedSlot[], config: OfferConfig): Offer[] {
   const url = artefactUri(config, 'LocalOffered');
   const members = new Map<string, PlacedSlot[]>();
@@ -57,13 +57,13 @@ function offersIn(slots: readonly PlacedSlot[], config: OfferConfig): Offer[] {
   return [...members].map(([origin, found]) => {
     const whole = found.map(({ resource }) => wholeOf(resource, url)).find((one) => one !== undefined);
     const live = found.filter(({ resource }) => resource.status !== 'entered-in-error');
-    // A piece that lies elsewhere was moved by hand: then the offer is what staff have made of it.
+    // Somebody has moved a piece elsewhere by hand: then the offer stays as staff left it.
     const isCurrent = whole !== undefined && live.every((slot) => contains(whole, slot));
     return { origin, members: found, whole: isCurrent ? whole : undefined };
   });
 }
 
-/** A Slot as a piece of an offer. */
+/** A Slot that is a piece of an offer. */
 function piece(source: Slot, origin: string, { start, end }: Interval, config: OfferConfig): Slot {
   const common = Object.fromEntries(
     offerElements.filter((name) => source[name] !== undefined).map((name) => [name, source[name]]),
@@ -125,7 +125,7 @@ function rearranged(
   return [...written, ...made.flat()];
 }
 
-/** From the first moment of what there is of an offer to the last. */
+/** From the start of the first piece of an offer to the end of the last. */
 function hullOf(members: readonly PlacedSlot[]): Interval | undefined {
   const live = members.filter(({ resource }) => resource.status !== 'entered-in-error');
   return live.length > 0
@@ -163,11 +163,11 @@ function changesOf(
 }
 
 /**
- * Narrows the free Slots that were made by hand to what takings leave of them, and gives back what a taking took that is
- * gone. Each remembers the time for which it was offered in the extension LocalOffered as long as it is narrowed.
+ * Narrows free Slots made by hand to the time that takings leave, and restores their time when a taking is gone. While
+ * a Slot is narrowed, its extension LocalOffered contains the time for which it was offered.
  *
  * @param slots - all of the Schedule
- * @param takings - what takes time from every place
+ * @param takings - the Slots that take time from every place
  */
 export function offerChanges(
   slots: readonly PlacedSlot[],

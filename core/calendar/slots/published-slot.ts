@@ -4,7 +4,7 @@ import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Interval } from '../../time/interval.ts';
 import { type ServiceCalendar, serviceTypeOf } from '../parameters/schedule-calendar.ts';
 
-/** What a published Slot stands for. Its identifier says it, so that the same Slot is never published twice. */
+/** What a published Slot stands for. It is encoded in the identifier, so that no Slot is published twice. */
 export type PublishedKey =
   | {
       readonly kind: 'offer';
@@ -25,7 +25,7 @@ export function formatKey(key: PublishedKey): string {
     : ['closed', key.schedule, formatInstant(key.start), formatInstant(key.end)].join('/');
 }
 
-/** Reads the value of the identifier LocalPublishedSlot; `undefined` if it is none. */
+/** Reads the value of the identifier LocalPublishedSlot; `undefined` if it is not one. */
 export function parseKey(value: string): PublishedKey | undefined {
   const [kind, schedule = '', third = '', fourth = '', fifth] = value.split('/');
   const [start, end, place] = [parseInstant(third), parseInstant(fourth), Number(fifth)];
@@ -37,7 +37,7 @@ export function parseKey(value: string): PublishedKey | undefined {
     : undefined;
 }
 
-/** A Slot that is to be published. */
+/** A Slot to publish. */
 export interface WantedSlot extends Interval {
   /** Its identifier's value. */
   readonly key: string;
@@ -85,7 +85,7 @@ export function offeredSlot(
   };
 }
 
-/** A Slot that blocks a Schedule while the whole installation is closed, so that Medplum's `$find` respects it too. */
+/** A Slot that blocks a Schedule while the whole installation is closed; Medplum's `$find` respects it, too. */
 export function closedSlot(
   schedule: Schedule & { readonly id: string },
   interval: Interval,

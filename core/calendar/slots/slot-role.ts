@@ -8,10 +8,10 @@ import { type PublishedKey, parseKey } from './published-slot.ts';
 /**
  * What a Slot is in its Schedule.
  *
- * - `offer`: made by hand to be booked, or what is left of such a one. Free or taken, it is a place of its own.
- * - `published`: made from the opening hours. Those with the same place exclude each other.
- * - `taking`: was never on offer. It takes time from every place.
- * - `none`: was entered in error.
+ * - `offer`: created by hand to be booked, or a fragment of such a Slot. Free or taken, it is a place of its own.
+ * - `published`: made from the opening hours. Published Slots of the same place exclude each other.
+ * - `taking`: never offered. It takes time from every place.
+ * - `none`: entered in error.
  */
 export type SlotRole =
   | { readonly kind: 'offer' }
@@ -50,8 +50,8 @@ export function originOf(slot: Slot, config: RoleConfig): string | undefined {
 }
 
 /**
- * Whether only its history tells if a Slot was ever on offer: it is taken, and carries none of the marks that the
- * service leaves on offers when it publishes, splits or takes them.
+ * Whether only its history can tell if a Slot was ever offered: it is taken, and has none of the marks that the service
+ * leaves on offers when it publishes, splits or takes them.
  */
 export function isUnmarked(slot: Slot, config: RoleConfig): boolean {
   const isMarked =
@@ -79,11 +79,11 @@ function roleOf(slot: Slot, wasOffered: boolean, config: RoleConfig): SlotRole {
 }
 
 /**
- * The Slots of one Schedule by what they are in it. What has no readable times is left out, for it neither offers nor
- * takes anything.
+ * The Slots of one Schedule with their roles. Slots without readable times are left out: they neither offer nor take
+ * anything.
  *
  * @param slots - as stored, in any order
- * @param offered - ids of those without a mark of which the history shows that they were once free (`isUnmarked`)
+ * @param offered - ids of the unmarked Slots (`isUnmarked`) that were once free, as their history shows
  */
 export function placedSlots(slots: readonly Slot[], offered: ReadonlySet<string>, config: RoleConfig): PlacedSlot[] {
   const placed = slots.flatMap((resource): PlacedSlot[] => {
@@ -93,7 +93,7 @@ export function placedSlots(slots: readonly Slot[], offered: ReadonlySet<string>
       ? []
       : [{ id, start, end, origin, resource, role: roleOf(resource, offered.has(id), config) }];
   });
-  // What was split off from a published Slot belongs to its place.
+  // A fragment of a published Slot belongs to its place.
   const published = new Map(placed.flatMap(({ id, role }) => (role.kind === 'published' ? [[id, role]] : [])));
   return placed.map((slot) => ({
     ...slot,
@@ -113,10 +113,10 @@ function isSameService(one: CodeableConcept, other: CodeableConcept): boolean {
 }
 
 /**
- * Whether a taking stands in the way of a service. An appointment does so for every service, whichever it is for; a
- * block (`busy-unavailable`) that names services does so for these only.
+ * Whether a taking takes time from a service. An appointment takes time from every service; a block
+ * (`busy-unavailable`) that names services takes time from these only.
  *
- * @param services - what is offered; nothing named means anything
+ * @param services - what is offered; empty means any service
  */
 export function takesFrom(
   { status, serviceType = [] }: Slot,

@@ -4,7 +4,7 @@ import type { Alignment } from '../parameters/parameter-values.ts';
 
 const MINUTE = 60_000;
 
-/** The longest beginning of a stretch that lies on one local day and has one offset. */
+/** The longest beginning of a period that lies on one local day and has one offset. */
 function evenPart({ start, end }: Interval, timeZone: string): Interval & { readonly offset: number } {
   const offset = offsetAt(timeZone, start);
   const midnight = (Math.floor((start + offset) / DAY) + 1) * DAY - offset;
@@ -13,16 +13,16 @@ function evenPart({ start, end }: Interval, timeZone: string): Interval & { read
   return { start, end: isEven ? until : changeOfOffset(timeZone, start, until - 1), offset };
 }
 
-/** Without the sign of its first operand, as `%` has it. */
+/** The remainder without the sign that `%` takes from its first operand. */
 function modulo(value: number, divisor: number): number {
   return ((value % divisor) + divisor) % divisor;
 }
 
 /**
- * The instants of a stretch of time at which appointments may begin: those at which the clocks show a multiple of the
- * alignment interval after midnight, shifted by its offset.
+ * The instants of a period at which appointments may begin: those at which the clocks show a multiple of the alignment
+ * interval after midnight, shifted by its offset.
  *
- * @param length - of an appointment in milliseconds; it must end within the stretch
+ * @param length - of an appointment in milliseconds; it must end within the period
  * @returns in order, milliseconds since 1970 UTC
  */
 export function alignedStarts(stretch: Interval, { interval, offset, timeZone }: Alignment, length: number): number[] {

@@ -5,10 +5,10 @@ import type { Interval } from '../../time/interval.ts';
 import { instantOf } from '../../time/time-zone.ts';
 import { type Checked, faulty, sound } from '../problem.ts';
 
-/** A time at which a Schedule or a service is closed although its weekly hours are open. */
+/** A period during which a Schedule or a service is closed, whatever its weekly hours. */
 export interface Closure {
   readonly description: string | undefined;
-  /** Where a start or an end is missing, it is closed since ever or for good. */
+  /** Without a start or an end, the period is unlimited in that direction. */
   readonly period: Period;
   /** FHIRPath of the period. */
   readonly path: string;
@@ -51,7 +51,10 @@ export function serviceClosures({ notAvailable = [] }: HealthcareService, path: 
   }));
 }
 
-/** The closures that a Schedule names in `notAvailableTime` of its availability, which has the shape of R5's Availability. */
+/**
+ * The closures that a Schedule names in `notAvailableTime` of its availability, which has the shape of R5's
+ * Availability.
+ */
 export function scheduleClosures(availability: Extension, path: string): Closure[] {
   const times = (availability.extension ?? []).filter(({ url }) => url === 'notAvailableTime');
   return times.map(({ extension = [] }, index) => ({

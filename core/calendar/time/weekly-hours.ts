@@ -10,7 +10,7 @@ export interface WeeklyHours {
   readonly days: readonly number[];
   /** Milliseconds after midnight, as the clocks show it. */
   readonly start: number;
-  /** Likewise; not after `start`, it is on the next day. */
+  /** Likewise; if it is not after `start`, it is on the next day. */
   readonly end: number;
 }
 
@@ -26,7 +26,7 @@ function timeOfDay(value: string): number | undefined {
   return parts && Number(parts.hours) * 3_600_000 + Number(parts.minutes) * 60_000 + Number(parts.seconds) * 1000;
 }
 
-/** What an entry of opening hours says, wherever it stands. */
+/** An entry of opening hours, wherever it comes from. */
 interface Entry {
   readonly days: readonly (string | undefined)[];
   readonly allDay: boolean;
@@ -34,7 +34,7 @@ interface Entry {
   readonly end: string | undefined;
 }
 
-/** An entry without times is open at none, as in Medplum. */
+/** An entry without times is never open, as in Medplum. */
 function readEntry({ days, allDay, start, end }: Entry, path: string): Checked<WeeklyHours | undefined> {
   const numbers = days.map((day) => dayNames.indexOf(day ?? ''));
   if (numbers.includes(-1)) {
@@ -102,15 +102,15 @@ export function scheduleHours(availability: Extension, path: string): Checked<re
 }
 
 /**
- * When a Schedule is open. The clocks of its time zone count: on the day of a change of clocks it opens and closes at
- * the same local times as ever, and a whole day has 23 or 25 hours.
+ * When a Schedule is open. Its hours are local times: on a day on which the clocks change it opens and closes at the
+ * same local times as usual, and a whole day has 23 or 25 hours.
  *
- * @param window - the time that is asked for
+ * @param window - the period to look at
  */
 export function openIntervals(hours: readonly WeeklyHours[], timeZone: string, window: Interval): IntervalSet {
   const lastDay = Math.floor(localTimeOf(timeZone, window.end) / DAY);
   const intervals: Interval[] = [];
-  // Hours that begin on the day before may reach over midnight.
+  // Hours that begin on the day before may extend past midnight.
   for (let day = Math.floor(localTimeOf(timeZone, window.start) / DAY) - 1; day <= lastDay; day++) {
     const weekday = (((day + 4) % 7) + 7) % 7;
     for (const { start, end } of hours.filter(({ days }) => days.includes(weekday))) {
