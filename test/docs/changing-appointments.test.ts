@@ -21,7 +21,7 @@ function promised(): string[] {
     .sort();
 }
 
-test('the table of status changes says what the rules do', () => {
+test('the table of status changes matches the rules', () => {
   const allowed = statuses.flatMap((from) =>
     statuses.flatMap((to) =>
       (['requestor', 'repository'] as const)

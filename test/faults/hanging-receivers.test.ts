@@ -45,7 +45,7 @@ async function hang() {
   return { listener, counts };
 }
 
-it('100 receivers that hang: another portal is booked for, served later and told of it before all of them have timed out', async () => {
+it('100 receivers that hang: another portal is notified of its booking before all of them have timed out', async () => {
   const receiver = await listening.listen();
   await fixtures.subscribed(receiver);
   const [{ slot, patient }, later, pending] = await Promise.all([

@@ -43,7 +43,7 @@ async function age({ id }: Subscription, events: readonly Resource[], days: numb
   }
 }
 
-it('delivered events go when they are old enough; $events says which, and numbers go on', async () => {
+it('old delivered events are deleted; $events names them, and numbering continues', async () => {
   const listener = await listening.listen();
   const stored = await fixtures.subscribed(listener);
   const appointment = await fixtures.aBooking('automatic');

@@ -151,7 +151,7 @@ describe('OAuth 2 and SMART discovery', () => {
     });
   });
 
-  test('nobody there: 503 OperationOutcome', async () => {
+  test('nobody answers: 503 OperationOutcome', async () => {
     const lonely = gatewayTo({ url: 'http://127.0.0.1:1' });
     const answer = await lonely.inject({
       method: 'POST',

@@ -151,7 +151,7 @@ describe('hidden fields', () => {
 });
 
 describe('a deleted resource', () => {
-  test('is 404 for whoever reads it by criteria, and 410 for the others', async () => {
+  test('is 404 for those who may read it by criteria only, and 410 for others', async () => {
     const slot = await client().create<Slot>({
       resourceType: 'Slot',
       schedule: { reference: 'Schedule/x' },

@@ -159,7 +159,7 @@ describe('a custom operation', () => {
     expect((await client().fhir('POST', 'Patient/$adopt', { run })).status).toBe(400);
   });
 
-  test('is 404 if nobody has defined it', async () => {
+  test('is 404 if it is not defined', async () => {
     expect((await client().fhir('POST', 'Patient/$unheard-of', {})).status).toBe(404);
   });
 });

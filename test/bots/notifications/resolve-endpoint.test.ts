@@ -21,7 +21,7 @@ function resolver(): Resolver {
   return one;
 }
 
-it('a name server that does not answer is given up, and holds nobody up', async () => {
+it('a name server that does not answer is given up and delays nobody', async () => {
   const url = new URL('https://portal.example/');
   const destinations = await Promise.all(Array.from({ length: 30 }, () => resolveEndpoint(url, 100, [], resolver())));
   expect(asked).toBeGreaterThan(0);

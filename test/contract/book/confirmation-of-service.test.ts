@@ -24,7 +24,7 @@ it.each([
   expect(resourceIn('Appointment', await book(proposed(patient, [slot]))).status).toBe(status);
 });
 
-it('the HealthcareService that its service type refers to says by hand', async () => {
+it('the HealthcareService that its service type refers to requires confirmation by hand', async () => {
   const service = succeeded(
     'HealthcareService',
     await medplum('front-desk', 'POST', '/HealthcareService', {

@@ -49,7 +49,7 @@ describe.each<[string, Record<string, string>]>([
   ['at once', {}],
   ['asynchronously', { prefer: 'respond-async' }],
 ])('refused %s', (_, headers) => {
-  it('an appointment that says nothing at all: 400 with all that is missing', async () => {
+  it('an empty appointment: 400 with everything that is missing', async () => {
     const answer = await book({ resourceType: 'Appointment', status: 'proposed' }, 'portal-a', headers);
     expect([answer.status, ...issuesOf(answer).sort()]).toEqual([
       400,

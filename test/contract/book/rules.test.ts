@@ -72,7 +72,7 @@ describe('a rule is broken: 422 and nothing written', () => {
     expect(await slotsOf(schedule)).toEqual(['free 0-30', 'free 60-90']);
   });
 
-  it('the priority extension is there but says nothing', async () => {
+  it('the priority extension is empty', async () => {
     const { slot, patient } = await aClinic();
     const priority = { extension: [{ url: artefactUri(config, 'LocalTerminPriorityExtension') }] };
     const answer = await book({ ...proposed(patient, [slot]), _priority: priority });

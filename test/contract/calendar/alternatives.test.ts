@@ -38,7 +38,7 @@ describe('Slots that share a place', () => {
     await untilFree(schedule, all);
   });
 
-  it('are booked once, however many ask at the same moment', async () => {
+  it('are booked once, however many requests arrive at the same moment', async () => {
     const service = await aService(open('09:00', '10:00'), 15);
     const schedule = await aCalendar(service);
     await untilFree(schedule, ['09:00-09:30', '09:15-09:45', '09:30-10:00']);

@@ -63,7 +63,7 @@ it('a planning horizon that ends before it starts is refused', async () => {
   expect([answer.status, issuesOf(answer)]).toEqual([422, ['opening-hours-invalid Schedule.planningHorizon']]);
 });
 
-it('a service that is gone leaves its Schedules as they are, a Task says why, and others go on', async () => {
+it('a deleted service leaves its Schedules as they are, a Task gives the reason, and others continue', async () => {
   const [service, other] = [await aService(), await aService()];
   const [schedule, beside] = [await aCalendar(service), await aCalendar(other)];
   await Promise.all([untilFree(schedule, morning), untilFree(beside, morning)]);

@@ -50,7 +50,7 @@ describe('opening hours', () => {
     await untilFree(schedule, morning);
   });
 
-  it('that are unusable leave the Slots as they are, and a Task says why', async () => {
+  it('that are invalid leave the Slots as they are, and a Task gives the reason', async () => {
     const service = await aService();
     const schedule = await aCalendar(service);
     await untilFree(schedule, morning);

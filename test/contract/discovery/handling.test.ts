@@ -60,7 +60,7 @@ it.each(['status:below=free', 'start=tomorrow', '_count=many', '_sort=colour', '
   },
 );
 
-it('a client that says nothing gets what the installation has settled', async () => {
+it('without the header the installation decides', async () => {
   const answer = await request('portal-a', 'GET', path);
   expect(answer.status).toBe(config.handling === 'lenient' ? 200 : 400);
 });

@@ -25,7 +25,7 @@ it('a status is found by its code, with its code system or without', async () =>
   );
 });
 
-it('so are other codes and booleans', async () => {
+it('other codes and booleans are found the same way', async () => {
   const patient = await aPatient('portal-a', { gender: 'female', active: true });
   const own = `/Patient?_id=${patient.id}`;
   expect(await find(`${own}&gender=http://hl7.org/fhir/administrative-gender|female`)).toEqual([patient.id]);

@@ -50,7 +50,7 @@ it('_total=none counts nothing', async () => {
   expect(found(await search('&_total=none'))).toEqual([undefined, 3]);
 });
 
-it('a search that finds nothing says so', async () => {
+it('a search without results says so', async () => {
   expect(found(await search('&status=busy'))).toEqual([0, 0]);
 });
 

@@ -71,7 +71,7 @@ describe('$hold', () => {
     await patch(held.id ?? '', cancellation);
   });
 
-  it('is prolonged once', async () => {
+  it('can be extended once', async () => {
     const { slot, patient } = await aClinic();
     const first = resourceIn('Appointment', await hold(proposed(patient, [slot])));
     const again = await hold(proposed(patient, [slot], { id: first.id }));
@@ -125,7 +125,7 @@ describe('$hold', () => {
 });
 
 describe('a hold that is over', () => {
-  it('counts as free for everybody, and its holder is told: 409 hold-expired', async () => {
+  it('counts as free for everybody, and its holder gets 409 hold-expired', async () => {
     const { schedule, slot, patient } = await aClinic(shortly);
     const held = resourceIn('Appointment', await hold(proposed(patient, [slot], { from: 10, to: 20 })));
     await over(held);

@@ -16,7 +16,7 @@ async function requestorOf({ meta }: Subscription): Promise<string> {
   return meta?.tag?.find(({ system }) => system === artefactUri(config, 'LocalRequestor'))?.code ?? '';
 }
 
-it('a consumer is told of the appointments of its requestor, and of no others', async () => {
+it('a consumer is notified of the appointments of its requestor, and of no others', async () => {
   const [listener, own] = [await listen(), await listen()];
   const [patient, foreign] = [await aPatient(), await aPatient('portal-b')];
   const requestor = await requestorOf(await subscribed(own));

@@ -63,7 +63,7 @@ describe.each(contents)('%s', (content) => {
     expect(part?.find(({ name }) => name === 'timestamp')?.valueInstant).toBe(appointment.meta?.lastUpdated);
   });
 
-  it('is sent as the Content-Type that the Subscription asks for', () => {
+  it('is sent with the Content-Type that the Subscription asks for', () => {
     expect(notifications[content].headers['content-type']).toBe('application/fhir+json');
   });
 });
@@ -96,7 +96,7 @@ it('full-resource carries the appointment as it became, and the focus resolves t
   expect(entry?.resource).toEqual(read);
 });
 
-it('as XML it says the same', async () => {
+it('as XML it has the same content', async () => {
   const listener = await listen();
   try {
     const asked: Asked = { content: 'full-resource', payload: 'application/fhir+xml' };

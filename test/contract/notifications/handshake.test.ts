@@ -27,7 +27,7 @@ it.each([302, 400, 404, 500])('answered %i, it is in error, with the reason', as
   await listener.close();
 });
 
-it('nobody there: error, with the reason', async () => {
+it('nobody answers: error, with the reason', async () => {
   const listener = await listen();
   await listener.close();
   const { id } = succeeded('Subscription', await submit(subscription(listener)));

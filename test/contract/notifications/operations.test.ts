@@ -147,7 +147,7 @@ async function administer(id: string | undefined, change: Partial<Subscription>)
   expect((await medplum('admin', 'PUT', `/Subscription/${id}`, { body: { ...stored, ...change } })).status).toBe(200);
 }
 
-it('a Subscription in error is told nothing; set back to requested by an administrator, nothing is lost', async () => {
+it('a Subscription in error gets no notifications; once an administrator sets it to requested, it gets all of them', async () => {
   const listener = await aListener();
   const { id } = await subscribed(listener);
   await administer(id, { status: 'error', error: 'given up' });

@@ -74,7 +74,7 @@ describe('a Subscription to a websocket', () => {
 });
 
 describe('$get-ws-binding-token', () => {
-  it('gives a token for an hour at most and the address, not to be cached', async () => {
+  it('returns the address and a token for at most an hour, not to be cached', async () => {
     const { id } = await onWebsocket();
     const { token, expiration, subscription, url } = await bindingTo(id);
     expect(token.length).toBeGreaterThan(50);
@@ -86,7 +86,7 @@ describe('$get-ws-binding-token', () => {
     expect([posted.status, posted.headers.get('cache-control')]).toEqual([200, 'no-store']);
   });
 
-  it('gives a token that is good for nothing else, and that nobody can read', async () => {
+  it('returns a token that works for nothing else and that nobody can read', async () => {
     const { id } = await onWebsocket();
     const { token } = await bindingTo(id);
     const headers = { authorization: `Bearer ${token}` };
@@ -140,7 +140,7 @@ describe('a websocket that is bound', () => {
     },
   );
 
-  it('is told every event, in order, once', async () => {
+  it('gets every event once, in order', async () => {
     const patient = await aPatient();
     const { id } = await onWebsocket(about(patient));
     const socket = await bound(id);
@@ -201,7 +201,7 @@ describe('a websocket that is bound', () => {
     );
   });
 
-  it('is told nothing of what its owner may not read', async () => {
+  it('gets nothing that its owner may not read', async () => {
     const [own, strange] = await Promise.all([onWebsocket(), onWebsocket({}, 'portal-b')]);
     const [mine, theirs] = await Promise.all([bound(own.id), bound(strange.id, 'portal-b')]);
     const appointment = await confirm(await aBooking());
@@ -216,7 +216,7 @@ describe('a websocket that is bound', () => {
     expect(JSON.stringify(theirs.received)).not.toContain(appointment.id);
   });
 
-  it('goes on when another one is closed', async () => {
+  it('continues when another one is closed', async () => {
     const patient = await aPatient();
     const { id } = await onWebsocket(about(patient));
     const [one, other] = [await bound(id), await bound(id)];
@@ -273,7 +273,7 @@ describe('what is no good message', () => {
   });
 });
 
-it('requestors cannot write the messages that websockets are told', async () => {
+it('requestors cannot write the messages for websockets', async () => {
   const { id } = await onWebsocket();
   const body = { resourceType: 'Communication', status: 'completed', partOf: [{ reference: `Subscription/${id}` }] };
   expect((await medplum('portal-a', 'POST', '/Communication', { body })).status).toBe(403);

@@ -18,8 +18,8 @@ async function aListener(): Promise<Listener> {
 afterEach(() => Promise.all(open.splice(0).map((listener) => listener.close())));
 
 /**
- * Makes a change that is told, and waits until it has arrived. The changes of one appointment are announced together, in
- * their order: what was to be told of it before is there, or never will be.
+ * Makes a change that is told, and waits until it has arrived. The changes of one appointment are announced together,
+ * in their order: what was to be told of it before is there, or never will be.
  */
 async function toldOnlyOfAnother(appointment: Appointment, ...listeners: readonly Listener[]): Promise<void> {
   const { meta } = await staffChange(appointment, { comment: 'The last change' });
@@ -50,7 +50,7 @@ const cancellation = {
   ],
 };
 
-it('the requestor is told when the repository confirms, and when it cancels', async () => {
+it('the requestor is notified when the repository confirms, and when it cancels', async () => {
   const listener = await aListener();
   await subscribed(listener, { content: 'full-resource' });
   const [first, second] = [await aBooking(), await aBooking()];
@@ -67,7 +67,7 @@ it('the requestor is told when the repository confirms, and when it cancels', as
   );
 });
 
-it('every change that the repository makes is told', async () => {
+it('subscribers are notified of every change by the repository', async () => {
   const listener = await aListener();
   await subscribed(listener);
   const appointment = await aBooking('automatic');
@@ -77,7 +77,7 @@ it('every change that the repository makes is told', async () => {
   expect(numbersAt(listener)).toEqual([1, 2]);
 });
 
-it('an appointment that the staff make for a requestor is told', async () => {
+it('the requestor is notified of an appointment that staff create for it', async () => {
   const listener = await aListener();
   const { meta } = await subscribed(listener);
   const appointment = await aBooking('automatic');
@@ -113,7 +113,7 @@ it('unless it asks to be', async () => {
   expect(first && focusIn(first.bundle)[0]).toMatch(new RegExp(`${appointment.id}$`));
 });
 
-it('others who may read it are told when a requestor takes a pending appointment back', async () => {
+it('others who may read it are notified when a requestor cancels a pending appointment', async () => {
   const listener = await aListener();
   await subscribed(listener, { filter: 'Appointment?status=cancelled' }, 'front-desk');
   const appointment = await aBooking();
@@ -126,7 +126,7 @@ it('others who may read it are told when a requestor takes a pending appointment
   );
 });
 
-it('nobody is told of an appointment that the subscriber may not read', async () => {
+it('a subscriber is not notified of an appointment that it may not read', async () => {
   const [listener, other] = [await aListener(), await aListener()];
   await subscribed(listener);
   await subscribed(other, {}, 'portal-b');
@@ -135,7 +135,7 @@ it('nobody is told of an appointment that the subscriber may not read', async ()
   await toldOnlyOfAnother(await aBooking('automatic'), listener);
 });
 
-it('a refused booking tells nobody anything', async () => {
+it('nobody is notified of a refused booking', async () => {
   const [listener, staff, patient] = [await aListener(), await aListener(), await aPatient()];
   await subscribed(listener);
   const taken = await aBooking('automatic', 'portal-a', patient);
@@ -167,7 +167,7 @@ it('a filter leaves out what does not meet it', async () => {
   expect(first && focusIn(first.bundle)[0]).toMatch(new RegExp(`${wanted.id}$`));
 });
 
-it('a deletion is told once to those who could read the appointment, with DELETE and without the resource', async () => {
+it('those who could read a deleted appointment are notified once, with DELETE and without the resource', async () => {
   const [own, cancellations, foreign] = [await aListener(), await aListener(), await aListener()];
   const appointment = await aBooking();
   const about = { filter: `Appointment?patient=${appointment.participant?.[0]?.actor?.reference}` };

@@ -36,7 +36,7 @@ it('a dry run says what would be removed, and removes nothing', async () => {
   expect(await carrying(family)).toEqual(['Patient', 'RelatedPerson', 'Appointment', 'QuestionnaireResponse']);
 });
 
-it('what took place stays to be counted, and nothing says whose it was', async () => {
+it('past appointments can still be counted, and nothing reveals whose they were', async () => {
   const family = aName();
   const { patient, identifier, slots, schedule, appointments } = await aPerson(family);
   await Promise.all(appointments.map(fulfil));
@@ -102,7 +102,7 @@ it("the clinic's own records of a patient are not touched", async () => {
   expect(await stored('Patient', `_id=${patient.id}`)).toHaveLength(1);
 });
 
-it('a Subscription that asks for this patient alone goes; its subscriber is told of a cancellation first', async () => {
+it('a Subscription for this patient alone is removed after its subscriber was notified of the cancellation', async () => {
   const { patient } = await aPerson(aName());
   const body = toWebsocket({ filter: `Appointment?patient=Patient/${patient.id}` });
   const made = await request('portal-a', 'POST', '/Subscription', { body });

@@ -46,7 +46,7 @@ it('moved to 50 places at the same moment: it is at one of them', async () => {
   expect(await inconsistencies(schedule)).toEqual([]);
 });
 
-it('50 appointments each move to the slot of the next: nobody loses a place, no slot is held twice', async () => {
+it('50 appointments each move to the slot of the next: none loses its place, no slot is held twice', async () => {
   const { schedule, patient, to } = await aBookingWithChoices();
   const booked = await simultaneously(RUNNERS, (index) => book(to(index)));
   const ids = booked.map((answer) => resourceIn('Appointment', answer).id ?? '');

@@ -52,7 +52,7 @@ describe('retry by Appointment.identifier', () => {
     expect([changed.status, resourceIn('Appointment', changed).status]).toEqual([202, 'pending']);
   });
 
-  it('many at the same moment: one booking, and all are told of it', async () => {
+  it('many at the same moment: one booking, and all responses name it', async () => {
     const { slot, patient } = await aClinic();
     const body = proposed(patient, [slot], { identifier: identifier() });
     const answers = await simultaneously(12, () => book(body));

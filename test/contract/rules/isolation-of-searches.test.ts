@@ -1,6 +1,6 @@
 /**
- * Isolation of searches: no entry, total or order of a search depends on a resource that the caller may not read. The same
- * searches are asked twice, with other foreign data in the store; the answers must be the same.
+ * Isolation of searches: no entry, total or order of a search depends on a resource that the caller may not read. The
+ * same searches are asked twice, with other foreign data in the store; the answers must be the same.
  *
  * `ISOLATION_SEARCHES` sets how many are generated, `ISOLATION_SEED` from which seed.
  */
@@ -146,4 +146,4 @@ async function whateverIsAsked(): Promise<void> {
   expect(createdAfter).toEqual(createdBefore);
 }
 
-it('what a portal or a consumer is told depends on nothing that it may not read', whateverIsAsked, limit);
+it('no response to a portal or a consumer depends on what it may not read', whateverIsAsked, limit);

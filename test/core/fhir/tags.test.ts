@@ -17,7 +17,7 @@ describe('the owner of a resource', () => {
     expect(ownerOf(taggedWith({ system: system.toUpperCase(), code }), config)).toBe('6f0e');
   });
 
-  it('is nobody without such a tag', () => {
+  it('is nobody if there is no such tag', () => {
     for (const resource of [{}, taggedWith(), taggedWith({ system: 'urn:x', code }), taggedWith({ code })]) {
       expect([belongsTo(resource, '6f0e', config), ownerOf(resource, config)]).toEqual([false, undefined]);
     }

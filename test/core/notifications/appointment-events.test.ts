@@ -22,7 +22,7 @@ const booked: Written = { by: portal, seconds: 1, status: 'pending' };
 const confirmed: Written = { by: staff, seconds: 2, status: 'booked' };
 const takenBack: Written = { by: portal, seconds: 3, status: 'cancelled' };
 
-describe('who is told of what', () => {
+describe('who is notified of what', () => {
   test.each<[string, Written[], Partial<Subscriber>, string[]]>([
     ['the requestor of a confirmation', [booked, confirmed], {}, ['v2']],
     ['nobody of a booking', [booked], { owner: 'other' }, []],
@@ -66,7 +66,7 @@ describe('who is told of what', () => {
     expect(told(written, more)).toEqual(versions);
   });
 
-  test('a mark that somebody else has left in the resource says nothing', () => {
+  test('ignores a mark that somebody else has left in the resource', () => {
     const [newest, ...others] = history(booked, confirmed);
     const stale = { ...newest, meta: { ...newest?.meta, tag: others[0]?.meta?.tag } };
     const changes = changesOf(
@@ -218,7 +218,7 @@ const complete = <T extends { status?: unknown }>(resource: T) => ({
   status: 'booked' as const,
 });
 
-test('however often and from whatever point it is announced, every version is told once, numbered 1, 2, 3 …', () => {
+test('every version becomes one event, numbered 1, 2, 3 …, however often it is recorded', () => {
   const version = fc.record({
     by: fc.constantFrom(portal, staff, 'other'),
     status: fc.constantFrom('pending' as const, 'booked' as const, 'cancelled' as const),

@@ -45,7 +45,7 @@ describe('an outbox', () => {
     expect([isFree(taken, begin + LEASE - 1), isFree(taken, begin + LEASE)]).toEqual([false, true]);
   });
 
-  test('that was given up keeps what waits, and goes on where it was after a new handshake', () => {
+  test('that was given up keeps its events, and continues after a new handshake', () => {
     const broken = abandoned({ ...outbox, events: 5, delivered: 2, attempts: 18 }, 'dead');
     expect(isFree(broken, begin + 1e9)).toBe(false);
     expect(restarted(broken, begin + 1)).toMatchObject({
@@ -57,7 +57,7 @@ describe('an outbox', () => {
     });
   });
 
-  test('that was over tells nothing of the time in between', () => {
+  test('that had ended does not deliver events of the time in between', () => {
     expect(restarted(ended(outbox), begin + 7).since).toBe(begin + 7);
   });
 

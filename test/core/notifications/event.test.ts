@@ -67,7 +67,7 @@ test('events are found by their numbers', () => {
   ]);
 });
 
-test('a subscriber is told what is no longer kept', () => {
+test('a response names the events that are no longer kept', () => {
   expect(missingEvents(1, 5, [2, 4])).toBe(
     'The events 1, 3, 5 are no longer kept: read the appointments to see their state.',
   );

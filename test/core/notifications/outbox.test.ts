@@ -14,7 +14,7 @@ const owner = { subscription: 'Subscription/s1', subscriber: 'portal' };
 const stored = outboxTask({ ...outbox, events: 3, delivered: 1 }, owner, config);
 
 describe('the Task of an outbox', () => {
-  it('says what administrators want to know', () => {
+  it('describes itself to administrators', () => {
     expect(stored).toEqual({
       resourceType: 'Task',
       status: 'accepted',

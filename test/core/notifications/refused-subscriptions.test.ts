@@ -361,7 +361,7 @@ test('a heartbeat of 0 is none', () => {
   expect(settings).toMatchObject({ heartbeat: undefined });
 });
 
-test('several faults are told at once', () => {
+test('several faults are reported at once', () => {
   const { settings, issues } = readSubscriptionParameters({}, config);
   expect(settings).toBeUndefined();
   expect(issues.map(({ code, expression }) => [code, expression])).toEqual([

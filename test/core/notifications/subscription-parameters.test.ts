@@ -134,7 +134,7 @@ describe('reserved headers', () => {
     expect(parseHeader(`x-${name}: x`)).toEqual([`x-${name}`, 'x']);
   });
 
-  test('white space around name and value goes', () => {
+  test('white space around name and value is removed', () => {
     expect(parseHeader(' A : 1 ')).toEqual(['A', '1']);
     expect(headersOf(undefined)).toEqual({});
     expect(headersOf(['x', 'A:'])).toEqual({ A: [''] });

@@ -105,7 +105,7 @@ describe('POST /Appointment/$book', () => {
     expect(answer.json().issue[0].details.coding[0].code).toBe('upstream-timeout');
   });
 
-  test('nobody there: 503 upstream-unavailable, at once', async () => {
+  test('nobody answers: 503 upstream-unavailable, at once', async () => {
     const lonely = gatewayTo({ url: 'http://127.0.0.1:1' });
     const answer = await lonely.inject({
       method: 'POST',

@@ -48,7 +48,7 @@ describe('the order of notifications', () => {
     expect(told(orderAfter(handshake(3)), arriving).numbers).toEqual(expected);
   });
 
-  test('what waits too long is told in its order, and the next follows', () => {
+  test('an event that waits too long is sent in its order, and the next one follows', () => {
     const { order } = told(orderAfter(handshake(0)), [3, 2]);
     const late = released(order);
     expect(late.told.map(numberOf)).toEqual([2, 3]);
@@ -59,7 +59,7 @@ describe('the order of notifications', () => {
     expect(arrived(orderAfter(handshake(0)), handshake(0)).told).toEqual([handshake(0)]);
   });
 
-  test('whatever the order of arrival, all are told once, in the order of their numbers', () => {
+  test('all are sent once, in the order of their numbers, whatever the order of arrival', () => {
     const arrivals = fc.integer({ min: 0, max: 12 }).chain((count) =>
       fc.shuffledSubarray(
         Array.from({ length: count }, (_, index) => index + 1),

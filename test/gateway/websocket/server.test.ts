@@ -135,7 +135,7 @@ describe('a websocket', () => {
     expect(client.received).toEqual([JSON.stringify(aBinding('one').handshake)]);
   });
 
-  test('is told what messages carry, and nothing else that Medplum says', async () => {
+  test('gets the contents of messages, and nothing else from Medplum', async () => {
     await start();
     const client = await bound('one');
     const bundle = { resourceType: 'Bundle', type: 'history', id: 'event' };
@@ -149,7 +149,7 @@ describe('a websocket', () => {
     expect(client.received.slice(1)).toEqual([JSON.stringify(bundle)]);
   });
 
-  test('is told events in the order of their numbers', async () => {
+  test('gets events in the order of their numbers', async () => {
     await start();
     const client = await bound('one');
     const event = (number: string) => ({
@@ -194,7 +194,7 @@ describe('a websocket', () => {
     expect(client.closed).toBe(1008);
   });
 
-  test('is told what Medplum has against a token', async () => {
+  test("gets Medplum's reason for refusing a token", async () => {
     await start();
     const client = await connect();
     client.socket.send(bind(aBinding('one')));
@@ -247,7 +247,7 @@ describe('a websocket', () => {
     expect(client.closed).toBeUndefined();
   });
 
-  test('is closed when it says too much', async () => {
+  test('is closed when it sends too much', async () => {
     await start();
     const client = await connect();
     for (let index = 0; index <= 120; index++) {
@@ -265,7 +265,7 @@ describe('a websocket', () => {
     expect(client.closed).toBe(1008);
   });
 
-  test('asks nothing of Medplum before the first token', async () => {
+  test('sends nothing to Medplum before the first token', async () => {
     await start();
     const client = await connect();
     client.socket.send('ping');
@@ -288,7 +288,7 @@ describe('a websocket', () => {
     expect(client.closed).toBe(1008);
   });
 
-  test('is bound to 20 Subscriptions at most', async () => {
+  test('can be bound to at most 20 Subscriptions', async () => {
     await start();
     const client = await connect();
     for (let index = 0; index <= 20; index++) {
@@ -298,7 +298,7 @@ describe('a websocket', () => {
     expect(client.received[0]).toContain('at most 20');
   });
 
-  test('is closed when Medplum closes its own, to be connected anew', async () => {
+  test('is closed when Medplum closes its own connection', async () => {
     await start();
     const client = await bound('one');
     for (const socket of medplum.sockets) {

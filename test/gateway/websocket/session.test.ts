@@ -48,7 +48,7 @@ describe('a session', () => {
     expect(effects.at(-1)).toMatchObject({ kind: 'close', code: 1008 });
   });
 
-  test('claims a token first, then connects to Medplum, and says the token when it can be heard', () => {
+  test('claims a token first, then connects to Medplum, then sends the token', () => {
     expect(kinds(sequence(bind('one')).effects)).toEqual(['start', 'claim']);
     const { effects } = sequence(bind('one'), claimed('one'), { kind: 'medplum-open' });
     expect(kinds(effects)).toEqual(['start', 'claim', 'cancel', 'start', 'connect', 'say']);
@@ -81,7 +81,7 @@ describe('a session', () => {
     expect(sequence({ kind: 'gone' }, claimed('one')).effects.at(-1)).toEqual({ kind: 'release', id: 'one' });
   });
 
-  test('ends when a client says too much', () => {
+  test('ends when a client sends too much', () => {
     const pings = Array.from(
       { length: mostMessages + 1 },
       (): SessionEvent => ({

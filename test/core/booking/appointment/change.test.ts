@@ -22,7 +22,7 @@ describe('validateChange', () => {
 });
 
 describe('validateCreation', () => {
-  it('asks for patients who exist and are active', () => {
+  it('requires patients who exist and are active', () => {
     expect(validateCreation(stored, new Map([[patient.id ?? '', patient]]), config)).toEqual([]);
     expect(validateCreation(stored, new Map(), config).map(({ code }) => code)).toEqual(['patient-not-found']);
   });

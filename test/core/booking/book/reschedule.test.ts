@@ -188,7 +188,7 @@ describe('a retry of what is booked already', () => {
   const again = appointment({ identifier: booked.identifier ?? [] });
   const state = stateOf(schedule, patient, busy, booked);
 
-  it('gives the existing appointment, however the time is spelt', () => {
+  it('returns the existing appointment, however the time is written', () => {
     const spelt = { ...again, start: '2027-01-04T10:00:00+01:00' };
     expect(plan(spelt, state)).toEqual({ kind: 'existing', appointment: booked });
   });
@@ -224,7 +224,7 @@ describe('a retry of what is booked already', () => {
     expect(plan(again, stateOf(schedule, patient, narrowed, piece, onPiece)).kind).toBe('existing');
   });
 
-  it('recognises a patient handed over by what is said of it', () => {
+  it('recognizes a submitted patient by its elements', () => {
     const { identifier: _, ...anna } = { ...patient, name: [{ family: 'Muster' }] };
     const submitted = { resourceType: 'Patient', id: 'x', name: [{ family: 'Muster' }] };
     const body = (family: string) =>

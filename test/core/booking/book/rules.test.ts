@@ -73,7 +73,7 @@ describe('a booking that nothing speaks against', () => {
     expect(booked?.meta?.tag?.map(({ code }) => code)).toEqual(['blue', 'external', 'portal', 'portal']);
   });
 
-  it('narrows the slot to its time and offers the rest anew', () => {
+  it('narrows the slot to its time and offers the rest again', () => {
     const state = stateOf(schedule, patient, slot('long', '08:00', '12:00', { serviceType: [ct] }));
     const result = plan(appointment(named('long')), state);
     expect(
@@ -330,7 +330,7 @@ describe('a booking that breaks a rule', () => {
     expect(issuesOf(plan(appointment(), stateOf(), { now: Date.parse(moment) }))).toEqual(issues);
   });
 
-  it('is told everything at once, under the status of the gravest problem', () => {
+  it('gets all problems at once, with the status of the most serious one', () => {
     const taken = stateOf(schedule, { ...patient, active: false }, { ...free, status: 'busy' });
     const result = plan(appointment({ status: 'booked', specialty: [{}] }), taken, { now: now + 1e10 });
     expect(issuesOf(result)).toEqual([
