@@ -17,6 +17,8 @@ function optionsFor(room: string): PartialStrykerOptions {
     coverageAnalysis: 'perTest',
     concurrency: 2,
     timeoutMS: 20_000,
+    // The tests over HTTP take some minutes.
+    dryRunTimeoutMinutes: 30,
     tempDirName: `${results}/sandbox`,
     cleanTempDir: 'always',
     ignorePatterns: ['dist', 'docs'],

@@ -27,6 +27,6 @@ export const rooms: Readonly<Record<string, Room>> = {
   'core/calendar': { tests: [unitTests('core/calendar')] },
   'core/fhir': { tests: [unitTests('core/fhir')] },
   'core/booking': installed('core/booking', bookings),
-  gateway: installed('gateway', 'asynchronous,book,discovery,holds,patch,patient,policy,reading,rules,notifications'),
+  gateway: { tests: [unitTests('gateway')] },
   bots: installed('bots', `${bookings},notifications`),
 };

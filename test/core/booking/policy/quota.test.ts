@@ -1,0 +1,182 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Appointment, Task } from '@medplum/fhirtypes';
+import type { EffectivePolicy } from '../../../../core/booking/policy/effective-policy.ts';
+import {
+  holdQuota,
+  policyQuotas,
+  type Quota,
+  quotaEntries,
+  quotaIssues,
+  quotaKey,
+  quotaRow,
+  quotaRowSearch,
+} from '../../../../core/booking/policy/quota.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
+import { requestorQuery } from '../../../../core/fhir/tags.ts';
+import { appointment, at, config, now, requestor, schedule, slot, stateOf } from '../support.ts';
+
+const context = { requestor, now, config };
+const policy: EffectivePolicy = {
+  policy: { maxOpenPerPatient: 2, maxPerPortalAndDay: 3 },
+  saidBy: { maxOpenPerPatient: 'Schedule/calendar', maxPerPortalAndDay: 'HealthcareService/ct' },
+  isReadable: true,
+};
+const interval = { start: Date.parse(at('09:00')), end: Date.parse(at('09:30')) };
+const [patientQuota, dayQuota] = policyQuotas([policy], interval, 'Patient/anna', context);
+const own = ['_tag', requestorQuery(requestor, config)];
+const included = [
+  ['_include', 'Appointment:slot'],
+  ['_include:iterate', 'Slot:schedule'],
+];
+const uses = (value: number): Task['output'] => [{ type: { text: 'uses' }, valueInteger: value }];
+
+describe('the quotas of a booking', () => {
+  test('are those of the patient and of the day', () => {
+    expect(patientQuota).toEqual({
+      code: 'patient-limit-reached',
+      row: 'portal/Patient/anna',
+      limit: 2,
+      query: [
+        own,
+        ['_count', '500'],
+        ['patient', 'Patient/anna'],
+        ['status', expect.stringMatching(/^proposed,pending,booked/)],
+        ['date', 'ge2027-01-01T00:00:00.000Z'],
+        ...included,
+      ],
+      scope: 'Schedule/calendar',
+      diagnostics: expect.stringMatching(/ 2 open appointments here/),
+    });
+    expect(dayQuota).toEqual({
+      code: 'portal-quota-reached',
+      row: 'portal/2027-01-04',
+      limit: 3,
+      query: [
+        own,
+        ['_count', '500'],
+        ['status', expect.stringContaining('booked')],
+        ['date', 'ge2027-01-04T00:00:00.000Z'],
+        ['date', 'lt2027-01-05T00:00:00.000Z'],
+        ...included,
+      ],
+      scope: 'HealthcareService/ct',
+      diagnostics: expect.stringMatching(/ 3 appointments here on 2027-01-04 \(UTC\)/),
+    });
+  });
+
+  test.each([undefined, 'urn:uuid:1'])('are not those of the patient %s, who has no appointments yet', (patient) => {
+    expect(policyQuotas([policy], interval, patient, context)).toEqual([dayQuota]);
+  });
+
+  test('are none without a policy', () => {
+    expect(policyQuotas([{ ...policy, policy: {} }], interval, 'Patient/anna', context)).toEqual([]);
+  });
+
+  test('of holds are those of the installation', () => {
+    expect(holdQuota(context)).toEqual({
+      code: 'too-many-holds',
+      row: 'portal/holds',
+      limit: config.holds.maxPerRequestor,
+      query: [own, ['_count', '500'], ['status', 'proposed'], ['_sort', '-_lastUpdated']],
+      diagnostics: expect.stringContaining(` ${config.holds.maxPerRequestor} times at once`),
+    });
+  });
+
+  test('are told apart by what they count', () => {
+    expect([patientQuota, holdQuota(context)].map((quota) => quota && quotaKey(quota))).toEqual([
+      'patient-limit-reached portal/Patient/anna Schedule/calendar',
+      'too-many-holds portal/holds ',
+    ]);
+  });
+});
+
+describe('a quota is used up', () => {
+  const quota: Quota = { code: 'portal-quota-reached', row: 'r', limit: 1, query: [], diagnostics: 'Too many.' };
+  const nine = slot('nine', '09:00', '09:30');
+  const booked = (more: Partial<Appointment> = {}) => appointment({ id: 'a', status: 'booked', ...more });
+  const row = { ...quotaRow(quota, config), id: 'row' };
+
+  function issues(
+    given: Partial<Quota>,
+    found: readonly Parameters<typeof stateOf>[number][],
+    rewritten: string[] = [],
+  ) {
+    const one = { ...quota, ...given };
+    const usage = new Map([[quotaKey(one), { row, found: stateOf(...found) }]]);
+    return quotaIssues([one], usage, rewritten, 'Appointment.start', context).map(({ code }) => code);
+  }
+
+  test('by as many appointments as it permits', () => {
+    const usage = new Map([[quotaKey(quota), { row, found: stateOf(booked(), nine) }]]);
+    expect(quotaIssues([quota], usage, [], 'Appointment.start', context)).toEqual([
+      { code: 'portal-quota-reached', diagnostics: 'Too many.', expression: 'Appointment.start' },
+    ]);
+    expect(issues({ limit: 2 }, [booked(), nine])).toEqual([]);
+    expect(quotaIssues([quota], new Map(), [], 'x', context)).toEqual([]);
+  });
+
+  test('not by those that this booking moves or replaces', () => {
+    expect(issues({}, [booked()], ['b', 'a'])).toEqual([]);
+    expect(issues({}, [booked()], ['b'])).toHaveLength(1);
+  });
+
+  test('by more appointments than are counted, whatever they are', () => {
+    const many = Array.from({ length: 500 }, (_, index) => booked({ id: `a${index}` }));
+    const ids = many.map(({ id }) => id ?? '');
+    expect(issues({ limit: 900 }, many, ids)).toHaveLength(1);
+    expect(issues({ limit: 900 }, many.slice(1), ids)).toEqual([]);
+  });
+
+  test.each<[string, string, boolean]>([
+    ['its schedule', 'Schedule/calendar', true],
+    ['another schedule', 'Schedule/other', false],
+    ['the service of its schedule', 'HealthcareService/ct', true],
+    ['another service', 'HealthcareService/mri', false],
+  ])('in %s', (_, scope, expected) => {
+    expect(issues({ scope }, [booked(), nine, schedule]).length > 0).toBe(expected);
+  });
+
+  test('not by an appointment whose slots are unknown, if it is for a schedule or a service', () => {
+    expect(issues({ scope: 'HealthcareService/ct' }, [booked(), nine])).toEqual([]);
+    expect(issues({ scope: 'Schedule/calendar' }, [booked(), schedule])).toEqual([]);
+  });
+
+  test('by holds that are not over, if it counts holds; else by what is no hold', () => {
+    const until = (valueInstant: string) => [{ url: artefactUri(config, 'LocalHeldUntil'), valueInstant }];
+    const held = appointment({ id: 'h', extension: until('2027-01-01T00:00:01Z') });
+    const over = appointment({ id: 'h', extension: until('2027-01-01T00:00:00Z') });
+    expect(issues({ code: 'too-many-holds' }, [held])).toHaveLength(1);
+    expect(issues({ code: 'too-many-holds' }, [over])).toEqual([]);
+    expect(issues({ code: 'too-many-holds' }, [booked()])).toEqual([]);
+    expect(issues({}, [held])).toEqual([]);
+  });
+
+  test('in a row that every booking changes that counts', () => {
+    expect(quotaRow(quota, config)).toEqual({
+      resourceType: 'Task',
+      status: 'completed',
+      intent: 'order',
+      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'quota' }] },
+      description: 'Keeps the appointments of one portal within a limit',
+      groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: 'r' },
+      output: uses(0),
+    });
+    const stored: Task = { ...row, output: [{ type: { text: 'x' }, valueInteger: 9 }, ...(uses(4) ?? [])] };
+    expect(quotaRow(quota, config, stored)).toMatchObject({ id: 'row', output: uses(5) });
+    expect(quotaRow(quota, config, { ...row, output: uses(999_999_999) })).toMatchObject({ output: uses(0) });
+    expect(quotaRow(quota, config, { ...row, output: undefined })).toMatchObject({ output: uses(0) });
+    expect([...new URLSearchParams(quotaRowSearch(quota, config))]).toEqual([
+      ['code', `${artefactUri(config, 'LocalTask')}|quota`],
+      ['group-identifier', `${artefactUri(config, 'LocalRequestor')}|r`],
+    ]);
+  });
+
+  test('and each row is written once, if it still has the version that was read', () => {
+    const read: Task = { ...row, meta: { versionId: '7' } };
+    const inScope = { ...quota, scope: 'Schedule/x' };
+    const usage = new Map([quota, inScope].map((one) => [quotaKey(one), { row: read, found: new Map() }]));
+    expect(quotaEntries(usage, [quota, inScope, { ...quota, row: 'unread' }], config)).toEqual([
+      { request: { method: 'PUT', url: 'Task/row', ifMatch: 'W/"7"' }, resource: quotaRow(quota, config, read) },
+    ]);
+  });
+});
