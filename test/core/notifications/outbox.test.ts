@@ -79,6 +79,11 @@ describe('a Task that', () => {
     expect(outboxOf(task)).toBeUndefined();
   });
 
+  it('has an input without text permits nothing by it', () => {
+    const input = [{ type: { text: 'readable' }, valueString: 'Appointment' }, { type: { text: 'x' } }];
+    expect(outboxOf({ ...stored, input })?.readable).toEqual(['Appointment']);
+  });
+
   it('leaves out what has not happened is an outbox without it', () => {
     const read = outboxOf({ ...without('failed attempts'), input: undefined, executionPeriod: undefined });
     expect(read).toEqual({

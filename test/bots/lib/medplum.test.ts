@@ -1,0 +1,204 @@
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { MedplumClient } from '@medplum/core';
+import type { Bundle } from '@medplum/fhirtypes';
+import { resolveConfig } from '../../../core/config/resolve.ts';
+
+Object.assign(globalThis, { __BOOKING_CONFIG__: resolveConfig({ baseUrl: 'https://booking.example.org/fhir/R4' }) });
+
+let bot: typeof import('../../../bots/lib/medplum.ts');
+let reading: typeof import('../../../bots/lib/read.ts');
+
+beforeAll(async () => {
+  bot = await import('../../../bots/lib/medplum.ts');
+  reading = await import('../../../bots/lib/read.ts');
+});
+
+const original = globalThis.fetch;
+afterEach(() => {
+  globalThis.fetch = original;
+});
+
+const client = {
+  getAccessToken: () => 'own',
+  getBaseUrl: () => 'https://medplum.example/',
+  fhirUrl: () => new URL('https://medplum.example/fhir/R4'),
+} as unknown as MedplumClient;
+
+interface Sent {
+  readonly url: string;
+  readonly init: RequestInit;
+}
+
+/** Answers the requests of a Bot, one after the other: a status and a body, or an error. */
+function answering(...answers: readonly (readonly [number, unknown] | Error)[]): Sent[] {
+  const sent: Sent[] = [];
+  globalThis.fetch = async (url, init = {}) => {
+    sent.push({ url: String(url), init });
+    const answer = answers[Math.min(sent.length, answers.length) - 1];
+    if (!Array.isArray(answer)) {
+      throw answer;
+    }
+    const [status, body] = answer;
+    return new Response(typeof body === 'string' ? body : JSON.stringify(body), { status });
+  };
+  return sent;
+}
+
+const batch: Bundle = { resourceType: 'Bundle', type: 'batch', entry: [] };
+const done: Bundle = { resourceType: 'Bundle', type: 'batch-response', entry: [] };
+const outcome = { resourceType: 'OperationOutcome', issue: [] };
+
+describe('a request of a Bot', () => {
+  it('is sent uncompressed, with the rights of the Bot or of the caller', async () => {
+    const sent = answering([200, done]);
+    await bot.sendBundle(client, batch);
+    await bot.sendBundle(client, batch, { authorization: 'Bearer caller', withAuthors: true });
+    await bot.get(client, 'auth/me', { authorization: 'Bearer caller' });
+    const headers = {
+      'content-type': 'application/fhir+json',
+      accept: 'application/fhir+json',
+      'accept-encoding': 'identity',
+    };
+    expect(sent).toEqual([
+      {
+        url: 'https://medplum.example/fhir/R4',
+        init: { method: 'POST', body: JSON.stringify(batch), headers: { ...headers, authorization: 'Bearer own' } },
+      },
+      {
+        url: 'https://medplum.example/fhir/R4',
+        init: {
+          method: 'POST',
+          body: JSON.stringify(batch),
+          headers: { ...headers, authorization: 'Bearer caller', 'x-medplum': 'extended' },
+        },
+      },
+      { url: 'https://medplum.example/auth/me', init: { headers: { ...headers, authorization: 'Bearer caller' } } },
+    ]);
+  });
+
+  it('as a transaction has its entries', async () => {
+    const sent = answering([200, done]);
+    const entry = [{ request: { method: 'GET' as const, url: 'Slot' } }];
+    expect(await bot.sendTransaction(client, entry)).toEqual({ kind: 'done', bundle: done });
+    expect(JSON.parse(String(sent[0]?.init.body))).toEqual({ resourceType: 'Bundle', type: 'transaction', entry });
+  });
+
+  const refused = (status: number) => ({
+    kind: 'failed',
+    issue: {
+      code: 'upstream-unavailable',
+      diagnostics: `The FHIR server answered with status ${status}. Nothing was written; try again in a moment.`,
+    },
+  });
+  const lost = (what: string, code = 'upstream-unavailable') => ({
+    kind: 'lost',
+    issue: {
+      code,
+      diagnostics: `${what} The booking may have been stored: send it again with the same Appointment.identifier to get the appointment.`,
+    },
+  });
+  const unreachable = {
+    kind: 'failed',
+    issue: { code: 'upstream-unavailable', diagnostics: 'The FHIR server cannot be reached.' },
+  };
+  const invalid = lost('The FHIR server gave an invalid response.');
+
+  it.each<[string, readonly [number, unknown] | Error, object]>([
+    ['a Bundle', [200, done], { kind: 'done', bundle: done }],
+    ['409', [409, outcome], { kind: 'overtaken' }],
+    ['412', [412, outcome], { kind: 'overtaken' }],
+    ['400 with an outcome', [400, outcome], { kind: 'invalid', outcome }],
+    ['400 without an outcome', [400, {}], refused(400)],
+    ['401', [401, outcome], refused(401)],
+    ['499', [499, outcome], refused(499)],
+    ['500', [500, outcome], lost('The FHIR server answered with status 500.')],
+    ['200 without a Bundle', [200, outcome], lost('The FHIR server answered with status 200.')],
+    ['504', [504, outcome], lost('The FHIR server did not answer in time.', 'upstream-timeout')],
+    ['no JSON', [200, '<html>'], invalid],
+    ['a broken connection', new Error('ECONNRESET'), invalid],
+    ['no connection', new Error('connect ECONNREFUSED'), unreachable],
+    ['no address', new TypeError('fetch failed', { cause: new Error('getaddrinfo ENOTFOUND x') }), unreachable],
+    ['no route', new TypeError('fetch failed', { cause: 'EHOSTUNREACH' }), unreachable],
+  ])('that is answered by %s', async (_, answer, expected) => {
+    answering(answer);
+    expect(await bot.sendBundle(client, batch)).toEqual(expected);
+  });
+
+  it('outside of a batch has a status and a body, or no answer', async () => {
+    answering([403, outcome]);
+    expect(await bot.get(client, 'auth/me', {})).toEqual({ status: 403, body: outcome });
+    answering(new Error('ECONNREFUSED'));
+    expect(await bot.get(client, 'auth/me', {})).toBeUndefined();
+  });
+});
+
+describe('a conflict', () => {
+  const counting = (good: number) => {
+    const calls: number[] = [];
+    const act = async () => calls.push(calls.length);
+    return { calls, act, isOvertaken: (count: number) => count < good };
+  };
+
+  it('is tried again until there is none', async () => {
+    const { calls, act, isOvertaken } = counting(3);
+    expect(await bot.retryOvertaken(act, isOvertaken, { most: 5 })).toBe(3);
+    expect(calls).toHaveLength(3);
+  });
+
+  it('is tried so often', async () => {
+    const { calls, act, isOvertaken } = counting(9);
+    expect(await bot.retryOvertaken(act, isOvertaken, { most: 2 })).toBe(2);
+    expect(calls).toHaveLength(2);
+  });
+
+  it('is not tried again when there is no time left', async () => {
+    const { act, isOvertaken } = counting(9);
+    expect(await bot.retryOvertaken(act, isOvertaken, { most: 5, within: -1 })).toBe(1);
+  });
+});
+
+describe('a read', () => {
+  const found = (...ids: string[]) => ({
+    response: { status: '200' },
+    resource: { ...done, entry: ids.map((id) => ({ resource: { resourceType: 'Slot', id } })) },
+  });
+  const answerOf = (...entry: object[]): readonly [number, unknown] => [200, { ...done, entry }];
+
+  it('gives what each search has found', async () => {
+    const sent = answering(answerOf(found('a', 'b'), found(), { response: { status: '201' }, resource: { id: 'c' } }));
+    const results = await reading.readInBatch(client, ['Slot?a', 'Slot?b', 'Slot/c']);
+    expect(results.map((one) => one.map(({ id }) => id))).toEqual([['a', 'b'], [], ['c']]);
+    const { type, entry } = JSON.parse(String(sent[0]?.init.body));
+    expect([type, entry]).toEqual([
+      'batch',
+      ['Slot?a', 'Slot?b', 'Slot/c'].map((url) => ({ request: { method: 'GET', url } })),
+    ]);
+    expect(sent[0]?.init.headers).toMatchObject({ 'x-medplum': 'extended' });
+  });
+
+  it('of nothing asks nobody', async () => {
+    const sent = answering(new Error('ECONNREFUSED'));
+    expect(await reading.readInBatch(client, [])).toEqual([]);
+    expect(sent).toEqual([]);
+  });
+
+  it('is sent again when the connection breaks', async () => {
+    const sent = answering(new Error('ECONNRESET'), answerOf(found('a')));
+    expect(await reading.readInTransaction(client, ['Slot?a'])).toHaveLength(1);
+    expect(sent).toHaveLength(2);
+    expect(JSON.parse(String(sent[1]?.init.body)).type).toBe('transaction');
+  });
+
+  it.each<[string, readonly (readonly [number, unknown] | Error)[], number]>([
+    ['the server cannot be reached', [new Error('ECONNREFUSED')], 1],
+    ['the connection always breaks', [new Error('ECONNRESET')], 2],
+    ['the server is too slow', [[504, outcome]], 1],
+    ['it answers too little', [answerOf()], 1],
+    ['one search fails', [answerOf({ response: { status: '500' } })], 1],
+    ['one answer says nothing', [answerOf({})], 1],
+  ])('fails when %s', async (_, answers, attempts) => {
+    const sent = answering(...answers);
+    await expect(reading.readInBatch(client, ['Slot?a'])).rejects.toThrow(/^The FHIR server could not be read\. /);
+    expect(sent).toHaveLength(attempts);
+  });
+});
