@@ -23,7 +23,8 @@ describe('a submitted Subscription', () => {
       issues: [
         {
           code: 'malformed-request',
-          diagnostics: 'The body must be a Subscription resource, nested at most 64 levels deep.',
+          diagnostics:
+            'The body must be a Subscription resource, with 10000 values at most, nested at most 64 levels deep.',
         },
       ],
     });
