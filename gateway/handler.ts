@@ -15,7 +15,7 @@ export interface FhirRequest {
   readonly upstreamHeaders: Readonly<Record<string, string>>;
   readonly representation: Representation;
   readonly returnPreference: ReturnPreference | undefined;
-  /** What shall become of search parameters that the service does not know, if the client says so. */
+  /** How the client wants unknown search parameters to be handled, if it says so. */
   readonly handling: SearchHandling | undefined;
   /** Whether the client asks for asynchronous execution. */
   readonly prefersAsync: boolean;

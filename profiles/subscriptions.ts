@@ -124,7 +124,7 @@ const triggers = {
   },
   'service-changed': {
     bot: 'publish-slots',
-    reason: 'Publishes opening hours anew when a service or the closed days change',
+    reason: 'Publishes opening hours again when a service or the closed days change',
     criteria: () => 'HealthcareService',
     interactions: ['create', 'update'],
   },
@@ -188,7 +188,7 @@ const triggers = {
 /** Name of a Subscription by which Medplum starts a Bot. */
 type TriggerName = keyof typeof triggers;
 
-/** An expression that tells what the Bots of the service write from what others write. */
+/** An expression that distinguishes writes by the Bots of the service from all others. */
 function authorExpression(author: NonNullable<Trigger['author']>, bots: readonly string[]): string {
   const isOne = bots.map((id) => `reference = 'Bot/${id}'`).join(' or ');
   return `%current.meta.author.where(${isOne || 'false'}).${author === 'service' ? 'exists' : 'empty'}()`;

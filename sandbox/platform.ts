@@ -76,7 +76,7 @@ export interface Platform {
   baseUrl(): string;
   readonly store: Store;
   readonly commit: Commit;
-  /** Forgets a resource with all its versions; nobody is told. */
+  /** Removes a resource with all its versions, without notifying anyone. */
   expunge(type: ResourceType, id: string): Promise<void>;
   readonly logger: SandboxLogger;
   now(): Date;

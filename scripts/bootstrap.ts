@@ -16,7 +16,7 @@ export interface BootstrapOptions extends ProjectWishes {
   readonly superAdministrator: Credentials;
   /** Name of the project; one that exists is completed, not made twice. */
   readonly project: string;
-  /** E-mail address of a user of the server who shall own a new project and can then log in to it in Medplum's app. */
+  /** E-mail address of a user of the server who is to own a new project and can log in to it in Medplum's app. */
   readonly owner?: string | undefined;
 }
 

@@ -25,7 +25,10 @@ export interface StartOptions {
   readonly medplum?: Omit<SandboxOptions, 'port'>;
   /** Whether the pages for patients and staff are built and served too. */
   readonly pages?: boolean;
-  /** Where the files for developers are written (`writeDeveloperFiles`), and what `config` was made of; by default nowhere. */
+  /**
+   * Where the files for developers are written (`writeDeveloperFiles`), and what `config` was made of; by default
+   * nowhere.
+   */
   readonly developer?: Developer;
   readonly log: (line: string) => void;
 }
@@ -43,7 +46,7 @@ export interface Running {
 /** Token by which the embedded Medplum knows the first portal. */
 const PORTAL_TOKEN = 'portal-a';
 
-/** A minute of the embedded Medplum's clock lasts three seconds, so that nobody has to wait for what is tried again. */
+/** A minute of the embedded Medplum's clock lasts three seconds, so that retries come soon. */
 const CLOCK = '0.05';
 
 const quiet = (): void => undefined;

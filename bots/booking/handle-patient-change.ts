@@ -9,7 +9,7 @@ import { config } from '../lib/config.ts';
 import { retryOvertaken, sendBundle } from '../lib/medplum.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
 
-/** How often a merge is decided anew when a patient has changed meanwhile. */
+/** How often a merge is decided again when the patient has changed meanwhile. */
 const ATTEMPTS = 5;
 
 async function readPatients(medplum: MedplumClient, query: Iterable<[string, string]>): Promise<Patient[]> {

@@ -26,7 +26,9 @@ const DEAD_AFTER = 30_000;
 /** How often all calendars are looked through without a known change, in milliseconds. */
 const RENEW_AFTER = DAY;
 
-/** A change is followed at once; what was changed this long ago, in milliseconds, and was not followed, never will be. */
+/**
+ * A change is followed at once; what was changed this long ago, in milliseconds, and was not followed, never will be.
+ */
 const SETTLED = { least: 60_000, most: 15 * 60_000 };
 
 /** What is longer changes a calendar as a whole, in milliseconds. */
@@ -75,7 +77,7 @@ async function slotChanged(medplum: MedplumClient, slot: Slot): Promise<void> {
   }
 }
 
-/** The Schedules whose latest change nobody has followed, because a job was lost. */
+/** The Schedules whose latest change was not processed because a job was lost. */
 async function unfollowed(medplum: MedplumClient, schedules: readonly Schedule[]): Promise<string[]> {
   const candidates = schedules.filter(takesPart);
   const tasks = await publicationsOf(medplum, candidates);
@@ -84,7 +86,7 @@ async function unfollowed(medplum: MedplumClient, schedules: readonly Schedule[]
     .flatMap(({ id }) => id ?? []);
 }
 
-/** Whether the pass through all Schedules is to begin anew, or to go on. */
+/** Whether the pass through all Schedules is to start again or to continue. */
 function passNeeded(task: Task | undefined, waits: boolean, services: readonly HealthcareService[], now: number) {
   const pass = task && rollForwardIn(task);
   const isMissed = services.some(({ meta }) => Date.parse(meta?.lastUpdated ?? '') > (pass?.began ?? 0));
@@ -156,8 +158,8 @@ function changed(medplum: MedplumClient, resource: unknown): Promise<void> | und
 /**
  * Makes free Slots from opening hours, and lets them follow what takes time. Started by changes, it asks for the
  * publication of the calendars they concern, or puts the time around a Slot in order; started by that request, it
- * publishes for some seconds, and asks for its next run if something is left; started by the clock, it takes up what was
- * interrupted, and rolls calendars forward once a day.
+ * publishes for some seconds, and asks for its next run if something is left; started by the clock, it takes up what
+ * was interrupted, and rolls calendars forward once a day.
  *
  * @param event - input: what has changed, or `deletedResource` with it; by the clock, nothing of these
  * @throws Error when the server could not be read or written; the clock takes it up again

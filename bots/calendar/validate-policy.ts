@@ -6,7 +6,7 @@ import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { config } from '../lib/config.ts';
 
 /**
- * Looks at the booking policy and the opening hours of a Schedule or HealthcareService before Medplum stores it, whoever writes it.
+ * Checks the booking policy and the opening hours of a Schedule or HealthcareService before Medplum stores it.
  *
  * @param event - input: the resource as it would be stored
  * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it

@@ -4,7 +4,7 @@ import type { Requestor } from './booking/book.ts';
 /**
  * Who has called a Bot, with the credentials that came with the call: the Bot reads no more than its caller may.
  *
- * @throws Error when Medplum does not say who calls: what is written would belong to nobody
+ * @throws Error when Medplum does not say who calls: the result would have no owner
  */
 export function callerOf({ requester, headers }: BotEvent<unknown>): Requestor {
   const [, id] = requester?.reference?.split('/') ?? [];

@@ -5,7 +5,7 @@ import { removeLeftovers, removeOldEvents } from '../lib/notifications/retention
 const LIMIT = 6_000;
 
 /**
- * Runs by the clock and deletes what nobody needs any more: delivered events that are older than
+ * Runs by the clock and deletes what is no longer needed: delivered events that are older than
  * `notifications.keepEventsDays`, and what Subscriptions that are over have left. It can be interrupted at any point.
  *
  * @throws Error when Medplum does not answer; the next run does it

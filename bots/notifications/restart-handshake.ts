@@ -5,7 +5,7 @@ import { awaitsHandshake } from '../../core/notifications/delivery/outbox.ts';
 import { readOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
 
 /**
- * Starts the handshake of a Subscription that was requested anew, for example by an administrator after it was in
+ * Starts the handshake of a Subscription that was set to requested, for example by an administrator after it was in
  * error. Events that wait are delivered after it.
  *
  * @param event - input: the Subscription, as Medplum's own Subscription delivers it

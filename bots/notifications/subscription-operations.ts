@@ -147,7 +147,7 @@ const operations: Readonly<
 > = { status: tellStatus, events: tellEvents, binding: tellBinding };
 
 /**
- * Answers `$status`, `$events` and `$get-ws-binding-token` to whoever may see the Subscription.
+ * Answers `$status`, `$events` and `$get-ws-binding-token` to callers who may see the Subscription.
  *
  * @param event - input: as `readSubscriptionOperation` reads it; headers: those of the request, for the caller's
  *   credentials

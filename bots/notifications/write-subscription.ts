@@ -145,8 +145,8 @@ async function attempt(medplum: MedplumClient, id: string, decide: Change): Prom
 }
 
 /**
- * Changes a Subscription that the caller may see. Deliveries that record what they do meanwhile are no reason to refuse:
- * it is tried anew then.
+ * Changes a Subscription that the caller may see. Deliveries that record what they do meanwhile are no reason to
+ * refuse: it is then tried again.
  */
 async function change(medplum: MedplumClient, input: unknown, caller: Subscriber, decide: Change): Promise<Answer> {
   const id = member(input, 'id');
@@ -211,12 +211,12 @@ const unknownInteraction: Issue = {
 };
 
 /**
- * Creates, changes and ends topic-based Subscriptions: the one place where they are checked. The outbox is written in the
- * same transaction.
+ * Creates, changes and ends topic-based Subscriptions: the one place where they are checked. The outbox is written in
+ * the same transaction.
  *
- * @param event - input: `interaction` (create, update, delete), `id` and `version` of the stored Subscription (a version
- *   that it must have), `resource` (as sent); of whatever content, for anybody who may call the Bot can send anything;
- *   headers: those of the request, for the caller's credentials
+ * @param event - input: `interaction` (create, update, delete), `id` and `version` of the stored Subscription (a
+ *   version that it must have), `resource` (as sent); of whatever content, for anybody who may call the Bot can send
+ *   anything; headers: those of the request, for the caller's credentials
  * @returns the Subscription without its headers, or an OperationOutcome whose id stands for the HTTP status
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/index.html
  */

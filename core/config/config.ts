@@ -77,15 +77,18 @@ export interface BookingConfig {
   readonly instantiates: readonly string[];
   /** Profiles of a publisher that resources conform to, by type, where the service has no profile of its own. */
   readonly supportedProfiles: Readonly<Partial<Record<ResourceType, string>>>;
-  /** Canonical URI of each artefact in this installation, for example `https://example.org/fhir/StructureDefinition/LocalTermin`. */
+  /**
+   * Canonical URI of each artefact in this installation, for example
+   * `https://example.org/fhir/StructureDefinition/LocalTermin`.
+   */
   readonly uris: Readonly<Record<Artefact, string>>;
   /** Whether Schedules that say nothing about it are confirmed at once or by hand. */
   readonly confirmation: Confirmation;
-  /** How often a booking is decided anew when another one has taken one of its slots meanwhile; at least 1. */
+  /** How often a booking is decided again when another one has taken one of its slots meanwhile; at least 1. */
   readonly maxAttempts: number;
   /**
-   * The shortest appointment that takes part of a slot, and the steps in which slots are split, in minutes. The scheduling
-   * parameters of a Schedule or its HealthcareService go before it.
+   * The shortest appointment that takes part of a slot, and the steps in which slots are split, in minutes. The
+   * scheduling parameters of a Schedule or its HealthcareService go before it.
    */
   readonly smallestBooking: number;
   /** IANA name of the time zone in which a date without a time is a whole day. */
@@ -144,7 +147,9 @@ export interface NotificationSettings {
   readonly retryAfter: number;
   /** How many Subscriptions one subscriber may have that are not over. */
   readonly maxSubscriptions: number;
-  /** How many Subscriptions the Medplum project may have that are not over, those of others and of the service included. */
+  /**
+   * How many Subscriptions the Medplum project may have that are not over, those of others and of the service included.
+   */
   readonly maxAllSubscriptions: number;
   /** How many days delivered events are kept, for `$events`. */
   readonly keepEventsDays: number;

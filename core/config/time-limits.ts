@@ -8,7 +8,7 @@ export interface TimeLimits {
   readonly answer: number;
   /** One run of a Bot. */
   readonly bot: number;
-  /** How long a Bot decides a booking anew that others have overtaken. */
+  /** How long a Bot decides a booking again that others have overtaken. */
   readonly decide: number;
   /** One answer of Medplum to a Bot. */
   readonly exchange: number;

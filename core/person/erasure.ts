@@ -60,8 +60,8 @@ function withoutPersons(participants: readonly AppointmentParticipant[]): Appoin
 }
 
 /**
- * What stays of an appointment when its patient is erased: its time, status, codes, slots and the clinic's participants.
- * It has a new id and no owner, so that nobody who knew the appointment finds it again.
+ * What stays of an appointment when its patient is erased: its time, status, codes, slots and the clinic's
+ * participants. It has a new id and no owner, so that those who knew the appointment cannot find it.
  *
  * @param hash - of the id: by it a second run finds the replacement that the first one has made
  */

@@ -12,7 +12,7 @@ import { isResource } from '../fhir/resource.ts';
 import { notificationIn } from '../notifications/delivery/message.ts';
 import { mentions } from './records.ts';
 
-/** By what an export tells a person's own data from that of others. */
+/** Tells a person's own data from that of others in an export. */
 export interface ExportContext {
   /** Ids of the person's patients, related persons, appointments and answers. */
   readonly ids: ReadonlySet<string>;
@@ -29,7 +29,9 @@ function ownMessage(message: Communication, ids: ReadonlySet<string>): Communica
   return { ...message, payload: [{ contentString: text }] };
 }
 
-/** Of a Subscription, that it names the person; its address, its secrets and whom else it names are the subscriber's. */
+/**
+ * Of a Subscription, that it names the person; its address, its secrets and whom else it names are the subscriber's.
+ */
 function ownSubscription({ id, meta, status, criteria, channel }: Subscription): Subscription {
   return {
     resourceType: 'Subscription',

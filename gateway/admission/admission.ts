@@ -22,8 +22,8 @@ export interface Admission {
   /** Counts a request whose credentials Medplum has to check, for the address that it comes from. */
   readonly countAttempt: (request: FastifyRequest) => Promise<FhirResponse | undefined>;
   /**
-   * Verifies the token, counts the request for its client, and gives it one of the client's places until it is answered.
-   * Sets `request.caller`, unless an answer is returned.
+   * Verifies the token, counts the request for its client, and gives it one of the client's places until it is
+   * answered. Sets `request.caller`, unless an answer is returned.
    */
   readonly admit: (request: FastifyRequest, reply: FastifyReply) => Promise<FhirResponse | undefined>;
 }
@@ -43,7 +43,7 @@ function perMinute(app: FastifyInstance, max: number, what: string, keyOf: (requ
 }
 
 /**
- * Prepares the limits of the gateway. Strangers are counted by their address alone, never by the token that they made up.
+ * Prepares the limits of the gateway. Strangers count by their address, never by the token they send.
  *
  * @param app - where requests are decorated
  */

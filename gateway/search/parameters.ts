@@ -6,7 +6,7 @@ export interface SearchParameterEntry {
   readonly targets?: readonly ServedTypeName[];
   /** The name under which Medplum knows the parameter, if it is another. */
   readonly upstreamName?: string;
-  /** Of a token whose element holds a code or a boolean alone: the code system that FHIR settles for it. */
+  /** The code system that FHIR defines for an element that is a plain code or boolean. */
   readonly codeSystem?: string;
   /** Of a date: whether its element knows no times. */
   readonly isWholeDay?: boolean;

@@ -3,7 +3,7 @@ import type { ServedTypeName } from '../served-types.ts';
 import type { SearchParam } from './param.ts';
 
 /**
- * What a search for free Slots asks for besides if it names no `start`: none of the past, which nobody can book.
+ * The condition added to a search for free Slots without `start`: no past Slots, because they cannot be booked.
  *
  * @param sent - the parameters as the client sent them
  * @param params - the same as Medplum understands them

@@ -45,8 +45,8 @@ function tellable({ last, waiting }: Order): { readonly order: Order; readonly t
 }
 
 /**
- * Puts a notification into the order of the numbers: Medplum does not promise to tell messages in the order in which they
- * were written. Anything else, and an event that comes again, is told at once.
+ * Puts a notification into the order of the numbers: Medplum does not promise to tell messages in the order in which
+ * they were written. Anything else, and a repeated event, is sent at once.
  *
  * @returns what is to be told now; what is still `waiting` is to be told by `released` when it has waited long enough
  */

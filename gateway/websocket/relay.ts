@@ -58,7 +58,7 @@ function connectToMedplum(url: string, { limits }: GatewayContext, report: (even
 }
 
 /**
- * Serves one websocket, for as long as it lasts: tells the session what happens, and does what the session says.
+ * Serves one websocket: passes events to its session and performs the actions that the session returns.
  *
  * @param client - the client's websocket
  * @param medplumUrl - where Medplum takes websockets

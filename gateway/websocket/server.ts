@@ -60,7 +60,7 @@ export interface WebsocketOptions {
   readonly trustProxy: TrustProxy;
 }
 
-/** How many websockets there are. */
+/** The number of websockets. */
 export interface WebsocketCounts {
   readonly bound: () => number;
   readonly unbound: () => number;
@@ -104,9 +104,9 @@ function upgradeProblem(request: IncomingMessage): string | undefined {
 }
 
 /**
- * Adds the websockets of the service: a client binds itself to Subscriptions with tokens of `$get-ws-binding-token`, and
- * is sent the same Bundles that others are posted. Medplum carries them, as messages that it tells on a websocket of its
- * own, and checks the tokens and the rights.
+ * Adds the websockets of the service: a client binds itself to Subscriptions with tokens of `$get-ws-binding-token`,
+ * and is sent the same Bundles that others are posted. Medplum carries them, as messages that it tells on a websocket
+ * of its own, and checks the tokens and the rights.
  *
  * @returns the numbers of websockets that are open
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/channels.html

@@ -2,7 +2,7 @@ import type { Session } from '../platform.ts';
 
 const favorites = ['Patient', 'Practitioner', 'Organization', 'ServiceRequest', 'DiagnosticReport', 'Questionnaire'];
 
-/** What `GET /auth/me` tells a member of the project about itself. */
+/** The response of `GET /auth/me` to a member of the project. */
 export function aboutMe({ project, membership, profile, caller }: Session): object {
   const link = favorites.map((name) => ({ name, target: `/${name}` }));
   return {

@@ -7,7 +7,7 @@ import type { UnitOfWork } from '../storage/unit-of-work.ts';
 import type { Job } from './job.ts';
 import { hookHeaders, sendRestHook } from './rest-hook.ts';
 
-/** What became of one run of a job: over for good, or to be tried again. */
+/** The result of one run of a job: finished, or to be tried again. */
 export type RunResult = 'over' | { readonly retry: string };
 
 const attemptsUrl = 'https://medplum.com/fhir/StructureDefinition/subscription-max-attempts';

@@ -54,7 +54,9 @@ function without(open: readonly Interval[], taken: readonly Interval[]): Interva
   );
 }
 
-/** Opening hours, day by day from the day on which the range begins; hours over midnight that began before it are lost. */
+/**
+ * Opening hours, day by day from the day on which the range begins; hours over midnight that began before it are lost.
+ */
 function openTime({ hours, timezone }: SchedulingParameters, range: Interval): Interval[] {
   return [...daysOf(range, timezone)].flatMap((day) =>
     hours
@@ -111,7 +113,7 @@ export function inAll(lists: readonly (readonly Interval[])[]): Interval[] {
 
 type Grid = Pick<SchedulingParameters, 'alignmentInterval' | 'alignmentOffset' | 'alignmentTimezone'>;
 
-/** The minutes from a moment to the next one on the grid, which begins anew at each midnight. */
+/** The minutes from a given time to the next time on the grid, which restarts at each midnight. */
 function minutesToGrid(time: number, { alignmentInterval, alignmentOffset, alignmentTimezone }: Grid): number {
   const { hour, minute } = Temporal.Instant.fromEpochMilliseconds(time).toZonedDateTimeISO(alignmentTimezone);
   const beyond = (hour * 60 + minute - alignmentOffset) % alignmentInterval;

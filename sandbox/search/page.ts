@@ -2,7 +2,7 @@ import { formatSearchQuery, OperationOutcomeError, type SearchRequest, serverErr
 import type { BundleLink } from '@medplum/fhirtypes';
 import type { StoredResource } from '../storage/change.ts';
 
-/** A search of which the page is known. */
+/** A search with a known page. */
 export type PagedSearch = SearchRequest & { count: number; offset: number };
 
 /** The point after which a page ordered by `_lastUpdated` begins. */

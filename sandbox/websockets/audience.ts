@@ -8,7 +8,7 @@ import type { Change, StoredResource } from '../storage/change.ts';
 import type { UnitOfWork } from '../storage/unit-of-work.ts';
 import type { BindingClaims } from './binding-token.ts';
 
-/** What decides who is told: the members of the project and what they may read. */
+/** What decides who is notified: the members of the project and what they may read. */
 export interface Audience {
   /** Whether the project of a resource has websockets. */
   isEnabled(resource: StoredResource): boolean;

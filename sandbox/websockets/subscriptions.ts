@@ -34,7 +34,7 @@ interface Active {
 }
 
 /**
- * Starts with nobody listening.
+ * Starts without listeners.
  *
  * @see https://www.medplum.com/docs/subscriptions/websocket-subscriptions
  */

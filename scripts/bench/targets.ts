@@ -114,7 +114,7 @@ function resultOf({ status, body }: Answer): Result {
   return isBooked ? 'booked' : status === 409 || status === 412 ? 'conflict' : 'failed';
 }
 
-/** Books one place and tells what came of it. */
+/** Books one place and returns the result. */
 export async function bookBy(
   way: TargetName,
   place: Place,

@@ -28,7 +28,7 @@ export interface Installation {
   readonly request: Request;
   /** The same without a token. */
   readonly requestAnonymously: Request;
-  /** Bookings that the installation shall carry in a minute. */
+  /** Bookings per minute that the installation must be able to carry. */
   readonly bookingsPerMinute: number;
   /** Address at which the gateway is reached from here. */
   readonly gatewayUrl?: string | undefined;

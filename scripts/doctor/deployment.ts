@@ -7,7 +7,7 @@ import { type Check, check, error, type Installation, ok, type Verdict, warning 
 
 const PENDING = /^would be (created|updated|removed) {2}(.*)$/;
 
-/** How each change that a deployment would make is told. */
+/** The words for each change that a deployment would make. */
 const pendingTexts: Readonly<Record<string, string>> = {
   created: 'missing',
   updated: 'out of date',
@@ -33,7 +33,7 @@ export function assessDryRun(lines: readonly string[], isMeant: (subject: string
     : error(`${pending.length} of ${subjects.length}: ${shorten(pending)}`, 'npm run deploy');
 }
 
-/** The first few of a list, and how many more there are. */
+/** The first few of a list, and the number of the others. */
 function shorten(items: readonly string[]): string {
   const shown = items.slice(0, 3).join(', ');
   return items.length > 3 ? `${shown} and ${items.length - 3} more` : shown;
@@ -67,7 +67,7 @@ async function readSubscriptions({ medplum, config }: Installation): Promise<Fou
 const SEEN_BY_MEDPLUM = 1_000;
 
 /**
- * Whether Medplum still finds the Subscription of the guard among all of the project, whoever has made them.
+ * Whether Medplum still finds the Subscription of the pre-commit Bot among all Subscriptions of the project.
  *
  * @param active - how many there are
  */

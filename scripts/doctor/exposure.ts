@@ -11,8 +11,8 @@ export interface MedplumHost {
 }
 
 /**
- * Portals must reach the gateway alone: Medplum follows chained searches without regard to what the caller may read, and
- * no AccessPolicy can keep it from that. A public address is not yet a fault, as a firewall may stand before it.
+ * Portals must reach the gateway alone: Medplum follows chained searches without regard to what the caller may read,
+ * and no AccessPolicy can keep it from that. A public address is not yet a fault, as a firewall may stand before it.
  */
 export function assessExposure(hosts: readonly MedplumHost[]): Verdict {
   const exposed = hosts.filter(({ addresses }) => addresses.some((address) => reachOf(address, []) === 'public'));
@@ -33,7 +33,9 @@ async function readIssuer({ requestAnonymously }: Installation): Promise<string 
   return discoverySchema.safeParse(parseJson(text)).data?.issuer;
 }
 
-/** Portals read the issuer in every token: it must be the gateway's address, which the discovery documents name as well. */
+/**
+ * Portals read the issuer in every token: it must be the gateway's address, which the discovery documents name as well.
+ */
 export function assessIssuer(
   issuer: string | undefined,
   { config: { baseUrl } }: { config: { readonly baseUrl: string } },
@@ -63,7 +65,7 @@ async function readHosts(installation: Installation): Promise<readonly MedplumHo
   );
 }
 
-/** Who else reaches Medplum, and what is told of it. */
+/** Who else can reach Medplum, and what it reveals about itself. */
 export const exposureChecks: readonly Check[] = [
   check("Medplum's address", readHosts, assessExposure),
   check('issuer of tokens', readIssuer, assessIssuer),

@@ -2,7 +2,9 @@ import type { ElementDefinition } from '@medplum/fhirtypes';
 import { servedTypeNames } from '../../gateway/served-types.ts';
 import { baseElements } from '../../profiles/definitions.ts';
 
-/** The resource types that are on the wire, or in what is on the wire: what appointments and patients may contain, too. */
+/**
+ * The resource types that are on the wire, or in what is on the wire: what appointments and patients may contain, too.
+ */
 const roots = [
   ...servedTypeNames,
   'Bundle',
@@ -31,7 +33,9 @@ function typeOf(code: string): string {
   return code.startsWith('http://hl7.org/fhirpath/') ? 'string' : isRoot(code) ? 'Resource' : code;
 }
 
-/** The type of an element's content: a data type, a path if it is defined in place or elsewhere, several after a bar. */
+/**
+ * The type of an element's content: a data type, a path if it is defined in place or elsewhere, several after a bar.
+ */
 function contentOf({ path = '', type = [], contentReference }: ElementDefinition): string {
   const codes = type.map(({ code }) => typeOf(code ?? ''));
   const isInPlace = codes.some((code) => code === 'BackboneElement' || code === 'Element');
@@ -78,7 +82,7 @@ function allTables(): Map<string, string[]> {
   return new Map([...tables].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The module that tells in which order XML has the elements of a type, and what they are. */
+/** The module with the elements of each type and their order in XML. */
 export function elementsModule(): string {
   const lines = [...allTables()].map(([path, elements]) => [path, ...elements].join(' '));
   return `// Generated from the definitions of FHIR R4 by \`npm run generate\`.

@@ -31,7 +31,7 @@ const meSchema = z.object({
   membership: z.object({ admin: z.boolean().optional() }),
 });
 
-/** What Medplum tells the holder of a token about itself (`auth/me`). */
+/** The response of `auth/me`: what Medplum says about the holder of a token. */
 export type Me = z.infer<typeof meSchema>;
 
 function problemsOf({ project, membership }: Me): string[] {

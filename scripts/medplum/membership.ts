@@ -2,7 +2,7 @@ import type { ProjectMembership } from '@medplum/fhirtypes';
 import type { Connection } from './connect.ts';
 
 /**
- * Gives the holder of a profile the AccessPolicy that it shall have, if it has another one.
+ * Gives the holder of a profile this AccessPolicy if it has another one.
  *
  * @param profile - reference to a Bot or ClientApplication
  * @param policyId - id of the AccessPolicy

@@ -15,7 +15,7 @@ export const PRE_COMMIT = 'preCommitSubscriptionsEnabled';
 
 /** What an installation wants of its project besides the features. */
 export interface ProjectWishes {
-  /** Bookings that the project's quota shall allow in a minute; without it the quota stays as it is. */
+  /** Bookings per minute that the project's quota must allow; without it the quota stays as it is. */
   readonly bookingsPerMinute?: number | undefined;
 }
 

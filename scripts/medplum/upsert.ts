@@ -5,7 +5,7 @@ import type { Connection } from './connect.ts';
 import { runWithinRateLimit } from './rate-limit-retry.ts';
 import type { Change, Report } from './report.ts';
 
-/** A resource that the installation shall have. */
+/** A resource that the installation should have. */
 export interface DesiredResource<T extends Resource = Resource> {
   readonly resource: T;
   /** Search that finds it again, without the type: `url=…`. */

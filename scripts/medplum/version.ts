@@ -19,6 +19,6 @@ export function isTooOld(version: string | undefined): boolean {
   return major !== undefined && (major < oldestMajor || (major === oldestMajor && minor < oldestMinor));
 }
 
-/** What an operator is told about a server that is too old. */
+/** The message about a server that is too old. */
 export const tooOld = (version: string | undefined): string =>
   `The server runs Medplum ${version}; the service needs ${OLDEST_VERSION} or later: upgrade Medplum first.`;

@@ -27,7 +27,7 @@ interface Queue {
 /** What waits at one moment. */
 export interface Snapshot {
   readonly waiting: Readonly<Record<Kind, Queue>>;
-  /** Subscriptions by what their deliveries do. */
+  /** Subscriptions by the status of their deliveries. */
   readonly subscriptions: ReadonlyMap<OutboxStatus, number>;
   /** Seconds since Medplum's clock last started the Bot that retries; `undefined` if it never did. */
   readonly clock: number | undefined;

@@ -1,7 +1,7 @@
 import { Gauge, Registry } from 'prom-client';
 import { type Kind, kinds, type Snapshot } from './read.ts';
 
-/** How long what was read is told again, in milliseconds: several who ask cost Medplum no more than one. */
+/** How long a result is reused, in milliseconds, so that several scrapers cost Medplum no more than one. */
 const KEPT = 5_000;
 
 /** Reads at most once in a while, and once for all who ask at the same time. */

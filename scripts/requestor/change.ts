@@ -133,7 +133,7 @@ async function endSubscriptions({ medplum }: Connection, { client }: Member, con
 }
 
 /**
- * Takes a client's access away for good: its membership and itself. What it has booked stays; its Subscriptions are
+ * Permanently ends a client's access: deletes its membership and itself. Its bookings stay; its Subscriptions are
  * switched off.
  *
  * @returns what was removed, and how many Subscriptions were switched off

@@ -79,7 +79,9 @@ async function readServices(
   return read.state;
 }
 
-/** The versions of appointments that the caller may read, and the Slots of those that were at the time of the booking. */
+/**
+ * The versions of appointments that the caller may read, and the Slots of those that were at the time of the booking.
+ */
 async function readVersions(
   medplum: MedplumClient,
   ids: readonly string[],
@@ -100,7 +102,10 @@ async function readVersions(
   return { versions: new Map(ids.map((id, index) => [id, versions[index] ?? []])), slots: ofType('Slot', found) };
 }
 
-/** Patients and into whom they were merged. What the caller may not see of them decides only whom its appointment is for. */
+/**
+ * Patients and into whom they were merged. What the caller may not see of them decides only whom its appointment is
+ * for.
+ */
 async function readMerged(medplum: MedplumClient, ids: readonly string[]): Promise<Patients> {
   const [found] = await readInBatch(medplum, [`Patient?_id=${ids.join(',')}&_count=1000`]);
   return readSurvivors(medplum, byId(ofType('Patient', found)));
@@ -111,7 +116,7 @@ async function readTasks(medplum: MedplumClient, appointments: readonly string[]
   return ofType('Task', found);
 }
 
-/** Makes the row of a quota: once for each, whoever else tries it at the same moment. */
+/** Creates the row of a quota, once even if several try at the same moment. */
 async function createRow(medplum: MedplumClient, quota: Quota): Promise<void> {
   const request = { method: 'POST' as const, url: 'Task', ifNoneExist: quotaRowSearch(quota, config) };
   await sendTransaction(medplum, [{ request, resource: quotaRow(quota, config) }]);

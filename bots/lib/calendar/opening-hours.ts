@@ -22,7 +22,7 @@ export interface OpeningHours {
   readonly inputs: string;
 }
 
-/** Changes when the rules do by which Slots are made of opening hours: then all of them are made anew. */
+/** Changed whenever the rules for making Slots from opening hours change: then all Slots are made again. */
 const RULES = 1;
 
 /** How many services are read at most. */

@@ -65,7 +65,7 @@ async function endOf(medplum: MedplumClient, hours: OpeningHours, now: number): 
 }
 
 /**
- * Writes a publication if nobody else has done so meanwhile.
+ * Writes a publication unless it was changed in the meantime.
  *
  * @returns `undefined` if somebody has
  */
@@ -84,7 +84,7 @@ export async function writePublication(
   return isResource(written, 'Task') ? { task: written, publication } : undefined;
 }
 
-/** Lets each portion of Slots be written only as long as nobody else is about the same Schedule. */
+/** Allows a portion of Slots to be written only while no other run publishes the same Schedule. */
 function guardOf(
   stored: StoredPublication,
   deadline: number,
@@ -173,7 +173,7 @@ async function publishAll(
   return false;
 }
 
-/** A calendar is made anew from where it begins, if what it is made from has changed since it was begun. */
+/** Starts a calendar again from its beginning if the resources it is made from have changed since. */
 function resumed(stored: StoredPublication, { status }: Publication, hours: OpeningHours): StoredPublication {
   const { from, inputs } = stored.publication;
   const isBegun = status !== 'completed' && status !== 'failed' && inputs === hours.inputs;

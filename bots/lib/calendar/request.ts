@@ -29,7 +29,7 @@ async function persistently(act: () => Promise<boolean>, what: string): Promise<
   }
 }
 
-/** How a pass through all Schedules is asked for: to begin anew, or to go on if it has ended. */
+/** How a pass through all Schedules is requested: start again, or continue if it has ended. */
 export type PassRequest = 'begin' | 'go-on';
 
 /**

@@ -62,7 +62,7 @@ async function plan(medplum: MedplumClient, hours: OpeningHours, window: Interva
 
 /** What accompanies the writing of a window, portion by portion. */
 export interface Guard {
-  /** What is written together with each portion, so that nobody else is about the same. */
+  /** What is written together with each portion, so that no other run writes the same. */
   readonly entry: () => BundleEntry[];
   /**
    * Is told the answer, and how many milliseconds it took. The next portion waits for it.
@@ -86,7 +86,7 @@ const unguarded: Guard = { entry: () => [], written: () => Promise.resolve(true)
  * Brings the Slots of a Schedule that begin in a window to what its opening hours and its takings demand. It looks at
  * what is stored, so that a run that was missed or comes twice does no harm.
  *
- * @returns `published` when there is nothing left to do; otherwise what has kept it from being written
+ * @returns `published` if nothing is left to do; otherwise the reason why it was not written
  * @throws ReadError when the server could not be read
  * @throws SlotsRefused when it does not accept a Slot
  */

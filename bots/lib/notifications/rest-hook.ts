@@ -62,8 +62,8 @@ function send(
 }
 
 /**
- * Sends a notification. The connection goes to the very addresses that were checked, whatever the name leads to by
- * then; certificates are checked against the name. A redirect is an answer like any other that is not 2xx. The time
+ * Sends a notification. The connection goes to exactly the addresses that were checked, whatever the name resolves to
+ * by then; certificates are checked against the name. A redirect is an answer like any other that is not 2xx. The time
  * limit of the Subscription holds for everything together: name, connection, TLS, and the whole answer.
  *
  * @param headers - `channel.header` of the Subscription

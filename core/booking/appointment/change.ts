@@ -61,7 +61,7 @@ function claimIssues(stored: Appointment, result: Appointment, config: ChangeCon
 /** Why a request whose deadline is over cannot be confirmed any more. */
 function tooLate({ id }: Appointment, config: ChangeConfig): Issue {
   const diagnostics =
-    `The time to confirm Appointment/${id} is over, and somebody else may have its time. To book it anew, send it to ` +
+    `The time to confirm Appointment/${id} is over, and its time may be taken. To book it again, send it to ` +
     `${config.baseUrl}/Appointment/$book with its id and the status proposed.`;
   return { code: 'confirmation-expired', diagnostics, expression: 'Appointment.status' };
 }
@@ -88,7 +88,8 @@ function statusChangeIssues(
  * @param patients - those of the result's patients who exist
  * @param now - milliseconds since 1970 UTC
  * @returns all problems: `malformed-request` where the result does not have the structure of an Appointment,
- *   `immutable-element`, `transition-not-allowed`, `confirmation-expired`, `patient-not-found`, `patient-inactive`, `profile-violation`
+ *   `immutable-element`, `transition-not-allowed`, `confirmation-expired`, `patient-not-found`, `patient-inactive`,
+ *   `profile-violation`
  * @see specification section 3 and 4.5
  */
 export function validateChange(

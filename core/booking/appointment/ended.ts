@@ -9,7 +9,7 @@ interface Ending {
   readonly code: Extract<BookingErrorCode, 'hold-expired' | 'confirmation-expired'>;
   /** What is said to whom it belonged once its time is taken. */
   readonly taken: string;
-  /** Whether it is over at a moment, and nobody has tidied it up. */
+  /** Whether it has ended at a given time and has not been tidied up yet. */
   readonly isOver: (appointment: Appointment, now: number, config: DeadlineConfig) => boolean;
   /** Whether it is over at a moment, tidied up or not. */
   readonly wasOver: (appointment: Appointment, now: number, config: DeadlineConfig) => boolean;
@@ -35,8 +35,8 @@ const endings: readonly Ending[] = [
 ];
 
 /**
- * Whether an appointment is over at a moment although it is stored as if it were not: a hold or a request whose time has
- * run out. It has no right to its slots any more.
+ * Whether an appointment is over at a moment although it is stored as if it were not: a hold or a request whose time
+ * has run out. It has no right to its slots any more.
  *
  * @param now - milliseconds since 1970 UTC
  */
@@ -44,7 +44,9 @@ export function hasEnded(appointment: Appointment, now: number, config: Deadline
   return endings.some(({ isOver }) => isOver(appointment, now, config));
 }
 
-/** An appointment as it is stored at a moment: cancelled with a coded reason if it has ended, else the very same. */
+/**
+ * An appointment as it is to be stored at a given time: cancelled with a coded reason if it has ended, else unchanged.
+ */
 export function afterItsEnd(appointment: Appointment, now: number, config: DeadlineConfig): Appointment {
   return endings.find(({ isOver }) => isOver(appointment, now, config))?.end(appointment, config) ?? appointment;
 }

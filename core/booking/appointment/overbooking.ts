@@ -42,7 +42,7 @@ export function overbookingReads(appointment: Appointment, config: OverbookingCo
   ];
 }
 
-/** The ids of those Slots of which only the history tells whether they take the appointment's time. */
+/** The ids of the Slots whose history must be read to know whether they take the appointment's time. */
 export function unmarkedFor(appointment: Appointment, state: ResourceSet, config: OverbookingConfig): string[] {
   const interval = timeOf(appointment);
   return interval ? unmarkedIn(state, interval, config) : [];

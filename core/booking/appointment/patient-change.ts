@@ -46,7 +46,7 @@ export function survivorOf(id: string, patients: Patients): string | undefined {
  *
  * @param patients - all who take part, and the survivors of merges (`unknownSurvivors`), as far as they exist
  * @param baseUrl - public base address of this service
- * @returns the very same object if nothing has to change
+ * @returns the same object if nothing has to change
  * @see specification 2.1
  */
 export function afterPatientChange(appointment: Appointment, patients: Patients, baseUrl: string): Appointment {

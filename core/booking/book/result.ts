@@ -21,7 +21,7 @@ function held({ verdict, earlier: { previous }, context: { now, config } }: Situ
   return { status: 'proposed', extension: holdExtensions(until, isProlonging, config) };
 }
 
-/** Confirmed at once or requested, as the clinic wants it; what staff move or book anew is confirmed. */
+/** Confirmed at once or requested, as the clinic has set; what staff move or book again is confirmed. */
 function bookedOrRequested(situation: Situation): Result {
   const { request, selected, verdict, state, known, earlier, context } = situation;
   const { now, config } = context;

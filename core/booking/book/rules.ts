@@ -86,7 +86,7 @@ const lastRules: readonly Rule[] = [
   policyRule,
 ];
 
-/** What speaks against a booking as far as it is known by now. More knowledge of the slots may settle it. */
+/** The problems of a booking that are known so far. More knowledge of the slots may solve them. */
 export const issuesSoFar = (situation: Situation): Issue[] => rules.flatMap((rule) => rule(situation));
 
 /** What else speaks against a booking once everything was read that it depends on. */

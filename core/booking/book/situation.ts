@@ -62,7 +62,7 @@ function clinicPart({ previous }: EarlierAppointments, { known, context: { confi
     : nothing;
 }
 
-/** The request with what the stored appointment keeps. What staff name anew replaces even what the clinic has set. */
+/** The request with what the stored appointment keeps. What staff send replaces even what the clinic has set. */
 function withStored({ previous }: EarlierAppointments, clinic: ClinicPart, given: Given): BookRequest {
   const { request, known, context } = given;
   const { value, path } = request.appointment;
@@ -72,7 +72,9 @@ function withStored({ previous }: EarlierAppointments, clinic: ClinicPart, given
     : request;
 }
 
-/** Who takes part: whom the request names, and of the appointment that is sent again those whom the clinic has added. */
+/**
+ * Who takes part: whom the request names, and of the appointment that is sent again those whom the clinic has added.
+ */
 function participantsOf(
   request: BookRequest,
   earlier: EarlierAppointments,
@@ -114,7 +116,7 @@ export function ownEnding({ earlier: { previous }, context: { now, config } }: S
   return previous && endingOf(previous, now, config);
 }
 
-/** Whether staff confirm an appointment by sending it again: it was confirmed, or nobody confirmed it in time. */
+/** Whether staff confirm an appointment by sending it again: it was confirmed, or was not confirmed in time. */
 export function isForStaffToKeep({ earlier: { previous }, context: { now, config } }: Situation): boolean {
   return previous !== undefined && (previous.status === 'booked' || wasUnconfirmed(previous, now, config));
 }

@@ -59,7 +59,7 @@ function extensionsOf(sent: Appointment, { replaced }: EarlierAppointments): Ext
   return replaced ? [...own, { url: REPLACES, valueReference: { reference: `Appointment/${replaced.id}` } }] : own;
 }
 
-/** Who a time is held for, as long as nobody is named: FHIR demands a participant. A hold is no LocalTermin yet. */
+/** The participant of a hold that names nobody: FHIR requires one. A hold is not a LocalTermin yet. */
 const unnamedPatient: AppointmentParticipant = {
   type: [{ text: 'Patient, not named yet' }],
   required: 'required',

@@ -12,7 +12,7 @@ const CODE = 'confirmation-expired';
 
 /**
  * Until when the clinic has to confirm a request, in milliseconds since 1970 UTC; `undefined` if it may take its time.
- * The deadline stands in the appointment itself, so that whoever reads it knows whether the request is over.
+ * The deadline is part of the appointment, so that every reader knows whether the request has ended.
  */
 export function deadlineOf({ extension }: Appointment, config: DeadlineConfig): number | undefined {
   const url = artefactUri(config, 'LocalConfirmationDeadline');
@@ -25,7 +25,7 @@ export function isWaiting(appointment: Appointment, config: DeadlineConfig): boo
   return appointment.status === 'pending' && deadlineOf(appointment, config) !== undefined;
 }
 
-/** Whether the deadline of a request is over at a moment, and nobody has tidied it up. */
+/** Whether the deadline of a request has passed at a given time, and it has not been tidied up yet. */
 export function isOverdue(appointment: Appointment, now: number, config: DeadlineConfig): boolean {
   const deadline = deadlineOf(appointment, config);
   return appointment.status === 'pending' && deadline !== undefined && deadline <= now;

@@ -130,10 +130,10 @@ function renewed(task: Task, appointment: Appointment, now: number, config: Requ
 
 /**
  * The Task of a request as its appointment requires it: still open while the request waits, `completed` once it was
- * confirmed or cancelled, `cancelled` if nobody answered in time.
+ * confirmed or cancelled, `cancelled` if there was no answer in time.
  *
  * @param appointment - as it is or is about to be
- * @returns the very same object if nothing has to change
+ * @returns the same object if nothing has to change
  */
 function taskAfter(task: Task, appointment: Appointment, now: number, config: RequestTaskConfig): Task {
   if (!isOpenTask(task)) {
@@ -205,7 +205,7 @@ export function withRequestTasks(
   return [{ ...first, ...(fullUrl && { fullUrl }) }, ...others, ...kept, ...made];
 }
 
-/** Whether staff are to be reminded of a request: most of its time is over, and nobody has cared for its Task. */
+/** Whether to remind staff of a request: most of its time is over, and its Task is untouched. */
 export function isReminderDue(task: Task, now: number, { requests }: RequestTaskConfig): boolean {
   const [from, to] = [parseInstant(task.authoredOn), parseInstant(task.restriction?.period?.end)];
   const isReminded = task.output?.some(({ type }) => type.text === REMINDED) ?? false;

@@ -14,7 +14,8 @@ export type PatchTarget =
 /**
  * What must be read before an appointment is changed, as one batch. It is to be sent with the caller's own credentials:
  * what the caller may not see it cannot change. The appointment itself is searched for, as only a search asks the
- * database: what Medplum reads by id comes from its cache, which may be older. The read tells why nothing is found.
+ * database: what Medplum reads by id comes from its cache, which may be older. The read gives the reason if nothing is
+ * found.
  *
  * @param id - of the appointment
  */

@@ -10,7 +10,7 @@ export interface Fragments {
   readonly uses: SlotUses;
   /** Holds on them that are over and in the way of a booking; they count as no use. */
   readonly expired?: readonly Appointment[];
-  /** The slots whose fragments were read; absent where these are all there are. */
+  /** The slots whose fragments were read; absent if all were read. */
   readonly origins?: readonly string[];
 }
 

@@ -17,7 +17,7 @@ export interface RelatedSlots {
   readonly fragments: Fragments;
   /** Slots of the appointment that were deleted although they had been offered, as they were last. */
   readonly lost: readonly Slot[];
-  /** Ids of its slots that were never on offer: nobody else gets them when it gives them back. */
+  /** Ids of its slots that were never offered: releasing them does not offer them to others. */
   readonly neverOffered?: ReadonlySet<string>;
   /** Ids of its slots that the clinic has taken by hand since it gave them back (`setByHand`). */
   readonly setByHand?: ReadonlySet<string>;
@@ -48,8 +48,8 @@ export function isByHand({ status, meta }: Slot): boolean {
 }
 
 /**
- * Whether the slots of an appointment do not match its status, or may not match it, because the job that updates them was
- * lost.
+ * Whether the slots of an appointment do not match its status, or may not match it, because the job that updates them
+ * was lost.
  *
  * @param slots - those of its slots that exist, by id
  */
@@ -80,7 +80,7 @@ function withTaken(calendar: Calendar, appointment: Appointment, newId: () => st
   }, calendar);
 }
 
-/** Gives back what an appointment held, as far as nobody else holds it; what was never on offer goes with it. */
+/** Releases the slots of an appointment unless another one holds them; slots that were never offered are removed. */
 function withGivenBack(
   calendar: Calendar,
   appointment: Appointment,
@@ -107,7 +107,7 @@ function withLost(calendar: Calendar, lost: readonly Slot[], originSystem: strin
   return { calendar: calendarWithLost, restoredFrom: new Map(restored.map(({ id, resource }) => [id, resource.id])) };
 }
 
-/** A slot that is given back anew carries the id of the lost one as a tag, and is made once. */
+/** A slot that replaces a lost one has its id as a tag, and is created only once. */
 function onlyOnce(entry: BundleEntry, lostId: string | undefined, system: string): BundleEntry {
   const { request, resource } = entry;
   if (lostId === undefined || !request || !isResource(resource, 'Slot')) {
@@ -119,9 +119,9 @@ function onlyOnce(entry: BundleEntry, lostId: string | undefined, system: string
 }
 
 /**
- * The transaction entries that update the slots of an appointment to match its status: taken while it is open, confirmed
- * with it, free and joined again when it is cancelled. If several appointments use a slot, it gets the status of the most
- * binding one. The operation is idempotent.
+ * The transaction entries that update the slots of an appointment to match its status: taken while it is open,
+ * confirmed with it, free and joined again when it is cancelled. If several appointments use a slot, it gets the status
+ * of the most binding one. The operation is idempotent.
  *
  * @param appointment - as it is or is about to be
  * @param newId - gives a fresh `urn:uuid:` for each new slot

@@ -16,7 +16,7 @@ type TakingsConfig = ArtefactConfig;
 const COUNT = '200';
 
 /**
- * The searches for what is taken at a time, whoever has taken it.
+ * The searches for everything that is taken at a given time.
  *
  * @param slots - ids of Slots whose Schedules are concerned
  * @param schedule - id of a Schedule that is concerned, too
@@ -54,7 +54,7 @@ export interface TimeWanted {
 }
 
 /**
- * The ids of those taken Slots of which only their history tells whether they were ever on offer.
+ * The ids of the taken Slots whose history must be read to know whether they were ever offered.
  *
  * @param interval - what lies elsewhere does not matter
  */
@@ -70,8 +70,8 @@ function offeredBy(slot: Slot, state: ResourceSet): readonly CodeableConcept[] {
 }
 
 /**
- * What takes the time of a Schedule that is wanted, although the Slots it is to be taken from are free: appointments that
- * Medplum's own scheduling has made, blocks and imports, and published Slots of the same place that are taken.
+ * What takes the time of a Schedule that is wanted, although the Slots it is to be taken from are free: appointments
+ * that Medplum's own scheduling has made, blocks and imports, and published Slots of the same place that are taken.
  *
  * @returns for each Schedule one at most, and which of the Slots it concerns
  * @param state - all at least that is taken of the Schedules at that time (`bookingReads`)
@@ -100,8 +100,9 @@ export function takenTime(
 }
 
 /**
- * The entries that withdraw the published Slots which a booking excludes: the free ones of its place that it overlaps. In
- * the transaction that books they are also its lock: of two bookings that exclude each other, both write the Slots of both.
+ * The entries that withdraw the published Slots which a booking excludes: the free ones of its place that it overlaps.
+ * In the transaction that books they are also its lock: of two bookings that exclude each other, both write the Slots
+ * of both.
  *
  * @param state - all at least that is free and published of the Schedules at that time (`bookingReads`)
  */

@@ -77,8 +77,8 @@ function serviceProblems(service: HealthcareService, parameters: readonly Parame
 }
 
 /**
- * What is wrong with the opening hours that a Schedule or a HealthcareService gives, whatever the other one says. What is
- * missing is none of it: the other one may have it.
+ * What is wrong with the opening hours that a Schedule or a HealthcareService gives, whatever the other one says. What
+ * is missing is none of it: the other one may have it.
  *
  * @param holder - as it is about to be stored
  */
@@ -89,7 +89,7 @@ export function checkOpeningHours(holder: OpeningHoursHolder): CalendarProblem[]
   return [...parameters.flatMap(valueProblems), ...own];
 }
 
-/** The same as coded errors, for whoever stores it. */
+/** The same problems as coded errors, for the author of the write. */
 export const openingHoursIssues = (holder: OpeningHoursHolder): Issue[] =>
   checkOpeningHours(holder).map(({ diagnostics, expression }) => ({
     code: 'opening-hours-invalid',

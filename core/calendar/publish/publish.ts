@@ -30,7 +30,7 @@ export interface PublishState {
   readonly window: Interval;
   /** All its Slots that overlap `slotsToRead` of the window, whatever their status. */
   readonly slots: readonly Slot[];
-  /** Ids of Slots without a mark of which the history shows that they were once free. */
+  /** Ids of unmarked Slots that were once free, as their history shows. */
   readonly offered: ReadonlySet<string>;
   /** Ids of Slots that open appointments refer to: they are not changed, whatever their status. */
   readonly held: ReadonlySet<string>;

@@ -84,7 +84,7 @@ export interface Standing {
  * What is to be published of a Schedule, if anything: all of it when what it is made from has changed, what the horizon
  * has gained when time has passed.
  *
- * @returns `undefined` if it is up to date, in line, or a run is about it
+ * @returns `undefined` if it is up to date, waiting, or being published
  */
 export function dueOf(schedule: string, standing: Standing): Publication | undefined {
   const { publication, takesPart, inputs, end, wasTaken } = standing;

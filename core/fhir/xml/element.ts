@@ -47,7 +47,7 @@ export function elementsOf(type: string): Elements | undefined {
   return elements;
 }
 
-/** Whether a type is that of a resource: its id is an element, where that of others is an attribute. */
+/** Whether a type is a resource type: the id of a resource is an element, all other ids are attributes. */
 export const isResourceType = (type: string): boolean =>
   type !== 'DomainResource' && elementsOf(type)?.get('id')?.isAttribute === false;
 

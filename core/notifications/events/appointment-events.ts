@@ -38,7 +38,8 @@ export const isDeletion = (version: Version | undefined): version is { readonly 
 const SECOND = 1_000;
 
 /**
- * The entries of a history, the newest first. Versions of Medplum tell a deletion by its method, or by status 410 alone.
+ * The entries of a history, the newest first. Versions of Medplum tell a deletion by its method, or by status 410
+ * alone.
  *
  * @param now - milliseconds since 1970 UTC
  */
@@ -79,7 +80,7 @@ function isRequestor(by: string | undefined, appointment: Appointment, config: C
   return by !== undefined && belongsTo(appointment, by, config);
 }
 
-/** A hold is nobody's business but its holder's; only a booking that comes of it is told. */
+/** Holds are not notified; only the booking that follows one is. */
 function concernsHold({ previous, current }: Change, config: ChangeConfig): boolean {
   const wasHold = previous === undefined || isHold(previous, config);
   return isHold(current, config) && wasHold;

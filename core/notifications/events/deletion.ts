@@ -5,10 +5,12 @@ import { formatInstant } from '../../fhir/instant.ts';
 /** Code of the Tasks that remember appointments which are about to be deleted, in the CodeSystem LocalTask. */
 export const DELETION = 'deletion';
 
-/** After how many milliseconds a deletion that nobody has followed counts as left over. */
+/** The milliseconds after which a deletion that was not processed counts as left over. */
 const OVERDUE = 5_000;
 
-/** After how many milliseconds an appointment that is still there was not deleted: the write after the check has failed. */
+/**
+ * After how many milliseconds an appointment that is still there was not deleted: the write after the check has failed.
+ */
 const FAILED = 10 * 60_000;
 
 /** How many deletions that were left over are followed in one go. */

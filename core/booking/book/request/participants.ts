@@ -61,8 +61,8 @@ function readActor(
  * @param persons - the patient and the related person handed over with it: a participant points at one of them by
  *   `#id`, `urn:uuid:…`, or the id it was sent with
  * @param baseUrl - public base address of this service
- * @returns the participants in order, and a `malformed-request` for each reference that leads nowhere, `element-missing`
- *   for a participant without status, `patient-missing` if nobody is a patient
+ * @returns the participants in order, and a `malformed-request` for each reference that leads nowhere,
+ *   `element-missing` for a participant without status, `patient-missing` if no participant is a patient
  */
 export function readParticipants(
   appointment: Located<Appointment>,

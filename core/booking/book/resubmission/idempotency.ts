@@ -114,8 +114,8 @@ const isUnderItsId = ({ request }: Situation, { id }: Appointment): boolean => r
 /**
  * Finds the appointment that an earlier, identical request has made: a requestor that lost the first answer gets it
  * again instead of booking twice. Identical means the same requestor, one of the same identifiers (or, sent again
- * under its id, the same in every word), and the same time, slots and patients; also those of an earlier version, for the
- * appointment may have been moved since.
+ * under its id, the same in every word), and the same time, slots and patients; also those of an earlier version, for
+ * the appointment may have been moved since.
  */
 export function findExistingBooking(situation: Situation): Appointment | undefined {
   const found = candidates(situation);
@@ -125,7 +125,7 @@ export function findExistingBooking(situation: Situation): Appointment | undefin
   );
 }
 
-/** The ids of the appointments whose history tells whether the request has made them. */
+/** The ids of the appointments whose history must be read to know whether this request made them. */
 export function perhapsMoved(situation: Situation): string[] {
   return candidates(situation).flatMap((one) =>
     one.id === undefined || isUnderItsId(situation, one) || isAskedFor(one, situation, situation.stored) ? [] : one.id,
