@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { formatBookingAnswer } from '../../core/booking/book/answer.ts';
+import { askForTurn, formatBookingAnswer, isTurnOffered } from '../../core/booking/book/answer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
@@ -18,9 +18,12 @@ export async function handler(
   medplum: MedplumClient,
   event: BotEvent<unknown>,
 ): Promise<Appointment | Parameters | OperationOutcome> {
-  const result = await bookAppointment(medplum, parseBookRequest(event.input, config), callerOf(event));
+  const parsed = parseBookRequest(event.input, config);
+  const result = await bookAppointment(medplum, parsed, callerOf(event), {
+    isTurnOffered: isTurnOffered(event.headers),
+  });
   if (result.kind === 'refused') {
-    return toOperationOutcome(result.issues, config);
+    return result.isOutOfTurn ? askForTurn : toOperationOutcome(result.issues, config);
   }
   const { appointment } = result;
   return formatBookingAnswer({ appointment, isExisting: result.kind === 'existing' }, event.headers);

@@ -1,17 +1,34 @@
-import { ANSWER_HEADER, AS_PARAMETERS } from '../../core/booking/book/answer.ts';
+import { ANSWER_HEADER, AS_PARAMETERS, isAskingForTurn, OFFERING_A_TURN } from '../../core/booking/book/answer.ts';
 import { queueKeys } from '../booking-queue.ts';
 import { bookingResponse } from '../bots/booking-response.ts';
 import { botProblem, callBot } from '../bots/call.ts';
-import type { Handler } from '../handler.ts';
+import type { GatewayContext } from '../context.ts';
+import type { FhirRequest, Handler } from '../handler.ts';
 import { preferred } from '../http/response.ts';
+import { nameOf } from '../medplum/current-profile.ts';
 import { enqueueBooking } from './async-book.ts';
 
-const answerWithParameters = { [ANSWER_HEADER]: AS_PARAMETERS };
+/**
+ * Calls the Bot. Bookings of one caller that a quota counts would overtake each other again and again: those that were
+ * overtaken take turns.
+ */
+async function callInTurns(exchange: FhirRequest, context: GatewayContext) {
+  const keys = queueKeys(exchange.body);
+  const call = (answer: string) => callBot('book', exchange.body, exchange, context, { [ANSWER_HEADER]: answer });
+  const { caller } = exchange;
+  if (!caller) {
+    return context.turns.take(keys, () => call(AS_PARAMETERS));
+  }
+  const first = await context.turns.take(keys, () => call(OFFERING_A_TURN));
+  return 'failure' in first || !isAskingForTurn(first.body)
+    ? first
+    : context.turns.take([...keys, `$book ${nameOf(caller)}`], () => call(AS_PARAMETERS));
+}
 
 /**
  * `POST /Appointment/$book`: hands the body to the Bot `book` with the caller's own token and answers with what came of
  * it; with `Prefer: respond-async` the booking is only accepted. Every rule is the Bots'. Bookings of the same slot take
- * turns.
+ * turns, and so do those of one caller that a quota counts.
  *
  * @see specification 4.4
  */
@@ -19,10 +36,7 @@ export const book: Handler = async (exchange, context) => {
   if (exchange.prefersAsync) {
     return enqueueBooking(exchange, context);
   }
-  const keys = queueKeys(exchange.body);
-  const answer = await context.turns.take(keys, () =>
-    callBot('book', exchange.body, exchange, context, answerWithParameters),
-  );
+  const answer = await callInTurns(exchange, context);
   const booking = 'failure' in answer ? undefined : bookingResponse(answer.body, context.config);
   return booking ? preferred(booking, exchange.returnPreference) : botProblem(answer, context);
 };

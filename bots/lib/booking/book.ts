@@ -7,6 +7,7 @@ import { bookingReads } from '../../../core/booking/book/reads.ts';
 import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request/request.ts';
 import { bookingRejectionIssues } from '../../../core/booking/book/server-rejection.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
+import { isCounted } from '../../../core/booking/policy/quota.ts';
 import {
   type RequestorLimit,
   reachedLimits,
@@ -45,7 +46,12 @@ export interface Requestor {
 /** What came of a booking. */
 export type BookingResult =
   | { readonly kind: 'booked' | 'existing'; readonly appointment: Appointment }
-  | { readonly kind: 'refused'; readonly issues: readonly Issue[] };
+  | {
+      readonly kind: 'refused';
+      readonly issues: readonly Issue[];
+      /** Others of the same requestor were faster, and a quota counts them all: to be tried again in turns. */
+      readonly isOutOfTurn?: boolean;
+    };
 
 /** A decision and the state on which it is based. */
 export interface BookingDecision {
@@ -176,6 +182,8 @@ export interface BookingOptions {
   readonly purpose?: Purpose;
   /** Adds to the transaction what must be written together with the booking. */
   readonly extend?: Extend;
+  /** Whether the caller lets bookings of the same requestor take turns, so that trying again is left to it. */
+  readonly isTurnOffered?: boolean;
 }
 
 /** The result of one attempt: the booking is finished, or must be decided again. */
@@ -213,14 +221,19 @@ async function attempt(
   medplum: MedplumClient,
   parsed: ReadableRequest,
   requestor: Requestor,
-  { purpose, extend = (transaction) => transaction }: BookingOptions,
+  { purpose, extend = (transaction) => transaction, isTurnOffered = false }: BookingOptions,
 ): Promise<Attempt> {
   const { plan } = await decideBooking(medplum, parsed, requestor, purpose);
   switch (plan.kind) {
     case 'existing':
       return plan;
-    case 'write':
-      return write(medplum, parsed.request, extend(plan.transaction, newId));
+    case 'write': {
+      const written = await write(medplum, parsed.request, extend(plan.transaction, newId));
+      const isOvertaken = written.kind === 'again' && written.issue === contested;
+      return isOvertaken && isTurnOffered && isCounted(plan.transaction, config)
+        ? { kind: 'refused', issues: [contested], isOutOfTurn: true }
+        : written;
+    }
     case 'refuse':
       return refused(...plan.issues);
     case 'read':

@@ -10,10 +10,36 @@ export const ANSWER_HEADER = 'x-booking-answer';
 /** Value of the header: answer with Parameters. */
 export const AS_PARAMETERS = 'parameters';
 
+/**
+ * Value of the header: as before, and the gateway lets the bookings of this caller take turns if the Bot asks for it.
+ */
+export const OFFERING_A_TURN = 'parameters-or-turn';
+
 /** What came of `$book`: an appointment, and whether an earlier, identical request had booked it already. */
 export interface BookingAnswer {
   readonly appointment: Appointment;
   readonly isExisting: boolean;
+}
+
+const headerIn = (headers: unknown): unknown => (isObject(headers) ? headers[ANSWER_HEADER] : undefined);
+
+/**
+ * Whether the Bot may ask for a turn instead of trying again by itself.
+ *
+ * @param headers - of the request, by name in lower case
+ */
+export const isTurnOffered = (headers: unknown): boolean => headerIn(headers) === OFFERING_A_TURN;
+
+/**
+ * What the Bot `book` returns for a booking that others of its requestor have overtaken, since a quota counts them all.
+ * Nothing was written.
+ */
+export const askForTurn: Parameters = { resourceType: 'Parameters', parameter: [{ name: 'turn', valueBoolean: true }] };
+
+/** Whether the Bot `book` asks to be called again in the turn of its requestor. */
+export function isAskingForTurn(body: unknown): boolean {
+  const parameters = isResource(body, 'Parameters') ? (body.parameter ?? []) : [];
+  return parameters.some(({ name, valueBoolean }) => name === 'turn' && valueBoolean === true);
 }
 
 /**
@@ -26,8 +52,7 @@ export function formatBookingAnswer(
   { appointment, isExisting }: BookingAnswer,
   headers: unknown,
 ): Appointment | Parameters {
-  const isAsked = isObject(headers) && headers[ANSWER_HEADER] === AS_PARAMETERS;
-  return isAsked
+  return headerIn(headers) === AS_PARAMETERS || isTurnOffered(headers)
     ? {
         resourceType: 'Parameters',
         parameter: [

@@ -1,4 +1,4 @@
-import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry, Task } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
@@ -224,6 +224,16 @@ export function quotaRow({ row }: Quota, config: ArtefactConfig, stored?: Task):
     groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: row },
     output: [{ type: { text: USES }, valueInteger: (before + 1) % 1_000_000_000 }],
   };
+}
+
+/** Whether a transaction uses up a quota. */
+export function isCounted({ entry = [] }: Bundle, config: ArtefactConfig): boolean {
+  const system = artefactUri(config, 'LocalTask');
+  return entry.some(
+    ({ resource }) =>
+      resource?.resourceType === 'Task' &&
+      resource.code?.coding?.some((coding) => coding.system === system && coding.code === QUOTA_TASK),
+  );
 }
 
 /** The search for the row of a quota, without the resource type. */

@@ -94,6 +94,25 @@ describe('POST /Appointment/$book', () => {
     expect((await book()).statusCode).toBe(expected);
   });
 
+  test('overtaken by others of the same caller that a quota counts: called again in turn, without the offer', async () => {
+    const turn = { resourceType: 'Parameters', parameter: [{ name: 'turn', valueBoolean: true }] };
+    const open = { now: 0, most: 0 };
+    fake.answer = async ({ headers }) => {
+      if (headers['x-booking-answer'] === 'parameters-or-turn') {
+        return { body: turn };
+      }
+      open.now++;
+      open.most = Math.max(open.most, open.now);
+      await new Promise((resolve) => setImmediate(resolve));
+      open.now--;
+      return { body: booked };
+    };
+    const answers = await Promise.all(Array.from({ length: 5 }, () => book()));
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([201, 201, 201, 201, 201]);
+    expect(fake.received).toHaveLength(10);
+    expect(open.most).toBe(1);
+  });
+
   test('no answer in time: 504 upstream-timeout', async () => {
     const answered = Promise.withResolvers<Reply>();
     fake.answer = () => answered.promise;
