@@ -1,7 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, Resource, Task } from '@medplum/fhirtypes';
 import { BOOK_TASK } from '../../core/booking/async/task.ts';
+import { openTasksQuery } from '../../core/booking/confirmation/task.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { CHECKPOINT } from '../../core/notifications/delivery/checkpoint.ts';
 import { OUTBOX, type OutboxStatus, outboxOf } from '../../core/notifications/delivery/outbox.ts';
@@ -12,6 +14,7 @@ export const kinds = {
   notifications: 'events that are not delivered yet',
   jobs: 'asynchronous bookings that are not carried out yet',
   requests: 'appointments that the clinic has not confirmed or cancelled yet (pending)',
+  overdue: 'requests whose deadline is over and that are not ended yet',
   holds: 'appointments that are held and not booked yet (proposed)',
 } as const;
 
@@ -54,6 +57,15 @@ async function queueOf(
   const found: Bundle = await medplum.search(type, first, noStore);
   const oldest = found.entry?.[0]?.resource?.meta?.lastUpdated;
   return { count: found.total ?? 0, oldest: oldest ? since(oldest, now) : 0 };
+}
+
+/** Counts the requests whose deadline is over, and looks at the one that has been over longest. */
+async function readOverdue(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Queue> {
+  const due = [['due-date', `lt${formatInstant(now)}`]] as const;
+  const query = Object.fromEntries(openTasksQuery(due, config));
+  const found = await medplum.search('Task', { ...query, _sort: 'due-date', _count: '1', _total: 'accurate' }, noStore);
+  const deadline = found.entry?.[0]?.resource?.restriction?.period?.end;
+  return { count: found.total ?? 0, oldest: deadline ? since(deadline, now) : 0 };
 }
 
 async function tasksOf(medplum: MedplumClient, code: string, config: BookingConfig): Promise<Task[]> {
@@ -103,13 +115,14 @@ async function readDeliveries(medplum: MedplumClient, config: BookingConfig, now
  */
 export async function readWaiting(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Snapshot> {
   const code = `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}`;
-  const [{ subscriptions, notifications }, jobs, requests, holds, [checkpoint]] = await Promise.all([
+  const [{ subscriptions, notifications }, jobs, requests, overdue, holds, [checkpoint]] = await Promise.all([
     readDeliveries(medplum, config, now),
     queueOf(medplum, 'Task', { code, status: 'requested' }, now),
     queueOf(medplum, 'Appointment', { status: 'pending' }, now),
+    readOverdue(medplum, config, now),
     queueOf(medplum, 'Appointment', { status: 'proposed' }, now),
     tasksOf(medplum, CHECKPOINT, config),
   ]);
   const clock = checkpoint && since(checkpoint.meta?.lastUpdated, now);
-  return { waiting: { notifications, jobs, requests, holds }, subscriptions, clock };
+  return { waiting: { notifications, jobs, requests, overdue, holds }, subscriptions, clock };
 }

@@ -4,6 +4,7 @@ import { MedplumClient } from '@medplum/core';
 import type { Appointment, Task } from '@medplum/fhirtypes';
 import { Registry } from 'prom-client';
 import { BOOK_TASK } from '../../../core/booking/async/task.ts';
+import { CONFIRM_TASK } from '../../../core/booking/confirmation/task.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { newOutbox, outboxTask } from '../../../core/notifications/delivery/outbox.ts';
 import { eventResource } from '../../../core/notifications/events/event.ts';
@@ -27,7 +28,7 @@ const HOUR = 3_600_000;
 const nothing = { count: 0, oldest: 0 };
 
 test('where nothing waits all is zero, and the clock has not run', async () => {
-  const waiting = { notifications: nothing, jobs: nothing, requests: nothing, holds: nothing };
+  const waiting = { notifications: nothing, jobs: nothing, requests: nothing, overdue: nothing, holds: nothing };
   expect(await readWaiting(medplum, config, Date.now())).toEqual({
     waiting,
     subscriptions: new Map(),
@@ -54,6 +55,20 @@ test('each kind is counted, and its oldest is told by its age', async () => {
     });
   await Promise.all([job('requested'), job('completed')]);
   const now = Date.now() + HOUR;
+  const request = (status: Task['status'], deadline: number) =>
+    medplum.createResource<Task>({
+      resourceType: 'Task',
+      status,
+      intent: 'order',
+      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: CONFIRM_TASK }] },
+      restriction: { period: { end: new Date(deadline).toISOString() } },
+    });
+  await Promise.all([
+    request('requested', now - 120_000),
+    request('in-progress', now - 60_000),
+    request('requested', now + 60_000),
+    request('cancelled', now - 500_000),
+  ]);
   const outbox = { ...newOutbox([], now), status: 'on-hold' as const, events: 7, delivered: 4 };
   await medplum.createResource(outboxTask(outbox, { subscription: 'Subscription/s1', subscriber: 'p1' }, config));
   const timestamp = new Date(now - 2 * HOUR).toISOString();
@@ -62,12 +77,19 @@ test('each kind is counted, and its oldest is told by its age', async () => {
   const { waiting, subscriptions } = await readWaiting(medplum, config, now);
   expect([waiting.jobs.count, waiting.requests.count, waiting.holds.count]).toEqual([1, 2, 1]);
   expect(waiting.requests.oldest).toBeGreaterThanOrEqual(3_590);
+  expect(waiting.overdue).toEqual({ count: 2, oldest: 120 });
   expect(waiting.notifications).toEqual({ count: 3, oldest: 7200 });
   expect([...subscriptions]).toEqual([['on-hold', 1]]);
 });
 
 const snapshot: Snapshot = {
-  waiting: { notifications: { count: 3, oldest: 60 }, jobs: nothing, requests: nothing, holds: nothing },
+  waiting: {
+    notifications: { count: 3, oldest: 60 },
+    jobs: nothing,
+    requests: nothing,
+    overdue: nothing,
+    holds: nothing,
+  },
   subscriptions: new Map([['failed', 2]]),
   clock: 30,
 };
