@@ -12,6 +12,9 @@ RUN chown node:node /app
 USER node
 CMD ["node", "scripts/deploy.ts"]
 
+FROM deploy AS web
+RUN node scripts/build-web.ts
+
 FROM base AS libraries
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
@@ -19,6 +22,8 @@ FROM base AS gateway
 COPY --from=libraries /app/node_modules node_modules
 COPY core core
 COPY gateway gateway
+COPY web web
+COPY --from=web /app/dist/web dist/web
 COPY scripts/gateway.ts scripts/gateway.ts
 COPY scripts/cli/command.ts scripts/cli/command.ts
 COPY scripts/cli/load-config.ts scripts/cli/load-config.ts
@@ -26,7 +31,7 @@ COPY scripts/gateway scripts/gateway
 COPY scripts/start/settings.ts scripts/start/settings.ts
 COPY booking.config.json ./
 # Where the clone was made under a strict umask, others than root could not read it.
-RUN chmod -R a+rX core gateway scripts *.json
+RUN chmod -R a+rX core gateway web dist scripts *.json
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \

@@ -6,11 +6,8 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { build, type Metafile } from 'esbuild';
 import { isObject } from '../core/fhir/resource.ts';
-import { MANIFEST } from '../web/server/assets.ts';
+import { MANIFEST, WEB_OUTPUT } from '../web/server/assets.ts';
 import { runAsProgram } from './cli/command.ts';
-
-/** Where the built pages go. */
-export const WEB_OUTPUT = 'dist/web';
 
 /** The script of an application's page, below its folder in `web`. */
 const entryOf = /^web\/([\w-]+)\/client\/main\.tsx?$/;

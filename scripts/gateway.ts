@@ -4,6 +4,7 @@ import { serveMetrics } from '../gateway/operations/metrics.ts';
 import { buildGateway } from '../gateway/server.ts';
 import { runAsProgram } from './cli/command.ts';
 import { loadConfig } from './cli/load-config.ts';
+import { pagesFor, portalFrom } from './gateway/pages.ts';
 import { auditFrom, bindingKeyFrom, limitsFrom, metricsFrom, proxiesFrom } from './gateway/settings.ts';
 import { portOf } from './start/settings.ts';
 
@@ -38,7 +39,8 @@ async function warnIfUnreachable(baseUrl: string, logger: Logger): Promise<void>
 /**
  * Runs the gateway alone. Environment: `MEDPLUM_BASE_URL` (required), `MEDPLUM_ALIASES` (further addresses of that
  * server, separated by commas), `PORT` (8080), `HOST` (0.0.0.0), `BOOKING_CONFIG`, `LOG_LEVEL` (info), `TRUST_PROXY`,
- * `METRICS_PORT`, `METRICS_HOST`, `WEBSOCKET_TOKEN_KEY` and the limits of `limitVariables`: see docs/operators.md.
+ * `METRICS_PORT`, `METRICS_HOST`, `WEBSOCKET_TOKEN_KEY`, `PORTAL_CLIENT_ID` and what belongs to it, and the limits of `limitVariables`: see
+ * docs/operators.md.
  * SIGTERM and SIGINT end it gracefully.
  */
 async function main(): Promise<void> {
@@ -48,8 +50,10 @@ async function main(): Promise<void> {
   const logger = pino({ level: env.LOG_LEVEL ?? 'info' });
   const metrics = new Registry();
   const metricsAddress = metricsFrom(env);
+  const config = loadConfig();
+  const portal = portalFrom(env);
   const gateway = buildGateway({
-    config: loadConfig(),
+    config,
     medplumBaseUrl,
     medplumAliases: env.MEDPLUM_ALIASES?.split(',') ?? [],
     logger,
@@ -58,6 +62,7 @@ async function main(): Promise<void> {
     bindingKey: bindingKeyFrom(env),
     metrics,
     audit: auditFrom(env),
+    web: portal && pagesFor(config, portal),
   });
   const metricsServer = metricsAddress && (await serveMetrics(metrics, metricsAddress));
   gateway.addHook('onClose', async () => metricsServer?.close());

@@ -10,10 +10,10 @@ import { runAsProgram } from './cli/command.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
 import { type Demo, loadDemo } from './demo.ts';
 import { deploy, summary } from './deploy.ts';
+import { pagesFor } from './gateway/pages.ts';
 import type { Connection } from './medplum/connect.ts';
 import { type Developer, writeDeveloperFiles } from './start/developer-files.ts';
 import { firstSteps } from './start/first-steps.ts';
-import { pagesFor } from './start/pages.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom } from './start/settings.ts';
 
 /** What is started, and where. */
@@ -99,7 +99,8 @@ async function startInFront(
   const deployment = await deploy({ ...credentials, config, code: await building, log: quiet });
   log(`Deployed to the embedded Medplum. ${summary(deployment.counts)}`);
   const demo = await loadDemo(deployment, config, Date.now(), quiet);
-  const web = options.pages ? pagesFor(config) : undefined;
+  const { id: clientId, secret: clientSecret } = demo.clients['Portal A'];
+  const web = options.pages ? pagesFor(config, { clientId, clientSecret, clinic: 'Demo clinic' }) : undefined;
   const gateway = buildGateway({ config, medplumBaseUrl: sandbox.baseUrl, logger: gatewayLogger(), web });
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
   printAddresses(config, sandbox, demo, options);

@@ -18,6 +18,9 @@ export interface Assets {
   readonly page: () => PageAssets;
 }
 
+/** Where the built pages are. */
+export const WEB_OUTPUT = 'dist/web';
+
 /** The list of what was built, in the folder of the output. */
 export const MANIFEST = 'manifest.json';
 

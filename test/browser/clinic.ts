@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import type { Questionnaire, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Page } from '@playwright/test';
+import { artefactUri, type Confirmation } from '../../core/config/config.ts';
+import { aSchedule, aSlot } from '../contract/fixtures.ts';
+import { medplum } from '../contract/http.ts';
+import { config } from '../contract/installation.ts';
+
+/** A service of the clinic that only one test knows. */
+export interface TestService {
+  readonly name: string;
+  /** The page of its free times. */
+  readonly address: string;
+  readonly schedule: Schedule;
+  readonly slots: readonly Slot[];
+}
+
+/** What a test wants of its service. */
+export interface TestServiceOptions {
+  /** When its free times begin, in milliseconds since 1970 UTC; each is half an hour long. */
+  readonly starts: readonly number[];
+  readonly confirmation?: Confirmation;
+  readonly questionnaire?: Pick<Questionnaire, 'item' | 'title'>;
+  readonly name?: string;
+  readonly doctor?: string;
+}
+
+/** The origin of the pages. */
+export const origin = new URL(process.env.BOOKING_BASE_URL ?? '').origin;
+
+const HALF_HOUR = 1_800_000;
+
+/** Nine o'clock in Berlin's winter, so many days from now; the day of a test is far enough not to meet daylight saving. */
+export function morning(days: number): number {
+  const day = new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  return Date.parse(`${day}T08:00:00Z`);
+}
+
+/** Times back to back, from a moment on. */
+export const halfHours = (from: number, count: number): number[] =>
+  Array.from({ length: count }, (_, index) => from + index * HALF_HOUR);
+
+/** A service with a calendar, free times and questions of its own. */
+export async function aService(options: TestServiceOptions): Promise<TestService> {
+  const { starts, confirmation = 'automatic', questionnaire, doctor = 'Dr. Mira Lindner' } = options;
+  const code = `test-${randomUUID()}`;
+  const system = artefactUri(config, 'LocalServiceType');
+  const name = options.name ?? `Visit ${code.slice(5, 13)}`;
+  const schedule = await aSchedule({
+    serviceType: [{ coding: [{ system, code, display: name }] }],
+    actor: [{ display: doctor }],
+    extension: [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: confirmation }],
+  });
+  const slots: Slot[] = [];
+  for (const start of starts) {
+    const [from, to] = [new Date(start).toISOString(), new Date(start + HALF_HOUR).toISOString()];
+    slots.push(await aSlot(schedule, 0, 30, { start: from, end: to }));
+  }
+  if (questionnaire) {
+    const body: Questionnaire = {
+      resourceType: 'Questionnaire',
+      status: 'active',
+      url: `https://clinic.example/Questionnaire/${code}`,
+      useContext: [
+        {
+          code: { system: 'http://terminology.hl7.org/CodeSystem/usage-context-type', code: 'task' },
+          valueCodeableConcept: { coding: [{ system, code }] },
+        },
+      ],
+      ...questionnaire,
+    };
+    const made = await medplum('admin', 'POST', '/Questionnaire', { body });
+    if (made.status !== 201) {
+      throw new Error(made.text);
+    }
+  }
+  return {
+    name,
+    address: `${origin}/portal/times?${new URLSearchParams({ service: `${system}|${code}` })}`,
+    schedule,
+    slots,
+  };
+}
+
+/** Goes to the free times of a service; the portal knows a new one within seconds. */
+export async function visit(page: Page, { address }: TestService): Promise<void> {
+  for (;;) {
+    const response = await page.goto(address);
+    if (response?.status() === 200) {
+      return;
+    }
+    await page.waitForTimeout(500);
+  }
+}
+
+/** Fills in who comes. */
+export async function fillPerson(page: Page, given = 'Kim', family = 'Muster'): Promise<void> {
+  await page.locator('[name=given]').fill(given);
+  await page.locator('[name=family]').fill(family);
+  await page.locator('[name=birthDate]').fill('1990-05-17');
+  await page.locator('[name=email]').fill('kim@example.org');
+}

@@ -1,0 +1,177 @@
+import { readFile } from 'node:fs/promises';
+import type { Questionnaire } from '@medplum/fhirtypes';
+import { expect, type Page, test } from '@playwright/test';
+import { stored } from '../../contract/fixtures.ts';
+import { medplum } from '../../contract/http.ts';
+import { expectAccessible } from '../axe.ts';
+import { aService, fillPerson, halfHours, morning, origin, visit } from '../clinic.ts';
+
+const questionnaire = {
+  title: 'Before your first visit',
+  item: [
+    { linkId: 'reason', text: 'Why do you come?', type: 'string', required: true },
+    { linkId: 'pregnant', text: 'Do you take any medicines?', type: 'boolean', required: true },
+    {
+      linkId: 'which',
+      text: 'Which ones?',
+      type: 'text',
+      required: true,
+      enableWhen: [{ question: 'pregnant', operator: '=', answerBoolean: true }],
+    },
+    {
+      linkId: 'since',
+      text: 'Since when?',
+      type: 'choice',
+      answerOption: [
+        { valueCoding: { code: 'd', display: 'Some days' } },
+        { valueCoding: { code: 'w', display: 'Weeks' } },
+      ],
+    },
+    { linkId: 'scan', text: 'Send us your earlier findings', type: 'attachment' },
+  ],
+} satisfies Pick<Questionnaire, 'item' | 'title'>;
+
+async function axe(page: Page, heading: string | RegExp): Promise<void> {
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(heading);
+  await expectAccessible(page);
+}
+
+test('a patient chooses, answers, books, comes back, moves and cancels; axe finds nothing on the way', async ({
+  page,
+}) => {
+  test.slow();
+  const failed: string[] = [];
+  page.on('response', (response) => response.status() >= 400 && failed.push(`${response.status()} ${response.url()}`));
+  page.on('pageerror', (error) => failed.push(error.message));
+  const asked = new Set<string>();
+  page.on('request', (request) => asked.add(new URL(request.url()).origin));
+
+  const service = await aService({
+    starts: halfHours(morning(6), 4),
+    questionnaire: { ...questionnaire, item: [...questionnaire.item] },
+  });
+  await page.goto(origin);
+  await page.getByRole('link', { name: 'Book an appointment' }).click();
+  await axe(page, 'What do you need?');
+  await visit(page, service);
+  failed.length = 0;
+  await axe(page, 'Choose a day and a time');
+  await expect(page.getByRole('link', { name: /4 times/ })).toHaveAttribute('aria-current', 'date');
+
+  await page.getByRole('button', { name: '09:30' }).click();
+  await axe(page, 'Your details');
+  await expect(page.locator('.remaining')).toHaveText(/^(9|10):\d\d$/);
+  const [hold] = await stored('Appointment', `slot=Slot/${service.slots[1]?.id}`);
+  expect(hold?.status).toBe('proposed');
+
+  await fillPerson(page);
+  await page.getByRole('textbox', { name: 'Why do you come?' }).fill('Cough');
+  await expect(page.getByText('Which ones?')).toBeHidden();
+  await page
+    .getByRole('group', { name: /medicines/ })
+    .getByLabel('Yes')
+    .check();
+  await page.getByRole('textbox', { name: 'Which ones?' }).fill('Ibuprofen');
+  await page
+    .getByRole('group', { name: /Since when/ })
+    .getByLabel('Weeks')
+    .check();
+  await expect(page.getByText('This question cannot be answered here.')).toBeVisible();
+  await page.getByRole('textbox', { name: /Anything the clinic should know/ }).fill('I use a wheelchair');
+  await page.getByRole('button', { name: 'Keep it longer' }).click();
+  await expect(page.locator('.hold .news')).toHaveText(/^The time is now kept until \d\d:\d\d\.$/);
+  await page.getByRole('button', { name: 'Keep it longer' }).click();
+  await expect(page.locator('.hold .news')).toHaveText(/^It cannot be kept longer/);
+  await expect(page.getByRole('textbox', { name: 'Which ones?' })).toHaveValue('Ibuprofen');
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Book this appointment' }).click();
+
+  await axe(page, 'Your appointment is booked');
+  await expect(page.locator('.state')).toHaveText('Confirmed');
+  await expect(page.locator('dl')).toContainText('09:30–10:00');
+  await expect(page.locator('dl')).toContainText('Dr. Mira Lindner');
+  const [booked] = await stored('Appointment', `slot=Slot/${service.slots[1]?.id}`);
+  expect(booked).toMatchObject({ id: hold?.id, status: 'booked', comment: 'I use a wheelchair' });
+  const [answers] = await stored(
+    'QuestionnaireResponse',
+    `questionnaire=https://clinic.example/Questionnaire/${service.schedule.serviceType?.[0]?.coding?.[0]?.code}`,
+  );
+  expect(answers?.item?.map(({ linkId, answer }) => [linkId, answer])).toEqual([
+    ['reason', [{ valueString: 'Cough' }]],
+    ['pregnant', [{ valueBoolean: true }]],
+    ['which', [{ valueString: 'Ibuprofen' }]],
+    ['since', [{ valueCoding: { code: 'w', display: 'Weeks' } }]],
+  ]);
+
+  const download = page.waitForEvent('download');
+  await page.getByRole('link', { name: /calendar/ }).click();
+  const file = await readFile(await (await download).path(), 'utf8');
+  expect(file).toContain(`DTSTART:${booked?.start?.replace(/[-:]|\.000/g, '')}`);
+  expect(file).toMatch(/BEGIN:VCALENDAR[\s\S]*STATUS:CONFIRMED[\s\S]*END:VCALENDAR/);
+
+  const link = await page.locator('input.link').inputValue();
+  await page.getByRole('button', { name: 'Sign out on this device' }).click();
+  await expect(page.getByText('You are signed out on this device.')).toBeVisible();
+  await page.goto(link);
+  await axe(page, 'My appointments');
+  expect(page.url()).toBe(`${origin}/portal/appointments`);
+  await page.getByRole('link', { name: /09:30/ }).click();
+
+  await page.getByRole('link', { name: 'Move' }).click();
+  await axe(page, 'Choose a new time');
+  await page.getByRole('button', { name: '10:30' }).click();
+  await axe(page, 'Move the appointment?');
+  await page.getByRole('button', { name: 'Move to this time' }).click();
+  await axe(page, 'Your appointment was moved.');
+  await expect(page.locator('dl')).toContainText('10:30–11:00');
+  expect((await stored('Slot', `schedule=Schedule/${service.schedule.id}&status=free`)).length).toBe(3);
+
+  await page.getByRole('link', { name: 'Cancel the appointment' }).click();
+  await axe(page, 'Cancel this appointment?');
+  await page.getByRole('button', { name: 'Yes, cancel it' }).click();
+  await axe(page, 'Your appointment was cancelled.');
+  await expect(page.locator('.state')).toHaveText('Cancelled');
+  expect((await stored('Slot', `schedule=Schedule/${service.schedule.id}&status=free`)).length).toBe(4);
+  expect(failed).toEqual([]);
+  expect([...asked]).toEqual([origin]);
+});
+
+test('a second booking needs no details again, and is for the same patient', async ({ page }) => {
+  const service = await aService({ starts: halfHours(morning(6), 2) });
+  await visit(page, service);
+  await page.getByRole('button', { name: '09:00' }).click();
+  await fillPerson(page);
+  await page.getByRole('button', { name: 'Book this appointment' }).click();
+  await expect(page.locator('.state')).toHaveText('Confirmed');
+  await visit(page, service);
+  await page.getByRole('button', { name: '09:30' }).click();
+  await expect(page.locator('[name=family]')).toHaveValue('Muster');
+  await page.getByRole('button', { name: 'Book this appointment' }).click();
+  await expect(page.locator('.state')).toHaveText('Confirmed');
+  const [first, second] = await Promise.all(service.slots.map(({ id }) => stored('Appointment', `slot=Slot/${id}`)));
+  expect(second?.[0]?.participant?.[0]?.actor?.reference).toBe(first?.[0]?.participant?.[0]?.actor?.reference);
+  await page.getByRole('link', { name: 'My appointments' }).click();
+  await expect(page.locator('.cards li')).toHaveCount(2);
+});
+
+test('a request shows how it is confirmed, and then cancelled by the clinic, without a reload', async ({ page }) => {
+  const service = await aService({ starts: halfHours(morning(7), 1), confirmation: 'manual' });
+  await visit(page, service);
+  await expect(page.getByText('The clinic confirms each request')).toBeVisible();
+  await page.getByRole('button', { name: '09:00' }).click();
+  await fillPerson(page);
+  await page.getByRole('button', { name: 'Send the request' }).click();
+  await axe(page, 'Your request was sent');
+  await expect(page.locator('.state')).toHaveText('Waiting for the clinic');
+  const [asked] = await stored('Appointment', `slot=Slot/${service.slots[0]?.id}`);
+  await page.evaluate(() => Object.assign(window, { isSamePage: true }));
+  await page.getByRole('link', { name: 'Cancel the appointment' }).focus();
+  const body = { ...asked, status: 'booked', patientInstruction: 'Come fasting.\n<script>alert(1)</script>' };
+  expect((await medplum('front-desk', 'PUT', `/Appointment/${asked?.id}`, { body })).status).toBe(200);
+  await expect(page.locator('.state')).toHaveText('Confirmed', { timeout: 20_000 });
+  await expect(page.locator('#state-news')).toHaveText('Confirmed');
+  await expect(page.locator('.notes')).toHaveText('Come fasting. <script>alert(1)</script>');
+  await expect(page.getByRole('link', { name: 'Cancel the appointment' })).toBeFocused();
+  expect(await page.evaluate(() => 'isSamePage' in window)).toBe(true);
+  await expectAccessible(page);
+});

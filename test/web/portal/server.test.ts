@@ -1,0 +1,222 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { Appointment, Parameters } from '@medplum/fhirtypes';
+import fastify, { type FastifyInstance } from 'fastify';
+import { timesOf } from '../../../web/portal/clinic/times.ts';
+import { portal } from '../../../web/portal/server.ts';
+import { viewOf } from '../../../web/portal/visit/appointment.ts';
+import { assetsOf } from '../../../web/server/assets.ts';
+
+const output = mkdtempSync(join(tmpdir(), 'portal-'));
+const origin = 'https://portal.example';
+const extensions = { heldUntil: 'urn:held', alternative: 'urn:alternative', confirmation: 'urn:confirmation' };
+const [start, end] = ['2040-01-02T09:00:00.000Z', '2040-01-02T09:30:00.000Z'];
+
+let clinic: FastifyInstance;
+let app: FastifyInstance;
+/** What the clinic was asked to book. */
+const booked: Appointment[] = [];
+/** How many answers to `$book` are lost. */
+let lost = 0;
+let refusal: object | undefined;
+
+beforeAll(async () => {
+  mkdirSync(join(output, 'portal'));
+  writeFileSync(join(output, 'manifest.json'), JSON.stringify({ pages: { portal: { script: 'main.js' } } }));
+  clinic = fastify();
+  clinic.removeAllContentTypeParsers();
+  clinic.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  const bundle = (...resources: object[]) => ({
+    resourceType: 'Bundle',
+    entry: resources.map((resource) => ({ resource })),
+  });
+  clinic.post('/oauth2/token', async () => ({ access_token: 'secret', expires_in: 3600 }));
+  clinic.get('/fhir/R4/Schedule', async () =>
+    bundle(
+      { resourceType: 'Schedule', id: 's' },
+      { resourceType: 'Schedule', id: 'broken', actor: null, serviceType: [null] },
+    ),
+  );
+  clinic.get('/fhir/R4/HealthcareService', async () =>
+    bundle({ resourceType: 'HealthcareService', id: 'h', type: 'x' }),
+  );
+  clinic.get('/fhir/R4/Slot', async () =>
+    bundle(
+      { resourceType: 'Slot', id: 'a', schedule: { reference: 'Schedule/s' }, start, end },
+      { resourceType: 'Slot', id: 'b', schedule: { reference: 'Schedule/s' }, start },
+      { resourceType: 'Slot', id: 'c', start, end },
+    ),
+  );
+  clinic.post('/fhir/R4/Appointment/$hold', async (_request, reply) => {
+    const extension = [{ url: 'urn:held', valueInstant: new Date(Date.now() + 600_000).toISOString() }];
+    return reply.code(201).send({ resourceType: 'Appointment', id: 'hold', status: 'proposed', extension });
+  });
+  clinic.get('/fhir/R4/Appointment/hold', async () => ({
+    resourceType: 'Appointment',
+    id: 'hold',
+    status: 'proposed',
+  }));
+  clinic.post('/fhir/R4/Appointment/$book', async (request, reply) => {
+    const { parameter }: Parameters = JSON.parse(String(request.body));
+    booked.push(parameter?.[0]?.resource as Appointment);
+    if (lost > 0) {
+      lost -= 1;
+      reply.hijack();
+      request.raw.destroy();
+      return reply;
+    }
+    if (refusal) {
+      return reply.code(409).send(refusal);
+    }
+    return reply.code(201).send({ resourceType: 'Appointment', id: 'hold', status: 'booked' });
+  });
+  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
+  app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
+  const assets = assetsOf(output, 'portal');
+  const more = { clientId: 'id', clientSecret: 'secret', clinic: 'C', timeZone: 'Europe/Berlin', extensions, assets };
+  const limits = { requestsPerMinute: 30, changesPerMinute: 12 };
+  void app.register(portal({ ...more, ...limits, baseUrl, origin, path: '/portal' }), { prefix: '/portal' });
+  const closed = { baseUrl: 'http://localhost:9/fhir/R4', origin, path: '/down' };
+  void app.register(portal({ ...more, ...closed }), { prefix: '/down' });
+});
+afterAll(async () => {
+  await app.close();
+  await clinic.close();
+  rmSync(output, { recursive: true });
+});
+beforeEach(() => {
+  booked.length = 0;
+  refusal = undefined;
+});
+
+let visitor = 0;
+
+const send = (url: string, form?: Record<string, string> | string) => {
+  const remoteAddress = `192.0.2.${visitor}`;
+  const payload = typeof form === 'object' ? new URLSearchParams(form).toString() : form;
+  const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
+  return payload === undefined
+    ? app.inject({ url, remoteAddress })
+    : app.inject({ method: 'POST', url, remoteAddress, headers, payload });
+};
+
+const person = { given: 'Kim', family: 'Muster', birthDate: '1990-05-17', phone: '030 123456' };
+const time = `Slot/a Schedule/s ${start} ${end}`;
+
+async function details(): Promise<string> {
+  visitor += 1;
+  const { headers } = await send('/portal/hold', { service: '', time });
+  return String(headers.location);
+}
+
+test('broken resources of the clinic stop no page', async () => {
+  visitor += 1;
+  expect((await send('/portal/')).statusCode).toBe(200);
+  const { statusCode, body } = await send('/portal/times?service=&from=2040-01-01');
+  expect([statusCode, body.match(/class="time"/g)?.length]).toEqual([200, 1]);
+  expect(timesOf({ resourceType: 'Slot', id: 'a', start, end } as never, {} as never)).toHaveLength(1);
+  expect(timesOf({ resourceType: 'Slot', id: 'a', start } as never, {} as never)).toEqual([]);
+  expect(viewOf({ resourceType: 'Appointment', id: 'a' } as never, [], [], 0)).toMatchObject({
+    state: 'unclear',
+    isOpen: false,
+  });
+});
+
+test('a long Slot is cut into appointments of the length that the clinic gives', () => {
+  const schedule = { reference: 'Schedule/s', name: '', isRequest: false, minutes: 20 };
+  const slot = {
+    resourceType: 'Slot',
+    id: 'a',
+    schedule: {},
+    status: 'free',
+    start,
+    end: '2040-01-02T10:10:00.000Z',
+  } as const;
+  expect(timesOf(slot, schedule).map((one) => (one.end - one.start) / 60_000)).toEqual([20, 20, 20]);
+});
+
+test('a booking whose answer is lost is sent again by itself, with the same identifier', async () => {
+  const address = await details();
+  lost = 1;
+  const answer = await send(address, person);
+  expect([answer.statusCode, answer.headers.location]).toEqual([303, '/portal/appointments/hold?news=booked']);
+  const values = booked.map(({ identifier }) => identifier?.[0]?.value);
+  expect(values).toHaveLength(2);
+  expect(new Set(values).size).toBe(1);
+});
+
+test('a clinic that does not answer at all: what was typed stays, and can be sent again', async () => {
+  const address = await details();
+  lost = 3;
+  const answer = await send(address, person);
+  expect(answer.statusCode).toBe(409);
+  expect(answer.body).toContain('nothing is booked twice');
+  expect(answer.body).toContain('value="Muster"');
+  expect((await send(address, person)).statusCode).toBe(303);
+  expect(new Set(booked.map(({ identifier }) => identifier?.[0]?.value)).size).toBe(1);
+});
+
+test('the times that the clinic names in its refusal are one click away', async () => {
+  const address = await details();
+  const named = [
+    { url: 'slot', valueReference: { reference: 'Slot/other' } },
+    { url: 'start', valueInstant: '2040-01-02T10:00:00Z' },
+    { url: 'end', valueInstant: '2040-01-02T10:30:00Z' },
+  ];
+  const details_ = { coding: [{ code: 'hold-expired' }] };
+  const issue = [
+    {
+      severity: 'error',
+      details: details_,
+      extension: [{ url: 'urn:alternative', extension: named }, { url: 'urn:alternative' }],
+    },
+  ];
+  refusal = { resourceType: 'OperationOutcome', issue };
+  const { body } = await send(address, person);
+  expect(body.match(/name="time"/g)).toHaveLength(1);
+  expect(body).toContain('11:00, Monday, 2 January 2040');
+  refusal = undefined;
+  const chosen = 'Slot/other  2040-01-02T10:00:00.000Z 2040-01-02T10:30:00.000Z';
+  expect((await send(address, { ...person, time: chosen })).statusCode).toBe(303);
+  expect(booked.at(-1)).toMatchObject({ slot: [{ reference: 'Slot/other' }], start: '2040-01-02T10:00:00.000Z' });
+  expect(booked.at(-1)?.id).toBeUndefined();
+});
+
+test('a clinic that cannot be reached has a page of its own', async () => {
+  visitor += 1;
+  const { statusCode, body } = await send('/down/');
+  expect(statusCode).toBe(503);
+  expect(body).toContain('Nothing that you have booked is lost.');
+});
+
+test('what is too large or too often is refused with a page that says so', async () => {
+  const address = await details();
+  const large = await send(address, `comment=${'x'.repeat(70_000)}`);
+  expect([large.statusCode, large.body.includes('Too much text')]).toEqual([413, true]);
+  expect((await send(address, { ...person, comment: 'x'.repeat(1_001) })).statusCode).toBe(422);
+  const many = await Promise.all(Array.from({ length: 14 }, () => send('/portal/hold', { time: 'x' })));
+  expect(many.map(({ statusCode }) => statusCode)).toContain(429);
+  const pages = await Promise.all(Array.from({ length: 32 }, () => send('/portal/nothing')));
+  expect(pages.map(({ statusCode }) => statusCode)).toContain(429);
+  expect(pages.at(-1)?.body).toContain('Please wait a minute');
+});
+
+test('what is no form, no time and no page is refused', async () => {
+  visitor += 1;
+  const json = { method: 'POST', url: '/portal/hold', payload: { time } } as const;
+  const headers = { 'sec-fetch-site': 'same-origin' };
+  expect((await app.inject({ ...json, headers })).statusCode).toBe(404);
+  for (const bad of [
+    '',
+    'Slot/a',
+    `Slot/../x Schedule/s ${start} ${end}`,
+    `Slot/a Schedule/s ${end} ${start}`,
+    `${time} x`,
+  ]) {
+    expect((await send('/portal/hold', { service: '', time: bad })).statusCode).toBe(404);
+  }
+  expect((await send('/portal/details?b=x')).statusCode).toBe(404);
+  expect((await send('/portal/unknown')).statusCode).toBe(404);
+});

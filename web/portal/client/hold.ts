@@ -1,0 +1,76 @@
+/** When the patient is warned that the time is soon no longer held, in milliseconds before. */
+const WARNING = 120_000;
+
+const STEP = 1_000;
+
+/** The end of a hold on the clock of this page: the browser's own clock may be wrong. */
+function endOf({ until, now }: DOMStringMap): number {
+  return performance.now() + Date.parse(until ?? '') - Date.parse(now ?? '');
+}
+
+function written(milliseconds: number): string {
+  const seconds = Math.max(0, Math.ceil(milliseconds / STEP));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+/**
+ * Counts down how long a time is held. It is shown all the time, and said aloud twice alone: two minutes before the end, and
+ * at the end. Nothing is taken from the page then.
+ */
+export function countDown(panel: HTMLElement): void {
+  const [remaining, news] = [panel.querySelector('.remaining'), panel.querySelector('.news')];
+  const button = panel.querySelector('button');
+  const form = panel.closest('form');
+  if (!remaining || !news || !button || !form) {
+    return;
+  }
+  let end = endOf(panel.dataset);
+  const show = (): void => {
+    const left = end - performance.now();
+    remaining.textContent = written(left);
+    if (left < WARNING && !panel.classList.contains('soon')) {
+      panel.classList.add('soon');
+      news.textContent = panel.dataset.soon ?? '';
+    }
+    if (left <= 0 && !panel.classList.contains('over')) {
+      panel.classList.add('over');
+      news.textContent = panel.dataset.over ?? '';
+    }
+  };
+  show();
+  setInterval(show, STEP);
+  button.addEventListener('click', (event) => {
+    event.preventDefault();
+    void prolong(form).then((answer) => {
+      if (!answer) {
+        form.requestSubmit(button);
+        return;
+      }
+      news.textContent = answer.news ?? '';
+      if (answer.until) {
+        end = endOf(answer);
+        panel.classList.remove('soon', 'over');
+        const line = panel.querySelector('.until');
+        if (line) {
+          line.textContent = answer.line ?? '';
+        }
+        show();
+      }
+    });
+  });
+}
+
+/** Asks for more time without leaving the page; `undefined` if that fails. */
+async function prolong(form: HTMLFormElement): Promise<Record<string, string> | undefined> {
+  try {
+    // The form has a button named `action`, which hides the property.
+    const answer = await fetch(form.getAttribute('action') ?? '', {
+      method: 'POST',
+      headers: { accept: 'application/json' },
+      body: new URLSearchParams({ action: 'prolong' }),
+    });
+    return answer.ok ? await answer.json() : undefined;
+  } catch {
+    return undefined;
+  }
+}

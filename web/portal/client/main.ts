@@ -1,0 +1,64 @@
+import { countDown } from './hold.ts';
+import { showQuestionsThatApply } from './questions.ts';
+import './style.css';
+import { watchState } from './watch.ts';
+
+/** The clinic's zone is named where the clocks of the browser show another time. Without scripts it always is. */
+function nameZone(note: HTMLElement): void {
+  const inZone = (timeZone?: string): string =>
+    new Date().toLocaleString('en', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+  note.hidden = inZone(note.dataset.zone) === inZone();
+}
+
+/** A form is sent once, however often its button is pressed, and says that it is under way. */
+function sendOnce(form: HTMLFormElement): void {
+  let isSent = false;
+  form.addEventListener('submit', (event) => {
+    if (isSent) {
+      event.preventDefault();
+      return;
+    }
+    isSent = true;
+    const button = event.submitter;
+    if (button instanceof HTMLButtonElement && !button.classList.contains('first')) {
+      button.setAttribute('aria-disabled', 'true');
+      button.textContent = form.dataset.wait ?? button.textContent;
+    }
+  });
+  // A page that comes back from the browser's memory can be sent again.
+  addEventListener('pageshow', () => {
+    isSent = false;
+  });
+}
+
+function copyLink(button: HTMLButtonElement): void {
+  button.hidden = !navigator.clipboard;
+  button.addEventListener('click', () => {
+    void navigator.clipboard.writeText(button.dataset.copy ?? '').then(() => {
+      const news = button.closest('section')?.querySelector('.news');
+      if (news) {
+        news.textContent = button.dataset.copied ?? '';
+      }
+    });
+  });
+}
+
+for (const note of document.querySelectorAll<HTMLElement>('[data-zone]')) {
+  nameZone(note);
+}
+for (const form of document.querySelectorAll<HTMLFormElement>('form[data-wait]')) {
+  sendOnce(form);
+}
+for (const form of document.querySelectorAll<HTMLFormElement>('form.details')) {
+  showQuestionsThatApply(form);
+}
+for (const panel of document.querySelectorAll<HTMLElement>('.hold[data-until]')) {
+  countDown(panel);
+}
+for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
+  copyLink(button);
+}
+const news = document.getElementById('state-news');
+if (news) {
+  watchState(news);
+}

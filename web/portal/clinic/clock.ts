@@ -1,0 +1,63 @@
+import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
+import type { Language } from '../../server/language.ts';
+
+/** The local time of the clinic, as patients read it. */
+export interface Clock {
+  readonly timeZone: string;
+  /** The local day of an instant, for example `2027-03-28`. */
+  readonly dayOf: (time: number) => string;
+  /** The first instant of a local day, some days later. */
+  readonly startOf: (day: string, daysLater?: number) => number;
+  /** `Monday, 29 March 2027` */
+  readonly longDay: (time: number) => string;
+  /** `Mon 29 Mar` */
+  readonly shortDay: (time: number) => string;
+  /** `09:30`; with the name of the zone's offset where the clocks show this time twice on that day. */
+  readonly time: (time: number) => string;
+  /** The name of the zone at an instant, for example `Central European Summer Time`. */
+  readonly zoneName: (time: number) => string;
+}
+
+const locales: Readonly<Record<Language, string>> = { en: 'en-GB', de: 'de-DE' };
+
+/** Whether a text is a day as `dayOf` gives it. */
+export function isDay(text: unknown): text is string {
+  return typeof text === 'string' && /^20\d\d-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+/** Whether the clocks show the same time again, or have shown it before, within a change of offset. */
+function isShownTwice(timeZone: string, time: number): boolean {
+  const local = localTimeOf(timeZone, time);
+  return [-2, -1.5, -1, -0.5, 0.5, 1, 1.5, 2].some(
+    (hours) => localTimeOf(timeZone, time + hours * 3_600_000) === local,
+  );
+}
+
+function makeClock(timeZone: string, language: Language): Clock {
+  const format = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(locales[language], { timeZone, ...options });
+  const long = format({ dateStyle: 'full' });
+  const short = format({ weekday: 'short', day: 'numeric', month: 'short' });
+  const hour = format({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+  const hourWithZone = format({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short' });
+  const zone = format({ timeZoneName: 'long' });
+  return {
+    timeZone,
+    dayOf: (time) => new Date(localTimeOf(timeZone, time)).toISOString().slice(0, 10),
+    startOf: (day, daysLater = 0) => instantOf(timeZone, Date.parse(`${day}T00:00:00Z`) + daysLater * DAY),
+    longDay: (time) => long.format(time),
+    shortDay: (time) => short.format(time),
+    time: (time) => (isShownTwice(timeZone, time) ? hourWithZone : hour).format(time),
+    zoneName: (time) => zone.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? timeZone,
+  };
+}
+
+const clocks = new Map<string, Clock>();
+
+/** The clock of a time zone, in a language. */
+export function clockOf(timeZone: string, language: Language): Clock {
+  const key = `${language} ${timeZone}`;
+  const clock = clocks.get(key) ?? makeClock(timeZone, language);
+  clocks.set(key, clock);
+  return clock;
+}

@@ -1,0 +1,98 @@
+import type { Bundle, Slot } from '@medplum/fhirtypes';
+import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
+import { type BookingService, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
+import type { BookableSchedule, BookableService } from './services.ts';
+
+/** A time that can be booked; milliseconds since 1970 UTC. */
+export interface FreeTime {
+  readonly slot: string;
+  readonly schedule: BookableSchedule;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The free times of a span, and whether there are more than the portal reads. */
+export interface FreeTimes {
+  readonly times: readonly FreeTime[];
+  readonly isComplete: boolean;
+}
+
+/** How many Slots a page holds, and how many pages are read. */
+const PAGE = 1000;
+const PAGES = 4;
+
+const MINUTE = 60_000;
+
+/** The most appointments that one long Slot is shown as. */
+const MOST_PARTS = 200;
+
+/** Whether a Slot is of a service: it names it, or none. */
+function isOf({ serviceType }: Slot, { coding }: BookableService): boolean {
+  const codings = (Array.isArray(serviceType) ? serviceType : []).flatMap((concept) => concept?.coding ?? []);
+  return codings.length === 0 || codings.some(({ system, code }) => system === coding?.system && code === coding?.code);
+}
+
+/** The appointments that a Slot has place for. A Slot without an end, or with one before its start, has none. */
+export function timesOf(slot: Slot, schedule: BookableSchedule): FreeTime[] {
+  const [start, end] = [parseInstant(slot.start), parseInstant(slot.end)];
+  if (slot.id === undefined || start === undefined || end === undefined || start >= end) {
+    return [];
+  }
+  const length = Math.min(end - start, schedule.minutes === undefined ? end - start : schedule.minutes * MINUTE);
+  const count = Math.min(Math.floor((end - start) / length), MOST_PARTS);
+  return Array.from({ length: count }, (_, index) => ({
+    slot: `Slot/${slot.id}`,
+    schedule,
+    start: start + index * length,
+    end: start + (index + 1) * length,
+  }));
+}
+
+function nextPage({ link }: Bundle): string | undefined {
+  return (Array.isArray(link) ? link : []).find((one) => one?.relation === 'next')?.url;
+}
+
+/**
+ * The free times of a service.
+ *
+ * @param schedules - those to look at; at least one
+ * @param from - milliseconds since 1970 UTC
+ * @param to - milliseconds since 1970 UTC, not included
+ * @param most - how many Slots are enough
+ */
+export async function readTimes(
+  client: BookingService,
+  service: BookableService,
+  schedules: readonly BookableSchedule[],
+  [from, to]: readonly [number, number],
+  most = PAGE * PAGES,
+): Promise<FreeTimes | Refusal> {
+  const bySchedule = new Map(schedules.map((schedule) => [schedule.reference, schedule]));
+  const first = await client.search('Slot', {
+    schedule: [...bySchedule.keys()].join(','),
+    status: 'free',
+    start: [`ge${formatInstant(from)}`, `lt${formatInstant(to)}`],
+    _sort: 'start',
+    _total: 'none',
+    _count: String(Math.min(most, PAGE)),
+  });
+  const slots: Slot[] = [];
+  let page = first;
+  for (let count = 1; ; count += 1) {
+    if (isRefusal(page)) {
+      return page;
+    }
+    slots.push(...resourcesIn(page, 'Slot'));
+    const next = nextPage(page);
+    if (next === undefined || count * PAGE >= most) {
+      const times = slots
+        .filter((slot) => isOf(slot, service))
+        .flatMap((slot) => {
+          const schedule = bySchedule.get(slot.schedule?.reference ?? '');
+          return schedule ? timesOf(slot, schedule) : [];
+        });
+      return { times: times.toSorted((a, b) => a.start - b.start), isComplete: next === undefined };
+    }
+    page = await client.follow(next);
+  }
+}

@@ -1,0 +1,71 @@
+import { isObject } from '../../../core/fhir/resource.ts';
+
+/** The client of the portal, as the clinic has registered it. */
+export interface Credentials {
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** The portal's access tokens: one for all visitors, renewed before it ends. It never leaves the server. */
+export interface AccessTokens {
+  /** @throws Error when the clinic's server gives none */
+  readonly current: () => Promise<string>;
+  /** Forgets a token that was refused. */
+  readonly refuse: (token: string) => void;
+}
+
+/** How long before its end a token is no longer used, in milliseconds. */
+const MARGIN = 60_000;
+
+interface Token {
+  readonly text: string;
+  readonly end: number;
+}
+
+async function request(
+  { tokenUrl, clientId, clientSecret }: Credentials,
+  timeout: number,
+  now: number,
+): Promise<Token> {
+  const answer = await fetch(tokenUrl, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    }),
+    signal: AbortSignal.timeout(timeout),
+  });
+  const body: unknown = await answer.json();
+  if (!answer.ok || !isObject(body) || typeof body.access_token !== 'string') {
+    throw new Error(`The booking service gives the portal no access token (${answer.status}).`);
+  }
+  const seconds = typeof body.expires_in === 'number' ? body.expires_in : 300;
+  return { text: body.access_token, end: now + seconds * 1000 - MARGIN };
+}
+
+/**
+ * The access tokens of a client (OAuth 2 client credentials). Visitors who come at the same time wait for the same one.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4
+ */
+export function accessTokens(credentials: Credentials, timeout: number, now: () => number): AccessTokens {
+  let token: Token | undefined;
+  let requested: Promise<Token> | undefined;
+  return {
+    async current() {
+      if (token && now() < token.end) {
+        return token.text;
+      }
+      requested ??= request(credentials, timeout, now()).finally(() => {
+        requested = undefined;
+      });
+      token = await requested;
+      return token.text;
+    },
+    refuse(text) {
+      token = token?.text === text ? undefined : token;
+    },
+  };
+}

@@ -1,0 +1,159 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Appointment, Bundle, ExtractResource, Parameters, Patient, ResourceType } from '@medplum/fhirtypes';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { type AccessTokens, accessTokens } from './access-token.ts';
+import { type ExtensionUrls, type Problem, problemsIn } from './refusal.ts';
+
+/** The service has not done what was asked. */
+export interface Refusal {
+  readonly refused: true;
+  /** HTTP status; 0 if there was no answer, so that nobody knows what became of it. */
+  readonly status: number;
+  readonly problems: readonly Problem[];
+}
+
+/** An answer: the resource, or the reason why there is none. */
+export type Answer<T extends ResourceType> = ExtractResource<T> | Refusal;
+
+/** Whether an answer is a refusal. */
+export function isRefusal(answer: object): answer is Refusal {
+  return 'refused' in answer;
+}
+
+/** Whether an answer names a problem. */
+export function has({ problems }: Refusal, ...codes: readonly string[]): boolean {
+  return problems.some(({ code }) => code !== undefined && codes.includes(code));
+}
+
+/** The booking service, as a portal calls it. */
+export interface BookingService {
+  readonly read: <T extends ResourceType>(type: T, id: string) => Promise<Answer<T>>;
+  readonly search: (
+    type: ResourceType,
+    query: Readonly<Record<string, string | string[]>>,
+  ) => Promise<Answer<'Bundle'>>;
+  /** The page of a search that a `next` link leads to. */
+  readonly follow: (url: string) => Promise<Answer<'Bundle'>>;
+  /** `$hold` and `$book` are sent again after a lost answer: the appointment must carry an identifier. */
+  readonly hold: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
+  readonly book: (request: Appointment | Parameters) => Promise<Answer<'Appointment'>>;
+  readonly cancel: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
+}
+
+/** What a client of the service needs to know. */
+export interface ServiceOptions {
+  /** FHIR base address of the clinic's service. */
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly extensions: ExtensionUrls;
+  /** How long an answer may take, in milliseconds. */
+  readonly timeout?: number;
+  readonly now: () => number;
+}
+
+interface Call {
+  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly url: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** After how long a request is sent again, in milliseconds. */
+const pauses: readonly number[] = [200, 800];
+
+/** Answers after which the same request may succeed. */
+const passing: readonly number[] = [0, 429, 502, 503, 504];
+
+async function sendOnce(call: Call, tokens: AccessTokens, timeout: number) {
+  const token = await tokens.current();
+  const answer = await fetch(call.url, {
+    method: call.method,
+    redirect: 'error',
+    signal: AbortSignal.timeout(timeout),
+    headers: {
+      accept: 'application/fhir+json',
+      authorization: `Bearer ${token}`,
+      ...(call.body !== undefined && { 'content-type': 'application/fhir+json' }),
+      ...call.headers,
+    },
+    ...(call.body !== undefined && { body: call.body }),
+  });
+  if (answer.status === 401) {
+    tokens.refuse(token);
+  }
+  const body: unknown = await answer.json();
+  return { status: answer.status, body };
+}
+
+/** Sends a request; once more with a new token if the old one was refused. Never rejects. */
+async function send(call: Call, tokens: AccessTokens, timeout: number): Promise<{ status: number; body: unknown }> {
+  try {
+    const answer = await sendOnce(call, tokens, timeout);
+    return answer.status === 401 ? await sendOnce(call, tokens, timeout) : answer;
+  } catch {
+    return { status: 0, body: undefined };
+  }
+}
+
+/** A client of the booking service: the only part of the portal that speaks to it. */
+export function bookingService(options: ServiceOptions): BookingService {
+  const { baseUrl, extensions, timeout = 20_000, now } = options;
+  const tokenUrl = new URL('/oauth2/token', baseUrl).href;
+  const tokens = accessTokens({ ...options, tokenUrl }, timeout, now);
+
+  async function call<T extends ResourceType>(type: T, request: Call, isRepeatable: boolean): Promise<Answer<T>> {
+    for (const pause of isRepeatable ? [...pauses, undefined] : [undefined]) {
+      const { status, body } = await send(request, tokens, timeout);
+      if (status >= 200 && status < 300 && isResource(body, type)) {
+        return body;
+      }
+      const refusal: Refusal = { refused: true, status, problems: problemsIn(body, extensions) };
+      if (pause === undefined || !(passing.includes(status) || has(refusal, 'booking-conflict'))) {
+        return refusal;
+      }
+      await wait(pause);
+    }
+    throw new Error('The last attempt has no pause.');
+  }
+
+  const query = (parameters: Readonly<Record<string, string | string[]>>): string =>
+    new URLSearchParams(
+      Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one])),
+    ).toString();
+  const operation = (name: 'hold' | 'book', body: Appointment | Parameters) =>
+    call('Appointment', { method: 'POST', url: `${baseUrl}/Appointment/$${name}`, body: JSON.stringify(body) }, true);
+  return {
+    read: (type, id) => call(type, { method: 'GET', url: `${baseUrl}/${type}/${encodeURIComponent(id)}` }, true),
+    search: (type, parameters) =>
+      call('Bundle', { method: 'GET', url: `${baseUrl}/${type}?${query(parameters)}` }, true),
+    follow: (url) => call('Bundle', { method: 'GET', url: url.startsWith(`${baseUrl}/`) ? url : `${baseUrl}/` }, true),
+    hold: (appointment) => operation('hold', appointment),
+    book: (request) => operation('book', request),
+    cancel: ({ id, meta }) =>
+      call(
+        'Appointment',
+        {
+          method: 'PATCH',
+          url: `${baseUrl}/Appointment/${id}`,
+          body: JSON.stringify([{ op: 'replace', path: '/status', value: 'cancelled' }]),
+          headers: {
+            'content-type': 'application/json-patch+json',
+            ...(meta?.versionId && { 'if-match': `W/"${meta.versionId}"` }),
+          },
+        },
+        false,
+      ),
+  };
+}
+
+/** The resources of one type that a search has found; what is broken beyond its type is for the caller to judge. */
+export function resourcesIn<T extends ResourceType>(bundle: Bundle, type: T): ExtractResource<T>[] {
+  const entries: unknown = bundle.entry;
+  return (Array.isArray(entries) ? entries : [])
+    .map((entry: { resource?: unknown } | null) => entry?.resource)
+    .filter((resource) => isResource(resource, type));
+}
+
+/** A patient as the portal submits it. */
+export type SubmittedPatient = Pick<Patient, 'resourceType' | 'id' | 'identifier' | 'name' | 'birthDate' | 'telecom'>;

@@ -1,0 +1,64 @@
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { isObject } from '../../../core/fhir/resource.ts';
+
+/** A time that the service names in place of one that it refuses; milliseconds since 1970 UTC. */
+export interface Alternative {
+  readonly slot: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One problem of an answer. */
+export interface Problem {
+  /** The code of the booking service (docs/errors.md), if the problem has one. */
+  readonly code: string | undefined;
+  readonly alternatives: readonly Alternative[];
+}
+
+/** The addresses of the extensions that the portal reads. */
+export interface ExtensionUrls {
+  readonly heldUntil: string;
+  readonly alternative: string;
+  readonly confirmation: string;
+}
+
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+function alternativeIn(extension: unknown, url: string): Alternative | undefined {
+  if (!isObject(extension) || extension.url !== url) {
+    return undefined;
+  }
+  const parts = list(extension.extension).filter(isObject);
+  const part = (name: string) => parts.find((one) => one.url === name);
+  const reference = part('slot')?.valueReference;
+  const slot = isObject(reference) ? text(reference.reference) : undefined;
+  const [start, end] = [parseInstant(part('start')?.valueInstant), parseInstant(part('end')?.valueInstant)];
+  return slot !== undefined && start !== undefined && end !== undefined ? { slot, start, end } : undefined;
+}
+
+function problemIn(issue: unknown, { alternative }: ExtensionUrls): Problem {
+  const { details, extension } = isObject(issue) ? issue : {};
+  const codings = isObject(details) ? list(details.coding) : [];
+  return {
+    code: codings
+      .filter(isObject)
+      .map(({ code }) => text(code))
+      .find((code) => code),
+    alternatives: list(extension)
+      .map((one) => alternativeIn(one, alternative))
+      .filter((one) => one !== undefined),
+  };
+}
+
+/**
+ * The problems that an OperationOutcome names. Something else has none.
+ *
+ * @param body - the body of an answer, whatever it is
+ */
+export function problemsIn(body: unknown, urls: ExtensionUrls): Problem[] {
+  return isObject(body) && body.resourceType === 'OperationOutcome'
+    ? list(body.issue).map((issue) => problemIn(issue, urls))
+    : [];
+}

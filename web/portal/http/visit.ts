@@ -1,0 +1,91 @@
+import type { FastifyRequest } from 'fastify';
+import { isObject } from '../../../core/fhir/resource.ts';
+import type { Html } from '../../server/html.ts';
+import { isLanguage, type Language, preferredLanguage } from '../../server/language.ts';
+import { type Clock, clockOf } from '../clinic/clock.ts';
+import type { Portal } from '../portal.ts';
+import { openSession, type Session } from '../session/session.ts';
+import { textsOf } from '../texts/texts.ts';
+import type { Texts } from '../texts/words.ts';
+import { type FormValues, formValues } from '../visit/form.ts';
+
+/** One request of a visitor. */
+export interface Visit {
+  readonly portal: Portal;
+  readonly texts: Texts;
+  readonly clock: Clock;
+  readonly session: Session;
+  /** The path and query that the visitor is at. */
+  readonly url: string;
+  readonly query: FormValues;
+  readonly form: FormValues;
+  /** The id in the path. */
+  readonly id: string;
+  /** What was typed before another time was chosen. */
+  readonly draft: FormValues | undefined;
+  /** Whether a script of the page asks, for the answer without the page around it. */
+  readonly isScript: boolean;
+}
+
+/** The cookies of the portal. */
+export const cookies = { session: 'portal_session', language: 'portal_language', draft: 'portal_draft' } as const;
+
+/** What an answer changes in the visitor's browser; `null` removes it. */
+export interface Changes {
+  readonly session?: Session | null;
+  readonly draft?: FormValues | null;
+  readonly language?: Language;
+}
+
+/** An answer of the portal: a page, another address, a part of a page for a script, or a file. */
+export type Reply = Changes &
+  (
+    | {
+        readonly kind: 'page';
+        readonly title: string;
+        readonly body: Html;
+        readonly status?: number;
+        readonly isProblem?: boolean;
+      }
+    | { readonly kind: 'redirect'; readonly to: string }
+    | { readonly kind: 'part'; readonly body: Html }
+    | { readonly kind: 'data'; readonly data: Readonly<Record<string, string | boolean>> }
+    | { readonly kind: 'file'; readonly name: string; readonly mediaType: string; readonly text: string }
+  );
+
+/** Answers a request. */
+export type PageHandler = (visit: Visit) => Promise<Reply>;
+
+function languageOf({ cookies: sent, headers }: FastifyRequest): Language {
+  const chosen = sent[cookies.language];
+  return isLanguage(chosen) ? chosen : preferredLanguage(headers['accept-language']);
+}
+
+async function draftOf(portal: Portal, sealed: string | undefined): Promise<FormValues | undefined> {
+  const content = sealed === undefined ? 'invalid' : await portal.seal.open('draft', sealed);
+  return typeof content === 'string' || typeof content.form !== 'string' ? undefined : formValues(content.form);
+}
+
+/** Reads what a handler needs of a request. */
+export async function visitOf(portal: Portal, request: FastifyRequest): Promise<Visit> {
+  const { params, url, body } = request;
+  const texts = textsOf[languageOf(request)];
+  const [, query = ''] = url.split('?', 2);
+  return {
+    portal,
+    texts,
+    clock: clockOf(portal.options.timeZone, texts.language),
+    session: await openSession(portal.seal, request.cookies[cookies.session]),
+    url,
+    query: formValues(query),
+    form: formValues(body),
+    id: isObject(params) && typeof params.id === 'string' ? params.id : '',
+    draft: await draftOf(portal, request.cookies[cookies.draft]),
+    isScript: request.headers.accept?.startsWith('application/json') ?? false,
+  };
+}
+
+/** The language that a visitor has not chosen. */
+export function otherLanguage({ texts }: Visit): Language {
+  return texts.language === 'de' ? 'en' : 'de';
+}

@@ -1,0 +1,130 @@
+import { type Content, type Html, html } from '../../server/html.ts';
+import type { Reply, Visit } from '../http/visit.ts';
+import type { RefusalReason } from '../texts/words.ts';
+import type { AppointmentView } from '../visit/appointment.ts';
+import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
+
+/** When an appointment is, as patients read it. */
+export function when({ texts, clock }: Visit, { start, end }: AppointmentView): Html {
+  return start === undefined
+    ? html`${texts.appointment.unknownTime}`
+    : html`${clock.longDay(start)}, ${clock.time(start)}${end !== undefined && html`–${clock.time(end)}`}`;
+}
+
+/** How an appointment stands: a sign, a word, and what it means. It is replaced by the script when something has changed. */
+export function statePart(visit: Visit, view: AppointmentView): Html {
+  const { texts } = visit;
+  const { state } = view;
+  const rows: [string, Content][] = [
+    [texts.appointment.when, when(visit, view)],
+    [texts.appointment.what, view.what],
+    [texts.appointment.withWhom, view.withWhom],
+    [texts.appointment.where, view.where],
+    [texts.appointment.forWhom, view.forWhom],
+    [texts.appointment.comment, view.comment],
+    [texts.appointment.reason, view.reason],
+  ];
+  const isWatched = state === 'asked' || state === 'confirmed';
+  return html`<section id="state" class="card" data-state="${state}"${isWatched && html` data-watch="${visit.portal.options.path}/appointments/${view.id}/state"`}>
+<p class="state ${state}">${texts.states[state]}</p>
+<p>${texts.stateNotes[state]}</p>
+<dl>${rows.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+${view.notes && html`<h2>${texts.appointment.notes}</h2><p class="notes">${view.notes}</p>`}
+</section>`;
+}
+
+/** The link by which a patient comes back. */
+export interface PersonalLink {
+  readonly url: string;
+  /** Until when it is valid, in milliseconds since 1970 UTC. */
+  readonly until: number;
+}
+
+function linkBox({ texts, clock, portal }: Visit, { url, until }: PersonalLink): Html {
+  const { appointment } = texts;
+  const mail = `mailto:?${new URLSearchParams({ subject: `${appointment.title}, ${portal.options.clinic}`, body: url }).toString().replaceAll('+', '%20')}`;
+  return html`<section class="card" aria-labelledby="link-title"><h2 id="link-title">${appointment.link}</h2>
+<p>${appointment.linkNote(clock.longDay(until))}</p>
+<p><input readonly value="${url}" aria-labelledby="link-title" class="link"></p>
+<p class="actions"><button type="button" class="secondary" data-copy="${url}" data-copied="${appointment.copied}" hidden>${appointment.copy}</button>
+<a href="${mail}">${appointment.mail}</a></p><p role="status" class="news"></p></section>`;
+}
+
+/** What has just happened to an appointment. */
+export type AppointmentNews = 'booked' | 'asked' | 'moved' | 'cancelled';
+
+/** Whether a word of an address names some news. */
+export function isNews(text: string): text is AppointmentNews {
+  return ['booked', 'asked', 'moved', 'cancelled'].includes(text);
+}
+
+/** The page of one appointment. */
+export function appointmentPage(
+  visit: Visit,
+  view: AppointmentView,
+  link: PersonalLink | undefined,
+  news?: AppointmentNews,
+): Reply {
+  const { texts, portal } = visit;
+  const { appointment } = texts;
+  const own = `${portal.options.path}/appointments/${view.id}`;
+  const title = news ? appointment[news] : appointment.title;
+  const move =
+    view.serviceKey &&
+    `${portal.options.path}/times?${new URLSearchParams({ service: view.serviceKey, move: view.id }).toString()}`;
+  const body = html`<h1${news && html` tabindex="-1" autofocus`}>${title}</h1>
+${statePart(visit, view)}
+<p role="status" class="news" id="state-news"></p>
+<p class="actions">
+${view.start !== undefined && view.state !== 'cancelled' && html`<a href="${own}/calendar.ics" class="button" download>${appointment.calendar}</a>`}
+${view.isOpen && move && html`<a href="${move}" class="button">${appointment.move}</a>`}
+${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cancel}</a>`}
+<noscript><a href="${own}">${appointment.refresh}</a></noscript></p>
+${link && linkBox(visit, link)}`;
+  return { kind: 'page', title, body };
+}
+
+const refusalNote = ({ texts }: Visit, reason: RefusalReason | undefined): Content =>
+  reason &&
+  html`<div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p></div>`;
+
+/** The page that asks before an appointment is cancelled. */
+export function cancelPage(visit: Visit, view: AppointmentView, refusal?: RefusalReason): Reply {
+  const { texts, portal } = visit;
+  const { appointment } = texts;
+  const own = `${portal.options.path}/appointments/${view.id}`;
+  const body = html`<h1>${appointment.cancelTitle}</h1>
+${refusalNote(visit, refusal)}
+<p class="when">${when(visit, view)}${view.what && html`<br>${view.what}`}</p>
+${!refusal && html`<p>${appointment.cancelQuestion}</p>`}
+<form method="post" action="${own}/cancel" class="actions" data-wait="${texts.details.wait}">
+<button class="danger">${refusal ? texts.again : appointment.cancelYes}</button>
+<a href="${own}" class="button">${appointment.keep}</a></form>`;
+  return { kind: 'page', title: appointment.cancelTitle, body, ...(refusal && { status: 409, isProblem: true }) };
+}
+
+/** The page that asks before an appointment is moved, and offers others if the new time is gone. */
+export function movePage(
+  visit: Visit,
+  view: AppointmentView,
+  time: ChosenTime,
+  refusal?: { readonly reason: RefusalReason; readonly alternatives: readonly ChosenTime[] | undefined },
+): Reply {
+  const { texts, clock, portal } = visit;
+  const { appointment } = texts;
+  const own = `${portal.options.path}/appointments/${view.id}`;
+  const written = ({ start }: ChosenTime): string => texts.times.at(clock.time(start), clock.longDay(start), '');
+  const others = refusal?.alternatives?.map(
+    (one) => html`<li><button name="time" value="${formatTime(one)}" class="secondary">${written(one)}</button></li>`,
+  );
+  const body = html`<h1>${appointment.moveTitle}</h1>
+${refusalNote(visit, refusal?.reason)}
+<form method="post" action="${own}/move" data-wait="${texts.details.wait}">
+<dl><div><dt>${appointment.from}</dt><dd>${when(visit, view)}</dd></div>
+${!others && html`<div><dt>${appointment.to}</dt><dd><strong>${written(time)}</strong></dd></div>`}</dl>
+${others && others.length > 0 && html`<h2>${texts.alternatives.title}</h2><ul class="alternatives">${others}</ul>`}
+${others?.length === 0 && html`<p>${texts.alternatives.none}</p>`}
+<p class="actions">${!others && html`<button name="time" value="${formatTime(time)}" class="primary">${refusal ? texts.again : appointment.moveTo}</button>`}
+<a href="${own}" class="button">${appointment.keep}</a></p></form>`;
+  return { kind: 'page', title: appointment.moveTitle, body, ...(refusal && { status: 409, isProblem: true }) };
+}

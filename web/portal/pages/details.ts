@@ -1,0 +1,128 @@
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { type Html, html } from '../../server/html.ts';
+import type { BookableService } from '../clinic/services.ts';
+import type { Reply, Visit } from '../http/visit.ts';
+import { allQuestions, type QuestionForm } from '../questionnaire/questions.ts';
+import type { RefusalReason } from '../texts/words.ts';
+import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
+import { personFields } from '../visit/person.ts';
+import { type FormState, problemSummary, textArea, textField } from './fields.ts';
+import { questionFields } from './questions.ts';
+
+/** What the page for a patient's details shows. */
+export interface DetailsPage {
+  readonly service: BookableService;
+  readonly time: ChosenTime;
+  /** Whether the clinic's staff confirm the booking. */
+  readonly isRequest: boolean;
+  /** Until when the time is held, in milliseconds since 1970 UTC; `undefined`: no longer. */
+  readonly heldUntil: number | undefined;
+  /** What became of the wish to hold it longer. */
+  readonly holdNews: string | undefined;
+  readonly questions: QuestionForm | undefined;
+  readonly state: FormState;
+  /** The sealed booking that the form is sent with. */
+  readonly sealed: string;
+  readonly refusal?:
+    | { readonly reason: RefusalReason; readonly alternatives: readonly ChosenTime[] | undefined }
+    | undefined;
+}
+
+function summary({ texts, clock }: Visit, { service, time }: DetailsPage): Html {
+  const schedule = service.schedules.find(({ reference }) => reference === time.schedule);
+  return html`<h2 id="summary-title">${texts.details.your}</h2>
+<p class="when">${clock.longDay(time.start)}<br><strong>${clock.time(time.start)}–${clock.time(time.end)}</strong></p>
+<p>${service.name}${schedule?.name && schedule.name !== service.name && html`<br>${schedule.name}`}</p>`;
+}
+
+/** How long the time is held, and the way to hold it longer. The script counts down, and warns in time. */
+function holdPanel({ texts, clock, portal }: Visit, { heldUntil, holdNews, refusal }: DetailsPage): Html | false {
+  const { details } = texts;
+  if (refusal?.alternatives !== undefined) {
+    return false;
+  }
+  if (heldUntil === undefined) {
+    return html`<div class="hold over"><p role="status">${details.over}</p>
+<button name="action" value="prolong" formnovalidate class="secondary">${details.again}</button></div>`;
+  }
+  const minutes = Math.max(1, Math.ceil((heldUntil - portal.now()) / 60_000));
+  return html`<div class="hold" data-until="${formatInstant(heldUntil)}" data-now="${formatInstant(portal.now())}" data-soon="${details.soonOver}" data-over="${details.over}">
+<p class="until">${details.heldUntil(clock.time(heldUntil))}</p>
+<p>${details.remaining} <span class="remaining">${details.minutes(minutes)}</span></p>
+<p class="news" role="status">${holdNews}</p>
+<button name="action" value="prolong" formnovalidate class="secondary">${details.prolong}</button></div>`;
+}
+
+function refusalBox({ texts, clock }: Visit, { refusal, service }: DetailsPage): Html | false {
+  if (!refusal) {
+    return false;
+  }
+  const { reason, alternatives } = refusal;
+  const buttons = alternatives?.map((time) => {
+    const name = service.schedules.find(({ reference }) => reference === time.schedule)?.name ?? '';
+    return html`<li><button name="time" value="${formatTime(time)}" class="secondary">${texts.times.at(clock.time(time.start), clock.longDay(time.start), name)}</button></li>`;
+  });
+  return html`<div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p>
+${buttons && buttons.length > 0 && html`<h2>${texts.alternatives.title}</h2><p>${texts.alternatives.kept}</p><ul class="alternatives">${buttons}</ul>`}
+${buttons?.length === 0 && html`<p>${texts.alternatives.none}</p>`}</div>`;
+}
+
+function personFieldset(visit: Visit, state: FormState): Html {
+  const { details } = visit.texts;
+  const field = (
+    name: keyof typeof personFields,
+    type: 'text' | 'date' | 'email' | 'tel',
+    autocomplete: string,
+    isRequired = true,
+  ) =>
+    textField(visit, state, {
+      name,
+      label: details[name],
+      type,
+      isRequired,
+      autocomplete,
+      ...(type !== 'date' && { maxLength: personFields[name] }),
+    });
+  return html`<fieldset class="group"><legend>${details.person}</legend>
+${field('given', 'text', 'given-name')}${field('family', 'text', 'family-name')}${field('birthDate', 'date', 'bday')}</fieldset>
+<fieldset class="group"><legend>${details.contact}</legend><p class="note">${details.contactHint}</p>
+${field('email', 'email', 'email', false)}${field('phone', 'tel', 'tel', false)}</fieldset>`;
+}
+
+/** The page for a patient's details: the time, how long it is held, and the form. */
+export function detailsPage(visit: Visit, page: DetailsPage): Reply {
+  const { texts, portal } = visit;
+  const { details } = texts;
+  const { questions, state, isRequest, refusal, sealed } = page;
+  const labels = new Map(questions ? allQuestions(questions.questions).map(({ field, text }) => [field, text]) : []);
+  const { given, family, birthDate, email, phone, comment } = details;
+  const person: Readonly<Record<string, string>> = { given, family, birthDate, email, phone, comment };
+  const submit = isRequest ? details.ask : details.submit;
+  const isGone = refusal?.alternatives !== undefined;
+  const action = `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}`;
+  // The first button of a form is what the Enter key presses.
+  const first = !isGone && html`<button class="first" tabindex="-1" aria-hidden="true">${submit}</button>`;
+  const body = html`<p class="step">${texts.step(3)}</p>
+<h1>${details.title}</h1>
+<form method="post" action="${action}" class="columns details" data-wait="${details.wait}">
+${first}
+<section class="aside card" aria-labelledby="summary-title">
+${summary(visit, page)}${holdPanel(visit, page)}
+<button name="action" value="other" formnovalidate class="quiet">${details.other}</button>
+</section>
+<div class="fields">
+${refusalBox(visit, page)}
+${problemSummary(visit, state, (name) => person[name] ?? labels.get(name) ?? name)}
+${personFieldset(visit, state)}
+${
+  questions &&
+  html`<fieldset class="group"><legend>${questions.title ?? details.questions}</legend>${questionFields(visit, state, questions.questions)}</fieldset>`
+}
+${textArea(visit, state, 'comment', details.comment, false, personFields.comment)}
+${isRequest && html`<p class="note">${details.askNote}</p>`}
+${!isGone && html`<button class="primary">${refusal?.reason === 'unknown' ? texts.again : submit}</button>`}
+</div>
+</form>`;
+  const status = refusal ? 409 : state.problems.size > 0 ? 422 : 200;
+  return { kind: 'page', title: details.title, body, status, isProblem: status !== 200 };
+}

@@ -1,0 +1,27 @@
+import { html } from '../../server/html.ts';
+import type { Reply, Visit } from '../http/visit.ts';
+import type { Texts } from '../texts/words.ts';
+
+/** The failures that have a page of their own, with their status. */
+export const failures = {
+  notFound: 404,
+  linkInvalid: 404,
+  linkExpired: 410,
+  forged: 403,
+  tooMany: 429,
+  tooLarge: 413,
+  unavailable: 503,
+  broken: 500,
+} as const satisfies Record<keyof Texts['failures'], number>;
+
+/** A failure that has a page of its own. */
+export type Failure = keyof typeof failures;
+
+/** The page of a failure: what happened, and what to do. */
+export function failurePage({ texts, portal }: Pick<Visit, 'texts' | 'portal'>, failure: Failure): Reply {
+  const { title, text } = texts.failures[failure];
+  const body = html`<h1>${title}</h1>
+<p>${text}</p>
+<p><a href="${portal.options.path}/">${texts.book}</a></p>`;
+  return { kind: 'page', title, body, status: failures[failure], isProblem: true };
+}

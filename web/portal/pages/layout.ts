@@ -1,0 +1,73 @@
+import { type Content, type Html, html } from '../../server/html.ts';
+import { otherLanguage, type Visit } from '../http/visit.ts';
+import { textsOf } from '../texts/texts.ts';
+
+/** What stands around every page. */
+export interface Frame {
+  readonly title: string;
+  readonly body: Html;
+  /** Whether something has to be corrected: the title of the window says so first. */
+  readonly isProblem?: boolean;
+}
+
+const isSignedIn = ({ session }: Visit): boolean => session.patients.length + session.appointments.length > 0;
+
+function navigation({ portal: { options }, texts, url }: Visit): Html {
+  const { path } = options;
+  const current = (isHere: boolean): Content => isHere && html` aria-current="page"`;
+  const isMine = url.startsWith(`${path}/appointments`);
+  const isStart = url.split('?')[0]?.replace(/\/$/, '') === path;
+  return html`<nav aria-label="${texts.navigation}"><ul>
+<li><a href="${path}/"${current(isStart)}>${texts.book}</a></li>
+<li><a href="${path}/appointments"${current(isMine)}>${texts.mine}</a></li>
+</ul></nav>`;
+}
+
+function languageSwitch(visit: Visit): Html {
+  const { portal, url } = visit;
+  const other = textsOf[otherLanguage(visit)];
+  return html`<form method="post" action="${portal.options.path}/language" class="language">
+<input type="hidden" name="back" value="${url}">
+<button name="language" value="${other.language}" lang="${other.language}" class="quiet">${other.languageName}</button>
+</form>`;
+}
+
+function footer({ portal, texts, clock, ...visit }: Visit): Html {
+  const { path, timeZone } = portal.options;
+  return html`<footer>
+<p class="zone" data-zone="${timeZone}">${texts.zone(timeZone, clock.zoneName(portal.now()))}</p>
+${isSignedIn({ portal, texts, clock, ...visit }) && html`<form method="post" action="${path}/leave"><button class="quiet">${texts.leave}</button></form>`}
+</footer>`;
+}
+
+/** A whole page: head, navigation, content, footer. */
+export function layout(visit: Visit, { title, body, isProblem }: Frame): string {
+  const { portal, texts } = visit;
+  const { clinic, path, assets } = portal.options;
+  const { script, style } = assets.page();
+  return html`<!doctype html>
+<html lang="${texts.language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<link rel="icon" href="data:,">
+<title>${isProblem && `${texts.error}: `}${title} – ${clinic}</title>
+${style && html`<link rel="stylesheet" href="${path}/assets/${style}">`}
+<script type="module" src="${path}/assets/${script}"></script>
+</head>
+<body>
+<a class="skip" href="#content">${texts.skip}</a>
+<header>
+<p class="clinic"><a href="${path}/">${clinic}</a></p>
+${navigation(visit)}
+${languageSwitch(visit)}
+</header>
+<main id="content" tabindex="-1">
+${body}
+</main>
+${footer(visit)}
+</body>
+</html>`.text;
+}

@@ -1,0 +1,96 @@
+import type { Questionnaire } from '@medplum/fhirtypes';
+import type { Assets } from '../server/assets.ts';
+import { type BookableService, readServices } from './clinic/services.ts';
+import { type BookingService, bookingService, isRefusal, type Refusal, resourcesIn } from './fhir/client.ts';
+import type { ExtensionUrls } from './fhir/refusal.ts';
+import { createSeal, type Seal, sealKey } from './session/seal.ts';
+
+/** What a portal needs to know. */
+export interface PortalOptions {
+  /** FHIR base address of the clinic's booking service. */
+  readonly baseUrl: string;
+  /** The client that the clinic has registered for the portal. */
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Where browsers reach the portal, without a slash at its end, for example `https://portal.example.org`. */
+  readonly origin: string;
+  /** The folder of its pages there, for example `/portal`. */
+  readonly path: string;
+  /** The name of the clinic, as patients read it. */
+  readonly clinic: string;
+  /** IANA name of the clinic's time zone. */
+  readonly timeZone: string;
+  /** The addresses of the service's extensions, from the clinic's metadata. */
+  readonly extensions: ExtensionUrls;
+  readonly assets: Assets;
+  /** What links and sessions are sealed with, at least 32 characters; by default the client's secret. */
+  readonly linkSecret?: string | undefined;
+  /** Requests of one address in a minute. */
+  readonly requestsPerMinute?: number;
+  /** Bookings, holds and changes of one address in a minute. */
+  readonly changesPerMinute?: number;
+  /** The clock, in milliseconds; default: the system's. */
+  readonly now?: () => number;
+}
+
+/** What every page of the portal works with. */
+export interface Portal {
+  readonly options: PortalOptions;
+  readonly service: BookingService;
+  readonly seal: Seal;
+  readonly now: () => number;
+  readonly services: () => Promise<readonly BookableService[] | Refusal>;
+  /** The questions of a service, if the clinic has any. */
+  readonly questionnaire: (service: BookableService) => Promise<Questionnaire | undefined | Refusal>;
+}
+
+/** How long what rarely changes at a clinic is not asked for again, in milliseconds. */
+const KEEP = 5_000;
+
+/** Remembers what was read for a short time; failures are not remembered. */
+function remember<T>(read: (key: string) => Promise<T>, isGood: (value: T) => boolean, now: () => number) {
+  const known = new Map<string, { readonly end: number; readonly value: Promise<T> }>();
+  return async (key: string): Promise<T> => {
+    const found = known.get(key);
+    if (found && now() < found.end) {
+      return found.value;
+    }
+    const value = read(key);
+    known.set(key, { end: now() + KEEP, value });
+    const isKept = await value.then(isGood, () => false);
+    if (!isKept) {
+      known.delete(key);
+    }
+    return value;
+  };
+}
+
+/** The newest active Questionnaire that names the service as its context. */
+async function readQuestionnaire(client: BookingService, key: string): Promise<Questionnaire | undefined | Refusal> {
+  const found = await client.search('Questionnaire', { context: key, status: 'active', _sort: '-date', _count: '1' });
+  return isRefusal(found) ? found : resourcesIn(found, 'Questionnaire')[0];
+}
+
+/** Puts a portal together. Nothing is asked of the booking service before the first visitor comes. */
+export function createPortal(options: PortalOptions): Portal {
+  const { now = Date.now, linkSecret, clientSecret, extensions } = options;
+  const service = bookingService({ ...options, now });
+  const services = remember(
+    () => readServices(service, extensions.confirmation),
+    (value) => !isRefusal(value),
+    now,
+  );
+  const questionnaires = remember(
+    (key) => readQuestionnaire(service, key),
+    (value) => value === undefined || !isRefusal(value),
+    now,
+  );
+  return {
+    options,
+    service,
+    now,
+    seal: createSeal(sealKey(linkSecret ?? clientSecret), now),
+    services: () => services(''),
+    questionnaire: async ({ key }) => (key === '' ? undefined : questionnaires(key)),
+  };
+}

@@ -1,0 +1,150 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import { isId } from '../../../core/fhir/reference/reference.ts';
+import { isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
+import type { PageHandler, Reply, Visit } from '../http/visit.ts';
+import { appointmentPage, cancelPage, isNews, movePage, type PersonalLink, statePart } from '../pages/appointment.ts';
+import { appointmentsPage, noSessionPage } from '../pages/appointments.ts';
+import { failurePage } from '../pages/failure.ts';
+import { LINK_AFTER, sealLink } from '../session/session.ts';
+import { type AppointmentView, isHold, patientsOf, viewOf } from '../visit/appointment.ts';
+import { calendarFile } from '../visit/calendar-file.ts';
+import { parseTime } from '../visit/chosen-time.ts';
+import { moveRequest } from '../visit/requests.ts';
+import { alternativesTo, failureOf, reasonOf } from './refusals.ts';
+
+/** An appointment of the visitor. */
+interface Own {
+  readonly appointment: Appointment;
+  readonly view: AppointmentView;
+}
+
+const MOST = '100';
+
+const mayRead = ({ session }: Visit, appointment: Appointment): boolean =>
+  session.appointments.includes(appointment.id ?? '') ||
+  patientsOf(appointment).some((id) => session.patients.includes(id));
+
+async function search(visit: Visit, query: Readonly<Record<string, string>>): Promise<Own[] | Refusal> {
+  const { portal } = visit;
+  const [found, services] = await Promise.all([
+    portal.service.search('Appointment', { ...query, _include: 'Appointment:slot', _count: MOST }),
+    portal.services(),
+  ]);
+  if (isRefusal(found)) {
+    return found;
+  }
+  const slots = resourcesIn(found, 'Slot');
+  return resourcesIn(found, 'Appointment')
+    .filter((appointment) => mayRead(visit, appointment) && !isHold(appointment, portal.options.extensions.heldUntil))
+    .map((appointment) => ({
+      appointment,
+      view: viewOf(appointment, slots, isRefusal(services) ? [] : services, portal.now()),
+    }));
+}
+
+/** `GET /appointments`: those of the visitor. */
+export const showAppointments: PageHandler = async (visit) => {
+  const { patients, appointments } = visit.session;
+  if (patients.length + appointments.length === 0) {
+    return noSessionPage(visit, visit.query.get('left') === '1');
+  }
+  const [ofPatients, named] = await Promise.all([
+    patients.length > 0 ? search(visit, { patient: patients.map((id) => `Patient/${id}`).join(',') }) : [],
+    appointments.length > 0 ? search(visit, { _id: appointments.join(',') }) : [],
+  ]);
+  if (isRefusal(ofPatients) || isRefusal(named)) {
+    return failurePage(visit, 'unavailable');
+  }
+  const different = new Map([...ofPatients, ...named].map(({ view }) => [view.id, view]));
+  return appointmentsPage(visit, [...different.values()]);
+};
+
+/** Finds the appointment in the address if it is the visitor's: another one is not found, as one that is not there. */
+async function find(visit: Visit): Promise<Own | Reply> {
+  if (visit.session.patients.length + visit.session.appointments.length === 0) {
+    return noSessionPage(visit, false);
+  }
+  const found = isId(visit.id) ? await search(visit, { _id: visit.id }) : [];
+  if (isRefusal(found)) {
+    return failurePage(visit, failureOf(found));
+  }
+  return found[0] ?? failurePage(visit, 'notFound');
+}
+
+/** Answers for an appointment of the visitor. */
+const forOwn =
+  (handler: (visit: Visit, own: Own) => Promise<Reply>): PageHandler =>
+  async (visit) => {
+    const own = await find(visit);
+    return 'kind' in own ? own : handler(visit, own);
+  };
+
+async function linkOf({ portal }: Visit, { appointment, view }: Own): Promise<PersonalLink> {
+  const { options, seal, now } = portal;
+  const end = Math.max(view.end ?? 0, now());
+  const session = { patients: patientsOf(appointment), appointments: [view.id] };
+  const text = await sealLink(seal, session, end);
+  return {
+    url: `${options.origin}${options.path}/link?${new URLSearchParams({ t: text }).toString()}`,
+    until: end + LINK_AFTER,
+  };
+}
+
+/** `GET /appointments/:id` */
+export const showAppointment = forOwn(async (visit, own) => {
+  const news = visit.query.get('news');
+  return appointmentPage(visit, own.view, await linkOf(visit, own), isNews(news) ? news : undefined);
+});
+
+/** `GET /appointments/:id/state`: what the script of the page asks for again and again. */
+export const showState = forOwn(async (visit, { view }) => ({ kind: 'part', body: statePart(visit, view) }));
+
+/** `GET /appointments/:id/calendar.ics` */
+export const showCalendarFile = forOwn(async (visit, { appointment, view }) => {
+  const { options } = visit.portal;
+  const text = calendarFile(view, visit.texts, {
+    clinic: options.clinic,
+    host: new URL(options.origin).hostname,
+    url: `${options.origin}${options.path}/appointments/${view.id}`,
+    changed: Date.parse(appointment.meta?.lastUpdated ?? '') || visit.portal.now(),
+  });
+  return text === undefined
+    ? failurePage(visit, 'notFound')
+    : { kind: 'file', name: 'appointment.ics', mediaType: 'text/calendar; charset=utf-8', text };
+});
+
+/** `GET /appointments/:id/cancel`: asks first. */
+export const askCancel = forOwn(async (visit, { view }) => cancelPage(visit, view));
+
+/** `POST /appointments/:id/cancel`. One that is cancelled already stays so. */
+export const cancel = forOwn(async (visit, { appointment, view }) => {
+  const to = `${visit.portal.options.path}/appointments/${view.id}?news=cancelled`;
+  if (view.state === 'cancelled') {
+    return { kind: 'redirect', to };
+  }
+  const answer = await visit.portal.service.cancel(appointment);
+  return isRefusal(answer) ? cancelPage(visit, view, reasonOf(answer)) : { kind: 'redirect', to };
+});
+
+/** `GET /appointments/:id/move`: asks first. */
+export const askMove = forOwn(async (visit, { view }) => {
+  const time = parseTime(visit.query.get('time'));
+  return time ? movePage(visit, view, time) : failurePage(visit, 'notFound');
+});
+
+/** `POST /appointments/:id/move` */
+export const move = forOwn(async (visit, { appointment, view }) => {
+  const { portal, form } = visit;
+  const time = parseTime(form.get('time'));
+  if (!time) {
+    return failurePage(visit, 'notFound');
+  }
+  const answer = await portal.service.book(moveRequest(appointment, time));
+  if (!isRefusal(answer)) {
+    return { kind: 'redirect', to: `${portal.options.path}/appointments/${view.id}?news=moved` };
+  }
+  const services = await portal.services();
+  const service = isRefusal(services) ? undefined : services.find(({ key }) => key === view.serviceKey);
+  const alternatives = await alternativesTo(portal, answer, service, time);
+  return movePage(visit, view, time, { reason: reasonOf(answer), alternatives });
+});

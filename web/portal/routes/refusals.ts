@@ -1,0 +1,78 @@
+import type { BookableService } from '../clinic/services.ts';
+import { readTimes } from '../clinic/times.ts';
+import { has, isRefusal, type Refusal } from '../fhir/client.ts';
+import type { Failure } from '../pages/failure.ts';
+import type { Portal } from '../portal.ts';
+import type { RefusalReason } from '../texts/words.ts';
+import type { ChosenTime } from '../visit/chosen-time.ts';
+
+/** The codes of the service (docs/errors.md) by what they mean to a patient. */
+const reasons: readonly (readonly [RefusalReason, readonly string[]])[] = [
+  ['taken', ['slot-not-free', 'slot-not-found', 'slot-mismatch', 'schedule-inactive', 'schedule-overbooked']],
+  ['heldOver', ['hold-expired']],
+  ['tooSoon', ['too-soon', 'start-in-past']],
+  ['tooFar', ['too-far-ahead']],
+  ['cancelTooLate', ['cancellation-closed']],
+  ['closed', ['appointment-closed', 'transition-not-allowed']],
+  ['tooManyHolds', ['too-many-holds']],
+  ['patientLimit', ['patient-limit-reached']],
+  ['busy', ['portal-quota-reached', 'portal-limit-reached', 'too-many-bookings', 'booking-conflict']],
+  ['changed', ['version-conflict']],
+];
+
+/** The reasons for which another time may be booked. */
+const aboutTime: readonly RefusalReason[] = ['taken', 'heldOver', 'tooSoon', 'tooFar'];
+
+/** Why the service has refused, in the words of a patient. */
+export function reasonOf(refusal: Refusal): RefusalReason {
+  const found = reasons.find(([, codes]) => has(refusal, ...codes));
+  if (found) {
+    return found[0];
+  }
+  const byStatus: Readonly<Record<number, RefusalReason>> = { 0: 'unknown', 412: 'changed', 429: 'busy' };
+  return byStatus[refusal.status] ?? (refusal.status >= 500 ? 'unknown' : 'other');
+}
+
+/** The page for a refusal to show anything: what is not there, or a service that does not answer. */
+export function failureOf({ status }: Refusal): Failure {
+  return [400, 404, 410].includes(status) ? 'notFound' : 'unavailable';
+}
+
+/** How many other times are offered. */
+const OFFERED = 3;
+
+/** How far around the time that is gone others are looked for, in milliseconds. */
+const AROUND = 14 * 86_400_000;
+
+/**
+ * The next best times: those that the service names in its refusal, else the nearest free ones of the service.
+ *
+ * @returns `undefined` if another time would not help
+ */
+export async function alternativesTo(
+  { service: client, now }: Portal,
+  refusal: Refusal,
+  service: BookableService | undefined,
+  time: ChosenTime,
+): Promise<readonly ChosenTime[] | undefined> {
+  if (!service || !aboutTime.includes(reasonOf(refusal))) {
+    return undefined;
+  }
+  const named = refusal.problems.flatMap(({ alternatives }) => alternatives);
+  if (named.length > 0) {
+    return named.slice(0, OFFERED).map((one) => ({ ...one, schedule: '' }));
+  }
+  const span = [Math.max(now(), time.start - AROUND), time.start + AROUND] as const;
+  const found = await readTimes(client, service, service.schedules, span);
+  if (isRefusal(found)) {
+    return [];
+  }
+  const distance = (one: { readonly start: number; readonly schedule: { readonly reference: string } }): number =>
+    Math.abs(one.start - time.start) + (one.schedule.reference === time.schedule ? 0 : 3_600_000);
+  return found.times
+    .filter(({ start, slot }) => start !== time.start || slot !== time.slot)
+    .toSorted((a, b) => distance(a) - distance(b))
+    .slice(0, OFFERED)
+    .toSorted((a, b) => a.start - b.start)
+    .map(({ slot, start, end, schedule }) => ({ slot, start, end, schedule: schedule.reference }));
+}

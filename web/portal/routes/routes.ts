@@ -1,0 +1,37 @@
+import type { PageHandler } from '../http/visit.ts';
+import { failurePage } from '../pages/failure.ts';
+import * as appointments from './appointments.ts';
+import { holdTime, sendDetails, showDetails } from './booking.ts';
+import { leave, openLink, switchLanguage } from './links.ts';
+import { showServices, showTimes } from './times.ts';
+
+/** One address of the portal. */
+export interface PortalRoute {
+  readonly method: 'GET' | 'POST';
+  /** Below the portal's folder. */
+  readonly path: string;
+  readonly handler: PageHandler;
+  /** Whether each call changes something at the clinic, or can hold a time: so often in a minute, and no more. */
+  readonly isChange?: true;
+}
+
+/** All addresses of the portal. */
+export const portalRoutes: readonly PortalRoute[] = [
+  { method: 'GET', path: '/', handler: showServices },
+  { method: 'GET', path: '/times', handler: showTimes },
+  { method: 'POST', path: '/hold', handler: holdTime, isChange: true },
+  { method: 'GET', path: '/details', handler: showDetails },
+  { method: 'POST', path: '/details', handler: sendDetails, isChange: true },
+  { method: 'GET', path: '/appointments', handler: appointments.showAppointments },
+  { method: 'GET', path: '/appointments/:id', handler: appointments.showAppointment },
+  { method: 'GET', path: '/appointments/:id/state', handler: appointments.showState },
+  { method: 'GET', path: '/appointments/:id/calendar.ics', handler: appointments.showCalendarFile },
+  { method: 'GET', path: '/appointments/:id/cancel', handler: appointments.askCancel },
+  { method: 'POST', path: '/appointments/:id/cancel', handler: appointments.cancel, isChange: true },
+  { method: 'GET', path: '/appointments/:id/move', handler: appointments.askMove },
+  { method: 'POST', path: '/appointments/:id/move', handler: appointments.move, isChange: true },
+  { method: 'GET', path: '/link', handler: openLink },
+  { method: 'POST', path: '/leave', handler: leave },
+  { method: 'POST', path: '/language', handler: switchLanguage },
+  { method: 'GET', path: '/*', handler: async (visit) => failurePage(visit, 'notFound') },
+];

@@ -1,0 +1,74 @@
+import { DAY } from '../../../core/time/time-zone.ts';
+import { isDay } from '../clinic/clock.ts';
+import type { BookableService } from '../clinic/services.ts';
+import { type FreeTime, readTimes } from '../clinic/times.ts';
+import { isRefusal } from '../fhir/client.ts';
+import type { PageHandler, Visit } from '../http/visit.ts';
+import { failurePage } from '../pages/failure.ts';
+import { servicesPage } from '../pages/services.ts';
+import { timesPage } from '../pages/times.ts';
+import { failureOf } from './refusals.ts';
+
+/** How many days one page looks at, and how far ahead the next free time is looked for. */
+const SPAN = 14;
+const AHEAD = 400;
+
+/** `GET /`: what can be booked. */
+export const showServices: PageHandler = async (visit) => {
+  const services = await visit.portal.services();
+  return isRefusal(services) ? failurePage(visit, 'unavailable') : servicesPage(visit, services);
+};
+
+/** One time of each calendar and moment: two places for the same time are one to choose. */
+function byDay({ clock }: Visit, times: readonly FreeTime[]): Map<string, FreeTime[]> {
+  const different = new Map(times.map((time) => [`${time.schedule.reference} ${time.start}`, time]));
+  return Map.groupBy(different.values(), ({ start }) => clock.dayOf(start));
+}
+
+async function nextTime(
+  { portal }: Visit,
+  service: BookableService,
+  schedules: BookableService['schedules'],
+  from: number,
+) {
+  const found = await readTimes(portal.service, service, schedules, [from, from + AHEAD * DAY], 1);
+  return isRefusal(found) ? undefined : found.times[0];
+}
+
+/** `GET /times`: the free times of a service, two weeks at a time. */
+export const showTimes: PageHandler = async (visit) => {
+  const { portal, query, clock } = visit;
+  const services = await portal.services();
+  if (isRefusal(services)) {
+    return failurePage(visit, 'unavailable');
+  }
+  const service = services.find(({ key }) => key === query.get('service'));
+  if (!service) {
+    return failurePage(visit, 'notFound');
+  }
+  const schedule = service.schedules.find(({ reference }) => reference === query.get('schedule'));
+  const schedules = schedule ? [schedule] : service.schedules;
+  const [now, today] = [portal.now(), clock.dayOf(portal.now())];
+  const asked = query.get('from');
+  const last = clock.dayOf(now + AHEAD * DAY);
+  const from = isDay(asked) && asked > today && asked < last ? asked : today;
+  const end = clock.startOf(from, SPAN);
+  const found = await readTimes(portal.service, service, schedules, [Math.max(now, clock.startOf(from)), end]);
+  if (isRefusal(found)) {
+    return failurePage(visit, failureOf(found));
+  }
+  const days = byDay(visit, found.times);
+  const day = days.has(query.get('day')) ? query.get('day') : [...days.keys()][0];
+  const before = clock.dayOf(clock.startOf(from, -SPAN));
+  return timesPage(visit, {
+    service,
+    schedule,
+    days,
+    day,
+    isComplete: found.isComplete,
+    earlier: from > today ? (before > today ? before : today) : undefined,
+    later: days.size > 0 && clock.dayOf(end) < last ? clock.dayOf(end) : undefined,
+    next: days.size > 0 ? undefined : await nextTime(visit, service, schedules, end),
+    move: query.get('move') || undefined,
+  });
+};

@@ -1,0 +1,134 @@
+import fastifyCookie from '@fastify/cookie';
+import helmet from '@fastify/helmet';
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { serveAssets } from '../server/assets.ts';
+import { caching, securityHeaders } from '../server/security.ts';
+import { isFromOwnPage } from './http/same-origin.ts';
+import { type Changes, cookies, type PageHandler, type Reply, type Visit, visitOf } from './http/visit.ts';
+import { type Failure, failurePage } from './pages/failure.ts';
+import { layout } from './pages/layout.ts';
+import { createPortal, type Portal, type PortalOptions } from './portal.ts';
+import { portalRoutes } from './routes/routes.ts';
+import { SESSION_LENGTH } from './session/session.ts';
+
+/** The largest form, in bytes. */
+const FORM_BYTES = 64 * 1024;
+
+/** How long what was typed is kept while another time is chosen, in milliseconds, and the longest that a cookie holds. */
+const DRAFT_LENGTH = 3_600_000;
+const DRAFT_BYTES = 2_500;
+
+const YEAR = 365 * 24 * 3_600;
+
+async function setCookies(portal: Portal, reply: FastifyReply, { session, draft, language }: Changes): Promise<void> {
+  const { path, origin } = portal.options;
+  const common = { path, httpOnly: true, sameSite: 'lax', secure: origin.startsWith('https:') } as const;
+  const set = (name: string, value: string, maxAge: number) => reply.setCookie(name, value, { ...common, maxAge });
+  if (language) {
+    set(cookies.language, language, YEAR);
+  }
+  if (session) {
+    const sealed = await portal.seal.close('session', { ...session }, portal.now() + SESSION_LENGTH);
+    set(cookies.session, sealed, SESSION_LENGTH / 1000);
+  }
+  if (draft && draft.text.length <= DRAFT_BYTES) {
+    const sealed = await portal.seal.close('draft', { form: draft.text }, portal.now() + DRAFT_LENGTH);
+    set(cookies.draft, sealed, DRAFT_LENGTH / 1000);
+  }
+  for (const [name, value] of [
+    [cookies.session, session],
+    [cookies.draft, draft],
+  ] as const) {
+    if (value === null) {
+      reply.clearCookie(name, common);
+    }
+  }
+}
+
+/** Sends an answer. What a page shows may be one person's, so that no cache keeps it. */
+async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<FastifyReply> {
+  await setCookies(visit.portal, reply, answer);
+  reply.header('cache-control', caching.personal).header('vary', 'accept-language, cookie');
+  switch (answer.kind) {
+    case 'redirect':
+      return reply.redirect(answer.to, 303);
+    case 'data':
+      return reply.send(answer.data);
+    case 'file':
+      return reply
+        .type(answer.mediaType)
+        .header('content-disposition', `attachment; filename="${answer.name}"`)
+        .send(answer.text);
+    default:
+      return reply
+        .code(answer.kind === 'page' ? (answer.status ?? 200) : 200)
+        .type('text/html; charset=utf-8')
+        .send(answer.kind === 'page' ? layout(visit, answer) : answer.body.text);
+  }
+}
+
+function handle(portal: Portal, handler: PageHandler) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const visit = await visitOf(portal, request);
+    return send(visit, reply, await handler(visit));
+  };
+}
+
+/** The page for something that went wrong before or in a handler. */
+function failureOf({ statusCode, code }: FastifyError): Failure {
+  const known: Readonly<Record<string, Failure>> = {
+    429: 'tooMany',
+    403: 'forged',
+    413: 'tooLarge',
+    FST_ERR_CTP_BODY_TOO_LARGE: 'tooLarge',
+  };
+  return known[code] ?? known[String(statusCode)] ?? ((statusCode ?? 500) < 500 ? 'notFound' : 'broken');
+}
+
+class ForgedRequest extends Error {
+  readonly statusCode = 403;
+}
+
+/**
+ * The portal for patients, as a Fastify plugin: pages that work without scripts, in front of a clinic's booking service that
+ * they reach over HTTP, as any portal does. The client's secret and its tokens stay on the server.
+ */
+export function portal(options: PortalOptions): FastifyPluginAsync {
+  return async (scope) => {
+    const made = createPortal(options);
+    const { requestsPerMinute = 300, changesPerMinute = 60 } = options;
+    await scope.register(helmet, securityHeaders({ isSecure: options.origin.startsWith('https:') }));
+    await scope.register(fastifyCookie);
+    await serveAssets(scope, options.assets);
+    scope.setErrorHandler(async (error: FastifyError, request, reply) => {
+      const failure = failureOf(error);
+      if (failure === 'broken') {
+        request.log.error({ name: error.name, code: error.code, stack: error.stack }, 'failed');
+      }
+      return handle(made, async (visit) => failurePage(visit, failure))(request, reply);
+    });
+    await scope.register(async (pages) => {
+      await pages.register(rateLimit, { max: requestsPerMinute, timeWindow: '1 minute' });
+      pages.removeAllContentTypeParsers();
+      pages.addContentTypeParser(
+        'application/x-www-form-urlencoded',
+        { parseAs: 'string', bodyLimit: FORM_BYTES },
+        (_request, body, done) => done(null, body),
+      );
+      pages.addHook('onRequest', async (request) => {
+        if (request.method === 'POST' && !isFromOwnPage(request, options.origin)) {
+          throw new ForgedRequest('The form was not sent from a page of the portal.');
+        }
+      });
+      for (const { method, path, handler, isChange } of portalRoutes) {
+        pages.route({
+          method,
+          url: path,
+          handler: handle(made, handler),
+          ...(isChange && { config: { rateLimit: { max: changesPerMinute, timeWindow: '1 minute' } } }),
+        });
+      }
+    });
+  };
+}

@@ -1,0 +1,58 @@
+import { hkdfSync } from 'node:crypto';
+import { EncryptJWT, jwtDecrypt } from 'jose';
+import * as errors from 'jose/errors';
+
+/** What a sealed text is for: one for a link is no session, and the other way round. */
+export type Purpose = 'session' | 'link' | 'booking' | 'draft';
+
+/** Why a sealed text is not read. */
+export type SealProblem = 'expired' | 'invalid';
+
+/** Seals what the portal gives to browsers, so that nobody can read, change or make it. */
+export interface Seal {
+  /** @param end - when it stops being valid, in milliseconds since 1970 UTC */
+  readonly close: (purpose: Purpose, content: Readonly<Record<string, unknown>>, end: number) => Promise<string>;
+  readonly open: (purpose: Purpose, text: string) => Promise<Readonly<Record<string, unknown>> | SealProblem>;
+}
+
+/** No sealed text of the portal is longer. */
+const MOST = 4_000;
+
+/** The key of the seal: from a key of the portal's own, or from the secret that its client has anyway. */
+export function sealKey(secret: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', secret, '', 'appointment portal: sealed links and sessions', 32));
+}
+
+/**
+ * The seal of a portal: JSON Web Encryption with a key that only the portal has, and an end.
+ *
+ * @param key - 32 bytes
+ * @see https://www.rfc-editor.org/rfc/rfc7516
+ */
+export function createSeal(key: Uint8Array, now: () => number): Seal {
+  return {
+    close: (purpose, content, end) =>
+      new EncryptJWT({ ...content })
+        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+        .setAudience(purpose)
+        .setExpirationTime(Math.floor(end / 1000))
+        .encrypt(key),
+    async open(purpose, text) {
+      if (text.length > MOST) {
+        return 'invalid';
+      }
+      try {
+        const { payload } = await jwtDecrypt(text, key, {
+          audience: purpose,
+          currentDate: new Date(now()),
+          requiredClaims: ['exp'],
+          keyManagementAlgorithms: ['dir'],
+          contentEncryptionAlgorithms: ['A256GCM'],
+        });
+        return payload;
+      } catch (error) {
+        return error instanceof errors.JWTExpired ? 'expired' : 'invalid';
+      }
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import type { Appointment, Slot } from '@medplum/fhirtypes';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import type { BookableService } from '../clinic/services.ts';
+import type { State } from '../texts/words.ts';
+
+/** An appointment as patients see it. What the clinic's record lacks is `undefined`. */
+export interface AppointmentView {
+  readonly id: string;
+  readonly state: State;
+  readonly start: number | undefined;
+  readonly end: number | undefined;
+  readonly what: string | undefined;
+  readonly serviceKey: string | undefined;
+  readonly withWhom: string | undefined;
+  readonly where: string | undefined;
+  readonly forWhom: string | undefined;
+  readonly comment: string | undefined;
+  readonly notes: string | undefined;
+  readonly reason: string | undefined;
+  /** Whether it can be moved or cancelled, as far as its own state says. */
+  readonly isOpen: boolean;
+}
+
+const states: Readonly<Record<NonNullable<Appointment['status']>, State>> = {
+  proposed: 'asked',
+  pending: 'asked',
+  booked: 'confirmed',
+  arrived: 'arrived',
+  'checked-in': 'arrived',
+  fulfilled: 'over',
+  noshow: 'missed',
+  cancelled: 'cancelled',
+  'entered-in-error': 'unclear',
+  waitlist: 'unclear',
+};
+
+const listOf = <T>(value: readonly T[] | undefined): readonly T[] =>
+  Array.isArray(value) ? value.filter((one) => one !== null && typeof one === 'object') : [];
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+/** The ids of the patients who take part. */
+export function patientsOf({ participant }: Appointment): string[] {
+  return listOf(participant).flatMap(({ actor }) => {
+    const [type, id] = actor?.reference?.split('/') ?? [];
+    return type === 'Patient' && id ? [id] : [];
+  });
+}
+
+/** Whether an appointment is a time that is only held. */
+export function isHold({ status, extension }: Appointment, heldUntil: string): boolean {
+  return status === 'proposed' && listOf(extension).some(({ url }) => url === heldUntil);
+}
+
+/** The calendar of an appointment, by the Slot that it takes. */
+function scheduleName({ slot }: Appointment, slots: readonly Slot[], services: readonly BookableService[]) {
+  const ids = listOf(slot).map(({ reference }) => reference?.split('/')[1]);
+  const schedule = slots.find(({ id }) => ids.includes(id))?.schedule?.reference;
+  const schedules = services.flatMap((service) => service.schedules);
+  return textOf(schedules.find(({ reference }) => reference === schedule)?.name);
+}
+
+/**
+ * An appointment as patients see it, whatever is missing from it.
+ *
+ * @param slots - the Slots that were found with it
+ * @param now - milliseconds since 1970 UTC
+ */
+export function viewOf(
+  appointment: Appointment,
+  slots: readonly Slot[],
+  services: readonly BookableService[],
+  now: number,
+): AppointmentView {
+  const [start, end] = [parseInstant(appointment.start), parseInstant(appointment.end)];
+  const nameOf = (...types: readonly string[]): string | undefined =>
+    listOf(appointment.participant)
+      .filter(({ actor }) => types.some((type) => actor?.reference?.startsWith(`${type}/`)))
+      .map(({ actor }) => textOf(actor?.display))
+      .find((name) => name !== undefined);
+  const [type] = listOf(appointment.serviceType);
+  const coding = listOf(type?.coding)[0];
+  const { cancelationReason: reason } = appointment;
+  const state = states[appointment.status] ?? 'unclear';
+  return {
+    id: appointment.id ?? '',
+    state: start === undefined && state !== 'cancelled' ? 'unclear' : state,
+    start,
+    end,
+    what: textOf(type?.text) ?? textOf(coding?.display) ?? textOf(appointment.description),
+    serviceKey: coding?.code ? `${coding.system ?? ''}|${coding.code}` : undefined,
+    withWhom:
+      nameOf('Practitioner', 'PractitionerRole', 'HealthcareService') ?? scheduleName(appointment, slots, services),
+    where: nameOf('Location'),
+    forWhom: nameOf('Patient'),
+    comment: textOf(appointment.comment),
+    notes: textOf(appointment.patientInstruction),
+    reason: state === 'cancelled' ? (textOf(reason?.text) ?? textOf(listOf(reason?.coding)[0]?.display)) : undefined,
+    isOpen: (state === 'asked' || state === 'confirmed') && start !== undefined && start > now,
+  };
+}
