@@ -6,38 +6,38 @@ import { backport } from '../notifications/subscription/extensions.ts';
 import { parseFilter } from '../notifications/subscription/filter.ts';
 import type { PersonRecords } from './records.ts';
 
-/** One thing that is removed with all its versions; `replacement` stands for it from then on. */
+/** A resource that is removed with all its versions; `replacement` takes its place. */
 export interface Removal {
   /** Reference to the resource. */
   readonly reference: string;
-  /** Made, unless it is there already, before the resource is removed. */
+  /** Created, unless it already exists, before the resource is removed. */
   readonly replacement?: Appointment;
 }
 
-/** What the removal of a person comes to. */
+/** What removing a person involves. */
 export interface Erasure {
-  /** Sentences: why it must not be done. Nothing is done while there is one. */
+  /** Sentences that say why the person must not be removed. If there are any, nothing is done. */
   readonly obstacles: readonly string[];
   /** References to the open appointments that must be cancelled first. */
   readonly toCancel: readonly string[];
-  /** In this order: whatever is still there is found again if it is cut short anywhere. */
+  /** In this order, so that a run after an interruption finds everything that is left. */
   readonly removals: readonly Removal[];
-  /** Sentences: what stays. */
+  /** Sentences that say what stays. */
   readonly left: readonly string[];
 }
 
 /** What a removal depends on. */
 export interface ErasureContext {
-  /** The patient that was named. It is removed last: the other records are found by it. */
+  /** The named patient. It is removed last, because the other records are found by it. */
   readonly id: string;
   readonly config: Pick<BookingConfig, 'uris' | 'baseUrl'>;
   /** Whether open appointments are to be cancelled. */
   readonly isForced: boolean;
-  /** Ids of the patients of which some version is kept. */
+  /** Ids of the patients that still have a stored version. */
   readonly keptPatients: readonly string[];
-  /** How many resources of each type are about the person and are the clinic's own: an Encounter, an Observation. */
+  /** The number of the clinic's own resources about the person, by type: Encounter, Observation. */
   readonly clinical: ReadonlyMap<string, number>;
-  /** A value from which its origin cannot be computed. */
+  /** A value from which the original cannot be computed. */
   readonly hash: (text: string) => string;
 }
 
@@ -63,7 +63,7 @@ function withoutPersons(participants: readonly AppointmentParticipant[]): Appoin
  * What stays of an appointment when its patient is erased: its time, status, codes, slots and the clinic's
  * participants. It has a new id and no owner, so that those who knew the appointment cannot find it.
  *
- * @param hash - of the id: by it a second run finds the replacement that the first one has made
+ * @param hash - of the id: a second run finds the replacement of the first one by it
  */
 export function pseudonymous(
   appointment: Appointment & { readonly id: string },
@@ -107,9 +107,9 @@ function filteredPatients(subscription: Subscription, baseUrl: string): string[]
 }
 
 /**
- * Decides how a person is removed from what the service keeps.
+ * Decides how to remove a person from the data of the service.
  *
- * @param records - all that is kept, as it is now
+ * @param records - everything that is stored about the person now
  * @param ids - of all patients that are this person
  */
 export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, context: ErasureContext): Erasure {
@@ -134,15 +134,17 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
   return {
     obstacles: [
       ...(unforced.length > 0
-        ? [`Open appointments: ${references(unforced)}. End them in Medplum, or cancel them by --force.`]
+        ? [
+            `Open appointments: ${references(unforced)}. Complete or cancel them in Medplum, or cancel them with --force.`,
+          ]
         : []),
       ...(stuck.length > 0
         ? [
-            `Open appointments that cannot be cancelled for this person alone: ${references(stuck)}. End them in Medplum.`,
+            `Open appointments that cannot be cancelled for this person alone: ${references(stuck)}. Complete them in Medplum.`,
           ]
         : []),
       ...(waiting.length > 0 && !context.isForced
-        ? [`Bookings that are being carried out: ${references(waiting)}. Wait, or drop them by --force.`]
+        ? [`Asynchronous bookings in progress: ${references(waiting)}. Wait, or cancel them with --force.`]
         : []),
       ...(clinical
         ? [`The clinic's own records refer to this patient (${clinical}), which the service must not touch.`]
@@ -161,7 +163,7 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
     ],
     left: [
       ...(records.events.length > 0
-        ? [`${records.events.length} events: each names an appointment by an id that leads nowhere, and no person`]
+        ? [`${records.events.length} events: each has the id of an appointment that no longer exists, and no person`]
         : []),
       ...(sharedFilters ?? []).map(({ id }) => `Subscription/${id}: its filter names other patients, too`),
       ...shared.map(({ id }) => `Appointment/${id}: it has other patients, too. Check its displays and texts by hand`),

@@ -20,7 +20,7 @@ export interface ExportContext {
   readonly baseUrl: string;
 }
 
-/** A person sees of a notification what is about them, not whom it told of in the same breath. */
+/** The parts of a notification that are about the person, without those about others. */
 function ownMessage(message: Communication, ids: ReadonlySet<string>): Communication {
   const bundle = notificationIn(message);
   const [, ...entries] = bundle?.entry ?? [];
@@ -30,7 +30,7 @@ function ownMessage(message: Communication, ids: ReadonlySet<string>): Communica
 }
 
 /**
- * Of a Subscription, that it names the person; its address, its secrets and whom else it names are the subscriber's.
+ * A Subscription that names the person, without the address and secrets of the subscriber and without other people.
  */
 function ownSubscription({ id, meta, status, criteria, channel }: Subscription): Subscription {
   return {
@@ -44,7 +44,7 @@ function ownSubscription({ id, meta, status, criteria, channel }: Subscription):
   };
 }
 
-/** Other patients of an appointment are named by nothing. */
+/** An appointment without any data of its other patients. */
 function ownAppointment(appointment: Appointment, ids: ReadonlySet<string>): Appointment {
   const participant = appointment.participant.map((one) => {
     const [type, id] = one.actor?.reference?.split('/') ?? [];
@@ -53,7 +53,7 @@ function ownAppointment(appointment: Appointment, ids: ReadonlySet<string>): App
   return { ...appointment, participant };
 }
 
-/** Who did what with the person's data, and when; what a Bot wrote down of a run may be about others. */
+/** Who did what with the person's data, and when, without the logs of Bots: they may be about others. */
 function ownAudit(audit: AuditEvent, ids: ReadonlySet<string>): AuditEvent {
   const { resourceType, id, meta, type, subtype, action, recorded, outcome, agent, source, entity = [] } = audit;
   return {
@@ -86,7 +86,7 @@ function ownOf(resource: Resource, ids: ReadonlySet<string>): Resource {
   return isResource(resource, 'Appointment') ? ownAppointment(resource, ids) : resource;
 }
 
-/** What Medplum keeps in `meta` for itself is nothing about the person. */
+/** `meta` without Medplum's own fields, which say nothing about the person. */
 function withoutInternals(resource: Resource): Resource {
   const { versionId, lastUpdated, profile, security, tag } = resource.meta ?? {};
   const meta = {
@@ -100,9 +100,9 @@ function withoutInternals(resource: Resource): Resource {
 }
 
 /**
- * Everything that is kept of a person, as one Bundle.
+ * Everything that is stored about a person, as one Bundle.
  *
- * @param versions - every stored version of every resource, those of one resource together, the newest first
+ * @param versions - every stored version of every resource, grouped by resource, the newest first
  * @param now - milliseconds since 1970 UTC
  * @returns a Bundle of type collection; the versions of a resource share its `fullUrl` and differ by `meta.versionId`
  * @see https://hl7.org/fhir/R4/bundle.html (bdl-7)

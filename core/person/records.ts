@@ -14,26 +14,26 @@ import { isSameToken } from '../fhir/token.ts';
 
 type Stored<T extends Resource> = T & { readonly id: string };
 
-/** What the service keeps of one person, in its current versions. */
+/** What the service stores about one person, in the current versions. */
 export interface PersonRecords {
-  /** The patient that was named, and those that were merged into it or it into them, as far as they are not deleted. */
+  /** The named patient, and existing patients that were merged into it or that it was merged into. */
   readonly patients: readonly Stored<Patient>[];
   readonly relatedPersons: readonly Stored<RelatedPerson>[];
   readonly appointments: readonly Stored<Appointment>[];
   readonly answers: readonly Stored<QuestionnaireResponse>[];
-  /** Asynchronous bookings, which keep what was sent. */
+  /** Asynchronous bookings, which contain the requests. */
   readonly jobs: readonly Stored<Task>[];
-  /** The Tasks of requests that waited, or wait, for the clinic, and what has reminded of them. */
+  /** The Tasks of requests that wait or have waited for the clinic, and their reminders. */
   readonly requests: readonly Stored<Task | Communication>[];
-  /** Events about the appointments. They name an appointment, and nothing of the person. */
+  /** Events about the appointments. They name an appointment, not the person. */
   readonly events: readonly Stored<Communication>[];
-  /** The last notifications of websockets, where they carry one of the appointments. */
+  /** The last websocket notifications that contain one of the appointments. */
   readonly messages: readonly Stored<Communication>[];
   /** Subscriptions whose filters name one of the patients. */
   readonly subscriptions: readonly Stored<Subscription>[];
 }
 
-/** By what a person is found in texts and in what was submitted. */
+/** What identifies a person in texts and in submitted data. */
 export interface Traces {
   /** Ids of resources that are about the person. */
   readonly ids: ReadonlySet<string>;
@@ -51,9 +51,9 @@ function mergedIds({ link = [] }: Patient): string[] {
 }
 
 /**
- * The ids of all records of one person, as far as they are known.
+ * The known ids of all records of one person.
  *
- * @param id - of the patient that was named
+ * @param id - of the named patient
  * @param patients - those that were read because a known one links to them, or they to it
  */
 export function recordIds(id: string, patients: readonly Patient[]): Set<string> {
@@ -73,7 +73,7 @@ export function recordIds(id: string, patients: readonly Patient[]): Set<string>
   return ids;
 }
 
-/** Whether some text within a value names one of the ids. Medplum's ids are UUIDs: they mean nothing else anywhere. */
+/** Whether a text within a value contains one of the ids. Medplum's ids are UUIDs, so a match is not a coincidence. */
 export function mentions(value: unknown, ids: ReadonlySet<string>): boolean {
   const text = JSON.stringify(value) ?? '';
   return [...ids].some((id) => text.includes(id));

@@ -4,7 +4,7 @@ import { isResource } from '../../core/fhir/resource.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
 
-/** The types of which it is recorded who reads or changes them. */
+/** The types whose reads and changes are recorded. */
 const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson']);
 
 /** FHIR's interactions, by method and the end of the route; the first that fits. */
@@ -42,7 +42,7 @@ function named({ params, routeOptions }: FastifyRequest): string[] {
   return type && personal.has(type) && typeof id === 'string' ? [`${type}/${id}`] : [];
 }
 
-/** A resource that an answer names by its address alone (`Prefer: return=minimal`). */
+/** A resource that an answer names only by its address (`Prefer: return=minimal`). */
 function located({ headers }: FhirResponse): string[] {
   const [, reference] = /\/((?:Appointment|Patient)\/[^/]+)(?:\/_history\/[^/]+)?$/.exec(headers?.location ?? '') ?? [];
   return reference ? [reference] : [];
@@ -50,7 +50,7 @@ function located({ headers }: FhirResponse): string[] {
 
 const answers = new WeakMap<FastifyRequest, FhirResponse>();
 
-/** Remembers what a request is answered, until it is recorded. */
+/** Keeps the answer to a request until the access is recorded. */
 export function noteAnswer(request: FastifyRequest, answer: FhirResponse): void {
   answers.set(request, answer);
 }

@@ -6,7 +6,7 @@ import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { type Erasure, planErasure, type Removal } from '../../core/person/erasure.ts';
 import { countClinical, findPerson } from './read.ts';
 
-/** How a person is removed. */
+/** How to remove a person. */
 export interface ErasureRun {
   readonly medplum: MedplumClient;
   readonly config: BookingConfig;
@@ -14,13 +14,13 @@ export interface ErasureRun {
   readonly id: string;
   /** Cancels open appointments and waiting asynchronous bookings. */
   readonly force: boolean;
-  /** Says what would be done, and does nothing. */
+  /** Reports what would be done, and does nothing. */
   readonly dryRun: boolean;
-  /** Is told each step as it is done. */
+  /** Receives each step when it is done. */
   readonly onProgress: (line: string) => void;
 }
 
-/** What became of it: `refused` while there are obstacles, and then nothing was changed. */
+/** The result: `refused` if there are obstacles; then nothing was changed. */
 export interface ErasureResult {
   readonly outcome: 'erased' | 'refused' | 'planned';
   readonly erasure: Erasure;
@@ -57,7 +57,7 @@ async function cancel(run: ErasureRun, reference: string): Promise<void> {
 const statusOf = (error: unknown): number | undefined =>
   error instanceof OperationOutcomeError ? getStatus(error.outcome) : undefined;
 
-/** Writes down who must be told of the last changes of an appointment: its history, where they stand, will be gone. */
+/** Records the events of the last changes of an appointment before its history is removed. */
 async function recordEvents(run: ErasureRun, id: string): Promise<void> {
   await callBot(run, 'record-events', { resourceType: 'Appointment', id }).catch((error: unknown) => {
     const isUninstalled = statusOf(error) === 404;
@@ -84,10 +84,10 @@ async function remove(run: ErasureRun, { reference, replacement }: Removal): Pro
   });
 }
 
-/** How often it is looked again for what deliveries have written meanwhile. */
+/** How often the search for what deliveries have written meanwhile is repeated. */
 const ROUNDS = 5;
 
-/** Removes everything, and the patients when nothing else is found any more. */
+/** Removes everything, and the patients once nothing else is left. */
 async function removeAll(run: ErasureRun): Promise<ErasureResult> {
   const removed: Removal[] = [];
   for (let round = 1; ; round++) {
@@ -109,8 +109,8 @@ async function removeAll(run: ErasureRun): Promise<ErasureResult> {
 }
 
 /**
- * Removes a person from what the service keeps, with all versions. Appointments are replaced by pseudonymous ones, so
- * that bookings can still be counted. It may be cut short anywhere: the next run finds what is left and goes on.
+ * Removes a person from the data of the service, with all versions. Pseudonymous appointments replace the real ones, so
+ * that bookings can still be counted. The command can be interrupted at any time: the next run removes what is left.
  *
  * @throws Error when Medplum does not answer or refuses
  */

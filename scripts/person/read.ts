@@ -27,12 +27,12 @@ const AT_ONCE = 4;
 
 const noStore = { cache: 'no-store' } as const;
 
-/** What was found of a person. */
+/** What was found about a person. */
 export interface FoundPerson {
   readonly records: PersonRecords;
-  /** Ids of all patients that are this person, those among them that were deleted, too. */
+  /** Ids of all patients that are this person, including deleted ones. */
   readonly patientIds: ReadonlySet<string>;
-  /** Those of them of which some version is kept. */
+  /** Those of them that still have a stored version. */
   readonly keptPatients: readonly string[];
   /** Ids of everything that is about the person alone. */
   readonly ids: ReadonlySet<string>;
@@ -54,7 +54,7 @@ async function search<T extends ResourceType>(
   return [...new Map(found.map((one) => [one.id, one])).values()];
 }
 
-/** A search whose parameter takes many values, a part of them at a time. */
+/** A search with many values for a parameter, divided into several searches. */
 async function searchAny<T extends ResourceType>(
   medplum: MedplumClient,
   type: T,
@@ -68,7 +68,7 @@ async function searchAny<T extends ResourceType>(
 }
 
 /**
- * What Medplum has written down of who read or changed resources, where it keeps that (`saveAuditEvents`).
+ * Medplum's own records of who read or changed resources, if it stores them (`saveAuditEvents`).
  *
  * @param references - `Type/id` of the resources
  */
@@ -80,7 +80,7 @@ export async function readAuditEvents(
   return [...new Map(found.map((one) => [one.id, one])).values()];
 }
 
-/** Every stored version of a resource, the newest first; none if it was removed with its history, or never was. */
+/** Every stored version of a resource, the newest first; none if it was removed with its history or never existed. */
 export async function versionsOf(medplum: MedplumClient, type: ResourceType, id: string): Promise<Resource[]> {
   const versions: Resource[] = [];
   for (let offset = 0; ; offset += Number(PAGE)) {
@@ -119,7 +119,7 @@ const keysOf = (all: readonly WithId<Resource>[]): string[] =>
   all.map(({ resourceType, id }) => `${resourceType}/${id}`);
 
 /**
- * Finds what the service keeps of a person.
+ * Finds everything that the service stores about a person.
  *
  * @param id - of a patient; it may have been deleted
  * @throws Error when Medplum does not answer
@@ -181,8 +181,8 @@ const known: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Counts what the clinic itself has recorded about a person: whatever is in the compartment of the patients and is
- * none of the service's.
+ * Counts the clinic's own records about a person: all resources in the compartments of the patients that are not the
+ * service's.
  *
  * @see https://hl7.org/fhir/R4/compartmentdefinition-patient.html
  */

@@ -4,34 +4,34 @@ import { mapConcurrently } from '../../bots/lib/concurrency.ts';
 import { emptiedSlotsQuery, endedJobsQuery, isAbsorbed, type Leftover } from '../../core/booking/retention.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 
-/** How many resources are looked at, and at most removed, before the next are read. */
+/** The number of resources in one page, all of which may be removed before the next page is read. */
 const PAGE = 100;
 
 /** How many resources are removed at the same time. */
 const AT_ONCE = 4;
 
-/** How a run goes about it. */
+/** The options of a run. */
 export interface Clearing {
   readonly medplum: MedplumClient;
   readonly config: BookingConfig;
-  /** What was last changed before this moment, in milliseconds since 1970 UTC, is cleared. */
+  /** Resources last changed before this time, in milliseconds since 1970 UTC, are removed. */
   readonly cutoff: number;
-  /** Counts, and removes nothing. */
+  /** Counts, but removes nothing. */
   readonly dryRun: boolean;
-  /** Is told after each page how many of a kind were removed. */
+  /** Receives, after each page, how many of a kind were removed. */
   readonly onProgress: (kind: Leftover, count: number) => void;
 }
 
 const noStore = { cache: 'no-store' } as const;
 
-/** The pages lead on from the time of the last resource, so that what is removed meanwhile shifts none of the others. */
+/** Each page starts at the time of the last resource of the one before, so that removals do not shift the pages. */
 const pagesOf = <T extends ResourceType>({ medplum }: Clearing, type: T, query: Readonly<Record<string, string>>) =>
   medplum.searchResourcePages(type, { ...query, _sort: '_lastUpdated', _count: String(PAGE) }, noStore);
 
 /**
- * Removes resources with all their versions: deleting them alone would leave what they held in the history.
+ * Removes resources with all their versions: a plain deletion would leave their contents in the history.
  *
- * @throws Error where Medplum does not let the administrator of a project do that
+ * @throws Error if Medplum does not allow project administrators to do that
  */
 async function expunge(
   { medplum, dryRun, onProgress }: Clearing,
@@ -83,8 +83,8 @@ async function clearSlots(clearing: Clearing): Promise<void> {
 }
 
 /**
- * Removes what the service has left behind in Medplum and nothing needs any more, with all versions, page by page. It may
- * run at any time, beside bookings and beside itself, and be cut short: the next run goes on.
+ * Removes data of the service in Medplum that is no longer needed, with all versions, page by page. It may run at any
+ * time, beside bookings and other runs, and can be interrupted: the next run continues.
  *
  * @throws Error when Medplum does not answer or refuses
  */
