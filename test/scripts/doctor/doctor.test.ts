@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { botSource } from '../../core/config/bots.ts';
-import { artefactUri } from '../../core/config/config.ts';
-import { buildGateway } from '../../gateway/server.ts';
-import { bundleBot } from '../../scripts/build.ts';
-import type { Deployment } from '../../scripts/deploy.ts';
-import type { Row } from '../../scripts/doctor/check.ts';
-import { type DoctorOptions, examine, report } from '../../scripts/doctor.ts';
-import { addClient } from '../../scripts/requestor/change.ts';
-import { codeOf, config, type Installation, present, startInstallation } from './installation.ts';
+import { botSource } from '../../../core/config/bots.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { buildGateway } from '../../../gateway/server.ts';
+import { bundleBot } from '../../../scripts/build.ts';
+import type { Deployment } from '../../../scripts/deploy.ts';
+import type { Row } from '../../../scripts/doctor/check.ts';
+import { type DoctorOptions, examine, report } from '../../../scripts/doctor.ts';
+import { addClient } from '../../../scripts/requestor/change.ts';
+import { codeOf, config, type Installation, present, startInstallation } from '../installation.ts';
 
 let installation: Installation;
 let options: DoctorOptions;

@@ -4,9 +4,9 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { freePort } from '../lib/free-port.ts';
-import { serviceOf } from '../lib/service.ts';
-import { scaled } from '../lib/time-scale.ts';
+import { freePort } from '../../lib/free-port.ts';
+import { serviceOf } from '../../lib/service.ts';
+import { scaled } from '../../lib/time-scale.ts';
 
 let folder: string;
 let occupant: Server;

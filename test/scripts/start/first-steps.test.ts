@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
-import { resolveConfig } from '../../core/config/resolve.ts';
-import { firstSteps } from '../../scripts/start/first-steps.ts';
+import { resolveConfig } from '../../../core/config/resolve.ts';
+import { firstSteps } from '../../../scripts/start/first-steps.ts';
 
 const config = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4' });
 const steps = firstSteps({

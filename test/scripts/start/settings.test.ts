@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { resolveConfig } from '../../core/config/resolve.ts';
-import { forPort, portsFrom, sandboxOptionsFrom } from '../../scripts/start/settings.ts';
+import { resolveConfig } from '../../../core/config/resolve.ts';
+import { forPort, portsFrom, sandboxOptionsFrom } from '../../../scripts/start/settings.ts';
 
 test('the ports are 8080 and 8103 unless the environment says otherwise', () => {
   expect(portsFrom({})).toEqual({ gateway: 8080, medplum: 8103 });

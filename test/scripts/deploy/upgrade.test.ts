@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { MedplumClient, WithId } from '@medplum/core';
 import type { Bot, Subscription } from '@medplum/fhirtypes';
-import { bots } from '../../core/config/bots.ts';
-import { artefactUri } from '../../core/config/config.ts';
-import { internalSubscriptions } from '../../profiles/subscriptions.ts';
-import { uninstall } from '../../scripts/deploy/uninstall.ts';
-import { deploy } from '../../scripts/deploy.ts';
-import { codeOf, config, type Installation, present, startInstallation } from './installation.ts';
+import { bots } from '../../../core/config/bots.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { internalSubscriptions } from '../../../profiles/subscriptions.ts';
+import { uninstall } from '../../../scripts/deploy/uninstall.ts';
+import { deploy } from '../../../scripts/deploy.ts';
+import { codeOf, config, type Installation, present, startInstallation } from '../installation.ts';
 
 /** The Bots of version 0.1.0 that have other names now; those with a schedule ran every minute. */
 const renamed = {

@@ -1,20 +1,20 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Project } from '@medplum/fhirtypes';
-import { environmentLines } from '../../scripts/bootstrap.ts';
-import { assessDryRun, assessSubscriptionCount } from '../../scripts/doctor/deployment.ts';
-import { assessExposure, assessIssuer } from '../../scripts/doctor/exposure.ts';
-import { assessFeatures, assessPreCommit, assessQuota, remainingPoints } from '../../scripts/doctor/project.ts';
-import { assessClock, assessDeliveries, assessWaiting, type Delivery } from '../../scripts/doctor/queues.ts';
+import { environmentLines } from '../../../scripts/bootstrap.ts';
+import { assessDryRun, assessSubscriptionCount } from '../../../scripts/doctor/deployment.ts';
+import { assessExposure, assessIssuer } from '../../../scripts/doctor/exposure.ts';
+import { assessFeatures, assessPreCommit, assessQuota, remainingPoints } from '../../../scripts/doctor/project.ts';
+import { assessClock, assessDeliveries, assessWaiting, type Delivery } from '../../../scripts/doctor/queues.ts';
 import {
   assessBodySize,
   assessBot,
   assessNativeRoute,
   assessTransaction,
   assessVersion,
-} from '../../scripts/doctor/server.ts';
-import { withWishes } from '../../scripts/medplum/project-features.ts';
-import { bookingsWithin, quotaFor } from '../../scripts/medplum/quota.ts';
-import { config } from './installation.ts';
+} from '../../../scripts/doctor/server.ts';
+import { withWishes } from '../../../scripts/medplum/project-features.ts';
+import { bookingsWithin, quotaFor } from '../../../scripts/medplum/quota.ts';
+import { config } from '../installation.ts';
 
 const all = ['bots', 'transaction-bundles', 'cron', 'websocket-subscriptions'];
 const me = (features: string[]) => ({ project: { id: 'p', features }, membership: { admin: true } });

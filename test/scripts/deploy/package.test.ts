@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { validateResource } from '@medplum/core';
 import type { Bundle } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
-import { resolveConfig } from '../../core/config/resolve.ts';
-import { isResource } from '../../core/fhir/resource.ts';
-import { buildArtefacts } from '../../profiles/artefacts.ts';
-import { packageBundle } from '../../scripts/build/package.ts';
-import { type Connection, connect } from '../../scripts/medplum/connect.ts';
-import { config, countAll, type Installation, present, startInstallation } from './installation.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { resolveConfig } from '../../../core/config/resolve.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { buildArtefacts } from '../../../profiles/artefacts.ts';
+import { packageBundle } from '../../../scripts/build/package.ts';
+import { type Connection, connect } from '../../../scripts/medplum/connect.ts';
+import { config, countAll, type Installation, present, startInstallation } from '../installation.ts';
 
 const packageFile = JSON.parse(readFileSync('package.json', 'utf8'));
 

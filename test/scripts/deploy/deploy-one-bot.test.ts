@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { artefactUri } from '../../core/config/config.ts';
-import { connect } from '../../scripts/medplum/connect.ts';
-import { type Running, start } from '../../scripts/start.ts';
-import { freePort } from '../lib/free-port.ts';
-import { config, settings } from './installation.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { connect } from '../../../scripts/medplum/connect.ts';
+import { type Running, start } from '../../../scripts/start.ts';
+import { freePort } from '../../lib/free-port.ts';
+import { config, settings } from '../installation.ts';
 
 const run = promisify(execFile);
 /** A clone of the sources in which a Bot is changed. */
@@ -71,7 +71,7 @@ test('a medplum.config.json of another server stays', async () => {
   const other = await mkdtemp(join(tmpdir(), 'other-'));
   const file = join(other, 'medplum.config.json');
   await writeFile(file, '{ "baseUrl": "https://medplum.example.org/" }');
-  const { writeDeveloperFiles } = await import('../../scripts/start/developer-files.ts');
+  const { writeDeveloperFiles } = await import('../../../scripts/start/developer-files.ts');
   const [line] = writeDeveloperFiles({ folder: other, settings }, config, running.sandbox, { book: '1' });
   expect(line).toContain('medplum.config.json belongs to https://medplum.example.org/ and was kept');
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ baseUrl: 'https://medplum.example.org/' });

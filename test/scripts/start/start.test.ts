@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Running, start } from '../../scripts/start.ts';
-import { freePort } from '../lib/free-port.ts';
-import { config } from './installation.ts';
+import { type Running, start } from '../../../scripts/start.ts';
+import { freePort } from '../../lib/free-port.ts';
+import { config } from '../installation.ts';
 
 const run = promisify(execFile);
 const lines: string[] = [];
