@@ -141,5 +141,5 @@ test('who is no administrator is told why not', async () => {
         : fetch(url, options),
   });
   client.setAccessToken(medplum.getAccessToken() ?? '');
-  await expect(run({ client })).rejects.toThrow('does not let administrators of a project remove history');
+  await expect(run({ client })).rejects.toThrow('does not allow project administrators to remove history');
 });
