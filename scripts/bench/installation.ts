@@ -10,8 +10,8 @@ export interface Installation {
   readonly base: string;
   /** FHIR base address of the Medplum server behind it, without a slash at its end. */
   readonly medplum: string;
-  /** Bearer tokens: of a requestor, and of the clinic's staff. */
-  readonly tokens: Readonly<Record<'portal' | 'staff', string>>;
+  /** Bearer tokens: of a requestor, of another one (needed for some measurements only), and of the clinic's staff. */
+  readonly tokens: Readonly<Record<'portal' | 'other' | 'staff', string>>;
   stop(): void;
 }
 
@@ -28,9 +28,12 @@ async function freePort(): Promise<number> {
 /** The configuration of the folder, with the widest limits: a benchmark books as much as it can. */
 function configurationFile(): string {
   const file = join(mkdtempSync(join(tmpdir(), 'bench-')), 'booking.config.json');
-  const own: object = JSON.parse(readFileSync(process.env.BOOKING_CONFIG ?? 'booking.config.json', 'utf8'));
+  const own: { notifications?: object } = JSON.parse(
+    readFileSync(process.env.BOOKING_CONFIG ?? 'booking.config.json', 'utf8'),
+  );
   const requestors = { maxOpenAppointments: 10_000, maxBookingsPerMinute: 10_000 };
-  writeFileSync(file, JSON.stringify({ ...own, requestors }));
+  const notifications = { ...own.notifications, maxSubscriptions: 800 };
+  writeFileSync(file, JSON.stringify({ ...own, requestors, notifications }));
   return file;
 }
 
@@ -59,7 +62,7 @@ async function startEmbedded(): Promise<Installation> {
   return {
     base: `http://localhost:${port}/fhir/R4`,
     medplum: `http://localhost:${medplumPort}/fhir/R4`,
-    tokens: { portal: 'portal-a', staff: 'front-desk' },
+    tokens: { portal: 'portal-a', other: 'portal-b', staff: 'front-desk' },
     stop: () => void child.kill('SIGTERM'),
   };
 }
@@ -103,14 +106,15 @@ export async function findInstallation(environment: Environment): Promise<Instal
     return startEmbedded();
   }
   const medplumUrl = required(environment, 'MEDPLUM_BASE_URL').replace(/\/$/, '');
-  const [portal, staff] = await Promise.all([
+  const [portal, other, staff] = await Promise.all([
     tokenOf(environment, 'PORTAL_A', medplumUrl),
+    environment.PORTAL_B_TOKEN || environment.PORTAL_B_CLIENT_ID ? tokenOf(environment, 'PORTAL_B', medplumUrl) : '',
     tokenOf(environment, 'FRONT_DESK', medplumUrl),
   ]);
   return {
     base: required(environment, 'BOOKING_BASE_URL').replace(/\/$/, ''),
     medplum: `${medplumUrl}/fhir/R4`,
-    tokens: { portal, staff },
+    tokens: { portal, other, staff },
     stop: () => undefined,
   };
 }

@@ -37,7 +37,8 @@ async function post(url: string, token: string, body: unknown): Promise<{ status
   return { status: response.status, body: answer };
 }
 
-function appointmentFor({ slot, patient }: Place, config: BookingConfig): Appointment {
+/** The appointment with which a place is booked. */
+export function appointmentFor({ slot, patient }: Pick<Place, 'slot' | 'patient'>, config: BookingConfig): Appointment {
   return {
     resourceType: 'Appointment',
     meta: { profile: [artefactUri(config, 'LocalTermin')] },

@@ -1,0 +1,56 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Resource, ResourceType } from '@medplum/fhirtypes';
+import { isResource } from '../../../core/fhir/resource.ts';
+
+/** An answer: its status, its body if that is JSON, and the address of a job. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly location: string;
+}
+
+/** Sends a request with a bearer token. */
+export async function send(
+  method: 'GET' | 'POST' | 'PUT',
+  url: string,
+  token: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/fhir+json', ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const location = response.headers.get('content-location') ?? '';
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text), location };
+}
+
+/**
+ * The resource in an answer.
+ *
+ * @throws Error when it holds another one
+ */
+export function resourceIn<T extends ResourceType>(type: T, { status, body }: Answer): Resource & { resourceType: T } {
+  if (!isResource(body, type)) {
+    throw new Error(`Expected a ${type}, but got ${status}: ${JSON.stringify(body).slice(0, 400)}`);
+  }
+  return body;
+}
+
+/**
+ * Waits until something is so.
+ *
+ * @param what - said when it takes too long
+ * @param limit - in milliseconds
+ */
+export async function wait(isSo: () => boolean | Promise<boolean>, what: string, limit = 600_000): Promise<void> {
+  const end = performance.now() + limit;
+  while (!(await isSo())) {
+    if (performance.now() > end) {
+      throw new Error(`Waited in vain: ${what}.`);
+    }
+    await setTimeout(2);
+  }
+}
