@@ -131,7 +131,7 @@ describe.each(moments)('killed %s', (_, fault) => {
   });
 });
 
-it('the oldest deadlines end first, and one that cannot be written keeps none of the others', async () => {
+it('a request that cannot be ended keeps none of the others from their end, and ends when it can be written', async () => {
   const first = await requests.aRequest(1, 's');
   proxy.choose = ({ body }) =>
     body.includes('confirmation-expired') && body.includes(`Appointment/${first.id}`) ? faults[500] : undefined;
@@ -150,7 +150,7 @@ it('the oldest deadlines end first, and one that cannot be written keeps none of
   );
 });
 
-it('more than a page of requests that are over end in one run', async () => {
+it('more requests than fit on a page end, by the clock alone', async () => {
   const clinic = await fixtures.aClinic(requests.byHandWithin(5, 's'));
   const slots = await fixtures.simultaneously(60, (index) =>
     fixtures.aSlot(clinic.schedule, 60 + index * 10, 70 + index * 10),

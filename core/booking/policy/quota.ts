@@ -212,7 +212,7 @@ const USES = 'uses';
  *
  * @param stored - the Task as it was read, if there is one; the new one differs from it
  */
-export function quotaRow({ row }: Quota, config: ArtefactConfig, stored?: Task): Task {
+export function quotaRow({ row }: Pick<Quota, 'row'>, config: ArtefactConfig, stored?: Task): Task {
   const before = stored?.output?.find(({ type }) => type.text === USES)?.valueInteger ?? -1;
   return {
     resourceType: 'Task',
