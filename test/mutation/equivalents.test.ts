@@ -12,6 +12,10 @@ test('each equivalent mutant is about a line that is still there', () => {
   expect(gone.map(inWords)).toEqual([]);
 });
 
+test('each can be told from the others of its line', () => {
+  expect(equivalents.filter(({ line, from }) => line.split(from).length !== 2).map(inWords)).toEqual([]);
+});
+
 test('each is listed once, changes something, and says why nothing behaves differently', () => {
   expect(new Set(equivalents.map(inWords)).size).toBe(equivalents.length);
   expect(equivalents.filter(({ from, to, reason }) => from === to || reason.length < 10)).toEqual([]);
