@@ -16,18 +16,16 @@ export type Reach = 'public' | 'allowed' | 'forbidden';
 const GLOBAL_UNICAST = ['2000::/3'];
 
 /**
- * Networks within it that are not endpoints of their own: protocol assignments (Teredo among them), 6to4,
- * documentation. Some carry an IPv4 address inside, which a relay reaches whatever it is.
+ * Whether an address is an endpoint of its own. The library knows the ranges for special purposes: protocol assignments
+ * (Teredo among them), 6to4, documentation. Some carry an IPv4 address inside, which a relay reaches whatever it is.
  *
  * @see https://www.iana.org/assignments/iana-ipv6-special-registry
  */
-const SPECIAL_PURPOSE = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
-
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (address.range() !== 'unicast') {
     return false;
   }
-  return address.kind() === 'ipv4' || (isWithin(address, GLOBAL_UNICAST) && !isWithin(address, SPECIAL_PURPOSE));
+  return address.kind() === 'ipv4' || isWithin(address, GLOBAL_UNICAST);
 }
 
 /** An IPv6 address without IPv4 notation, which ipaddr.js takes for a mapped address wherever it stands. */

@@ -77,8 +77,9 @@ export function headerIssues(sent: unknown): Issue[] {
 export function headersOf(lines: readonly string[] = []): Record<string, string[]> {
   const headers = new Map<string, [name: string, values: string[]]>();
   for (const line of lines) {
-    const [name, value] = parseHeader(line) ?? [];
-    if (name !== undefined && value !== undefined) {
+    const header = parseHeader(line);
+    if (header) {
+      const [name, value] = header;
       const [first, values] = headers.get(name.toLowerCase()) ?? [name, []];
       headers.set(name.toLowerCase(), [first, [...values, value]]);
     }

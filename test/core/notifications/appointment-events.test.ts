@@ -199,6 +199,17 @@ describe('a hold', () => {
     expect(told(holds, { owner: 'other' })).toEqual([]);
   });
 
+  test('that others end is told to nobody either', () => {
+    const ended: Written[] = [holds[0] as Written, { by: staff, seconds: 2, status: 'cancelled', more: held }];
+    expect(told(ended)).toEqual([]);
+    expect(told([{ by: staff, seconds: 1, status: 'pending', more: held }])).toEqual([]);
+  });
+
+  test('is not what somebody makes of a booking', () => {
+    const marked: Written[] = [booked, { by: staff, seconds: 2, status: 'booked', more: held }];
+    expect(told(marked)).toEqual(['v2']);
+  });
+
   test('that becomes a booking is one, of which its requestor is not told', () => {
     const made: Written[] = [holds[0] as Written, { by: portal, seconds: 2, status: 'booked' }];
     expect(told(made, { owner: 'other' })).toEqual([]);

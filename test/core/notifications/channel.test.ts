@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
-import { asStored, publicSubscription, typeQuery } from '../../../core/notifications/subscription/channel.ts';
+import { asStored, knownTypes, publicSubscription, typeQuery } from '../../../core/notifications/subscription/channel.ts';
 
 const withChannel = (channel: Subscription['channel']): Subscription => ({
   resourceType: 'Subscription',
@@ -35,5 +35,9 @@ describe('the channel of a Subscription', () => {
 
   it('is searched by several types', () => {
     expect(typeQuery('websocket,email,rest-hook')).toBe('message,none,rest-hook');
+  });
+
+  it('has one of these types, on the wire or in Medplum', () => {
+    expect([...knownTypes].sort()).toEqual(['message', 'rest-hook', 'websocket']);
   });
 });
