@@ -1,6 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
-import { asStored, knownTypes, publicSubscription, typeQuery } from '../../../core/notifications/subscription/channel.ts';
+import {
+  asStored,
+  knownTypes,
+  publicSubscription,
+  typeQuery,
+} from '../../../core/notifications/subscription/channel.ts';
 
 const withChannel = (channel: Subscription['channel']): Subscription => ({
   resourceType: 'Subscription',
