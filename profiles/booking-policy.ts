@@ -67,7 +67,30 @@ function confirmationDeadline(config: BookingConfig): Profile {
   };
 }
 
-/** The extensions of booking policies, holds and requests. */
+function alternative(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalAlternative',
+    type: 'Extension',
+    title: 'Alternative',
+    description:
+      'What the caller could book instead of what an issue refuses: slot (Reference, more than one if the time takes ' +
+      'several), start and end (instant). The nearest comes first.',
+    context: ['OperationOutcome.issue'],
+    differential: [
+      { id: 'Extension.extension', min: 3 },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalAlternative') },
+      { id: 'Extension.value[x]', max: '0' },
+    ],
+  };
+}
+
+/** The extensions of booking policies, holds, requests and refusals. */
 export function policyProfiles(config: BookingConfig): Profile[] {
-  return [bookingPolicy(config), heldUntil(config), holdProlonged(config), confirmationDeadline(config)];
+  return [
+    bookingPolicy(config),
+    heldUntil(config),
+    holdProlonged(config),
+    confirmationDeadline(config),
+    alternative(config),
+  ];
 }

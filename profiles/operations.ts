@@ -53,6 +53,13 @@ const inputs = (config: BookingConfig): Input[] => [
     documentation:
       'The appointment that the new one replaces, as uri (also accepted: Reference). Both changes happen, or neither.',
   },
+  {
+    name: 'dry-run',
+    min: 0,
+    max: '1',
+    type: 'boolean',
+    documentation: 'Judge everything and write nothing: an informational OperationOutcome, or the refusal.',
+  },
 ];
 
 /**

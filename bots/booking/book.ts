@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { askForTurn, formatBookingAnswer, isTurnOffered } from '../../core/booking/book/answer.ts';
+import { askForTurn, formatBookingAnswer, formatDryRunAnswer, isTurnOffered } from '../../core/booking/book/answer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
@@ -24,6 +24,9 @@ export async function handler(
   });
   if (result.kind === 'refused') {
     return result.isOutOfTurn ? askForTurn : toOperationOutcome(result.issues, config);
+  }
+  if (result.kind === 'judged') {
+    return formatDryRunAnswer(event.headers);
   }
   const { appointment } = result;
   return formatBookingAnswer({ appointment, isExisting: result.kind === 'existing' }, event.headers);

@@ -4,7 +4,8 @@ import { isRefusedAtOnce, taskOf } from '../../core/booking/async/task.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { decideBooking } from '../lib/booking/book.ts';
+import { withAlternatives } from '../lib/booking/alternatives.ts';
+import { decideBooking } from '../lib/booking/decide.ts';
 import { readRole } from '../lib/booking/read-more.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
@@ -14,6 +15,12 @@ import { ReadError } from '../lib/read.ts';
 const notStored: Issue = {
   code: 'upstream-unavailable',
   diagnostics: 'The booking could not be accepted. Nothing was booked; try again in a moment.',
+};
+
+const dryRun: Issue = {
+  code: 'malformed-request',
+  diagnostics: 'A dry run is answered at once: send it without Prefer: respond-async.',
+  expression: 'Parameters.parameter',
 };
 
 /**
@@ -31,6 +38,9 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   if (!parsed.request) {
     return answer(parsed.issues);
   }
+  if (parsed.request.isDryRun) {
+    return answer([dryRun]);
+  }
   const role = await readRole(medplum, caller.authorization).catch((error: unknown) => {
     if (error instanceof ReadError) {
       return undefined;
@@ -46,7 +56,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
     { ...caller, role, limits: ['open', 'rate', 'jobs'] },
   );
   if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
-    return answer(plan.issues);
+    return answer(await withAlternatives(medplum, plan.issues, parsed.request, state, { ...caller, role }));
   }
   const resource = taskOf(event.input, { requestor: caller.id, requester: caller.reference, role }, state, config);
   const stored = await sendTransaction(medplum, [{ request: { method: 'POST', url: 'Task' }, resource }]);

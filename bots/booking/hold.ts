@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { formatBookingAnswer } from '../../core/booking/book/answer.ts';
+import { formatBookingAnswer, formatDryRunAnswer } from '../../core/booking/book/answer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
@@ -22,6 +22,9 @@ export async function handler(
   const result = await bookAppointment(medplum, parsed, callerOf(event), { purpose: 'hold' });
   if (result.kind === 'refused') {
     return toOperationOutcome(result.issues, config);
+  }
+  if (result.kind === 'judged') {
+    return formatDryRunAnswer(event.headers);
   }
   const { appointment } = result;
   return formatBookingAnswer({ appointment, isExisting: result.kind === 'existing' }, event.headers);

@@ -21,7 +21,7 @@ import { conditionalReferenceIssues } from '../../core/fhir/reference/conditiona
 import { isResource } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../../core/fhir/tags.ts';
 import { updateEntry } from '../../core/fhir/update-entry.ts';
-import type { Requestor } from '../lib/booking/book.ts';
+import type { Requestor } from '../lib/booking/decide.ts';
 import { readPolicies } from '../lib/booking/policies.ts';
 import {
   completeRelated,

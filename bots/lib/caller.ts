@@ -1,5 +1,5 @@
 import type { BotEvent } from '@medplum/core';
-import type { Requestor } from './booking/book.ts';
+import type { Requestor } from './booking/decide.ts';
 
 /**
  * Who has called a Bot, with the credentials that came with the call: the Bot reads no more than its caller may.

@@ -21,6 +21,7 @@ export const artefacts = {
   LocalHeldUntil: 'StructureDefinition',
   LocalHoldProlonged: 'StructureDefinition',
   LocalConfirmationDeadline: 'StructureDefinition',
+  LocalAlternative: 'StructureDefinition',
   LocalSchedule: 'StructureDefinition',
   LocalSlot: 'StructureDefinition',
   LocalPatient: 'StructureDefinition',

@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { parseBookingAnswer } from '../../core/booking/book/answer.ts';
+import { isDryRunAnswer, parseBookingAnswer, wouldBeCarriedOut } from '../../core/booking/book/answer.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { type FhirResponse, versionHeaders } from '../http/response.ts';
 import { ownRefusal } from './error-response.ts';
@@ -20,6 +20,10 @@ const statusByAppointmentStatus: Readonly<Partial<Record<Appointment['status'], 
  * @see specification 4.4
  */
 export function bookingResponse(body: unknown, config: BookingConfig): FhirResponse | undefined {
+  if (isDryRunAnswer(body)) {
+    const { id: _, ...resource } = wouldBeCarriedOut;
+    return { status: 200, resource };
+  }
   const answer = parseBookingAnswer(body);
   if (!answer) {
     return ownRefusal(body, config);

@@ -1,4 +1,5 @@
 import { ANSWER_HEADER, AS_PARAMETERS, isAskingForTurn, OFFERING_A_TURN } from '../../core/booking/book/answer.ts';
+import { asksForDryRun } from '../../core/booking/book/request/request.ts';
 import { queueKeys } from '../booking-queue.ts';
 import { bookingResponse } from '../bots/booking-response.ts';
 import { botProblem, callBot } from '../bots/call.ts';
@@ -27,13 +28,13 @@ async function callInTurns(exchange: FhirRequest, context: GatewayContext) {
 
 /**
  * `POST /Appointment/$book`: hands the body to the Bot `book` with the caller's own token and answers with what came of
- * it; with `Prefer: respond-async` the booking is only accepted. Every rule is the Bots'. Bookings of the same slot take
- * turns, and so do those of one caller that a quota counts.
+ * it; with `Prefer: respond-async` the booking is only accepted, unless it is a dry run. Every rule is the Bots'.
+ * Bookings of the same slot take turns, and so do those of one caller that a quota counts.
  *
  * @see specification 4.4
  */
 export const book: Handler = async (exchange, context) => {
-  if (exchange.prefersAsync) {
+  if (exchange.prefersAsync && !asksForDryRun(exchange.body)) {
     return enqueueBooking(exchange, context);
   }
   const answer = await callInTurns(exchange, context);

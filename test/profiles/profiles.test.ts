@@ -120,6 +120,10 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valueBoolean: undefined }, 'Extension.value[x]'],
   ],
+  LocalAlternative: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['its parts', { extension: undefined }, 'Extension.extension'],
+  ],
   LocalSchedule: [
     ['an actor', { actor: undefined }, 'Schedule.actor'],
     ['actor.reference', { actor: [{ display: 'CT' }] }, 'Schedule.actor[0].reference'],

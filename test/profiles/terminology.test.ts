@@ -63,6 +63,7 @@ test('a profile that has a publisher of its own is not created under its address
     'LocalHeldUntil',
     'LocalHoldProlonged',
     'LocalConfirmationDeadline',
+    'LocalAlternative',
     'LocalOwnChanges',
   ]);
   const own = resolveConfig({ preset: 'isik', baseUrl: isik.baseUrl, profileBase: 'https://clinic.example/fhir' });

@@ -23,6 +23,8 @@ export interface ReadContext {
   readonly authorization?: string | undefined;
   readonly now: number;
   readonly interval?: Interval | undefined;
+  /** Whether nothing may be written. */
+  readonly isDry?: boolean | undefined;
 }
 
 function isInTheWay(appointment: Appointment, { now, interval }: ReadContext): boolean {
@@ -126,14 +128,18 @@ async function createRow(medplum: MedplumClient, quota: Quota): Promise<void> {
 const ATTEMPTS = 5;
 
 /** The row and what counts for it are read as they were at one moment: no booking between them is missed. */
-async function readUsage(medplum: MedplumClient, quota: Quota): Promise<readonly [string, Usage]> {
+async function readUsage(
+  medplum: MedplumClient,
+  quota: Quota,
+  { isDry }: ReadContext,
+): Promise<readonly [string, Usage]> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const [rows, found = []] = await readInTransaction(medplum, [
       `Task?${quotaRowSearch(quota, config)}`,
       searchUrl('Appointment', quota.query),
     ]);
     const [row] = ofType('Task', rows);
-    if (row) {
+    if (row || isDry) {
       return [quotaKey(quota), { row, found: setOf(found) }];
     }
     await createRow(medplum, quota);
@@ -156,7 +162,7 @@ export async function readMore(
       fragments && readFragmentsOf(medplum, fragments, context),
       role && readRole(medplum, context.authorization),
       services && readServices(medplum, services, context),
-      quotas && Promise.all(quotas.map((quota) => readUsage(medplum, quota))),
+      quotas && Promise.all(quotas.map((quota) => readUsage(medplum, quota, context))),
       histories && readVersions(medplum, histories, context),
       patients && readMerged(medplum, patients),
       tasks && readTasks(medplum, tasks),

@@ -6,7 +6,7 @@ import { isId } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { readableAppointments } from '../../../core/notifications/events/read-access.ts';
 import { topicOf } from '../../../core/notifications/subscription/topics.ts';
-import type { Requestor } from '../booking/book.ts';
+import type { Requestor } from '../booking/decide.ts';
 import { callerOf } from '../caller.ts';
 import { config } from '../config.ts';
 import { get, sendBundle } from '../medplum.ts';

@@ -1,4 +1,4 @@
-import type { Appointment, Parameters } from '@medplum/fhirtypes';
+import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../fhir/resource.ts';
 
 /**
@@ -30,6 +30,8 @@ const headerIn = (headers: unknown): unknown => (isObject(headers) ? headers[ANS
  */
 export const isTurnOffered = (headers: unknown): boolean => headerIn(headers) === OFFERING_A_TURN;
 
+const wantsParameters = (headers: unknown): boolean => headerIn(headers) === AS_PARAMETERS || isTurnOffered(headers);
+
 /**
  * What the Bot `book` returns for a booking that others of its requestor have overtaken, since a quota counts them all.
  * Nothing was written.
@@ -52,7 +54,7 @@ export function formatBookingAnswer(
   { appointment, isExisting }: BookingAnswer,
   headers: unknown,
 ): Appointment | Parameters {
-  return headerIn(headers) === AS_PARAMETERS || isTurnOffered(headers)
+  return wantsParameters(headers)
     ? {
         resourceType: 'Parameters',
         parameter: [
@@ -61,6 +63,33 @@ export function formatBookingAnswer(
         ],
       }
     : appointment;
+}
+
+/** The answer to a `dry-run` against which nothing speaks; what the Bots `book` and `hold` return of it. */
+export const wouldBeCarriedOut: OperationOutcome = {
+  resourceType: 'OperationOutcome',
+  id: 'ok',
+  issue: [
+    {
+      severity: 'information',
+      code: 'informational',
+      diagnostics: 'Nothing speaks against the request at this moment. Nothing was written (dry-run).',
+    },
+  ],
+};
+
+const DRY_RUN = 'dry-run';
+
+/** What the Bots return of a `dry-run`; to the gateway in Parameters, for Medplum itself answers an empty result alike. */
+export function formatDryRunAnswer(headers: unknown): OperationOutcome | Parameters {
+  return wantsParameters(headers)
+    ? { resourceType: 'Parameters', parameter: [{ name: DRY_RUN, resource: wouldBeCarriedOut }] }
+    : wouldBeCarriedOut;
+}
+
+/** Whether a Bot has answered that a request would be carried out. */
+export function isDryRunAnswer(body: unknown): boolean {
+  return isResource(body, 'Parameters') && body.parameter?.some(({ name }) => name === DRY_RUN) === true;
 }
 
 /**

@@ -17,7 +17,7 @@ function isServiceOf({ actor }: Schedule, named: readonly string[], { id = '' }:
  *
  * @returns `undefined` if nothing may be booked: the Schedule is inactive, or its policy is invalid
  */
-function startsIn(
+export function permittedIn(
   schedule: Schedule,
   services: readonly HealthcareService[],
   role: Role,
@@ -53,7 +53,10 @@ export function bookableFilter(
   config: PolicyConfig,
 ): string | undefined {
   const limited = schedules
-    .map((schedule) => ({ key: `"Schedule/${schedule.id}"`, bounds: startsIn(schedule, services, role, now, config) }))
+    .map((schedule) => ({
+      key: `"Schedule/${schedule.id}"`,
+      bounds: permittedIn(schedule, services, role, now, config),
+    }))
     .filter(({ bounds }) => !bounds || !isUnbounded(bounds, now));
   if (limited.length === 0) {
     return undefined;

@@ -33,7 +33,8 @@ export interface Quota {
 
 /** The use of a quota, as read in one transaction. */
 export interface Usage {
-  readonly row: Task;
+  /** Absent if none was made yet, and none may be. */
+  readonly row: Task | undefined;
   /** What `Quota.query` found, and the Slots and Schedules of it. */
   readonly found: ResourceSet;
 }

@@ -1,6 +1,15 @@
-import type { OperationOutcome } from '@medplum/fhirtypes';
+import type { Extension, OperationOutcome } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { formatInstant } from '../instant.ts';
 import { type BookingError, type BookingErrorCode, bookingErrors } from './errors.ts';
+
+/** A time that can be booked instead of one that was refused, in milliseconds since 1970 UTC. */
+export interface Alternative {
+  /** Ids of the Slots to book it in. */
+  readonly slots: readonly string[];
+  readonly start: number;
+  readonly end: number;
+}
 
 /** A problem found in a request: what kind, where, and a sentence that a portal's developer can act on. */
 export interface Issue {
@@ -9,6 +18,8 @@ export interface Issue {
   readonly diagnostics: string;
   /** FHIRPath of the element at fault; absent when no single element is. */
   readonly expression?: string;
+  /** What the caller could book instead, the nearest first. */
+  readonly alternatives?: readonly Alternative[];
 }
 
 /** The HTTP statuses of errors, the gravest first: what is malformed hides what breaks a rule hides a conflict. */
@@ -55,6 +66,18 @@ function reported(issues: readonly Issue[], interaction: Interaction): readonly 
   return [...shown, { code: gravest?.code ?? 'malformed-request', diagnostics }];
 }
 
+/** A time that can be booked instead, as the extension LocalAlternative of an issue. */
+function alternativeExtension({ slots, start, end }: Alternative, config: ArtefactConfig): Extension {
+  return {
+    url: artefactUri(config, 'LocalAlternative'),
+    extension: [
+      ...slots.map((id) => ({ url: 'slot', valueReference: { reference: `Slot/${id}` } })),
+      { url: 'start', valueInstant: formatInstant(start) },
+      { url: 'end', valueInstant: formatInstant(end) },
+    ],
+  };
+}
+
 /**
  * The one place where issues become an OperationOutcome. Its `id` carries the HTTP status through Medplum's
  * `Bot/$execute`; each issue carries its code from the CodeSystem LocalBookingError. Of more than fifty issues the last
@@ -73,7 +96,8 @@ export function toOperationOutcome(
   return {
     resourceType: 'OperationOutcome',
     id: outcomeIds[statusOf(issues, interaction)],
-    issue: reported(issues, interaction).map(({ code, diagnostics, expression }) => ({
+    issue: reported(issues, interaction).map(({ code, diagnostics, expression, alternatives = [] }) => ({
+      ...(alternatives.length > 0 && { extension: alternatives.map((one) => alternativeExtension(one, config)) }),
       severity: 'error',
       code: bookingErrors[code].type,
       details: { coding: [{ system, code, display: bookingErrors[code].display }], text: bookingErrors[code].display },

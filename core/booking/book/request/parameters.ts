@@ -31,16 +31,19 @@ export interface BookInputs {
   readonly schedule?: Located<unknown> | undefined;
   /** The uri or reference of the parameter `cancelled-appt-id`. */
   readonly replaced?: Located<unknown> | undefined;
+  /** The boolean of the parameter `dry-run`. */
+  readonly dryRun?: Located<unknown> | undefined;
 }
 
 type Input = keyof BookInputs;
 
-/** What may stand in a parameter: a resource of one type, or a reference (as Reference or, if said, as uri). */
+/** What may stand in a parameter: a resource of one type, a reference (as Reference or, if said, as uri), or a boolean. */
 interface ParameterDefinition {
   readonly input: Input;
   readonly resourceType?: ResourceType;
   readonly shape: Shape;
   readonly uri?: true;
+  readonly boolean?: true;
   /** How many entries the lists of the resource may have. */
   readonly bounds?: Bounds;
   /** How often the parameter may be given; once, if this is absent. */
@@ -80,6 +83,7 @@ const definitions: Readonly<Record<string, ParameterDefinition>> = {
   },
   schedule: { input: 'schedule', shape: referenceShape },
   'cancelled-appt-id': { input: 'replaced', shape: referenceShape, uri: true },
+  'dry-run': { input: 'dryRun', shape: 'boolean', boolean: true },
 };
 
 /** A parsed parameter: its content, or its problems. */
@@ -118,6 +122,16 @@ function readResource(
   return { ...(misshapen.length === 0 && { input, located: { value, path } }), issues };
 }
 
+function readBoolean(
+  { name, valueBoolean }: Readonly<Record<string, unknown>>,
+  input: Input,
+  path: string,
+): ReadParameter {
+  return typeof valueBoolean === 'boolean'
+    ? { input, located: { value: valueBoolean, path: `${path}.valueBoolean` }, issues: [] }
+    : { issues: [malformed(`The parameter ${String(name)} must hold a valueBoolean.`, path)] };
+}
+
 function readValue(
   definition: ParameterDefinition,
   parameter: Readonly<Record<string, unknown>>,
@@ -127,6 +141,9 @@ function readValue(
   const { input, resourceType, shape, uri } = definition;
   if (uri && typeof parameter.valueUri === 'string') {
     return { input, located: { value: parameter.valueUri, path: `${path}.valueUri` }, issues: [] };
+  }
+  if (definition.boolean) {
+    return readBoolean(parameter, input, path);
   }
   const element = resourceType ? 'resource' : 'valueReference';
   const value = parameter[element];
@@ -165,16 +182,18 @@ function repetitionIssues(parameters: readonly unknown[]): Issue[] {
     if (!definition) {
       return [];
     }
-    const { input, resourceType, most = 1 } = definition;
+    const { input, resourceType, boolean, most = 1 } = definition;
     const count = (counts.get(input) ?? 0) + 1;
     counts.set(input, count);
     const limit = most === 1 ? 'only once' : `at most ${most} times`;
     const isTooOften = count === most + 1;
     const element = resourceType
       ? 'resource'
-      : isObject(parameter) && parameter.valueUri
-        ? 'valueUri'
-        : 'valueReference';
+      : boolean
+        ? 'valueBoolean'
+        : isObject(parameter) && parameter.valueUri
+          ? 'valueUri'
+          : 'valueReference';
     const expression = `Parameters.parameter[${index}].${element}`;
     return isTooOften ? [malformed(`The parameter ${name} may be given ${limit}.`, expression)] : [];
   });
@@ -203,6 +222,7 @@ function readParameters(parameters: readonly unknown[], config: TagConfig) {
     answers: found('answers').flatMap(isLocated('QuestionnaireResponse')),
     schedule: found('schedule')[0],
     replaced: found('replaced')[0],
+    dryRun: found('dryRun')[0],
   };
   return { inputs, issues: read.flatMap(({ issues }) => issues) };
 }

@@ -21,6 +21,8 @@ export interface BookRequest {
   readonly patient?: Located<Patient> | undefined;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
   readonly answers: readonly Located<QuestionnaireResponse>[];
+  /** Whether everything is to be judged, and nothing to be written. */
+  readonly isDryRun?: boolean | undefined;
 }
 
 /** What reading a request gives: the request if its parts could be read at all, and everything wrong with its form. */
@@ -169,7 +171,14 @@ export function parseBookRequest(body: unknown, config: RequestConfig, purpose: 
       patient,
       relatedPerson,
       answers,
+      isDryRun: inputs.dryRun?.value === true,
     },
     issues: [...found, ...conditionalReferenceIssues(body, rootOf(body), found)],
   };
+}
+
+/** Whether a body of `$book` asks for a decision only; it may be malformed in other ways. */
+export function asksForDryRun(body: unknown): boolean {
+  const parameters = isResource(body, 'Parameters') && Array.isArray(body.parameter) ? body.parameter : [];
+  return parameters.some((one) => one?.name === 'dry-run' && one.valueBoolean === true);
 }

@@ -1,0 +1,171 @@
+import type { MedplumClient } from '@medplum/core';
+import type { BundleEntry, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import {
+  asksForAlternatives,
+  MOST_ALTERNATIVES,
+  proposeIn,
+  requestFor,
+} from '../../../core/booking/alternatives/alternative.ts';
+import { candidatesIn, type Offers } from '../../../core/booking/alternatives/candidates.ts';
+import { MOST_SCHEDULES, nearbyReads, sameServiceReads } from '../../../core/booking/alternatives/reads.ts';
+import { schedulesNamed } from '../../../core/booking/book/apply-policy.ts';
+import type { BookRequest, Purpose } from '../../../core/booking/book/request/request.ts';
+import type { Role } from '../../../core/booking/caller-role.ts';
+import { permittedIn } from '../../../core/booking/policy/offers.ts';
+import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
+import { readState, searchByIds } from '../../../core/booking/search.ts';
+import type { Alternative, Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
+import type { Interval } from '../../../core/time/interval.ts';
+import { config } from '../config.ts';
+import { sendBundle } from '../medplum.ts';
+import { ReadError } from '../read.ts';
+import { decideBooking, type Requestor } from './decide.ts';
+import { readRole } from './read-more.ts';
+
+/** How many times are judged for one refusal, in the Schedules that it names, and in others. */
+const MOST_JUDGED = 6;
+
+/** A refused request, and for whom another time is looked for. */
+interface Refusal {
+  readonly request: BookRequest & { readonly interval: Interval };
+  readonly requestor: Requestor & { readonly role: Role };
+  readonly purpose: Purpose;
+  readonly now: number;
+}
+
+/** Reads with the rights of the caller: what it may not read is proposed to nobody. */
+async function read(medplum: MedplumClient, entry: BundleEntry[], { requestor }: Refusal): Promise<ResourceSet> {
+  if (entry.length === 0) {
+    return new Map();
+  }
+  const { authorization, narrow = (state: ResourceSet) => state } = requestor;
+  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
+  const found = answer.kind === 'done' ? readState(answer.bundle) : undefined;
+  if (!found || !('state' in found)) {
+    throw new ReadError('The free slots nearby could not be read.');
+  }
+  return narrow(found.state);
+}
+
+/** The free Slots of some Schedules nearby, as far as their policies permit it. */
+async function readOffers(
+  medplum: MedplumClient,
+  schedules: readonly Schedule[],
+  actors: readonly HealthcareService[],
+  refusal: Refusal,
+): Promise<Offers[]> {
+  const { request, requestor, now } = refusal;
+  const named = await read(medplum, searchByIds('HealthcareService', schedules.flatMap(serviceIdsOf)), refusal);
+  const services = [...actors, ...resourcesOfType(named, 'HealthcareService')];
+  const open = schedules.flatMap((schedule) => {
+    const bounds = permittedIn(schedule, services, requestor.role, now, config);
+    return bounds ? [{ schedule, bounds }] : [];
+  });
+  const entry = open.flatMap(({ schedule, bounds }) => nearbyReads(schedule, request.interval, bounds));
+  const slots = resourcesOfType(await read(medplum, entry, refusal), 'Slot');
+  return open.map(({ schedule, bounds }) => ({
+    bounds,
+    slots: slots.filter((slot) => slot.schedule.reference === `Schedule/${schedule.id}`),
+  }));
+}
+
+/** Of some candidates those that the rules would accept now, in their order; no more than are needed. */
+async function accepted(
+  medplum: MedplumClient,
+  candidates: readonly Alternative[],
+  most: number,
+  { request, requestor, purpose }: Refusal,
+): Promise<Alternative[]> {
+  const found: Alternative[] = [];
+  const judged = candidates.slice(0, MOST_JUDGED);
+  for (let next = 0; next < judged.length && found.length < most; next += most) {
+    const some = judged.slice(next, next + most);
+    const plans = await Promise.all(
+      some.map((one) =>
+        decideBooking(medplum, { request: requestFor(one, request), issues: [] }, requestor, { purpose, isDry: true }),
+      ),
+    );
+    found.push(...some.filter((_, index) => plans[index]?.plan.kind === 'write'));
+  }
+  return found.slice(0, most);
+}
+
+/** Times in the Schedules that the request names. */
+async function inTheSamePlace(
+  medplum: MedplumClient,
+  schedules: readonly Schedule[],
+  state: ResourceSet,
+  refusal: Refusal,
+) {
+  const offers = await readOffers(medplum, schedules, resourcesOfType(state, 'HealthcareService'), refusal);
+  const { request } = refusal;
+  const refused = request.slots.map(({ value }) => value);
+  const groups = schedules.length > 0 && offers.length === schedules.length ? [offers] : [];
+  return accepted(medplum, candidatesIn(groups, request.interval, refused), MOST_ALTERNATIVES, refusal);
+}
+
+/** Times in other Schedules of the same service, as many as are still wanted. */
+async function elsewhere(
+  medplum: MedplumClient,
+  schedules: readonly Schedule[],
+  state: ResourceSet,
+  most: number,
+  refusal: Refusal,
+) {
+  const found = await read(medplum, sameServiceReads(refusal.request, schedules, state), refusal);
+  const others = resourcesOfType(found, 'Schedule').filter(({ id }) => !schedules.some((one) => one.id === id));
+  const actors = resourcesOfType(found, 'HealthcareService');
+  const offers = await readOffers(medplum, others.slice(0, MOST_SCHEDULES), actors, refusal);
+  const groups = offers.map((one) => [one]);
+  return accepted(medplum, candidatesIn(groups, refusal.request.interval, []), most, refusal);
+}
+
+async function alternatives(medplum: MedplumClient, state: ResourceSet, refusal: Refusal): Promise<Alternative[]> {
+  const { request, requestor } = refusal;
+  const schedules = schedulesNamed(request, state);
+  const here = await inTheSamePlace(medplum, schedules, state, refusal);
+  const missing = MOST_ALTERNATIVES - here.length;
+  // A job knows what its requestor saw of what it names, not which other Schedules it may read.
+  const mayLookElsewhere = requestor.authorization !== undefined && schedules.length < 2;
+  return missing > 0 && mayLookElsewhere
+    ? [...here, ...(await elsewhere(medplum, schedules, state, missing, refusal))]
+    : here;
+}
+
+/**
+ * Adds to a refusal the nearest times that the caller could book instead: of the same Schedules first, then of others of the
+ * same service. They are looked for with the caller's rights, and judged by the rules as `$book` does; nothing is written.
+ * Only a refusal that another time could settle costs anything, and a bounded number of reads; if they fail, it stays as it
+ * is.
+ *
+ * @param state - what was read for the request that was refused
+ */
+export async function withAlternatives(
+  medplum: MedplumClient,
+  issues: readonly Issue[],
+  request: BookRequest,
+  state: ResourceSet,
+  requestor: Requestor,
+  purpose: Purpose = 'book',
+): Promise<readonly Issue[]> {
+  const { interval } = request;
+  if (!interval || !asksForAlternatives(issues)) {
+    return issues;
+  }
+  try {
+    const role = requestor.role ?? (await readRole(medplum, requestor.authorization));
+    const refusal = {
+      request: { ...request, interval },
+      requestor: { ...requestor, role, limits: [] },
+      purpose,
+      now: Date.now(),
+    };
+    return proposeIn(issues, await alternatives(medplum, state, refusal));
+  } catch (error) {
+    if (error instanceof ReadError) {
+      return issues;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,158 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Reference } from '@medplum/fhirtypes';
+import type { BookingContext } from '../../../core/booking/book/context.ts';
+import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
+import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
+import { bookingReads } from '../../../core/booking/book/reads.ts';
+import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request/request.ts';
+import type { Role } from '../../../core/booking/caller-role.ts';
+import {
+  type RequestorLimit,
+  reachedLimits,
+  requestorLimitReads,
+} from '../../../core/booking/policy/requestor-limits.ts';
+import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
+import { readState } from '../../../core/booking/search.ts';
+import { unmarkedIn } from '../../../core/booking/slots/takings.ts';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { config } from '../config.ts';
+import { sendBundle } from '../medplum.ts';
+import { newId } from '../new-id.ts';
+import { ReadError } from '../read.ts';
+import { readOffered } from './offered.ts';
+import { readMore } from './read-more.ts';
+
+/** On whose behalf a booking is decided. */
+export interface Requestor {
+  /** Id of the requestor's profile. */
+  readonly id: string;
+  /** The same as a reference, with its name where Medplum tells it. */
+  readonly reference?: Reference | undefined;
+  /** The credentials to read with; without them the Bot's own. */
+  readonly authorization?: string | undefined;
+  /** Narrows what was read down to what the requestor may see; needed where it is read with the Bot's credentials. */
+  readonly narrow?: (state: ResourceSet) => ResourceSet;
+  /** The limits of the installation that are asked for; by default those of a booking while the caller waits. */
+  readonly limits?: readonly RequestorLimit[];
+  /** As whom the requestor acts, where Medplum cannot be asked with its credentials. */
+  readonly role?: Role | undefined;
+}
+
+/** A decision and the state on which it is based. */
+export interface BookingDecision {
+  readonly plan: BookingPlan;
+  readonly state: ResourceSet;
+}
+
+/** How a booking is decided. */
+export interface DecisionOptions {
+  /** What the request is for; by default a booking. */
+  readonly purpose?: Purpose | undefined;
+  /** Whether the decision is only asked for: then nothing is written on the way to it, no row of a quota either. */
+  readonly isDry?: boolean | undefined;
+}
+
+/** Something could not be read. */
+export const unavailable: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics: 'The FHIR server could not be read. Nothing was booked; try again in a moment.',
+};
+
+/** The decision when something could not be read, whatever the reason. */
+const undecided: BookingDecision = { plan: { kind: 'refuse', issues: [unavailable] }, state: new Map() };
+
+/**
+ * Adds the authors of the patients to the state. Medplum returns them only on demand; they distinguish duplicates from
+ * simultaneous bookings from patients that a portal has submitted.
+ */
+async function withAuthors(medplum: MedplumClient, state: ResourceSet): Promise<ResourceSet> {
+  const ids = resourcesOfType(state, 'Patient').flatMap(({ id }) => id ?? []);
+  const query = new URLSearchParams({ _id: ids.join(','), _count: String(ids.length) });
+  const patients = await medplum.searchResources('Patient', query, { cache: 'reload' });
+  return new Map([...state, ...patients.map((patient) => [`Patient/${patient.id}`, patient] as const)]);
+}
+
+const isAmbiguous = (plan: BookingPlan): boolean =>
+  plan.kind === 'refuse' && plan.issues.some(({ code }) => code === 'patient-ambiguous');
+
+/** How often a decision may turn out to depend on more. */
+const MOST_ROUNDS = 6;
+
+/** Asks the rules, reads what they ask for, and asks them again. */
+async function decideWith(
+  medplum: MedplumClient,
+  parsed: ReadableRequest,
+  state: ResourceSet,
+  context: BookingContext,
+  { authorization, role }: Requestor,
+  isDry: boolean,
+): Promise<BookingPlan> {
+  let known: Knowledge = { role };
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const plan = planBooking(parsed, state, context, known);
+    if (plan.kind !== 'read') {
+      return plan;
+    }
+    const { interval } = parsed.request;
+    const reading = { authorization, now: context.now, interval, isDry };
+    known = { ...known, ...(await readMore(medplum, plan.wanted, reading)) };
+  }
+  return undecided.plan;
+}
+
+/** A request that could be read. */
+export type ReadableRequest = ParsedRequest & { readonly request: BookRequest };
+
+/**
+ * Reads what a booking or a hold depends on, and asks the rules.
+ *
+ * @param parsed - the request, which must have been readable
+ */
+export async function decideBooking(
+  medplum: MedplumClient,
+  parsed: ReadableRequest,
+  requestor: Requestor,
+  { purpose, isDry = false }: DecisionOptions = {},
+): Promise<BookingDecision> {
+  const { id, reference, authorization, limits = ['open', 'rate'], narrow = (state) => state } = requestor;
+  const now = Date.now();
+  const reads = bookingReads(parsed.request, id, config);
+  const wanted = reads.entry ?? [];
+  const entry = [...wanted, ...requestorLimitReads(limits, id, now, config)];
+  const read =
+    wanted.length > 0
+      ? await sendBundle(medplum, { ...reads, entry }, { authorization })
+      : ({ kind: 'done', bundle: reads } as const);
+  const found = read.kind === 'done' ? readState(read.bundle) : undefined;
+  if (!found || 'status' in found) {
+    return undecided;
+  }
+  const seen = narrow(found.state);
+  const { interval } = parsed.request;
+  try {
+    const offered = await readOffered(medplum, interval ? unmarkedIn(found.state, interval, config) : []);
+    const answers = (read.kind === 'done' && read.bundle.entry?.slice(wanted.length)) || [];
+    const reached = reachedLimits(limits, answers);
+    const context: BookingContext = {
+      now,
+      requestor: id,
+      requester: reference,
+      config,
+      newId,
+      purpose,
+      offered,
+      reached,
+    };
+    const first = await decideWith(medplum, parsed, seen, context, requestor, isDry);
+    if (!isAmbiguous(first)) {
+      return { plan: first, state: seen };
+    }
+    const state = await withAuthors(medplum, seen);
+    return { plan: await decideWith(medplum, parsed, state, context, requestor, isDry), state };
+  } catch (error) {
+    if (error instanceof ReadError) {
+      return undecided;
+    }
+    throw error;
+  }
+}

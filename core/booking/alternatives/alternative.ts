@@ -1,0 +1,51 @@
+import { formatInstant } from '../../fhir/instant.ts';
+import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
+import type { Alternative, Issue } from '../../fhir/outcome/outcome.ts';
+import type { BookRequest } from '../book/request/request.ts';
+
+/** How many alternatives a refusal proposes at most. */
+export const MOST_ALTERNATIVES = 3;
+
+/** The refusals that propose other times. */
+const proposing: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
+  'slot-not-free',
+  'too-soon',
+  'too-far-ahead',
+  'hold-expired',
+  'schedule-inactive',
+  'slot-not-found',
+]);
+
+/** Refusals that another time may settle as well, but that propose none. */
+const aboutTime: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
+  'slot-mismatch',
+  'period-invalid',
+  'start-in-past',
+]);
+
+/** Whether another time could be booked instead: one issue at least asks for it, and nothing else speaks against it. */
+export function asksForAlternatives(issues: readonly Issue[]): boolean {
+  return (
+    issues.some(({ code }) => proposing.has(code)) &&
+    issues.every(({ code }) => proposing.has(code) || aboutTime.has(code))
+  );
+}
+
+/** The issues, with these alternatives where they belong. */
+export function proposeIn(issues: readonly Issue[], alternatives: readonly Alternative[]): Issue[] {
+  return issues.map((issue) =>
+    proposing.has(issue.code) && alternatives.length > 0 ? { ...issue, alternatives } : issue,
+  );
+}
+
+/** The request as it would be for another time: everything else of it stays. */
+export function requestFor({ slots, start, end }: Alternative, request: BookRequest): BookRequest {
+  const { value, path } = request.appointment;
+  return {
+    ...request,
+    appointment: { path, value: { ...value, start: formatInstant(start), end: formatInstant(end) } },
+    interval: { start, end },
+    slots: slots.map((id, index) => ({ value: id, path: `${path}.slot[${index}]` })),
+    schedule: undefined,
+  };
+}
