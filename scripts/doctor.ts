@@ -10,6 +10,7 @@ import { type Check, error, type Installation, type Level, type Row } from './do
 import { deploymentChecks } from './doctor/deployment.ts';
 import { exposureChecks } from './doctor/exposure.ts';
 import { gatewayChecks } from './doctor/gateway.ts';
+import { policyChecks } from './doctor/policies.ts';
 import { projectChecks } from './doctor/project.ts';
 import { queueChecks } from './doctor/queues.ts';
 import { serverChecks } from './doctor/server.ts';
@@ -21,6 +22,7 @@ const checks: readonly Check[] = [
   ...serverChecks,
   ...projectChecks,
   ...deploymentChecks,
+  ...policyChecks,
   ...queueChecks,
   ...gatewayChecks,
   ...exposureChecks,

@@ -29,5 +29,6 @@ test('the in parameters', () => {
     'patientSubmittedInformation QuestionnaireResponse 0..*',
     'schedule Reference 0..1',
     'cancelled-appt-id uri 0..1',
+    'dry-run boolean 0..1',
   ]);
 });

@@ -1,0 +1,70 @@
+import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { type EffectivePolicy, effectivePolicy } from '../../core/booking/policy/effective-policy.ts';
+import { type PolicyHolder, readPolicy } from '../../core/booking/policy/policy.ts';
+import { byId } from '../../core/booking/resource-set.ts';
+import type { ArtefactConfig } from '../../core/config/config.ts';
+import { idIn } from '../../core/fhir/reference/reference.ts';
+import { serviceIdsOf } from '../../core/fhir/reference/service-reference.ts';
+import { type Check, check, error, type Installation, ok, type Verdict } from './check.ts';
+
+/** Everything that can carry a booking policy. */
+interface Holders {
+  readonly schedules: readonly Schedule[];
+  readonly services: readonly HealthcareService[];
+}
+
+/** The first few of a list, one to a clause. */
+const MOST_NAMED = 3;
+
+function unreadable(holder: PolicyHolder, config: ArtefactConfig): string[] {
+  const [issue] = readPolicy(holder, config).issues;
+  return issue ? [`${holder.resourceType}/${holder.id} (${issue.expression}: ${issue.diagnostics})`] : [];
+}
+
+/** What holds in a Schedule, as `$book` and the searches read it. */
+function policyOf(schedule: Schedule, services: ReadonlyMap<string, HealthcareService>, config: ArtefactConfig) {
+  const actors = schedule.actor.flatMap((actor) => idIn(actor, 'HealthcareService') ?? []);
+  const named = [...new Set([...actors, ...serviceIdsOf(schedule)])].flatMap((id) => services.get(id) ?? []);
+  return effectivePolicy(schedule, named, config);
+}
+
+function contradictions({ schedules, services }: Holders, config: ArtefactConfig): string[] {
+  const known = byId(services);
+  const isContradictory = ({ isReadable, saidBy }: EffectivePolicy): boolean =>
+    !isReadable && saidBy.leadTime !== undefined && saidBy.window !== undefined && saidBy.leadTime !== saidBy.window;
+  return schedules.flatMap((schedule) => {
+    const policy = policyOf(schedule, known, config);
+    const { leadTime, window } = policy.saidBy;
+    return isContradictory(policy) ? [`Schedule/${schedule.id} (leadTime of ${leadTime}, window of ${window})`] : [];
+  });
+}
+
+/**
+ * Finds booking policies that cannot be understood: nothing of their schedules is offered or booked, and portals cannot
+ * cancel. They are refused where they are saved; these were saved before the service was there, or past it.
+ */
+export function assessPolicies(found: Holders, { config }: { readonly config: ArtefactConfig }): Verdict {
+  const wrong = [...found.schedules, ...found.services].flatMap((holder) => unreadable(holder, config));
+  const all = wrong.length > 0 ? wrong : contradictions(found, config);
+  const more = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : '';
+  return all.length > 0
+    ? error(
+        `${all.slice(0, MOST_NAMED).join('; ')}${more}: nothing can be booked there`,
+        'Correct the extension LocalBookingPolicy in Medplum (docs/clinics.md).',
+      )
+    : ok('all booking policies can be read');
+}
+
+async function readHolders({ medplum }: Installation): Promise<Holders> {
+  const [schedules, services]: [Schedule[], HealthcareService[]] = [[], []];
+  for await (const page of medplum.searchResourcePages('Schedule', { _count: 1000 })) {
+    schedules.push(...page);
+  }
+  for await (const page of medplum.searchResourcePages('HealthcareService', { _count: 1000 })) {
+    services.push(...page);
+  }
+  return { schedules, services };
+}
+
+/** What clinics say about booking. */
+export const policyChecks: readonly Check[] = [check('booking policies', readHolders, assessPolicies)];

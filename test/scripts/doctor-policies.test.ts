@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { artefactUri } from '../../core/config/config.ts';
+import { assessPolicies } from '../../scripts/doctor/policies.ts';
+import { config } from './installation.ts';
+
+const length = (url: string, value: number): Extension => ({ url, valueDuration: { value, code: 'h' } });
+
+const policy = (...extension: Extension[]) => ({
+  extension: [{ url: artefactUri(config, 'LocalBookingPolicy'), extension }],
+});
+
+const service = (more: object = {}): HealthcareService => ({ resourceType: 'HealthcareService', id: 'ct', ...more });
+
+const schedule = (more: object = {}): Schedule => ({
+  resourceType: 'Schedule',
+  id: 'room',
+  actor: [{ reference: 'HealthcareService/ct' }],
+  ...more,
+});
+
+const assess = (schedules: Schedule[], services: HealthcareService[]) =>
+  assessPolicies({ schedules, services }, { config });
+
+test('policies that can be read, or none', () => {
+  expect(assess([], []).level).toBe('ok');
+  expect(assess([schedule(policy(length('window', 48)))], [service(policy(length('leadTime', 2)))]).level).toBe('ok');
+});
+
+test('a policy that cannot be read is named with its path', () => {
+  const verdict = assess([schedule(policy(length('leadTime', -1)))], [service()]);
+  expect(verdict).toMatchObject({ level: 'error', help: expect.stringContaining('LocalBookingPolicy') });
+  expect(verdict.found).toContain(
+    'Schedule/room (Schedule.extension[0].extension[0].value: leadTime is a valueDuration',
+  );
+});
+
+test('policies of a schedule and its service that contradict each other', () => {
+  const verdict = assess([schedule(policy(length('window', 1)))], [service(policy(length('leadTime', 2)))]);
+  expect(verdict.level).toBe('error');
+  expect(verdict.found).toContain('Schedule/room (leadTime of HealthcareService/ct, window of Schedule/room)');
+});
+
+test('of many the first three', () => {
+  const wrong = Array.from({ length: 5 }, (_, index) => schedule({ ...policy(length('odd', 1)), id: `s${index}` }));
+  expect(assess(wrong, []).found).toContain('and 2 more');
+});
