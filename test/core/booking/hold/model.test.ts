@@ -135,7 +135,7 @@ const command = fc.record({
 describe('a hold, with the clock in hand', () => {
   it('is held, prolonged once, booked, given back or over exactly as its caller expects', () => {
     fc.assert(
-      fc.property(fc.array(command, { maxLength: 25 }), (commands) => {
+      fc.property(fc.array(command, { maxLength: 25, size: 'max' }), (commands) => {
         const nine = slot('nine', '09:00', '09:30');
         const rows = portals.map((who) => storedRow(`${who}/holds`));
         let store = newStore(schedule, patient, nine, ...rows);
@@ -198,7 +198,7 @@ describe('a hold, with the clock in hand', () => {
           expect(holders.flatMap(slotIdsOf)).toEqual(isThere(expected, at) ? ['nine'] : []);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 });
@@ -226,7 +226,7 @@ const limited = (limit: number): Schedule => ({
 describe('what is counted, whoever reads and writes in between', () => {
   it('never passes its limit, and is given back: holds, and bookings of a day', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 3 }), (steps, limit) => {
+      fc.property(fc.array(step, { maxLength: 60, size: 'max' }), fc.integer({ min: 1, max: 3 }), (steps, limit) => {
         const who = 'portal-a';
         const slots = Array.from({ length: 8 }, (_, index) => slot(`s${index}`, `1${index}:00`, `1${index}:30`));
         const rows = [`${who}/holds`, `${who}/2027-01-04`].map(storedRow);
@@ -270,7 +270,7 @@ describe('what is counted, whoever reads and writes in between', () => {
           store = (transaction && commit(store, transaction)) ?? store;
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });
