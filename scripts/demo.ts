@@ -5,8 +5,8 @@ import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { type DemoClient, type DemoClientName, ensureClients } from './demo/clients.ts';
-import { clinic, ctService, DEMO_SYSTEM, demoPatient, demoSchedules, toSchedule } from './demo/clinic.ts';
-import { ensureSlots, type StoredSchedule } from './demo/slots.ts';
+import { clinic, ctService, DEMO_SYSTEM, demoPatient, demoSchedules, hoursService, toSchedule } from './demo/clinic.ts';
+import { type StoredSchedule, untilPublished } from './demo/slots.ts';
 import { type Deployment, deploy } from './deploy.ts';
 import { type Report, startReport } from './medplum/report.ts';
 import { type DesiredResource, upsert } from './medplum/upsert.ts';
@@ -51,17 +51,15 @@ async function ensure(
 }
 
 /**
- * Puts a small clinic with two weeks of free slots into a project that the service is deployed to, two portals, and a
- * front desk. What is there already stays as it is.
+ * Puts a small clinic with opening hours into a project that the service is deployed to, two portals, and a front desk.
+ * The Bots make its free slots. What is there already stays as it is.
  *
  * @param deployment - what {@link deploy} has left
- * @param now - milliseconds since 1970-01-01T00:00:00Z; the slots begin on the next day
  * @param log - takes each line of the report
  */
 export async function loadDemo(
   deployment: Deployment,
   config: BookingConfig,
-  now: number,
   log: (line: string) => void,
 ): Promise<Demo> {
   const report = startReport(log);
@@ -70,6 +68,7 @@ export async function loadDemo(
     deployment,
     [
       ctService(config, found('clinic'), found('outpatients')),
+      ...demoSchedules.map((schedule) => hoursService(config, schedule)),
       demoPatient(config, 'patient-a', 'Albers', clients['Portal A'].id),
       demoPatient(config, 'patient-b', 'Bruns', clients['Portal B'].id),
     ],
@@ -77,21 +76,25 @@ export async function loadDemo(
   );
   const actorOf = ({ actor, actorKey }: (typeof demoSchedules)[number]): string =>
     actor === 'Practitioner' ? found(actorKey) : others(actorKey);
-  const calendars = demoSchedules.map((schedule) => toSchedule(config, schedule, actorOf(schedule)));
+  const calendars = demoSchedules.map((schedule) => {
+    const hours = hoursService(config, schedule);
+    const [, id = ''] = others(hours.identifier?.[0]?.value ?? '').split('/');
+    return toSchedule(config, schedule, actorOf(schedule), { ...hours, id });
+  });
   const scheduleOf = await ensure(deployment, calendars, report);
   const schedules = demoSchedules.map((schedule) => ({ ...schedule, reference: scheduleOf(schedule.key) }));
-  await ensureSlots(deployment.connection, config, schedules, now, report);
   return { clients, schedules, patients: { 'Portal A': others('patient-a'), 'Portal B': others('patient-b') } };
 }
 
 async function main(): Promise<void> {
   const command = withCredentials(new Command())
     .name('npx node scripts/demo.ts')
-    .description('Deploys the service and adds demo data: a clinic, schedules, two weeks of free slots, two portals.');
+    .description('Deploys the service and adds demo data: a clinic with opening hours, and two portals.');
   const given = command.parse().opts<CredentialArguments>();
   const config = loadConfig(given.config);
   const deployment = await deploy({ ...credentialsFrom(given), config, log: console.log });
-  const { clients } = await loadDemo(deployment, config, Date.now(), console.log);
+  const { clients, schedules } = await loadDemo(deployment, config, console.log);
+  await untilPublished(deployment.connection, schedules);
   for (const { name, id, secret } of Object.values(clients)) {
     console.log(`${name}: client id ${id}, client secret ${secret}`);
   }

@@ -6,6 +6,7 @@ import { type CredentialArguments, credentialsFrom, withCredentials } from './cl
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
 import { deploy } from './deploy.ts';
+import { calendarChecks } from './doctor/calendars.ts';
 import { type Check, error, type Installation, type Level, type Row } from './doctor/check.ts';
 import { deploymentChecks } from './doctor/deployment.ts';
 import { exposureChecks } from './doctor/exposure.ts';
@@ -24,6 +25,7 @@ const checks: readonly Check[] = [
   ...deploymentChecks,
   ...policyChecks,
   ...queueChecks,
+  ...calendarChecks,
   ...gatewayChecks,
   ...exposureChecks,
 ];

@@ -2,12 +2,14 @@ import { Command } from 'commander';
 import { pino } from 'pino';
 import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
+import { formatInstant } from '../core/fhir/instant.ts';
 import { buildGateway } from '../gateway/server.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sandbox.ts';
 import { buildBots } from './build.ts';
 import { buildWeb } from './build-web.ts';
 import { runAsProgram } from './cli/command.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
+import { untilPublished } from './demo/slots.ts';
 import { type Demo, loadDemo } from './demo.ts';
 import { deploy, summary } from './deploy.ts';
 import { pagesFor } from './gateway/pages.ts';
@@ -61,7 +63,12 @@ async function printFirstSteps(
   log: (line: string) => void,
 ): Promise<void> {
   const schedule = schedules[0]?.reference ?? '';
-  const slot = await medplum.searchOne('Slot', { schedule, status: 'free', _sort: 'start' });
+  const slot = await medplum.searchOne('Slot', {
+    schedule,
+    status: 'free',
+    start: `ge${formatInstant(Date.now())}`,
+    _sort: 'start',
+  });
   if (!slot) {
     log('The demo data has no free slots left.');
     return;
@@ -98,7 +105,8 @@ async function startInFront(
   const credentials = { baseUrl: sandbox.baseUrl, clientId: sandbox.clientId, clientSecret: sandbox.clientSecret };
   const deployment = await deploy({ ...credentials, config, code: await building, log: quiet });
   log(`Deployed to the embedded Medplum. ${summary(deployment.counts)}`);
-  const demo = await loadDemo(deployment, config, Date.now(), quiet);
+  const demo = await loadDemo(deployment, config, quiet);
+  await untilPublished(deployment.connection, demo.schedules);
   const { id: clientId, secret: clientSecret } = demo.clients['Portal A'];
   const web = options.pages ? pagesFor(config, { clientId, clientSecret, clinic: 'Demo clinic' }) : undefined;
   const gateway = buildGateway({ config, medplumBaseUrl: sandbox.baseUrl, logger: gatewayLogger(), web });

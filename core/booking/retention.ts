@@ -1,4 +1,5 @@
 import type { Slot } from '@medplum/fhirtypes';
+import { publishedKeyOf } from '../calendar/slots/slot-role.ts';
 import { type ArtefactConfig, artefactUri } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { BOOK_TASK } from './async/task.ts';
@@ -11,6 +12,7 @@ export type RetentionConfig = ArtefactConfig;
 export const leftovers = {
   jobs: 'completed asynchronous bookings, with their requests, and Tasks of requests that have ended',
   slots: 'past slot fragments that were joined again and belong to no appointment',
+  published: 'past published slots that nobody has booked',
 } as const;
 
 /** Name of a kind of leftovers. */
@@ -57,4 +59,32 @@ export function isAbsorbed(
   const isFragment = identifier?.some(({ system }) => system === origin) ?? false;
   const hasPassed = (parseInstant(end) ?? Number.POSITIVE_INFINITY) < cutoff;
   return status === 'entered-in-error' && isFragment && hasPassed && !referred.has(`Slot/${id}`);
+}
+
+/** The search for past slots that may have been published and that nobody has taken, closed days included. */
+export function pastSlotsQuery(cutoff: number): Query {
+  return {
+    status: 'free,entered-in-error,busy-unavailable',
+    _filter: `(end lt "${formatInstant(cutoff)}")`,
+    ...lastChangedBefore(cutoff),
+  };
+}
+
+/**
+ * Whether a past slot was published and nobody has ever booked it. What others have made, and a published slot that staff
+ * have blocked, stays.
+ *
+ * @param referred - references to slots that appointments refer to, in whatever status
+ */
+export function isLeftPublished(
+  slot: Slot,
+  referred: ReadonlySet<string>,
+  cutoff: number,
+  config: RetentionConfig,
+): boolean {
+  const key = publishedKeyOf(slot, config);
+  const hasPassed = (parseInstant(slot.end) ?? Number.POSITIVE_INFINITY) < cutoff;
+  const isOpen = slot.status === 'free' || slot.status === 'entered-in-error';
+  const isBlock = key?.kind === 'closed' && slot.status === 'busy-unavailable';
+  return key !== undefined && hasPassed && (isOpen || isBlock) && !referred.has(`Slot/${slot.id}`);
 }

@@ -1,5 +1,6 @@
 import type {
   CodeableConcept,
+  Extension,
   HealthcareService,
   Location,
   Organization,
@@ -7,6 +8,8 @@ import type {
   Practitioner,
   Schedule,
 } from '@medplum/fhirtypes';
+import { serviceTypeOf } from '../../core/calendar/parameters/schedule-calendar.ts';
+import { SCHEDULING_PARAMETERS } from '../../core/calendar/parameters/scheduling-parameters.ts';
 import {
   type Artefact,
   artefactUri,
@@ -16,7 +19,8 @@ import {
 } from '../../core/config/config.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
 import { services, specialties } from '../../profiles/services.ts';
-import type { Hours } from './calendar.ts';
+import { parseHours } from '../calendar/hours-text.ts';
+import { changeService } from '../calendar/settings.ts';
 
 /** System of the identifiers by which the demo data is found again. */
 export const DEMO_SYSTEM = 'urn:appointment-booking:demo';
@@ -33,15 +37,16 @@ export interface DemoSchedule {
   readonly service: keyof typeof services;
   readonly specialty: keyof typeof specialties;
   readonly confirmation: Confirmation;
-  readonly hours: readonly Hours[];
+  readonly hours: string;
+  /** Length of a slot in minutes. */
+  readonly duration: number;
+  /** Length of an appointment in minutes, if portals book parts of slots. */
+  readonly part?: number;
 }
 
-const consultingHours: readonly Hours[] = [
-  { from: 8, to: 12, minutes: 30 },
-  { from: 13, to: 16, minutes: 30 },
-];
+const consultingHours = 'mon-fri 08:00-12:00,13:00-16:00';
 
-/** The calendars of the demo clinic: one confirmed at once, one by hand, and a CT with one long slot every afternoon. */
+/** The calendars of the demo clinic: one confirmed at once, one by hand, and a CT of which portals book parts of half a day. */
 export const demoSchedules: readonly DemoSchedule[] = [
   {
     key: 'schedule-moreau',
@@ -52,6 +57,7 @@ export const demoSchedules: readonly DemoSchedule[] = [
     specialty: 'general-medicine',
     confirmation: 'automatic',
     hours: consultingHours,
+    duration: 30,
   },
   {
     key: 'schedule-weber',
@@ -62,6 +68,7 @@ export const demoSchedules: readonly DemoSchedule[] = [
     specialty: 'surgery',
     confirmation: 'manual',
     hours: consultingHours,
+    duration: 30,
   },
   {
     key: 'schedule-ct',
@@ -71,21 +78,15 @@ export const demoSchedules: readonly DemoSchedule[] = [
     service: 'CT',
     specialty: 'radiology',
     confirmation: 'automatic',
-    hours: [
-      { from: 8, to: 12, minutes: 30 },
-      { from: 13, to: 17 },
-    ],
+    hours: 'mon-fri 08:00-12:00,12:00-16:00',
+    duration: 240,
+    part: 30,
   },
 ];
 
 const concept = (config: BookingConfig, artefact: Artefact, code: string, display: string): CodeableConcept => ({
   coding: [{ system: artefactUri(config, artefact), code, display }],
 });
-
-/** The service that a schedule offers, coded. */
-export const serviceType = (config: BookingConfig, { service }: DemoSchedule): CodeableConcept[] => [
-  concept(config, 'LocalServiceType', service, services[service]),
-];
 
 /** The specialty of a schedule, coded. */
 export const specialty = (config: BookingConfig, schedule: DemoSchedule): CodeableConcept[] => [
@@ -131,15 +132,43 @@ export function ctService(config: BookingConfig, organization: string, location:
   };
 }
 
+/** The opening hours of a schedule, as a service that it offers. */
+export function hoursService(config: BookingConfig, schedule: DemoSchedule): HealthcareService {
+  const { key, service, hours, duration } = schedule;
+  const resource: HealthcareService = {
+    resourceType: 'HealthcareService',
+    identifier: demoIdentifier(key.replace('schedule', 'hours')),
+    active: true,
+    name: services[service],
+    type: [concept(config, 'LocalServiceType', service, services[service])],
+    specialty: specialty(config, schedule),
+  };
+  return changeService(resource, { hours: parseHours(hours), duration, timeZone: config.timeZone });
+}
+
+/** How long appointments in a schedule are, and in which steps they begin, whatever the length of its slots. */
+function partsOf(value: number): Extension[] {
+  const lengths = ['duration', 'alignmentInterval'].map((url) => ({ url, valueDuration: { value, unit: 'min' } }));
+  return [{ url: SCHEDULING_PARAMETERS, extension: lengths }];
+}
+
 /** A schedule as a resource, with its confirmation. */
-export function toSchedule(config: BookingConfig, schedule: DemoSchedule, actor: string): Schedule {
+export function toSchedule(
+  config: BookingConfig,
+  schedule: DemoSchedule,
+  actor: string,
+  hours: HealthcareService & { readonly id: string },
+): Schedule {
   return {
     resourceType: 'Schedule',
     meta: { profile: [artefactUri(config, 'LocalSchedule')] },
     identifier: demoIdentifier(schedule.key),
     active: true,
-    extension: [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: schedule.confirmation }],
-    serviceType: serviceType(config, schedule),
+    extension: [
+      { url: artefactUri(config, 'LocalConfirmation'), valueCode: schedule.confirmation },
+      ...(schedule.part === undefined ? [] : partsOf(schedule.part)),
+    ],
+    serviceType: serviceTypeOf(hours),
     specialty: specialty(config, schedule),
     actor: [{ reference: actor, display: schedule.title }],
   };

@@ -1,7 +1,14 @@
 import { getStatus, type MedplumClient, OperationOutcomeError, type WithId } from '@medplum/core';
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
-import { emptiedSlotsQuery, endedJobsQuery, isAbsorbed, type Leftover } from '../../core/booking/retention.ts';
+import {
+  emptiedSlotsQuery,
+  endedJobsQuery,
+  isAbsorbed,
+  isLeftPublished,
+  type Leftover,
+  pastSlotsQuery,
+} from '../../core/booking/retention.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 
 /** The number of resources in one page, all of which may be removed before the next page is read. */
@@ -70,14 +77,20 @@ async function slotsOfAppointments(clearing: Clearing, slots: readonly WithId<Re
   return referred;
 }
 
-async function clearSlots(clearing: Clearing): Promise<void> {
+/** Clears the slots of one kind that a search finds, except those that appointments refer to. */
+async function clearSlots(
+  clearing: Clearing,
+  kind: Leftover,
+  query: Readonly<Record<string, string>>,
+  isLeft: typeof isAbsorbed,
+): Promise<void> {
   const { cutoff, config } = clearing;
-  for await (const page of pagesOf(clearing, 'Slot', emptiedSlotsQuery(cutoff))) {
+  for await (const page of pagesOf(clearing, 'Slot', query)) {
     const referred = page.length > 0 ? await slotsOfAppointments(clearing, page) : new Set<string>();
     await expunge(
       clearing,
-      'slots',
-      page.filter((slot) => isAbsorbed(slot, referred, cutoff, config)),
+      kind,
+      page.filter((slot) => isLeft(slot, referred, cutoff, config)),
     );
   }
 }
@@ -90,5 +103,6 @@ async function clearSlots(clearing: Clearing): Promise<void> {
  */
 export async function clear(clearing: Clearing): Promise<void> {
   await clearJobs(clearing);
-  await clearSlots(clearing);
+  await clearSlots(clearing, 'slots', emptiedSlotsQuery(clearing.cutoff), isAbsorbed);
+  await clearSlots(clearing, 'published', pastSlotsQuery(clearing.cutoff), isLeftPublished);
 }

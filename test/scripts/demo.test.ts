@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
+import { publishingIn, readCalendars } from '../../scripts/calendar/read.ts';
 import { type Demo, loadDemo } from '../../scripts/demo.ts';
 import type { Deployment } from '../../scripts/deploy.ts';
 import { config, type Installation, present, startInstallation } from './installation.ts';
 
-const now = new Date(2026, 10, 21, 12).getTime();
 const ignore = (): void => undefined;
 let installation: Installation;
 let deployment: Deployment;
@@ -13,7 +13,7 @@ let demo: Demo;
 beforeAll(async () => {
   installation = await startInstallation();
   deployment = await installation.deploy();
-  demo = await loadDemo(deployment, config, now, ignore);
+  demo = await loadDemo(deployment, config, ignore);
 });
 
 afterAll(async () => {
@@ -28,23 +28,8 @@ async function loggedIn(name: keyof Demo['clients']): Promise<MedplumClient> {
 
 test('a second run changes nothing', async () => {
   const lines: string[] = [];
-  expect(await loadDemo(deployment, config, now, (line) => lines.push(line))).toEqual(demo);
+  expect(await loadDemo(deployment, config, (line) => lines.push(line))).toEqual(demo);
   expect(lines.filter((line) => !line.startsWith('unchanged'))).toEqual([]);
-});
-
-test('a run on a later day adds the days that are missing', async () => {
-  const lines: string[] = [];
-  await loadDemo(deployment, config, now + 86_400_000 * 2, (line) => lines.push(line));
-  expect(lines.filter((line) => !line.startsWith('unchanged'))).toEqual(['created  37 slots']);
-});
-
-test('a slot that was taken is not offered anew', async () => {
-  const { medplum } = deployment.connection;
-  const slot = present(await medplum.searchOne('Slot', { status: 'free' }));
-  await medplum.updateResource({ ...slot, status: 'busy' });
-  const lines: string[] = [];
-  await loadDemo(deployment, config, now, (line) => lines.push(line));
-  expect(lines.at(-1)).toBe('unchanged  370 slots');
 });
 
 test('each portal finds its own demo patient and not the other', async () => {
@@ -54,19 +39,25 @@ test('each portal finds its own demo patient and not the other', async () => {
   }
 });
 
-test('a portal finds schedules and free slots, among them a long one for a CT', async () => {
-  const portal = await loggedIn('Portal A');
-  const schedules = await portal.searchResources('Schedule');
-  expect(schedules).toHaveLength(3);
-  const ct = demo.schedules.find(({ service }) => service === 'CT');
-  const slots = await portal.searchResources('Slot', { schedule: ct?.reference, status: 'free', _count: 1000 });
-  const hours = slots.map(({ start, end }) => (Date.parse(end) - Date.parse(start)) / 3_600_000);
-  expect(hours).toContain(4);
+test('the schedules have opening hours that can be published', async () => {
+  const { medplum } = deployment.connection;
+  const calendars = await readCalendars(medplum, config);
+  expect(calendars.schedules).toHaveLength(3);
+  for (const schedule of calendars.schedules) {
+    expect(publishingIn(schedule, calendars, config)).toMatchObject({ kind: 'on', calendars: [expect.anything()] });
+  }
 });
 
 test('a portal writes neither slots nor appointments', async () => {
   const portal = await loggedIn('Portal A');
-  const slot = present(await portal.searchOne('Slot', { status: 'free' }));
+  const { medplum } = deployment.connection;
+  const slot = await medplum.createResource({
+    resourceType: 'Slot',
+    schedule: { reference: present(demo.schedules[0]).reference },
+    status: 'free',
+    start: '2030-01-07T08:00:00Z',
+    end: '2030-01-07T08:30:00Z',
+  });
   await expect(portal.createResource(slot)).rejects.toThrow('Forbidden');
   await expect(portal.updateResource({ ...slot, status: 'busy' })).rejects.toThrow('Forbidden');
   await expect(

@@ -143,3 +143,31 @@ test('who is no administrator is told why not', async () => {
   client.setAccessToken(medplum.getAccessToken() ?? '');
   await expect(run({ client })).rejects.toThrow('does not allow project administrators to remove history');
 });
+
+test('past published slots that nobody has booked are cleared; blocked ones, and what was made by hand, stay', async () => {
+  const published = (status: Slot['status'], value: string, fields: Partial<Slot> = {}) =>
+    slot({ status, identifier: [{ system: artefactUri(config, 'LocalPublishedSlot'), value }], ...fields });
+  const key = (start: string): string => `offer/1/visit/${start}/1`;
+  const kept = [
+    await published('busy-unavailable', key('2020-01-01T10:00:00Z')),
+    await published('busy', key('2020-01-01T10:30:00Z')),
+    await published('free', key('2999-01-01T10:00:00Z'), {
+      start: '2999-01-01T10:00:00Z',
+      end: '2999-01-01T10:30:00Z',
+    }),
+    await slot({ status: 'free', identifier: undefined }),
+  ];
+  const booked = await published('free', key('2020-01-01T11:00:00Z'));
+  await medplum.createResource<Appointment>({
+    resourceType: 'Appointment',
+    status: 'cancelled',
+    slot: [{ reference: `Slot/${booked.id}` }],
+    participant: [{ actor: { display: 'Kim' }, status: 'accepted' }],
+  });
+  await published('free', key('2020-01-01T12:00:00Z'));
+  await published('entered-in-error', key('2020-01-01T12:30:00Z'));
+  await published('busy-unavailable', 'closed/1/2020-01-01T00:00:00Z/2020-01-02T00:00:00Z');
+  expect(await run()).toEqual({ published: 3 });
+  const left = await medplum.searchResources('Slot', { _count: 1000 });
+  expect(left.map(({ id }) => id)).toEqual(expect.arrayContaining([...kept, booked].map(({ id }) => id)));
+});

@@ -45,6 +45,30 @@ test('the printed commands lead from discovery to the booking and back', async (
   ]);
 });
 
+test('what is left of a long slot stays free', async () => {
+  const headers = { authorization: 'Bearer portal-a', 'content-type': 'application/fhir+json' };
+  const ct = running.demo.schedules.find(({ service }) => service === 'CT')?.reference;
+  const free = async () => {
+    const answer = await fetch(`${running.baseUrl}/Slot?schedule=${ct}&status=free&_sort=start&_count=1`, { headers });
+    return JSON.parse(await answer.text()).entry[0].resource;
+  };
+  const long = await free();
+  expect(Date.parse(long.end) - Date.parse(long.start)).toBe(4 * 3_600_000);
+  const end = new Date(Date.parse(long.start) + 30 * 60_000).toISOString();
+  const body = JSON.stringify({
+    resourceType: 'Appointment',
+    status: 'proposed',
+    start: long.start,
+    end,
+    slot: [{ reference: `Slot/${long.id}` }],
+    participant: [{ actor: { reference: running.demo.patients['Portal A'] }, status: 'accepted' }],
+  });
+  const booked = await fetch(`${running.baseUrl}/Appointment/$book`, { method: 'POST', headers, body });
+  expect([booked.status, await booked.text()]).toEqual([201, expect.any(String)]);
+  const left = await free();
+  expect([Date.parse(left.start), Date.parse(left.end)]).toEqual([Date.parse(end), Date.parse(long.end)]);
+});
+
 test('what the gateway says about tokens, and the tokens themselves, name no address of Medplum', async () => {
   const { origin } = new URL(running.baseUrl);
   const [client] = Object.values(running.demo.clients);

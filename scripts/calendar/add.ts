@@ -1,0 +1,75 @@
+import type { HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
+import { serviceTypeOf } from '../../core/calendar/parameters/schedule-calendar.ts';
+import { artefactUri } from '../../core/config/config.ts';
+import type { CredentialArguments } from '../cli/credentials.ts';
+import { type HoursArguments, hoursChange } from './change.ts';
+import { findService } from './find.ts';
+import { follow, open, requireUsable, type Session, save, type WritingArguments } from './session.ts';
+import { changeService } from './settings.ts';
+
+/** Adds a service that takes appointments. */
+export async function addService(
+  name: string,
+  given: CredentialArguments & HoursArguments & { code: string },
+): Promise<void> {
+  const change = hoursChange(given);
+  if (!change.hours || change.duration === undefined || change.timeZone === undefined) {
+    throw new Error('A service needs --hours, --duration and --time-zone: without them nothing can be published.');
+  }
+  const session = await open(given);
+  const { calendars, config } = session;
+  if (calendars.services.some((service) => service.name === name)) {
+    throw new Error(`There is a service '${name}' already. npm run calendar -- hours "${name}" changes its hours.`);
+  }
+  const coding = [{ system: artefactUri(config, 'LocalServiceType'), code: given.code, display: name }];
+  const service: HealthcareService = { resourceType: 'HealthcareService', active: true, name, type: [{ coding }] };
+  const resource = changeService(service, change);
+  requireUsable(resource);
+  const { id } = await save(session, resource);
+  console.log(`HealthcareService/${id} is added. Next: npm run calendar -- add "Dr. …" --service "${name}"`);
+}
+
+async function practitioner(session: Session, name: string): Promise<string> {
+  const [family = '', ...others] = name.trim().split(/\s+/).reverse();
+  const prefix = others.filter((word) => word.endsWith('.')).reverse();
+  const first = others.filter((word) => !word.endsWith('.')).reverse();
+  const resource: Practitioner = {
+    resourceType: 'Practitioner',
+    active: true,
+    name: [{ family, ...(first.length > 0 && { given: first }), ...(prefix.length > 0 && { prefix }) }],
+  };
+  const { id } = await save(session, resource);
+  return `Practitioner/${id}`;
+}
+
+/** Adds a practitioner with a schedule, or a schedule to somebody who is there already. */
+export async function addSchedule(
+  name: string,
+  given: WritingArguments & { service: string[]; actor?: string; confirmation?: string },
+): Promise<void> {
+  const { confirmation, actor } = given;
+  if (confirmation !== undefined && confirmation !== 'automatic' && confirmation !== 'manual') {
+    throw new Error(`--confirmation is automatic or manual, not '${confirmation}'.`);
+  }
+  const session = await open(given);
+  const { calendars, config } = session;
+  const services = given.service.map((one) => findService(one, calendars));
+  if (
+    actor !== undefined &&
+    calendars.schedules.some((one) => one.actor.some(({ reference }) => reference === actor))
+  ) {
+    throw new Error(`${actor} has a schedule already. Two schedules of one actor are not protected from each other.`);
+  }
+  const resource: Schedule = {
+    resourceType: 'Schedule',
+    meta: { profile: [artefactUri(config, 'LocalSchedule')] },
+    active: true,
+    ...(confirmation && { extension: [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: confirmation }] }),
+    serviceType: services.flatMap(serviceTypeOf),
+    actor: [{ reference: actor ?? (await practitioner(session, name)), display: name }],
+  };
+  const since = Date.now();
+  const { id } = await save(session, resource);
+  console.log(`Schedule/${id} is added.`);
+  await follow(session, { schedules: [id], since, by: 'schedule' }, given.wait);
+}

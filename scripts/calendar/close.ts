@@ -1,0 +1,151 @@
+import type { Slot } from '@medplum/fhirtypes';
+import { holdsSlots, statusQuery } from '../../core/booking/appointment/status.ts';
+import { periodInterval } from '../../core/calendar/time/not-available.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
+import type { CredentialArguments } from '../cli/credentials.ts';
+import { formatTable } from '../cli/table.ts';
+import {
+  type ClosedDay,
+  close,
+  closedDay,
+  closedDaysIn,
+  emptyClosedDays,
+  publicHolidays,
+  reopen,
+} from './closed-days.ts';
+import { findTarget } from './find.ts';
+import { publishingIn, searchAll } from './read.ts';
+import { follow, open, type Session, save, type WritingArguments } from './session.ts';
+
+interface CloseArguments extends WritingArguments {
+  readonly reason?: string;
+  readonly holidays?: string;
+  readonly year?: number;
+  readonly schedule?: string;
+}
+
+function daysToClose(first: string | undefined, last: string | undefined, given: CloseArguments): ClosedDay[] {
+  const { holidays, year, reason = 'closed' } = given;
+  if (holidays !== undefined && year === undefined) {
+    throw new Error('Say of which year: --year 2027.');
+  }
+  const days = [
+    ...(holidays !== undefined && year !== undefined ? publicHolidays(holidays, year) : []),
+    ...(first !== undefined ? [closedDay(first, last, reason)] : []),
+  ];
+  if (days.length === 0) {
+    throw new Error('Say which days: 2027-12-24, 2027-12-24 2027-12-26, or --holidays DE-BY --year 2027.');
+  }
+  return days;
+}
+
+const dayRow = ({ start, end, reason }: ClosedDay): string[] => [start, end, reason];
+
+const printDays = (days: readonly ClosedDay[]): void =>
+  console.log(formatTable(['first', 'last', 'reason'], days.map(dayRow)));
+
+/** Lists the closed days. */
+export async function listClosedDays(given: CredentialArguments): Promise<void> {
+  const { calendars } = await open(given);
+  const days = calendars.closed.flatMap(closedDaysIn);
+  if (days.length === 0) {
+    console.log('No day is closed. npm run calendar -- close 2027-12-24 --reason Christmas');
+  } else {
+    printDays(days);
+  }
+}
+
+/** Bookings are not touched: the clinic decides about them. */
+async function warnOfBookings({ medplum }: Session, { start, end }: ClosedDay, schedule?: string): Promise<void> {
+  const query = new URLSearchParams([
+    ['date', `ge${start}`],
+    ['date', `le${end}`],
+    ['status', statusQuery(holdsSlots)],
+  ]);
+  if (schedule) {
+    query.set('slot:Slot.schedule', `Schedule/${schedule}`);
+  }
+  const found = await searchAll(medplum, 'Appointment', query.toString());
+  if (found.length > 0) {
+    console.log(`${found.length} appointments from ${start} to ${end} stay as they are: call the patients.`);
+  }
+}
+
+/** Schedules that follow the list of closed days. */
+function publishedSchedules({ calendars, config }: Session): string[] {
+  return calendars.schedules
+    .filter((schedule) => publishingIn(schedule, calendars, config).kind !== 'off')
+    .map(({ id }) => id);
+}
+
+/** An absence of one: a Slot that takes its time. */
+async function closeSchedule(session: Session, name: string, day: ClosedDay, given: CloseArguments): Promise<void> {
+  const { calendars, config, medplum } = session;
+  const target = findTarget(name, calendars);
+  if (target.kind !== 'schedule') {
+    throw new Error(`'${name}' is a service. Name one schedule, or leave --schedule out to close all of them.`);
+  }
+  const publishing = publishingIn(target.schedule, calendars, config);
+  const zone = publishing.kind === 'on' ? publishing.calendars[0]?.parameters.timeZone : undefined;
+  const { value } = periodInterval({ start: day.start, end: day.end }, zone ?? config.timeZone, 'during');
+  const slot: Slot = {
+    resourceType: 'Slot',
+    schedule: { reference: `Schedule/${target.schedule.id}` },
+    status: 'busy-unavailable',
+    start: formatInstant(value?.start ?? 0),
+    end: formatInstant(value?.end ?? 0),
+    comment: day.reason,
+  };
+  if (!given.dryRun) {
+    const { id } = await medplum.createResource(slot);
+    console.log(`Slot/${id} takes the time from ${slot.start} to ${slot.end}. Delete it to take this back.`);
+  }
+  await warnOfBookings(session, day, target.schedule.id);
+}
+
+/** Closes days. */
+export async function closeDays(
+  first: string | undefined,
+  last: string | undefined,
+  given: CloseArguments,
+): Promise<void> {
+  const days = daysToClose(first, last, given);
+  const session = await open(given);
+  printDays(days);
+  if (given.schedule !== undefined) {
+    for (const day of days) {
+      await closeSchedule(session, given.schedule, day, given);
+    }
+    return;
+  }
+  for (const day of days) {
+    await warnOfBookings(session, day);
+  }
+  const [stored = emptyClosedDays(session.config)] = session.calendars.closed;
+  await write(session, close(stored, days), given);
+}
+
+async function write(session: Session, list: Parameters<typeof close>[0], given: WritingArguments): Promise<void> {
+  const schedules = publishedSchedules(session);
+  if (given.dryRun) {
+    console.log(`Nothing was changed. ${schedules.length} schedules would follow.`);
+    return;
+  }
+  const since = Date.now();
+  await save(session, list);
+  console.log(`Closed days: ${closedDaysIn(list).length}; ${schedules.length} schedules follow.`);
+  await follow(session, { schedules, since, by: 'pass' }, given.wait);
+}
+
+/** Takes closed days back. */
+export async function reopenDays(first: string, last: string | undefined, given: WritingArguments): Promise<void> {
+  const day = closedDay(first, last, '');
+  const session = await open(given);
+  const stored = session.calendars.closed.find(
+    (list) => closedDaysIn(reopen(list, day)).length < closedDaysIn(list).length,
+  );
+  if (!stored) {
+    throw new Error(`No closed days begin from ${day.start} to ${day.end}. npm run calendar -- closed lists them.`);
+  }
+  await write(session, reopen(stored, day), given);
+}

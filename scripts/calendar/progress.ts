@@ -1,0 +1,86 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { MedplumClient } from '@medplum/core';
+import type { Task } from '@medplum/fhirtypes';
+import { publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
+import { rollForwardIn, rollForwardQuery } from '../../core/calendar/publish/roll-forward.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { searchAll } from './read.ts';
+
+/** How far the publication of some schedules has come. */
+export interface Progress {
+  readonly schedules: number;
+  readonly done: number;
+  /** Ids of the schedules that cannot be published. */
+  readonly failed: readonly string[];
+}
+
+/** What is waited for. */
+export interface Awaited {
+  /** Ids of the schedules. */
+  readonly schedules: readonly string[];
+  /** When they were changed, in milliseconds since 1970 UTC. */
+  readonly since: number;
+  /** What has changed: a schedule is published by itself; a service, when all schedules have been looked through. */
+  readonly by: 'schedule' | 'pass';
+}
+
+const POLL = 1_000;
+
+/** A minute of Medplum's clock, and some seconds: nothing begins later. */
+const PATIENCE = 90_000;
+
+const isOver = ({ status }: Task): boolean => status === 'completed' || status === 'failed';
+
+async function readTasks(medplum: MedplumClient, config: BookingConfig): Promise<Map<string, Task>> {
+  const tasks = await searchAll(medplum, 'Task', publicationQuery({}, config).replace('Task?', ''));
+  return new Map(tasks.map((task) => [publicationIn(task)?.schedule ?? '', task]));
+}
+
+async function hasBegun(
+  medplum: MedplumClient,
+  tasks: ReadonlyMap<string, Task>,
+  { schedules, since, by }: Awaited,
+  config: BookingConfig,
+): Promise<boolean> {
+  if (by === 'schedule') {
+    return schedules.every((id) => Date.parse(tasks.get(id)?.meta?.lastUpdated ?? '') >= since);
+  }
+  const [task] = await searchAll(medplum, 'Task', rollForwardQuery(config).replace('Task?', ''));
+  const pass = task && rollForwardIn(task);
+  return pass !== undefined && pass.began >= since && pass.offset === undefined;
+}
+
+/**
+ * Waits until a change is published.
+ *
+ * @param onProgress - is told whenever more of it is
+ * @throws Error when nothing begins to happen
+ */
+export async function untilPublished(
+  medplum: MedplumClient,
+  awaited: Awaited,
+  config: BookingConfig,
+  onProgress: (progress: Progress) => void,
+): Promise<Progress> {
+  const began = Date.now();
+  for (let last = ''; ; await wait(POLL)) {
+    const tasks = await readTasks(medplum, config);
+    const isFollowed = await hasBegun(medplum, tasks, awaited, config);
+    if (!isFollowed && Date.now() - began > PATIENCE) {
+      throw new Error(
+        'The change is stored, but nothing publishes it. Check with: npm run doctor (cron, Subscriptions, the Bot publish-slots).',
+      );
+    }
+    const known = awaited.schedules.flatMap((id) => tasks.get(id) ?? []);
+    const over = known.filter(isOver);
+    const failed = over.flatMap((task) => (task.status === 'failed' ? (publicationIn(task)?.schedule ?? []) : []));
+    const progress = { schedules: known.length, done: isFollowed ? over.length : 0, failed };
+    if (JSON.stringify(progress) !== last) {
+      onProgress(progress);
+      last = JSON.stringify(progress);
+    }
+    if (isFollowed && over.length === known.length) {
+      return progress;
+    }
+  }
+}

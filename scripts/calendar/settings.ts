@@ -1,0 +1,88 @@
+import type { Extension, HealthcareService, HealthcareServiceAvailableTime, Schedule } from '@medplum/fhirtypes';
+import { SCHEDULING_PARAMETERS } from '../../core/calendar/parameters/scheduling-parameters.ts';
+
+/** What a command changes of the opening hours of a service or a schedule; what is left out stays. */
+export interface HoursChange {
+  readonly hours?: readonly HealthcareServiceAvailableTime[];
+  /** Minutes. */
+  readonly duration?: number;
+  /** Minutes from one possible start to the next. */
+  readonly every?: number;
+  readonly bufferBefore?: number;
+  readonly bufferAfter?: number;
+  readonly places?: number;
+  readonly timeZone?: string;
+}
+
+const minutes = (url: string, value: number): Extension => ({ url, valueDuration: { value, unit: 'min' } });
+
+/** The scheduling parameters that a change sets. A duration alone is also the interval: appointments follow each other. */
+function parametersOf(change: HoursChange, isNew: boolean): Extension[] {
+  const { duration, bufferBefore, bufferAfter, places, timeZone } = change;
+  const every = change.every ?? (isNew && duration !== undefined && 1440 % duration === 0 ? duration : undefined);
+  return [
+    ...(duration !== undefined ? [minutes('duration', duration)] : []),
+    ...(every !== undefined ? [minutes('alignmentInterval', every)] : []),
+    ...(bufferBefore !== undefined ? [minutes('bufferBefore', bufferBefore)] : []),
+    ...(bufferAfter !== undefined ? [minutes('bufferAfter', bufferAfter)] : []),
+    ...(places !== undefined ? [{ url: 'slotCapacity', valuePositiveInt: places }] : []),
+    ...(timeZone !== undefined
+      ? [
+          { url: 'timezone', valueCode: timeZone },
+          { url: 'alignmentTimezone', valueCode: timeZone },
+        ]
+      : []),
+  ];
+}
+
+function merged(parameters: readonly Extension[] = [], changes: readonly Extension[]): Extension[] {
+  const urls = new Set(changes.map(({ url }) => url));
+  return [...parameters.filter(({ url }) => !urls.has(url)), ...changes];
+}
+
+/** R5's Availability, as Medplum keeps it on a Schedule. */
+function availability(times: readonly HealthcareServiceAvailableTime[]): Extension {
+  return {
+    url: 'availability',
+    extension: times.map(({ daysOfWeek = [], allDay, availableStartTime, availableEndTime }) => ({
+      url: 'availableTime',
+      extension: [
+        ...daysOfWeek.map((valueCode) => ({ url: 'daysOfWeek', valueCode })),
+        ...(allDay ? [{ url: 'allDay', valueBoolean: true }] : []),
+        ...(availableStartTime ? [{ url: 'availableStartTime', valueTime: availableStartTime }] : []),
+        ...(availableEndTime ? [{ url: 'availableEndTime', valueTime: availableEndTime }] : []),
+      ],
+    })),
+  };
+}
+
+/** A service with other opening hours. */
+export function changeService(service: HealthcareService, change: HoursChange): HealthcareService {
+  const { extension = [], ...rest } = service;
+  const stored = extension.find(({ url }) => url === SCHEDULING_PARAMETERS);
+  const parameters = merged(stored?.extension, parametersOf(change, stored === undefined));
+  const own: Extension[] = parameters.length > 0 ? [{ url: SCHEDULING_PARAMETERS, extension: parameters }] : [];
+  return {
+    ...rest,
+    ...(change.hours && { availableTime: [...change.hours] }),
+    extension: [...extension.filter((one) => one !== stored), ...own],
+  };
+}
+
+function namedService({ extension = [] }: Extension): string | undefined {
+  return extension.find(({ url }) => url === 'service')?.valueReference?.reference;
+}
+
+/**
+ * A schedule with opening hours of its own for one of its services.
+ *
+ * @param service - reference to the service; what the schedule does not say of it is as the service says
+ */
+export function changeSchedule(schedule: Schedule, service: string, change: HoursChange): Schedule {
+  const { extension = [], ...rest } = schedule;
+  const stored = extension.find((one) => one.url === SCHEDULING_PARAMETERS && namedService(one) === service);
+  const named: Extension = { url: 'service', valueReference: { reference: service } };
+  const changes = [...parametersOf(change, false), ...(change.hours ? [availability(change.hours)] : [])];
+  const own = { url: SCHEDULING_PARAMETERS, extension: merged(stored?.extension ?? [named], changes) };
+  return { ...rest, extension: [...extension.filter((one) => one !== stored), own] };
+}

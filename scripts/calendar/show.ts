@@ -1,0 +1,128 @@
+import type { HealthcareService, Task } from '@medplum/fhirtypes';
+import { publicationTask } from '../../core/calendar/publish/publication.ts';
+import {
+  nextPass,
+  rollForwardIn,
+  rollForwardQuery,
+  rollForwardTask,
+} from '../../core/calendar/publish/roll-forward.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
+import type { CredentialArguments } from '../cli/credentials.ts';
+import { formatTable } from '../cli/table.ts';
+import { closedDaysIn } from './closed-days.ts';
+import { findTarget } from './find.ts';
+import { hoursText } from './hours-text.ts';
+import { type Calendars, nameOf, publishingIn, searchAll, servicesOf } from './read.ts';
+import { follow, open, type Session, type WritingArguments } from './session.ts';
+import { reasonOf, serviceName, stateOf, weeklyText } from './texts.ts';
+
+type StoredSchedule = Calendars['schedules'][number];
+
+function listRow(schedule: StoredSchedule, { calendars, config }: Session): string[] {
+  const services = servicesOf(schedule, calendars).map(serviceName);
+  const reason = reasonOf(publishingIn(schedule, calendars, config), schedule);
+  const state = stateOf(calendars.publications.get(schedule.id));
+  return [nameOf(schedule, calendars), services.join(', '), reason ?? state, `Schedule/${schedule.id}`];
+}
+
+const serviceRow = (service: HealthcareService): string[] => [
+  serviceName(service),
+  hoursText(service.availableTime),
+  (service.type ?? []).flatMap(({ coding = [] }) => coding.map(({ code }) => code ?? '')).join(', '),
+  `HealthcareService/${service.id}`,
+];
+
+/** Lists what there is. */
+export async function list(given: CredentialArguments): Promise<void> {
+  const session = await open(given);
+  const { schedules, services } = session.calendars;
+  if (schedules.length === 0) {
+    console.log('There is no schedule yet. npm run calendar -- add-service, then npm run calendar -- add.');
+    return;
+  }
+  const rows = schedules.map((schedule) => listRow(schedule, session));
+  console.log(formatTable(['schedule of', 'services', 'state', 'id'], rows));
+  console.log(`\n${formatTable(['service', 'hours', 'code', 'id'], services.map(serviceRow))}`);
+}
+
+async function countFree({ medplum }: Session, { id }: StoredSchedule, now: number): Promise<number> {
+  const query = { schedule: `Schedule/${id}`, status: 'free', start: `ge${formatInstant(now)}`, _total: 'accurate' };
+  const { total = 0 } = await medplum.search('Slot', { ...query, _count: 0 }, { cache: 'reload' });
+  return total;
+}
+
+async function showSchedule(schedule: StoredSchedule, session: Session): Promise<void> {
+  const { calendars, config } = session;
+  const publishing = publishingIn(schedule, calendars, config);
+  const reason = reasonOf(publishing, schedule);
+  const horizon = schedule.planningHorizon?.end;
+  console.log(`${nameOf(schedule, calendars)} (Schedule/${schedule.id})`);
+  for (const { service, parameters } of publishing.kind === 'on' ? publishing.calendars : []) {
+    const { duration, bufferBefore, bufferAfter, alignment, timeZone, capacity, hours } = parameters;
+    console.log(`  ${serviceName(service)}: ${duration} min, every ${alignment.interval} min, ${timeZone}`);
+    console.log(`    buffers ${bufferBefore} and ${bufferAfter} min; places ${capacity}`);
+    for (const line of weeklyText(hours)) {
+      console.log(`    ${line}`);
+    }
+  }
+  console.log(`  horizon: ${horizon ? `until ${horizon}` : `${config.calendar.horizonWeeks} weeks, rolling`}`);
+  console.log(`  state: ${stateOf(calendars.publications.get(schedule.id))}`);
+  console.log(`  free slots: ${await countFree(session, schedule, Date.now())}`);
+  if (reason) {
+    console.log(`  nothing is published: ${reason}`);
+  }
+}
+
+/** Shows one schedule, or a service with its schedules. */
+export async function show(name: string, given: CredentialArguments): Promise<void> {
+  const session = await open(given);
+  const target = findTarget(name, session.calendars);
+  if (target.kind === 'service') {
+    console.log(`${serviceName(target.service)} (HealthcareService/${target.service.id})`);
+    console.log(`  ${hoursText(target.service.availableTime)}`);
+    if (target.schedules.length === 0) {
+      console.log('  No schedule offers it. npm run calendar -- add "Dr. …" --service …');
+    }
+  }
+  for (const schedule of target.schedules) {
+    await showSchedule(schedule, session);
+  }
+  const days = session.calendars.closed
+    .flatMap(closedDaysIn)
+    .filter(({ end }) => end >= formatInstant(Date.now()).slice(0, 10));
+  if (days.length > 0) {
+    console.log(`  closed days to come: ${days.length}, the next ${days[0]?.start} ${days[0]?.reason}`);
+  }
+}
+
+/** Puts a publication in line; what is published already is looked at again. */
+async function putInLine({ medplum, config }: Session, schedule: string, stored: Task | undefined): Promise<void> {
+  const task = publicationTask({ schedule, status: 'accepted' }, config);
+  await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
+}
+
+async function startPass({ medplum, config }: Session, now: number): Promise<void> {
+  const [stored] = await searchAll(medplum, 'Task', rollForwardQuery(config).replace('Task?', ''));
+  const task = rollForwardTask(nextPass(stored && rollForwardIn(stored), now), config);
+  await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
+}
+
+/** Publishes schedules again, and waits for it. */
+export async function publish(name: string | undefined, given: WritingArguments): Promise<void> {
+  const session = await open(given);
+  const { calendars, config } = session;
+  const schedules = name === undefined ? calendars.schedules : findTarget(name, calendars).schedules;
+  const chosen = schedules.filter(
+    (schedule) => calendars.publications.has(schedule.id) || publishingIn(schedule, calendars, config).kind !== 'off',
+  );
+  const since = Date.now();
+  for (const [index, { id }] of chosen.entries()) {
+    await putInLine(session, id, calendars.publications.get(id));
+    if ((index + 1) % 100 === 0) {
+      console.error(`in line: ${index + 1} of ${chosen.length}`);
+    }
+  }
+  await startPass(session, since);
+  console.log(`In line: ${chosen.length}. The server publishes them one after the other, also when this command ends.`);
+  await follow(session, { schedules: chosen.map(({ id }) => id), since, by: 'pass' }, given.wait);
+}

@@ -1,0 +1,67 @@
+import type { HealthcareService, Schedule, Task } from '@medplum/fhirtypes';
+import type { Publishing } from '../../core/calendar/parameters/schedule-calendar.ts';
+import { publicationIn } from '../../core/calendar/publish/publication.ts';
+import type { WeeklyHours } from '../../core/calendar/time/weekly-hours.ts';
+import type { Preview } from './preview.ts';
+
+const names = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+
+const two = (value: number): string => String(value).padStart(2, '0');
+const clock = (milliseconds: number): string =>
+  `${two(Math.floor(milliseconds / 3_600_000))}:${two(Math.floor(milliseconds / 60_000) % 60)}`;
+
+/** Weekly hours, one line for each time of the week. */
+export function weeklyText(hours: readonly WeeklyHours[]): string[] {
+  return hours.map(({ days, start, end }) => {
+    const dayNames = days.map((day) => names[day] ?? '?').join(',');
+    return `${dayNames} ${clock(start)}-${end === 0 ? '24:00' : clock(end)}`;
+  });
+}
+
+/** Why nothing of a schedule is published; `undefined` if something is. */
+export function reasonOf(publishing: Publishing, { active }: Schedule): string | undefined {
+  if (publishing.kind === 'off') {
+    return publishing.reason === 'switched-off'
+      ? 'publication is switched off (LocalPublishing)'
+      : 'names no service: its slots are made by hand';
+  }
+  const [problem] = publishing.kind === 'kept' ? publishing.problems : [];
+  return problem ? `${problem.expression}: ${problem.diagnostics}` : active === false ? 'is not active' : undefined;
+}
+
+/** How far a schedule is published, in words. */
+export function stateOf(task: Task | undefined): string {
+  const publication = task && publicationIn(task);
+  if (!publication) {
+    return 'not yet published';
+  }
+  const { status, from } = publication;
+  const until = from === undefined ? '' : ` to ${new Date(from).toISOString().slice(0, 10)}`;
+  const words = {
+    requested: `about to be published${until && `, done${until}`}`,
+    accepted: `waits for its turn${until && `, done${until}`}`,
+    'in-progress': `is being published${until && `, done${until}`}`,
+    completed: `published${until}`,
+    failed: 'cannot be published',
+  } as const;
+  return words[status];
+}
+
+const range = (starts: readonly string[]): string => {
+  const days = starts.map((start) => start.slice(0, 10)).sort();
+  return days.length > 0 ? ` (${days[0]} to ${days.at(-1)})` : '';
+};
+
+/** What a preview says, one line for each kind of change. */
+export function previewText({ published, withdrawn, changed, free, problems }: Preview): string[] {
+  return [
+    `free now: ${free}`,
+    `would be published: ${published.length}${range(published)}`,
+    `would be withdrawn: ${withdrawn.length}${range(withdrawn)}`,
+    ...(changed.length > 0 ? [`would be changed: ${changed.length}${range(changed)}`] : []),
+    ...problems.map((problem) => `problem: ${problem}`),
+  ];
+}
+
+/** What a service is called. */
+export const serviceName = ({ name, id }: HealthcareService): string => name ?? `HealthcareService/${id}`;

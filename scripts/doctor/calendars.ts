@@ -1,0 +1,110 @@
+import { formatInstant } from '../../core/fhir/instant.ts';
+import { type Calendars, nameOf, publishingIn, readCalendars } from '../calendar/read.ts';
+import { reasonOf } from '../calendar/texts.ts';
+import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
+
+/** A schedule that looks bookable and has nothing to book. */
+export interface Silent {
+  readonly schedule: string;
+  readonly reason: string;
+}
+
+/** An actor, or a room, that several schedules name. */
+export interface Shared {
+  readonly actor: string;
+  readonly schedules: readonly string[];
+}
+
+/** How many findings a line names. */
+const NAMED = 5;
+
+/** How many schedules are looked at for slots made by hand. */
+const MOST_LOOKED_AT = 200;
+
+function named(texts: readonly string[]): string {
+  const more = texts.length - NAMED;
+  return [...texts.slice(0, NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
+}
+
+/** Schedules without anything to book. */
+export function assessSilent({ all, silent }: { readonly all: number; readonly silent: readonly Silent[] }): Verdict {
+  return silent.length === 0
+    ? ok(`${all} schedules`)
+    : warning(
+        `${silent.length} of ${all} schedules look bookable and publish nothing: ${named(silent.map(({ schedule, reason }) => `${schedule}: ${reason}`))}`,
+        'npm run calendar -- show Schedule/… and docs/clinics.md, "Nothing is published".',
+      );
+}
+
+/** One actor with several schedules: nothing keeps them from being booked at the same time. */
+export function assessShared(shared: readonly Shared[]): Verdict {
+  return shared.length === 0
+    ? ok('each has its own schedule')
+    : warning(
+        `not protected from bookings at the same time: ${named(shared.map(({ actor, schedules }) => `${actor} in ${schedules.join(', ')}`))}`,
+        'Use one schedule with several services. docs/clinics.md, "What is protected", says what is checked.',
+      );
+}
+
+async function hasSlots({ medplum }: Installation, id: string): Promise<boolean> {
+  const query = { schedule: `Schedule/${id}`, status: 'free', start: `ge${formatInstant(Date.now())}`, _count: 1 };
+  return (await medplum.searchResources('Slot', query, { cache: 'reload' })).length > 0;
+}
+
+async function readSilent(installation: Installation): Promise<{ all: number; silent: Silent[] }> {
+  const { medplum, config } = installation;
+  const calendars = await readCalendars(medplum, config);
+  const silent: Silent[] = [];
+  let lookedAt = 0;
+  for (const schedule of calendars.schedules.filter(({ active }) => active !== false)) {
+    const publishing = publishingIn(schedule, calendars, config);
+    const isSwitchedOff = publishing.kind === 'off' && publishing.reason === 'switched-off';
+    const hasNone = publishing.kind === 'on' && publishing.calendars.length === 0;
+    const refused = calendars.publications.get(schedule.id)?.statusReason?.text;
+    const reason = hasNone ? 'none of its services is active' : (reasonOf(publishing, schedule) ?? refused);
+    const isByHand = publishing.kind === 'off' && lookedAt < MOST_LOOKED_AT;
+    lookedAt += isByHand ? 1 : 0;
+    if (
+      reason !== undefined &&
+      !isSwitchedOff &&
+      !(publishing.kind === 'off' && (!isByHand || (await hasSlots(installation, schedule.id))))
+    ) {
+      silent.push({ schedule: `${nameOf(schedule, calendars)} (Schedule/${schedule.id})`, reason });
+    }
+  }
+  return { all: calendars.schedules.length, silent };
+}
+
+/** The people, rooms and devices that an actor stands for: a role stands for its practitioner. */
+function personOf(reference: string, { actors }: Pick<Calendars, 'actors'>): string {
+  const actor = actors.get(reference);
+  return (actor?.resourceType === 'PractitionerRole' && actor.practitioner?.reference) || reference;
+}
+
+/** The actors that several active schedules name. */
+export function sharedActors(calendars: Pick<Calendars, 'actors' | 'schedules'>): Shared[] {
+  const schedules = new Map<string, string[]>();
+  for (const { active, actor, id } of calendars.schedules) {
+    const people = new Set(actor.flatMap(({ reference }) => (reference ? [personOf(reference, calendars)] : [])));
+    for (const person of active === false ? [] : people) {
+      schedules.set(person, [...(schedules.get(person) ?? []), `Schedule/${id}`]);
+    }
+  }
+  return [...schedules].flatMap(([actor, found]) => (found.length > 1 ? [{ actor, schedules: found }] : []));
+}
+
+const isPlace = ({ actor }: Shared): boolean => /^(?:Location|Device|HealthcareService)\//.test(actor);
+
+const readShared = async ({ medplum, config }: Installation): Promise<Shared[]> =>
+  sharedActors(await readCalendars(medplum, config));
+
+/** Opening hours, and what they cannot protect. */
+export const calendarChecks: readonly Check[] = [
+  check('published slots', readSilent, assessSilent),
+  check(
+    'schedules of one actor',
+    async (one) => (await readShared(one)).filter((shared) => !isPlace(shared)),
+    assessShared,
+  ),
+  check('shared rooms', async (one) => (await readShared(one)).filter(isPlace), assessShared),
+];

@@ -1,0 +1,116 @@
+import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { addSchedule, addService } from '../../../scripts/calendar/add.ts';
+import { changeHorizon, changeHours, showPreview } from '../../../scripts/calendar/change.ts';
+import { closeDays, listClosedDays, reopenDays } from '../../../scripts/calendar/close.ts';
+import { list, show } from '../../../scripts/calendar/show.ts';
+import type { Deployment } from '../../../scripts/deploy.ts';
+import { assessShared, assessSilent, calendarChecks, sharedActors } from '../../../scripts/doctor/calendars.ts';
+import { type Installation, startInstallation } from '../installation.ts';
+
+let installation: Installation;
+let deployment: Deployment;
+let given: { baseUrl: string; clientId: string; clientSecret: string; wait: false };
+let printed: string[] = [];
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  deployment = await installation.deploy();
+  const { baseUrl, clientId, clientSecret } = installation.sandbox;
+  given = { baseUrl, clientId, clientSecret, wait: false };
+  jest.spyOn(console, 'log').mockImplementation((line) => void printed.push(String(line)));
+});
+
+afterEach(() => {
+  printed = [];
+});
+
+afterAll(async () => {
+  jest.restoreAllMocks();
+  await installation.sandbox.close();
+});
+
+const text = (): string => printed.join('\n');
+
+it('a clinic is set up, shown and previewed', async () => {
+  await list(given);
+  expect(text()).toContain('add-service');
+  const visit = { ...given, code: 'general-consultation', hours: 'mon-sun 09:00-10:00', duration: 30 };
+  await expect(addService('Visit', visit)).rejects.toThrow('--time-zone');
+  await expect(addService('Visit', { ...visit, timeZone: 'Europe/Atlantis' })).rejects.toThrow('Europe/Berlin');
+  await addService('Visit', { ...visit, timeZone: 'Europe/Berlin' });
+  await expect(addSchedule('Dr. Ada Moreau', { ...given, service: ['Surgery'] })).rejects.toThrow("'Surgery'");
+  await addSchedule('Dr. Ada Moreau', { ...given, service: ['visit'], confirmation: 'manual' });
+  await list(given);
+  expect(text()).toMatch(/Dr\. Ada Moreau +Visit +not yet published/);
+  await showPreview('Dr. Ada Moreau', given);
+  expect(text()).toMatch(/would be published: 1(?:68|69|70)/);
+});
+
+it('hours are tried before they are set, and what cannot be used is refused', async () => {
+  await changeHours('Visit', { ...given, hours: 'mon 09:00-10:00', dryRun: true });
+  expect(text()).toMatch(/would be published: 2[3-6]/);
+  await expect(changeHours('Visit', { ...given, every: 50 })).rejects.toThrow('divide a day');
+  await expect(changeHours('Visit', given)).rejects.toThrow('--hours');
+  await expect(changeHours('Nobody', { ...given, duration: 5 })).rejects.toThrow('calendar -- list');
+  await changeHours('Dr. Ada Moreau', { ...given, hours: 'tue 09:00-12:00' });
+  await show('Dr. Ada Moreau', given);
+  expect(text()).toContain('tue 09:00-12:00');
+});
+
+it('the horizon is set', async () => {
+  await expect(changeHorizon('Visit', given)).rejects.toThrow('--until');
+  await changeHorizon('Visit', { ...given, until: '2030-12-31' });
+  await show('Visit', given);
+  expect(text()).toContain('until 2030-12-31');
+  await changeHorizon('Visit', { ...given, rolling: true });
+  printed = [];
+  await show('Visit', given);
+  expect(text()).toContain('12 weeks, rolling');
+});
+
+it('days are closed and opened again', async () => {
+  await expect(closeDays(undefined, undefined, given)).rejects.toThrow('--holidays DE-BY');
+  await closeDays('2027-12-24', '2027-12-26', { ...given, reason: 'Christmas', holidays: 'DE-BY', year: 2027 });
+  await listClosedDays(given);
+  expect(text()).toContain('Christmas');
+  await reopenDays('2027-12-24', undefined, given);
+  printed = [];
+  await listClosedDays(given);
+  expect(text()).not.toContain('Christmas');
+  await closeDays('2027-08-02', '2027-08-20', { ...given, reason: 'leave', schedule: 'Dr. Ada Moreau' });
+  const { medplum } = deployment.connection;
+  const [slot] = await medplum.searchResources('Slot', { status: 'busy-unavailable' }, { cache: 'reload' });
+  expect([slot?.start, slot?.end]).toEqual(['2027-08-01T22:00:00.000Z', '2027-08-20T22:00:00.000Z']);
+});
+
+it('the doctor names schedules that publish nothing, and actors with several', async () => {
+  const { medplum } = deployment.connection;
+  const actor = [{ reference: 'Practitioner/1', display: 'Dr. Weber' }];
+  const one = await medplum.createResource({ resourceType: 'Schedule', actor });
+  const other = await medplum.createResource({ resourceType: 'Schedule', actor, active: true });
+  const [silent, shared, rooms] = calendarChecks;
+  const installed = { medplum, config: (await import('../installation.ts')).config } as Parameters<
+    (typeof calendarChecks)[number]['run']
+  >[0];
+  const found = await silent?.run(installed);
+  expect(found).toMatchObject({ level: 'warning', found: expect.stringContaining(`Dr. Weber (Schedule/${one.id})`) });
+  expect(found?.found).toContain('2 of 3');
+  expect((await shared?.run(installed))?.found).toContain(`Schedule/${other.id}`);
+  expect((await rooms?.run(installed))?.level).toBe('ok');
+});
+
+it('what the doctor finds is said in one line', () => {
+  expect(assessSilent({ all: 3, silent: [] })).toEqual({ level: 'ok', found: '3 schedules' });
+  expect(assessShared([{ actor: 'Location/1', schedules: ['Schedule/1', 'Schedule/2'] }]).found).toContain(
+    'Location/1 in Schedule/1, Schedule/2',
+  );
+  const role = { resourceType: 'PractitionerRole' as const, id: '1', practitioner: { reference: 'Practitioner/1' } };
+  const schedules = ['PractitionerRole/1', 'Practitioner/1'].map((reference, index) => ({
+    resourceType: 'Schedule' as const,
+    id: String(index),
+    actor: [{ reference }],
+  }));
+  expect(sharedActors({ actors: new Map([['PractitionerRole/1', role]]), schedules })).toEqual([
+    { actor: 'Practitioner/1', schedules: ['Schedule/0', 'Schedule/1'] },
+  ]);
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it, test } from '@jest/globals';
+import { checkOpeningHours } from '../../../core/calendar/parameters/check-opening-hours.ts';
+import {
+  close,
+  closedDay,
+  closedDaysIn,
+  emptyClosedDays,
+  publicHolidays,
+  reopen,
+} from '../../../scripts/calendar/closed-days.ts';
+import { hoursText, parseHours } from '../../../scripts/calendar/hours-text.ts';
+import { changeSchedule, changeService } from '../../../scripts/calendar/settings.ts';
+import { config } from '../installation.ts';
+
+describe('weekly hours', () => {
+  test.each([
+    'mon-fri 09:00-12:30',
+    'mon,wed 08:00-12:00,14:00-18:00; sat 10:00-13:00',
+    'fri-sun 22:00-06:00',
+    'sun 00:00-24:00',
+    'mon 18:00-24:00',
+  ])('%s is read and written the same', (text) => {
+    const hours = parseHours(text);
+    expect(hoursText(hours)).toBe(text);
+    expect(checkOpeningHours(changeService({ resourceType: 'HealthcareService' }, { hours, duration: 30 }))).toEqual(
+      [],
+    );
+  });
+
+  test.each(['', 'mon', 'monday 09:00-12:00', 'fri-mon 09:00-12:00', 'mon 9-12', 'mon 09:00', 'mon 25:00-26:00'])(
+    "'%s' is refused with an example",
+    (text) => {
+      expect(() => parseHours(text)).toThrow('mon-fri 09:00-12:30');
+    },
+  );
+
+  it('that nobody gave are always, and none are never', () => {
+    expect([hoursText(undefined), hoursText([])]).toEqual(['always', 'never']);
+  });
+});
+
+describe('a change of opening hours', () => {
+  const hours = parseHours('mon 09:00-10:00');
+
+  it('keeps what it does not name', () => {
+    const first = changeService(
+      { resourceType: 'HealthcareService' },
+      { hours, duration: 30, timeZone: 'Europe/Berlin' },
+    );
+    const second = changeService(first, { duration: 20 });
+    expect(second.availableTime).toEqual(first.availableTime);
+    expect(second.extension?.[0]?.extension?.map(({ url }) => url).sort()).toEqual([
+      'alignmentInterval',
+      'alignmentTimezone',
+      'duration',
+      'timezone',
+    ]);
+    expect(second.extension).toHaveLength(1);
+  });
+
+  it('of one schedule names the service it is for', () => {
+    const actor = [{ reference: 'Practitioner/1' }];
+    const once = changeSchedule({ resourceType: 'Schedule', actor }, 'HealthcareService/1', { hours });
+    const twice = changeSchedule(once, 'HealthcareService/1', { bufferAfter: 5 });
+    const other = changeSchedule(twice, 'HealthcareService/2', { duration: 10 });
+    expect(other.extension).toHaveLength(2);
+    expect(checkOpeningHours(other)).toEqual([]);
+    expect(other.extension?.[0]?.extension?.map(({ url }) => url)).toEqual(['service', 'availability', 'bufferAfter']);
+  });
+});
+
+describe('closed days', () => {
+  it('are entered once, in order, and taken back', () => {
+    const later = closedDay('2027-12-24', '2027-12-26', 'Christmas');
+    const list = close(close(emptyClosedDays(config), [later]), [later, closedDay('2027-05-01', undefined, 'May')]);
+    expect(closedDaysIn(list).map(({ start }) => start)).toEqual(['2027-05-01', '2027-12-24']);
+    expect(closedDaysIn(reopen(list, closedDay('2027-12-20', '2027-12-31', '')))).toHaveLength(1);
+  });
+
+  it('are days, the last not before the first', () => {
+    expect(() => closedDay('24.12.2027', undefined, '')).toThrow('2027-12-24');
+    expect(() => closedDay('2027-02-30', undefined, '')).toThrow('2027-02-30');
+    expect(() => closedDay('2027-05-02', '2027-05-01', '')).toThrow('is before the first');
+  });
+
+  it('can be the public holidays of a state', () => {
+    const bavaria = publicHolidays('DE-BY', 2027);
+    expect(bavaria).toContainEqual({ start: '2027-01-06', end: '2027-01-06', reason: 'Heilige Drei Könige' });
+    expect(publicHolidays('de-be', 2027).map(({ start }) => start)).not.toContain('2027-01-06');
+    expect(() => publicHolidays('DE-XX', 2027)).toThrow('BY');
+    expect(() => publicHolidays('Bavaria', 2027)).toThrow('DE-BY');
+  });
+});
