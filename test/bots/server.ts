@@ -15,6 +15,10 @@ export interface FakeServer {
   readonly asked?: unknown[];
   /** The slots that there are; without them each was deleted. */
   readonly slots?: readonly Slot[];
+  /** What searches for slots include, and reads by id find. */
+  readonly others?: readonly Resource[];
+  /** The paths of all calls, of batches and transactions their entries. */
+  readonly calls?: string[];
   /** When searches do not find the appointment: whether it was deleted, or the database that is searched is behind. */
   readonly unfound?: 'deleted' | 'behind';
 }
@@ -41,7 +45,7 @@ function unfoundAnswer({ appointment, unfound }: FakeServer, url: string): Bundl
 function answer(server: FakeServer, { request, resource }: BundleEntry): BundleEntry {
   const { appointment, patients, written } = server;
   const url = request?.url ?? '';
-  if (request?.method === 'PUT' && resource) {
+  if ((request?.method === 'PUT' || request?.method === 'POST') && resource) {
     written.push(resource);
     return { response: { status: '200' }, resource };
   }
@@ -53,19 +57,21 @@ function answer(server: FakeServer, { request, resource }: BundleEntry): BundleE
     return searchset([appointment]);
   }
   if (url.startsWith('Slot?')) {
-    return searchset(server.slots ?? []);
+    return searchset([...(server.slots ?? []), ...(server.others ?? [])]);
   }
   if (url.startsWith('Patient?')) {
     const ids = new URLSearchParams(url.split('?')[1]).get('_id')?.split(',');
     return searchset(patients.filter(({ id }) => !ids || ids.includes(id ?? '')));
   }
-  return url.includes('?') ? searchset([]) : notFound;
+  const read = server.others?.find(({ resourceType, id }) => url === `${resourceType}/${id}`);
+  return read ? { response: { status: '200' }, resource: read } : url.includes('?') ? searchset([]) : notFound;
 }
 
 /** The `fetch` of the VM context: answers batches and transactions as the server would. */
 const fetchOf =
   (server: FakeServer) =>
   async (url: string, { body = 'null' }: { body?: string }) => {
+    server.calls?.push(new URL(url).pathname);
     if (url.endsWith('/auth/me')) {
       const me = { profile: {}, accessPolicy: server.accessPolicy };
       return { status: 200, json: async () => JSON.parse(JSON.stringify(me)) };

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Slot } from '@medplum/fhirtypes';
+import type { Resource, Slot } from '@medplum/fhirtypes';
 import { type BotName, botSource } from '../../../core/config/bots.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
+import { requestorTag } from '../../../core/fhir/tags.ts';
 import { bundleBot } from '../../../scripts/build.ts';
 import { config, patient, stored } from '../../core/booking/change.cases.ts';
 import { compile, type FakeServer, run } from '../server.ts';
@@ -77,4 +78,62 @@ it('a Bot that is not told who calls it writes nothing', async () => {
   const call = run(await bot('patch'), { input: cancellation, headers: {} }, server);
   await expect(call).rejects.toThrow(/does not identify the caller to this Bot/);
   expect(server.written).toEqual([]);
+});
+
+describe('a booking', () => {
+  const tag = [requestorTag('portal', config)];
+  const schedule = (more: object = {}): Resource => ({ resourceType: 'Schedule', id: '1', actor: [{}], ...more });
+  const free: Slot = {
+    resourceType: 'Slot',
+    id: 'free',
+    meta: { versionId: '1' },
+    schedule: { reference: 'Schedule/1' },
+    status: 'free',
+    start: '2031-01-06T08:00:00.000Z',
+    end: '2031-01-06T08:30:00.000Z',
+  };
+  const body = {
+    resourceType: 'Appointment',
+    status: 'proposed',
+    start: free.start,
+    end: free.end,
+    slot: [{ reference: 'Slot/free' }],
+    participant: [{ actor: { reference: 'Patient/anna' }, status: 'accepted' }],
+  };
+  const anna: Resource = { resourceType: 'Patient', id: 'anna', meta: { tag } };
+  const caller = { requester: { reference: 'ClientApplication/portal' }, headers: { authorization: 'Bearer caller' } };
+
+  const callsOf = async (name: BotName, input: object, others: readonly Resource[]): Promise<string[]> => {
+    const calls: string[] = [];
+    await run(
+      await bot(name),
+      { input, ...caller },
+      { ...theServer(), slots: [free], others: [anna, ...others], calls },
+    );
+    return calls.map((path) => (path === '/auth/me' ? 'who calls' : 'batch or transaction'));
+  };
+
+  const [read, write] = ['batch or transaction', 'batch or transaction'];
+  const hours = (url: string, value: number) => ({ url, valueDuration: { value, code: 'h' } });
+  const policed = schedule({
+    extension: [
+      { url: artefactUri(config, 'LocalBookingPolicy'), extension: [hours('leadTime', 1), hours('window', 80_000)] },
+    ],
+  });
+
+  it('is one read and one write', async () => {
+    expect(await callsOf('book', body, [schedule()])).toEqual([read, write]);
+  });
+
+  it('under a policy costs no more', async () => {
+    expect(await callsOf('book', body, [policed])).toEqual([read, write]);
+  });
+
+  it('judged as a dry run is one read', async () => {
+    const parameter = [
+      { name: 'appt-resource', resource: body },
+      { name: 'dry-run', valueBoolean: true },
+    ];
+    expect(await callsOf('book', { resourceType: 'Parameters', parameter }, [policed])).toEqual([read]);
+  });
 });
