@@ -25,7 +25,7 @@ let refusal: object | undefined;
 beforeAll(async () => {
   mkdirSync(join(output, 'portal'));
   writeFileSync(join(output, 'manifest.json'), JSON.stringify({ pages: { portal: { script: 'main.js' } } }));
-  clinic = fastify();
+  clinic = fastify({ forceCloseConnections: true });
   clinic.removeAllContentTypeParsers();
   clinic.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
   const bundle = (...resources: object[]) => ({
