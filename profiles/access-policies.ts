@@ -65,6 +65,7 @@ const startedBy: Readonly<Record<BotName, 'caller' | 'medplum'>> = {
   'validate-appointment': 'medplum',
   'validate-patient': 'medplum',
   'validate-policy': 'medplum',
+  'validate-slot': 'medplum',
   'sync-slots': 'medplum',
   'handle-patient-change': 'medplum',
   'end-requests': 'medplum',

@@ -210,6 +210,22 @@ function offered(config: BookingConfig): Profile {
   };
 }
 
+function withheld(config: BookingConfig): Profile {
+  return {
+    artefact: 'LocalWithheld',
+    type: 'Extension',
+    title: 'Time of a slot that is withheld',
+    description:
+      'Time of a free slot that nobody may book until a moment, because it is about to be taken; set by the service.',
+    context: ['Slot'],
+    differential: [
+      { id: 'Extension.extension', min: 2 },
+      { id: 'Extension.url', fixedUri: artefactUri(config, 'LocalWithheld') },
+      { id: 'Extension.value[x]', max: '0' },
+    ],
+  };
+}
+
 function ownChanges(config: BookingConfig): Profile {
   return {
     artefact: 'LocalOwnChanges',
@@ -300,6 +316,7 @@ export function profiles(config: BookingConfig): Profile[] {
     publishing(config),
     overbooking(config),
     offered(config),
+    withheld(config),
     schedule(config),
     slot,
     patient(config),

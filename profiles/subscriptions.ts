@@ -59,6 +59,15 @@ const triggers = {
     expression: (config) => `${hasRules(config)} or %current.planningHorizon.exists()`,
     preCommit: true,
   },
+  'time-guarded': {
+    bot: 'validate-slot',
+    reason: 'Keeps what takes time in Medplum and bookings of the same moment from taking the same time',
+    criteria: () => 'Slot',
+    interactions: ['update'],
+    expression: () => "%current.status != 'free' and %current.status != 'entered-in-error'",
+    author: 'others',
+    preCommit: true,
+  },
   'service-guarded': {
     bot: 'validate-policy',
     reason: 'Refuses booking policies and opening hours of services that cannot be used',
@@ -149,6 +158,14 @@ const triggers = {
     interactions: ['update'],
     expression: () =>
       "(%current.status = 'free' and %current.identifier.exists() or %current.status = 'entered-in-error') and (%previous.status = 'busy' or %previous.status = 'busy-tentative')",
+    author: 'service',
+  },
+  'buffer-written': {
+    bot: 'publish-slots',
+    reason: 'Withdraws free slots whose time a booking needs before or after it',
+    criteria: () => 'Slot',
+    interactions: ['create'],
+    expression: (config) => `%current.identifier.where(system = '${artefactUri(config, 'LocalBuffer')}').exists()`,
     author: 'service',
   },
   'slot-deleted': {

@@ -147,6 +147,7 @@ const identifierSystems: Partial<Record<Artefact, string>> = {
   LocalSlotOrigin: 'Identifies the slot from which a slot was split off.',
   LocalPublishedSlot:
     'Identifies the slots that are generated from opening hours: by schedule, service, start and place, or by the closed day.',
+  LocalBuffer: 'Identifies the buffers of a booking: the id of the slot that was booked.',
   LocalClosedDays: 'Identifies the healthcare service whose times of no availability close every schedule.',
   LocalBot: 'Identifies the Bots of the service by name.',
   LocalEvent: 'Identifies an event: the id of the Subscription and the event number.',

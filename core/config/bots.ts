@@ -15,6 +15,7 @@ const byFolder = {
   },
   calendar: {
     'validate-policy': 'Refuses booking policies and opening hours that cannot be used, before Medplum stores them',
+    'validate-slot': 'Withholds free slots whose time is about to be taken, and refuses what a booking has overtaken',
     'sync-slots': 'Updates the slots when clinic staff change an appointment in Medplum',
     'publish-slots': 'Publishes free slots from opening hours, and withdraws those whose time is taken',
     reconcile: 'Corrects slots that do not match their appointments because a job was lost',

@@ -3,6 +3,7 @@ import type {
   Appointment,
   Bundle,
   CodeableConcept,
+  Extension,
   HealthcareService,
   Parameters,
   Patient,
@@ -27,7 +28,8 @@ export interface Place {
 /** What came of one request. */
 export type Result = 'booked' | 'conflict' | 'failed';
 
-async function post(url: string, token: string, body: unknown): Promise<{ status: number; body: unknown }> {
+/** Sends a resource. */
+export async function post(url: string, token: string, body: unknown): Promise<{ status: number; body: unknown }> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/fhir+json' },
@@ -68,7 +70,7 @@ function bareTransaction(place: Place, config: BookingConfig): Bundle {
 }
 
 /** What Medplum's own `$book` (5.1 and later) takes: the slot to be made is contained, the service is an extension. */
-function forMedplum(place: Place, config: BookingConfig): Parameters {
+export function forMedplum(place: Place, config: BookingConfig): Parameters {
   const { slot, byRule } = place;
   const contained: Slot = {
     resourceType: 'Slot',
@@ -141,7 +143,10 @@ const SCHEDULING_PARAMETERS = 'https://medplum.com/fhir/StructureDefinition/Sche
 const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
 
 /** Makes a calendar that is open all day, in steps of ten minutes, as Medplum's own `$book` wants it. */
-async function makeCalendarByRule({ medplum, tokens }: Installation): Promise<Place['byRule']> {
+async function makeCalendarByRule(
+  { medplum, tokens }: Installation,
+  extension: Extension[] = [],
+): Promise<Place['byRule']> {
   const create = async <T extends Resource>(resource: T): Promise<T> =>
     created<T>(await post(`${medplum}/${resource.resourceType}`, tokens.staff, resource), `A ${resource.resourceType}`);
   const [practitioner, service] = await Promise.all([
@@ -165,12 +170,27 @@ async function makeCalendarByRule({ medplum, tokens }: Installation): Promise<Pl
   const coding = [{ system: 'urn:example:benchmark', code: 'visit' }];
   const serviceType = [{ coding, extension: [{ url: SERVICE_TYPE_REFERENCE, valueReference }] }];
   const actor = [{ reference: `Practitioner/${practitioner.id}` }];
-  const schedule = await create<Schedule>({ resourceType: 'Schedule', active: true, actor, serviceType });
+  const schedule = await create<Schedule>({
+    resourceType: 'Schedule',
+    active: true,
+    actor,
+    serviceType,
+    ...(extension.length > 0 && { extension }),
+  });
   return { schedule: `Schedule/${schedule.id}`, serviceType };
 }
 
-/** Makes a schedule with fresh free slots, a year from now, one that is open by rule, and a patient. */
-export async function makePlaces(installation: Installation, count: number, now: number): Promise<Place[]> {
+/**
+ * Makes a schedule with fresh free slots, a year from now, one that is open by rule, and a patient.
+ *
+ * @param config - if given, both are one schedule, of which nothing but these slots is published
+ */
+export async function makePlaces(
+  installation: Installation,
+  count: number,
+  now: number,
+  config?: BookingConfig,
+): Promise<Place[]> {
   const { base, medplum, tokens } = installation;
   const name = [{ family: 'Benchmark', given: [randomUUID()] }];
   const patient = created<Patient>(
@@ -178,11 +198,12 @@ export async function makePlaces(installation: Installation, count: number, now:
     'A patient',
   );
   const actor = [{ display: `Benchmark ${randomUUID()}` }];
-  const schedule = created<Schedule>(
-    await post(`${medplum}/Schedule`, tokens.staff, { resourceType: 'Schedule', active: true, actor }),
-    'A schedule',
-  );
-  const byRule = await makeCalendarByRule(installation);
+  const unpublished = config && [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }];
+  const byRule = await makeCalendarByRule(installation, unpublished);
+  const own = { resourceType: 'Schedule', active: true, actor };
+  const schedule = config
+    ? byRule.schedule
+    : `Schedule/${created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, own), 'A schedule').id}`;
   const first = Math.ceil((now + 365 * 24 * 3_600_000) / MINUTES_10) * MINUTES_10;
   const places: Place[] = [];
   while (places.length < count) {
@@ -190,7 +211,7 @@ export async function makePlaces(installation: Installation, count: number, now:
       const start = first + (places.length + index) * MINUTES_10;
       const resource: Slot = {
         resourceType: 'Slot',
-        schedule: { reference: `Schedule/${schedule.id}` },
+        schedule: { reference: schedule },
         status: 'free',
         start: formatInstant(start),
         end: formatInstant(start + MINUTES_10),

@@ -104,6 +104,10 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valuePeriod: undefined }, 'Extension.value[x]'],
   ],
+  LocalWithheld: [
+    ['its own url', { url: 'urn:x' }, 'Extension.url'],
+    ['parts', { extension: undefined }, 'Extension.extension'],
+  ],
   LocalBookingPolicy: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['parts', { extension: undefined }, 'Extension.extension'],

@@ -59,6 +59,7 @@ test('a profile that has a publisher of its own is not created under its address
     'LocalPublishing',
     'LocalOverbooking',
     'LocalOffered',
+    'LocalWithheld',
     'LocalBookingPolicy',
     'LocalHeldUntil',
     'LocalHoldProlonged',

@@ -10,12 +10,14 @@ import { type Quota, quotaKey, quotaRow, quotaRowSearch, type Usage } from '../.
 import { byId, type ResourceSet } from '../../../core/booking/resource-set.ts';
 import { readState, searchByIds, searchUrl } from '../../../core/booking/search.ts';
 import { type Fragments, fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
+import { aroundReads, unmarkedIn } from '../../../core/booking/slots/takings.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
 import { get, sendBundle, sendTransaction } from '../medplum.ts';
 import { ofType, ReadError, readHistories, readInBatch, readInTransaction } from '../read.ts';
+import { readOffered } from './offered.ts';
 import { readSurvivors } from './related-reads.ts';
 
 /** For whom more is read, and for what time. */
@@ -118,6 +120,16 @@ async function readTasks(medplum: MedplumClient, appointments: readonly string[]
   return ofType('Task', found);
 }
 
+/** With the Bot's own rights: what others have taken counts as well, and none of it reaches the caller. */
+async function readAround(
+  medplum: MedplumClient,
+  { schedules, interval }: NonNullable<Wanted['around']>,
+): Promise<NonNullable<Knowledge['around']>> {
+  const urls = aroundReads(schedules, interval).flatMap(({ request }) => request?.url ?? []);
+  const slots = setOf((await readInBatch(medplum, urls)).flat());
+  return { slots, offered: await readOffered(medplum, unmarkedIn(slots, interval, config)) };
+}
+
 /** Creates the row of a quota, once even if several try at the same moment. */
 async function createRow(medplum: MedplumClient, quota: Quota): Promise<void> {
   const request = { method: 'POST' as const, url: 'Task', ifNoneExist: quotaRowSearch(quota, config) };
@@ -154,14 +166,15 @@ async function readUsage(
  */
 export async function readMore(
   medplum: MedplumClient,
-  { fragments, role, services, quotas, histories, patients, tasks }: Wanted,
+  { fragments, role, services, around, quotas, histories, patients, tasks }: Wanted,
   context: ReadContext,
 ): Promise<Knowledge> {
-  const [foundFragments, foundRole, foundServices, usage, foundHistories, foundPatients, foundTasks] =
+  const [foundFragments, foundRole, foundServices, foundAround, usage, foundHistories, foundPatients, foundTasks] =
     await Promise.all([
       fragments && readFragmentsOf(medplum, fragments, context),
       role && readRole(medplum, context.authorization),
       services && readServices(medplum, services, context),
+      around && readAround(medplum, around),
       quotas && Promise.all(quotas.map((quota) => readUsage(medplum, quota, context))),
       histories && readVersions(medplum, histories, context),
       patients && readMerged(medplum, patients),
@@ -171,6 +184,7 @@ export async function readMore(
     ...(foundFragments && { fragments: foundFragments }),
     ...(foundRole && { role: foundRole }),
     ...(foundServices && { services: foundServices }),
+    ...(foundAround && { around: foundAround }),
     ...(usage && { usage: new Map(usage) }),
     ...(foundHistories && { histories: foundHistories }),
     ...(foundPatients && { patients: foundPatients }),

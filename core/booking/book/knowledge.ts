@@ -1,5 +1,6 @@
 import type { Appointment, HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
+import type { Interval } from '../../time/interval.ts';
 import type { Patients } from '../appointment/change.ts';
 import type { Role } from '../caller-role.ts';
 import type { Quota, Usage } from '../policy/quota.ts';
@@ -22,6 +23,8 @@ export interface Knowledge {
   readonly role?: Role | undefined;
   /** HealthcareServices that Schedules name in their `serviceType`; those that do not exist are absent. */
   readonly services?: ResourceSet | undefined;
+  /** What is around the time of a booking that needs buffers. */
+  readonly around?: { readonly slots: ResourceSet; readonly offered: ReadonlySet<string> } | undefined;
   /** How far quotas are used up. */
   readonly usage?: ReadonlyMap<string, Usage> | undefined;
   /** The Tasks of earlier appointments that wait, or waited a moment ago, for the clinic. */
@@ -38,6 +41,8 @@ export interface Wanted {
   readonly role?: true;
   /** Ids of HealthcareServices. */
   readonly services?: readonly string[];
+  /** Everything of these Schedules at a time. */
+  readonly around?: { readonly schedules: readonly string[]; readonly interval: Interval };
   readonly quotas?: readonly Quota[];
   /** Ids of appointments whose Tasks are to be read. */
   readonly tasks?: readonly string[];

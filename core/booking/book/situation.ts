@@ -1,13 +1,15 @@
 import { artefactUri } from '../../config/config.ts';
+import type { Interval } from '../../time/interval.ts';
 import { endingOf } from '../appointment/ended.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { wasUnconfirmed } from '../confirmation/deadline.ts';
 import { isHold } from '../hold/hold.ts';
-import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
+import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
+import { type NeededBuffers, neededBuffers, withBuffers } from '../slots/buffers.ts';
 import { type Calendar, type CalendarSlot, calendarOf, join, release } from '../slots/calendar.ts';
 import { applyPolicy, type PolicyVerdict } from './apply-policy.ts';
 import type { BookingContext } from './context.ts';
-import type { Knowledge } from './knowledge.ts';
+import { type Knowledge, offeredServicesOf } from './knowledge.ts';
 import type { BookRequest } from './request/request.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import { type ClinicPart, clinicPartOf } from './resubmission/clinic-part.ts';
@@ -104,6 +106,37 @@ export function situationOf(given: Given): Situation {
 /** The slots that the booking takes its time from; where none could be selected, those that it names. */
 export function slotsConcerned({ request, selected, calendar }: Situation): readonly CalendarSlot[] {
   return selected.slots.length > 0 ? selected.slots : request.slots.flatMap(({ value }) => calendar.get(value) ?? []);
+}
+
+/** The buffers that the booking needs in one Schedule, and the first slot that it takes there. */
+export interface SlotBuffers {
+  readonly slot: CalendarSlot;
+  readonly buffers: NeededBuffers;
+}
+
+/** The buffers that the booking needs, by the id of the Schedule. */
+export function buffersOf({ request, selected, state, known, context }: Situation): Map<string, SlotBuffers> {
+  const found = new Map<string, SlotBuffers>();
+  for (const slot of selected.slots.toSorted((one, other) => one.start - other.start)) {
+    const schedule = scheduleOf(state, slot.resource);
+    const types = request.appointment.value.serviceType ?? [];
+    const services = schedule ? offeredServicesOf(schedule, state, known) : [];
+    const buffers = schedule && neededBuffers(schedule, slot, types, services, context.config);
+    if (schedule?.id && buffers && !found.has(schedule.id)) {
+      found.set(schedule.id, { slot, buffers });
+    }
+  }
+  return found;
+}
+
+/** The time of an appointment with its buffers, by the id of the Schedule. */
+export function timesAround(interval: Interval, buffers: ReadonlyMap<string, SlotBuffers>): Map<string, Interval> {
+  return new Map([...buffers].map(([id, needed]) => [id, withBuffers(interval, needed.buffers)]));
+}
+
+/** Ids of the slots that the booking gives back: of appointments that it moves or replaces, and of holds that are over. */
+export function givenBackBy({ earlier: { previous, replaced }, known: { fragments } }: Situation): string[] {
+  return [previous, replaced, ...(fragments?.expired ?? [])].flatMap(slotIdsOf);
 }
 
 /** The ids of the appointments that the booking rewrites. */

@@ -16,12 +16,14 @@ import { afterItsEnd } from '../appointment/ended.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
 import { withRequestTasks } from '../confirmation/task.ts';
 import { quotaEntries } from '../policy/quota.ts';
+import { resourcesOfType } from '../resource-set.ts';
+import { bufferEntries, bufferRemovals } from '../slots/buffers.ts';
 import { type Calendar, calendarEntries, take } from '../slots/calendar.ts';
 import { withdrawalEntries } from '../slots/takings.ts';
 import type { BookingContext } from './context.ts';
 import type { EarlierAppointments } from './resubmission/reschedule.ts';
 import { type Result, resultOf } from './result.ts';
-import type { Situation } from './situation.ts';
+import { buffersOf, givenBackBy, type Situation, timesAround } from './situation.ts';
 
 /** The elements of the appointment that the booking sets, not the request. */
 interface Outcome extends Result {
@@ -132,7 +134,7 @@ function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry
 
 /** The slots as the booking leaves them: those it takes are narrowed to its time. */
 function slotEntriesOf(situation: Situation, outcome: Outcome): BundleEntry[] {
-  const { calendar, selected, state, context } = situation;
+  const { calendar, selected, state, known, context } = situation;
   const { config, newId } = context;
   const interval = situation.request.interval ?? { start: 0, end: 0 };
   const status = outcome.status === 'proposed' ? 'busy-tentative' : neededSlotStatus(outcome);
@@ -140,8 +142,16 @@ function slotEntriesOf(situation: Situation, outcome: Outcome): BundleEntry[] {
     ? selected.slots.reduce<Calendar>((current, { id }) => take(current, id, interval, status, newId), calendar)
     : calendar;
   const changed = calendarEntries(taken, artefactUri(config, 'LocalSlotOrigin'));
-  const withdrawn = withdrawalEntries({ interval, slots: selected.slots, services: undefined }, state, config);
-  return withdrawn.length > 0 ? inWriteOrder([...changed, ...withdrawn]) : changed;
+  const buffers = buffersOf(situation);
+  const seen = new Map([...(known.around?.slots ?? []), ...state]);
+  const claim = { interval, around: timesAround(interval, buffers), slots: selected.slots, services: undefined };
+  const all = [...resourcesOfType(seen, 'Slot'), ...(known.fragments?.slots ?? [])];
+  const others = [
+    ...withdrawalEntries(claim, seen, config),
+    ...bufferRemovals(all, givenBackBy(situation), config),
+    ...[...buffers.values()].flatMap((one) => bufferEntries(interval, one.slot, one.buffers, config)),
+  ];
+  return others.length > 0 ? inWriteOrder([...changed, ...others]) : changed;
 }
 
 /** The entries that end holds and requests whose time is over. */

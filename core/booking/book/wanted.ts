@@ -1,7 +1,7 @@
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
-import { overlaps } from '../../time/interval.ts';
+import { type Interval, overlaps } from '../../time/interval.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { deadlineOf } from '../confirmation/deadline.ts';
 import { isHold } from '../hold/hold.ts';
@@ -9,7 +9,7 @@ import { schedulesConcerned } from './apply-policy.ts';
 import { unknownServices, type Wanted } from './knowledge.ts';
 import { mergedPatients } from './resubmission/heir.ts';
 import { perhapsMoved } from './resubmission/idempotency.ts';
-import { rewrittenIds, type Situation } from './situation.ts';
+import { buffersOf, rewrittenIds, type Situation, timesAround } from './situation.ts';
 
 /** What is still to be read for a decision, as far as one kind of knowledge goes. */
 type Question = (situation: Situation, found: readonly Issue[]) => Wanted;
@@ -63,6 +63,18 @@ const servicesWanted: Question = ({ request, earlier, state, known }) => {
   return services.length > 0 ? { services } : {};
 };
 
+/** Buffers reach beyond the time of the appointment. */
+const aroundWanted: Question = (situation, found) => {
+  const { request, known } = situation;
+  const times = request.interval ? timesAround(request.interval, buffersOf(situation)) : new Map<string, Interval>();
+  if (known.around || times.size === 0 || found.length > 0) {
+    return {};
+  }
+  const all = [...times.values()];
+  const interval = { start: Math.min(...all.map(({ start }) => start)), end: Math.max(...all.map(({ end }) => end)) };
+  return { around: { schedules: [...times.keys()], interval } };
+};
+
 /** It matters as whom the caller acts where a policy speaks, and where an appointment is moved. */
 const roleWanted: Question = ({ known, verdict: { issues, quotas }, earlier: { previous }, context }) => {
   const isMoved = previous !== undefined && !isHold(previous, context.config);
@@ -104,6 +116,7 @@ const questions: readonly Question[] = [
   tasksWanted,
   fragmentsWanted,
   servicesWanted,
+  aroundWanted,
   roleWanted,
   quotasWanted,
   historiesWanted,

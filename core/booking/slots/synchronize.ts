@@ -1,10 +1,12 @@
 import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
+import { publishedKeyOf } from '../../calendar/slots/slot-role.ts';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { intersection } from '../../time/interval.ts';
-import { isTaken, slotIdsOf, slotStatusOf, strongestUse } from '../appointment/slot-use.ts';
+import { isHeld, isTaken, slotIdsOf, slotStatusOf, strongestUse } from '../appointment/slot-use.ts';
 import { holdsSlots, slotUseOf } from '../appointment/status.ts';
+import { bufferRemovals } from './buffers.ts';
 import { type Calendar, calendarEntries, calendarOf, join, release, take } from './calendar.ts';
 import type { Fragments } from './fragments.ts';
 
@@ -140,11 +142,15 @@ export function slotEntries(
   }
   const isGivenBack = ({ id }: Slot): boolean =>
     fragments.slots.some(({ meta }) => meta?.tag?.some(({ system, code }) => system === originSystem && code === id));
-  const missing = lost.filter((slot) => !isGivenBack(slot));
+  // A published one is published again by itself.
+  const missing = lost.filter((slot) => !isGivenBack(slot) && publishedKeyOf(slot, config)?.kind !== 'offer');
   const { calendar, restoredFrom } = withLost(stored, missing, originSystem, newId);
-  return calendarEntries(withGivenBack(calendar, appointment, neverOffered, byHand), originSystem).map((entry) =>
-    onlyOnce(entry, restoredFrom.get(entry.fullUrl ?? ''), originSystem),
-  );
+  const givenBack = slotIdsOf(appointment).filter((id) => !isHeld(fragments.uses.get(id)));
+  const changed = calendarEntries(withGivenBack(calendar, appointment, neverOffered, byHand), originSystem);
+  return [
+    ...changed.map((entry) => onlyOnce(entry, restoredFrom.get(entry.fullUrl ?? ''), originSystem)),
+    ...bufferRemovals(fragments.slots, givenBack, config),
+  ];
 }
 
 /** The slots from which those of an appointment were split off, as far as the slots are known. */

@@ -1,7 +1,7 @@
 import type { BundleEntry, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { slotChangeEntries } from '../../calendar/publish/slot-change.ts';
 import { conflicts, withdrawnWith } from '../../calendar/slots/conflicts.ts';
-import { isUnmarked, type PlacedSlot, placedSlots, servicesOffered } from '../../calendar/slots/slot-role.ts';
+import { bufferOf, isUnmarked, type PlacedSlot, placedSlots, servicesOffered } from '../../calendar/slots/slot-role.ts';
 import type { ArtefactConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
@@ -42,6 +42,19 @@ export function takenTimeReads(
   ];
 }
 
+/** The searches for everything of these Schedules at a time, taken or free, whoever has made it. */
+export function aroundReads(schedules: readonly string[], { start, end }: Interval): BundleEntry[] {
+  return schedules.map((id) =>
+    search('Slot', [
+      ['schedule', `Schedule/${id}`],
+      ['status', 'free,busy,busy-tentative,busy-unavailable'],
+      ['start', `lt${formatInstant(end)}`],
+      ['end', `gt${formatInstant(start)}`],
+      ['_count', COUNT],
+    ]),
+  );
+}
+
 /** Time of Schedules that is to be taken. */
 export interface TimeWanted {
   readonly interval: Interval;
@@ -49,8 +62,10 @@ export interface TimeWanted {
   readonly slots: readonly CalendarSlot[];
   /** The service type that it applies to; by default those of the Slots. */
   readonly services: readonly CodeableConcept[] | undefined;
-  /** Ids of Slots that are released in the same transaction and therefore take no time. */
+  /** Ids of Slots that are released in the same transaction and therefore take no time, nor do their buffers. */
   readonly givenBack: readonly string[];
+  /** The time with the buffers that a Schedule needs, by its id; without one it needs none. */
+  readonly around?: ReadonlyMap<string, Interval>;
 }
 
 /**
@@ -78,18 +93,21 @@ function offeredBy(slot: Slot, state: ResourceSet): readonly CodeableConcept[] {
  * @param offered - ids of those of `unmarkedIn` that were once free
  */
 export function takenTime(
-  { interval, slots, services, givenBack }: TimeWanted,
+  { interval, slots, services, givenBack, around }: TimeWanted,
   state: ResourceSet,
   offered: ReadonlySet<string>,
   config: TakingsConfig,
 ): { readonly taken: PlacedSlot; readonly from: CalendarSlot }[] {
-  const others = resourcesOfType(state, 'Slot').filter(({ id }) => !givenBack.includes(id ?? ''));
+  const others = resourcesOfType(state, 'Slot').filter(
+    (slot) => !givenBack.includes(slot.id ?? '') && !givenBack.includes(bufferOf(slot, config) ?? ''),
+  );
   const bySchedule = Map.groupBy(slots, ({ resource }) => idIn(resource.schedule, 'Schedule') ?? '');
   return [...bySchedule].flatMap(([scheduleId, wanted]) => {
     const ofSchedule = others.filter(({ schedule }) => idIn(schedule, 'Schedule') === scheduleId);
     const own = wanted.map(({ resource }) => resource);
     const claim = {
       interval,
+      around: around?.get(scheduleId),
       slots: wanted.map(({ id }) => id),
       services: services?.length ? services : own.flatMap((slot) => offeredBy(slot, state)),
     };
@@ -107,7 +125,7 @@ export function takenTime(
  * @param state - all at least that is free and published of the Schedules at that time (`bookingReads`)
  */
 export function withdrawalEntries(
-  { interval, slots, services }: Omit<TimeWanted, 'givenBack'>,
+  { interval, slots, services, around }: Omit<TimeWanted, 'givenBack'>,
   state: ResourceSet,
   config: TakingsConfig,
 ): BundleEntry[] {
@@ -116,7 +134,7 @@ export function withdrawalEntries(
   const near = placed.filter(({ resource }) => schedules.has(idIn(resource.schedule, 'Schedule')));
   const bySchedule = Map.groupBy(near, ({ resource }) => idIn(resource.schedule, 'Schedule'));
   const own = slots.map(({ id }) => id);
-  return [...bySchedule.values()].flatMap((ofSchedule) =>
-    slotChangeEntries(withdrawnWith(ofSchedule, { interval, slots: own, services })),
+  return [...bySchedule].flatMap(([scheduleId = '', ofSchedule]) =>
+    slotChangeEntries(withdrawnWith(ofSchedule, { interval, around: around?.get(scheduleId), slots: own, services })),
   );
 }

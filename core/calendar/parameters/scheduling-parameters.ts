@@ -83,6 +83,16 @@ function ofService(schedule: Schedule, service: HealthcareService): Checked<read
   ]);
 }
 
+/** The buffers of one service in one Schedule, in minutes; 0 where the parameters cannot be read. */
+export function bufferMinutes(
+  schedule: Schedule,
+  service: HealthcareService,
+): { readonly before: number; readonly after: number } {
+  const { value: layers } = ofService(schedule, service);
+  const read = (name: 'bufferBefore' | 'bufferAfter'): number => (layers && length(layers, name).value) ?? 0;
+  return { before: read('bufferBefore'), after: read('bufferAfter') };
+}
+
 /**
  * The scheduling parameters of one service in one Schedule, as Medplum resolves them: each field from the Schedule,
  * else from the service, else the default. Unlike Medplum, it also applies `notAvailableTime` and

@@ -1,12 +1,14 @@
 import type { CodeableConcept } from '@medplum/fhirtypes';
 import { type Interval, overlaps } from '../../time/interval.ts';
 import { type SlotChange, withdrawal } from '../publish/slot-change.ts';
-import { isTaken, type PlacedSlot, takesFrom } from './slot-role.ts';
+import { isBuffer, isTaken, type PlacedSlot, takesFrom } from './slot-role.ts';
 
 /** Time in one Schedule that is to be booked. */
 export interface Claim {
   /** The time of the appointment. */
   readonly interval: Interval;
+  /** The same with its buffers; by default it needs none. */
+  readonly around?: Interval | undefined;
   /** Ids of the Slots to be booked. */
   readonly slots: readonly string[];
   /** The services that it is for, if known. */
@@ -23,19 +25,27 @@ function claimed(slots: readonly PlacedSlot[], ids: readonly string[]) {
 }
 
 /**
- * The Slots that prevent a booking although its own Slots are free: takings, and held Slots published for the same
- * place.
+ * The Slots that prevent a booking although its own Slots are free: takings, held Slots published for the same place, and,
+ * as far as its buffers go, what is held of the Slot that it takes a part of.
  *
  * @param slots - of the Schedule, at least those that overlap the time; Slots that the booking releases are left out
  * @returns empty if nothing prevents the booking
  */
-export function conflicts(slots: readonly PlacedSlot[], { interval, slots: ids, services }: Claim): PlacedSlot[] {
+export function conflicts(slots: readonly PlacedSlot[], claim: Claim): PlacedSlot[] {
+  const { interval, around = interval, slots: ids, services } = claim;
   const { origins, places } = claimed(slots, ids);
-  return slots
-    .filter((slot) => !origins.has(slot.origin) && overlaps(slot, interval) && isTaken(slot.resource))
-    .filter(({ role, resource }) =>
-      role.kind === 'published' ? places.has(role.key.place) : role.kind === 'taking' && takesFrom(resource, services),
-    );
+  const isInTheWay = (slot: PlacedSlot): boolean => {
+    const { role, resource, origin } = slot;
+    if (origins.has(origin) && !isBuffer(resource)) {
+      return !overlaps(slot, interval);
+    }
+    return role.kind === 'published'
+      ? places.has(role.key.place)
+      : role.kind === 'taking' && takesFrom(resource, services);
+  };
+  return slots.filter(
+    (slot) => !ids.includes(slot.id) && overlaps(slot, around) && isTaken(slot.resource) && isInTheWay(slot),
+  );
 }
 
 /**
@@ -44,10 +54,11 @@ export function conflicts(slots: readonly PlacedSlot[], { interval, slots: ids, 
  *
  * @param slots - of the Schedule, at least all that overlap the time
  */
-export function withdrawnWith(slots: readonly PlacedSlot[], { interval, slots: ids }: Claim): SlotChange[] {
+export function withdrawnWith(slots: readonly PlacedSlot[], claim: Claim): SlotChange[] {
+  const { interval, around = interval, slots: ids } = claim;
   const { origins, places } = claimed(slots, ids);
   return slots
     .filter(({ resource, origin }) => resource.status === 'free' && !origins.has(origin))
-    .filter((slot) => overlaps(slot, interval) && slot.role.kind === 'published' && places.has(slot.role.key.place))
+    .filter((slot) => overlaps(slot, around) && slot.role.kind === 'published' && places.has(slot.role.key.place))
     .map(({ id, resource }) => withdrawal(resource, id));
 }

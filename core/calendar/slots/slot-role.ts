@@ -74,8 +74,15 @@ function roleOf(slot: Slot, wasOffered: boolean, config: RoleConfig): SlotRole {
   if (slot.status === 'entered-in-error') {
     return { kind: 'none' };
   }
+  if (bufferOf(slot, config) !== undefined) {
+    return { kind: 'taking' };
+  }
   const isClosedDay = key?.kind === 'closed' && slot.status !== 'free';
   return { kind: isClosedDay || (isUnmarked(slot, config) && !wasOffered) ? 'taking' : 'offer' };
+}
+
+function belongsToOrigin({ role, resource }: PlacedSlot, config: ArtefactConfig): boolean {
+  return role.kind === 'offer' || bufferOf(resource, config) !== undefined;
 }
 
 /**
@@ -93,15 +100,16 @@ export function placedSlots(slots: readonly Slot[], offered: ReadonlySet<string>
       ? []
       : [{ id, start, end, origin, resource, role: roleOf(resource, offered.has(id), config) }];
   });
-  // A fragment of a published Slot belongs to its place.
+  // A fragment of a published Slot belongs to its place, and so do the buffers of its booking.
   const published = new Map(placed.flatMap(({ id, role }) => (role.kind === 'published' ? [[id, role]] : [])));
   return placed.map((slot) => ({
     ...slot,
-    role: (slot.role.kind === 'offer' && published.get(slot.origin)) || slot.role,
+    role: (belongsToOrigin(slot, config) && published.get(slot.origin)) || slot.role,
   }));
 }
 
-function isSameService(one: CodeableConcept, other: CodeableConcept): boolean {
+/** Whether two service types name the same HealthcareService, or have a code in common. */
+export function isSameService(one: CodeableConcept, other: CodeableConcept): boolean {
   const [id, otherId] = [serviceIdOf(one), serviceIdOf(other)];
   const codings = other.coding ?? [];
   return (
@@ -112,17 +120,30 @@ function isSameService(one: CodeableConcept, other: CodeableConcept): boolean {
   );
 }
 
+/** How Medplum's `$find` names the buffers of an appointment. */
+export const BUFFER_COMMENTS = { before: 'buffer before appointment', after: 'buffer after appointment' } as const;
+
+const bufferComments: ReadonlySet<string | undefined> = new Set(Object.values(BUFFER_COMMENTS));
+
+/** The id of the booked Slot of which a Slot is a buffer that the service has written. */
+export function bufferOf(slot: Slot, config: ArtefactConfig): string | undefined {
+  return identifierIn(slot, artefactUri(config, 'LocalBuffer'));
+}
+
+/** Whether a Slot is the buffer of an appointment: time that its Schedule needs, whatever for. */
+export function isBuffer({ status, comment }: Slot): boolean {
+  return status === 'busy-unavailable' && bufferComments.has(comment);
+}
+
 /**
- * Whether a taking takes time from a service. An appointment takes time from every service; a block
- * (`busy-unavailable`) that names services takes time from these only.
+ * Whether a taking takes time from a service. An appointment takes time from every service, and so do its buffers; a
+ * block (`busy-unavailable`) that names services takes time from these only.
  *
  * @param services - what is offered; empty means any service
  */
-export function takesFrom(
-  { status, serviceType = [] }: Slot,
-  services: readonly CodeableConcept[] | undefined,
-): boolean {
-  if (status !== 'busy-unavailable' || serviceType.length === 0) {
+export function takesFrom(taking: Slot, services: readonly CodeableConcept[] | undefined): boolean {
+  const { status, serviceType = [] } = taking;
+  if (status !== 'busy-unavailable' || isBuffer(taking) || serviceType.length === 0) {
     return true;
   }
   const offered = services ?? [];

@@ -1,0 +1,126 @@
+import type { Extension, Slot } from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { inWriteOrder, updateEntry } from '../../fhir/update-entry.ts';
+import { type Interval, overlaps } from '../../time/interval.ts';
+import { isBuffer, type PlacedSlot, placedSlots, takesFrom } from './slot-role.ts';
+
+/**
+ * How long a request of another writer may take from its first read to its end, in milliseconds. A booking that is
+ * younger may be unknown to it, and its own Slot may still be unknown to a booking.
+ */
+export const LONGEST_REQUEST = 30_000;
+
+/** The longest buffers of the services of a Schedule, in milliseconds. */
+export interface Buffers {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** What a Slot that is about to be stored demands of the others. */
+export interface TakingPlan {
+  /** Why it cannot be stored. */
+  readonly issues: readonly Issue[];
+  /** The free Slots of which nobody may book that time until it is stored. */
+  readonly withheld: readonly Slot[];
+  readonly time: Interval;
+}
+
+/** Time of a Slot that is withheld, and until when. */
+interface Withholding extends Interval {
+  readonly until: number;
+}
+
+function withholdingIn({ extension = [] }: Extension): Withholding {
+  const period = extension.find(({ url }) => url === 'time')?.valuePeriod;
+  const until = parseInstant(extension.find(({ url }) => url === 'until')?.valueInstant) ?? 0;
+  return { start: parseInstant(period?.start) ?? 0, end: parseInstant(period?.end) ?? 0, until };
+}
+
+/** The extensions by which time of a Slot is withheld at a moment. */
+function withholdings({ extension = [] }: Slot, now: number, config: ArtefactConfig): Extension[] {
+  const url = artefactUri(config, 'LocalWithheld');
+  return extension.filter((one) => one.url === url && now < withholdingIn(one).until);
+}
+
+/** Whether nobody may book that time of a free Slot at a moment, because it is about to be taken. */
+export function isWithheld(slot: Slot, time: Interval, now: number, config: ArtefactConfig): boolean {
+  return withholdings(slot, now, config).some((one) => overlaps(withholdingIn(one), time));
+}
+
+/** The transaction entries that withhold time of free Slots, each on condition of the version that was read. */
+export function withholdEntries({ withheld, time }: TakingPlan, now: number, config: ArtefactConfig) {
+  const url = artefactUri(config, 'LocalWithheld');
+  const valuePeriod = { start: formatInstant(time.start), end: formatInstant(time.end) };
+  const mark: Extension = {
+    url,
+    extension: [
+      { url: 'time', valuePeriod },
+      { url: 'until', valueInstant: formatInstant(now + LONGEST_REQUEST) },
+    ],
+  };
+  return inWriteOrder(
+    withheld.map((slot) => {
+      const others = (slot.extension ?? []).filter((one) => one.url !== url);
+      return updateEntry(slot, { ...slot, extension: [...others, ...withholdings(slot, now, config), mark] });
+    }),
+  );
+}
+
+function isOverbooking({ extension = [] }: Slot, config: ArtefactConfig): boolean {
+  const url = artefactUri(config, 'LocalOverbooking');
+  return extension.some((one) => one.url === url && one.valueBoolean === true);
+}
+
+/** Whether a Slot was booked through the service so lately that whoever takes its time may not have seen it. */
+function isNewBooking({ resource: { status, meta } }: PlacedSlot, now: number): boolean {
+  const isBooked = status === 'busy' || status === 'busy-tentative';
+  const isOurs = meta?.author?.reference?.startsWith('Bot/') ?? false;
+  return isBooked && isOurs && now - (parseInstant(meta?.lastUpdated) ?? 0) < LONGEST_REQUEST;
+}
+
+/** A block that a person sets may lie over appointments: they are cancelled or moved one by one. */
+const isAppointment = (taking: Slot): boolean => taking.status !== 'busy-unavailable' || isBuffer(taking);
+
+function collision(taking: Slot, { id, start, end }: PlacedSlot, config: ArtefactConfig): Issue {
+  const url = artefactUri(config, 'LocalOverbooking');
+  return {
+    code: 'schedule-overbooked',
+    diagnostics: `Slot/${id} was booked a moment ago, from ${formatInstant(start)} to ${formatInstant(end)}: look at the calendar again. To overbook on purpose, add the extension ${url} with valueBoolean true.`,
+    expression: taking.id ? `Slot.where(id = '${taking.id}')` : 'Slot',
+  };
+}
+
+/**
+ * Decides about a Slot that takes time from the start, before it is stored: whoever writes it has read the calendar
+ * before, and may share nothing with a booking of that moment. A booking that is there already makes it fail; the free
+ * Slots that it overlaps are withheld, which makes a booking fail that comes later.
+ *
+ * @param taking - as it is about to be stored
+ * @param slots - of its Schedule, those that overlap it and its buffers, with their authors
+ * @param now - milliseconds since 1970 UTC
+ */
+export function planTaking(
+  taking: Slot,
+  slots: readonly Slot[],
+  { before, after }: Buffers,
+  now: number,
+  config: ArtefactConfig,
+): TakingPlan {
+  const [start, end] = [parseInstant(taking.start), parseInstant(taking.end)];
+  const placed = placedSlots(slots, new Set(), config);
+  const stored = placed.find(({ id }) => id === taking.id);
+  // What was once on offer takes its own place only.
+  if (start === undefined || end === undefined || start >= end || (stored && stored.role.kind !== 'taking')) {
+    return { issues: [], withheld: [], time: { start: 0, end: 0 } };
+  }
+  const others = placed.filter((slot) => slot !== stored && takesFrom(taking, slot.resource.serviceType));
+  const time: Interval = { start: start - after, end: end + before };
+  const found = others.find((slot) => overlaps(slot, { start, end }) && isNewBooking(slot, now));
+  if (found && isAppointment(taking) && !isOverbooking(taking, config)) {
+    return { issues: [collision(taking, found, config)], withheld: [], time };
+  }
+  const free = others.filter((slot) => slot.resource.status === 'free' && overlaps(slot, time));
+  return { issues: [], withheld: free.map(({ resource }) => resource), time };
+}
