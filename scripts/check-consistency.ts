@@ -4,13 +4,14 @@ import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import { Command } from 'commander';
 import { checkConsistency, type Finding } from '../core/booking/consistency/check.ts';
 import { rules } from '../core/booking/consistency/finding.ts';
+import { doubtfulSlots } from '../core/booking/consistency/taken-time.ts';
 import { bots as botNames } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
-import { readStored, type Source } from './consistency/read.ts';
+import { readOfferedBefore, readStored, type Source } from './consistency/read.ts';
 import { connect } from './medplum/connect.ts';
 
 interface CheckArguments extends CredentialArguments {
@@ -85,10 +86,12 @@ export interface Check {
 
 async function checkOnce(medplum: MedplumClient, config: BookingConfig, schedules: readonly string[]): Promise<Check> {
   const bots = await serviceBots(medplum, config);
-  const { state, stretches } = await readStored(sourceOf(medplum), config, schedules, bots);
+  const source = sourceOf(medplum);
+  const { state, stretches } = await readStored(source, config, schedules, bots);
   const originSystem = artefactUri(config, 'LocalSlotOrigin');
   const context = { now: Date.now(), config, originSystem, stretches, ...(bots && { bots }) };
-  return { findings: checkConsistency(state, context), checked: state.size };
+  const offered = await readOfferedBefore(source, doubtfulSlots(state, context));
+  return { findings: checkConsistency(state, { ...context, offered }), checked: state.size };
 }
 
 /** The longest duration of a booking, in milliseconds. */

@@ -122,6 +122,22 @@ async function readStretches(
   return stretches;
 }
 
+/** Those of some slots that were once free. */
+export async function readOfferedBefore(source: Source, ids: readonly string[]): Promise<Set<string>> {
+  const offered = new Set<string>();
+  for (const chunk of chunks(ids, AT_ONCE)) {
+    await Promise.all(
+      chunk.map(async (id) => {
+        const versions = await source.versions(id);
+        if (versions.some((version) => isResource(version, 'Slot') && version.status === 'free')) {
+          offered.add(id);
+        }
+      }),
+    );
+  }
+  return offered;
+}
+
 /**
  * Reads what the check looks at.
  *

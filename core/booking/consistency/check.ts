@@ -3,6 +3,7 @@ import { issuesOfAppointments } from './appointments.ts';
 import type { ConsistencyContext, Finding } from './finding.ts';
 import { findOrphans } from './orphans.ts';
 import { issuesOfSlots } from './slots.ts';
+import { issuesOfTakenTime } from './taken-time.ts';
 
 export type { ConsistencyContext, Finding };
 
@@ -13,5 +14,7 @@ export type { ConsistencyContext, Finding };
  * @returns what does not agree; nothing if all is well
  */
 export function checkConsistency(state: ResourceSet, context: ConsistencyContext): Finding[] {
-  return [issuesOfAppointments, issuesOfSlots, findOrphans].flatMap((check) => check(state, context));
+  return [issuesOfAppointments, issuesOfSlots, issuesOfTakenTime, findOrphans].flatMap((check) =>
+    check(state, context),
+  );
 }

@@ -15,6 +15,13 @@ export const rules = {
   },
   'fragments-overlap': { severity: 'error', display: 'Fragments of a split slot overlap' },
   'fragments-missing': { severity: 'error', display: 'Fragments of a split slot leave a gap' },
+  'time-taken-twice': { severity: 'error', display: 'Two slots of one schedule take the same time for appointments' },
+  'booking-blocked': {
+    severity: 'warning',
+    display: 'A block lies over a booked slot: somebody has to move one of them',
+  },
+  'free-over-taken': { severity: 'warning', display: 'A slot is free although something takes its time' },
+  'buffer-left-over': { severity: 'error', display: 'The buffer of a booking is left that is over' },
   'reference-missing': { severity: 'error', display: 'A referenced resource does not exist' },
   'job-left-over': { severity: 'error', display: 'An accepted asynchronous booking has not been carried out' },
   'answers-left-over': { severity: 'warning', display: 'No appointment refers to answers that came with a booking' },
@@ -43,6 +50,8 @@ export interface ConsistencyContext {
   readonly originSystem: string;
   /** References to the Bots of the service; where they are not known, every Bot counts as one of them. */
   readonly bots?: ReadonlySet<string>;
+  /** Ids of taken slots that were once free, as their histories show. */
+  readonly offered?: ReadonlySet<string>;
   /** The time of slots before anything was split off, by id, as far as it is known. */
   readonly stretches?: ReadonlyMap<string, Interval>;
 }

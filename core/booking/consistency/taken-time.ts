@@ -1,0 +1,121 @@
+import type { Appointment, Slot } from '@medplum/fhirtypes';
+import { bufferOf, isBuffer, isTaken, type PlacedSlot, placedSlots } from '../../calendar/slots/slot-role.ts';
+import { artefactUri } from '../../config/config.ts';
+import { formatInstant } from '../../fhir/instant.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
+import { overlaps } from '../../time/interval.ts';
+import { slotIdsOf } from '../appointment/slot-use.ts';
+import { holdsSlots } from '../appointment/status.ts';
+import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
+import { type ConsistencyContext, type Finding, finding, type Rule } from './finding.ts';
+
+/** What of a Schedule is compared. */
+interface TakenSlots {
+  /** Slots that took time from the start. */
+  readonly takings: readonly PlacedSlot[];
+  /** What takes its own place: booked, held or blocked offers. */
+  readonly places: readonly PlacedSlot[];
+  readonly free: readonly PlacedSlot[];
+}
+
+function bySchedule(state: ResourceSet, { config, offered = new Set() }: ConsistencyContext): TakenSlots[] {
+  const slots = Map.groupBy(resourcesOfType(state, 'Slot'), ({ schedule }) => idIn(schedule, 'Schedule'));
+  return [...slots.values()].map((ofSchedule) => {
+    const placed = placedSlots(ofSchedule, offered, config);
+    return {
+      takings: placed.filter(({ role, resource }) => role.kind === 'taking' && isTaken(resource)),
+      places: placed.filter(({ role, resource }) => role.kind !== 'taking' && isTaken(resource)),
+      free: placed.filter(({ resource }) => resource.status === 'free'),
+    };
+  });
+}
+
+/** The appointments by whose will a slot may lie over others. */
+function overbooked(state: ResourceSet, { config }: ConsistencyContext): ReadonlySet<string> {
+  const url = artefactUri(config, 'LocalOverbooking');
+  const isOnPurpose = ({ extension = [] }: Appointment | Slot): boolean =>
+    extension.some((one) => one.url === url && one.valueBoolean === true);
+  const appointments = resourcesOfType(state, 'Appointment').filter(isOnPurpose);
+  const slots = resourcesOfType(state, 'Slot').filter(isOnPurpose);
+  return new Set([...appointments.flatMap(slotIdsOf), ...slots.flatMap(({ id }) => id ?? [])]);
+}
+
+const isBooked = ({ resource: { status } }: PlacedSlot): boolean => status === 'busy' || status === 'busy-tentative';
+
+/** An appointment, or the time that one needs around it: nothing else may lie there. */
+const isAppointment = (slot: PlacedSlot): boolean => isBooked(slot) || isBuffer(slot.resource);
+
+/** Which rule two Slots break that both take the same time; a block may lie over another block. */
+function ruleFor(one: PlacedSlot, other: PlacedSlot): Rule | undefined {
+  if (isBooked(one) ? isAppointment(other) : isAppointment(one) && isBooked(other)) {
+    return 'time-taken-twice';
+  }
+  return isBooked(one) || isBooked(other) ? 'booking-blocked' : undefined;
+}
+
+const show = ({ id, resource, start, end }: PlacedSlot): string =>
+  `Slot/${id} (${resource.status}, ${formatInstant(start)} – ${formatInstant(end)})`;
+
+/** Takings against each other and against what is booked. What has passed is no longer to be mended. */
+function doubled({ takings, places }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
+  const later = takings.filter(({ end }) => end > now).sort((one, other) => one.start - other.start);
+  return later.flatMap((taking, index) =>
+    [...places, ...later.slice(0, index)].flatMap((other) => {
+      const rule = overlaps(taking, other) ? ruleFor(taking, other) : undefined;
+      const isMeant = onPurpose.has(taking.id) || onPurpose.has(other.id);
+      return rule && !isMeant ? [finding(rule, `Slot/${taking.id}`, `It takes the same time as ${show(other)}.`)] : [];
+    }),
+  );
+}
+
+/** Free Slots over takings: nobody can book them, and within seconds the service should have withdrawn them. */
+function offeredInVain({ takings, free }: TakenSlots, now: number): Finding[] {
+  return free
+    .filter(({ end }) => end > now)
+    .flatMap((slot) => {
+      const taking = takings.find((one) => overlaps(one, slot) && isAppointment(one));
+      return taking ? [finding('free-over-taken', `Slot/${slot.id}`, `It overlaps ${show(taking)}.`)] : [];
+    });
+}
+
+/** Buffers of slots that nobody holds. */
+function buffersLeftOver(state: ResourceSet, { config }: ConsistencyContext): Finding[] {
+  const held = new Set(resourcesOfType(state, 'Appointment').filter(holdsSlots).flatMap(slotIdsOf));
+  return resourcesOfType(state, 'Slot').flatMap((slot) => {
+    const booked = bufferOf(slot, config);
+    return booked === undefined || held.has(booked)
+      ? []
+      : [
+          finding(
+            'buffer-left-over',
+            `Slot/${slot.id}`,
+            `It is a buffer of Slot/${booked}, which no appointment holds.`,
+          ),
+        ];
+  });
+}
+
+/**
+ * The ids of Slots of which only the history tells whether they were ever on offer, as far as that makes a difference:
+ * those that overlap something else.
+ */
+export function doubtfulSlots(state: ResourceSet, context: ConsistencyContext): string[] {
+  return bySchedule(state, context).flatMap(({ takings, places, free }) =>
+    takings
+      .filter((one) => one.end > context.now)
+      .filter((one) => [...takings, ...places, ...free].some((other) => other !== one && overlaps(one, other)))
+      .map(({ id }) => id),
+  );
+}
+
+/** Compares what takes the time of each Schedule, whoever has made it, with the rest of its calendar. */
+export function issuesOfTakenTime(state: ResourceSet, context: ConsistencyContext): Finding[] {
+  const onPurpose = overbooked(state, context);
+  return [
+    ...bySchedule(state, context).flatMap((slots) => [
+      ...doubled(slots, onPurpose, context.now),
+      ...offeredInVain(slots, context.now),
+    ]),
+    ...buffersLeftOver(state, context),
+  ];
+}
