@@ -89,11 +89,25 @@ const unanswered: Readonly<Record<Unanswered, BundleAnswer>> = {
   'too-late': lost('upstream-timeout', 'The FHIR server did not answer in time.'),
 };
 
-function classify({ status, body }: Answer): BundleAnswer {
+/**
+ * What PostgreSQL says when it ends one of two transactions that wait for each other, or of what follows in it. Medplum
+ * (5.1) answers it with 400, like an invalid resource.
+ */
+const endedByDatabase = /^(deadlock detected|current transaction is aborted)/;
+
+function isEndedByDatabase({ issue = [] }: OperationOutcome): boolean {
+  return issue.some(({ details }) => endedByDatabase.test(details?.text ?? ''));
+}
+
+/** What an answer to a batch or transaction means. */
+export function classify({ status, body }: Answer): BundleAnswer {
   if (status === 200 && isResource(body, 'Bundle')) {
     return { kind: 'done', bundle: body };
   }
   if (status === 409 || status === 412) {
+    return { kind: 'overtaken' };
+  }
+  if (status === 400 && isResource(body, 'OperationOutcome') && isEndedByDatabase(body)) {
     return { kind: 'overtaken' };
   }
   if (status === 400 && isResource(body, 'OperationOutcome')) {
