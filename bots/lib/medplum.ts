@@ -3,6 +3,7 @@ import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { timeLimits } from '../../core/config/time-limits.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import { isEndedByDatabase } from '../../core/fhir/outcome/server-outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { config } from './config.ts';
 
@@ -89,18 +90,7 @@ const unanswered: Readonly<Record<Unanswered, BundleAnswer>> = {
   'too-late': lost('upstream-timeout', 'The FHIR server did not answer in time.'),
 };
 
-/**
- * What PostgreSQL says when it ends one of two transactions that wait for each other, or of what follows in it. Medplum
- * (5.1) answers it with 400, like an invalid resource.
- */
-const endedByDatabase = /^(deadlock detected|current transaction is aborted)/;
-
-function isEndedByDatabase({ issue = [] }: OperationOutcome): boolean {
-  return issue.some(({ details }) => endedByDatabase.test(details?.text ?? ''));
-}
-
-/** What an answer to a batch or transaction means. */
-export function classify({ status, body }: Answer): BundleAnswer {
+function classify({ status, body }: Answer): BundleAnswer {
   if (status === 200 && isResource(body, 'Bundle')) {
     return { kind: 'done', bundle: body };
   }

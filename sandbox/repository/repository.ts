@@ -59,8 +59,15 @@ function shortened(resource: StoredResource, { fields, summary }: SearchRequest)
   return subsetResource({ ...resource }, kept) ?? resource;
 }
 
+/**
+ * What a search has found, as far as a serializable transaction depends on it: what another one creates, deletes or moves
+ * out of it. As in PostgreSQL, a change by a transaction that is not serializable does not make it fail.
+ */
 function fingerprint({ resources }: SearchResult): string {
-  return resources.map(({ id, meta }) => `${id}/${meta?.versionId}`).join();
+  return resources
+    .map(({ id }) => id)
+    .sort()
+    .join();
 }
 
 /**

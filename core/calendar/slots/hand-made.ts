@@ -6,6 +6,7 @@ import { contains, overlaps } from '../../time/interval.ts';
 import { type IntervalSet, subtract, union } from '../../time/interval-set.ts';
 import type { SlotChange } from '../publish/slot-change.ts';
 import { isTaken, type PlacedSlot, servicesOffered, takesFrom } from './slot-role.ts';
+import { withoutWithheld } from './withhold.ts';
 
 type OfferConfig = ArtefactConfig;
 
@@ -96,13 +97,15 @@ function rearranged(
   config: OfferConfig,
 ): SlotChange[] {
   const url = artefactUri(config, 'LocalOffered');
+  const free = union(pieces.filter(({ resource }) => resource.status === 'free'));
+  const changed = [...subtract(free, left), ...subtract(left, free)];
   const group = offer.origin;
   const isFree = ({ resource }: PlacedSlot): boolean => resource.status === 'free';
   const rank = (slot: PlacedSlot): number => (slot.id === offer.origin ? 0 : isFree(slot) ? 1 : 2);
   const ordered = [...pieces].sort((a, b) => rank(a) - rank(b) || a.start - b.start);
   const [source] = offer.members;
   const written = ordered.map(({ resource }, index): SlotChange => {
-    const { extension, ...rest } = resource;
+    const { extension, ...rest } = withoutWithheld(resource, changed, config);
     const kept = withWhole(extension, whole, url);
     const stretch = left[index];
     const time = stretch

@@ -49,6 +49,16 @@ export function isWithheld(slot: Slot, time: Interval, now: number, config: Arte
   return withholdings(slot, now, config).some((one) => overlaps(withholdingIn(one), time));
 }
 
+/** A Slot without the marks of time that it has lost or got back since: what took it is stored, or gone. */
+export function withoutWithheld(slot: Slot, changed: readonly Interval[], config: ArtefactConfig): Slot {
+  const url = artefactUri(config, 'LocalWithheld');
+  const { extension = [], ...rest } = slot;
+  const kept = extension.filter(
+    (one) => one.url !== url || !changed.some((time) => overlaps(withholdingIn(one), time)),
+  );
+  return kept.length > 0 ? { ...rest, extension: kept } : rest;
+}
+
 /** The transaction entries that withhold time of free Slots, each on condition of the version that was read. */
 export function withholdEntries({ withheld, time }: TakingPlan, now: number, config: ArtefactConfig) {
   const url = artefactUri(config, 'LocalWithheld');

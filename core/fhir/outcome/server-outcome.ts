@@ -23,3 +23,14 @@ export function serverRejectionIssues(
     ...(expression?.[0] && { expression: pathOf(expression[0]) }),
   }));
 }
+
+/** What PostgreSQL says when it ends one of two transactions that wait for each other, or of what follows in it. */
+const endedByDatabase = /^(deadlock detected|current transaction is aborted)/;
+
+/**
+ * Whether the database has ended a transaction that can be tried again. Medplum (5.1) answers that with 400, like an
+ * invalid resource.
+ */
+export function isEndedByDatabase({ issue = [] }: OperationOutcome): boolean {
+  return issue.some(({ details }) => endedByDatabase.test(details?.text ?? ''));
+}
