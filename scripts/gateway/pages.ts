@@ -28,7 +28,7 @@ export function portalApplication(config: BookingConfig, settings: PortalSetting
       timeZone,
       extensions: {
         heldUntil: artefactUri(config, 'LocalHeldUntil'),
-        alternative: `${config.profileBase}/StructureDefinition/LocalAlternative`,
+        alternative: artefactUri(config, 'LocalAlternative'),
         confirmation: artefactUri(config, 'LocalConfirmation'),
       },
       assets: assetsOf(WEB_OUTPUT, 'portal'),

@@ -90,7 +90,7 @@ describe('what is no patch, or leads to no valid appointment', () => {
     const { id, booked } = await aBooking();
     const answer = await patch(id, body);
     expect(answer.status).toBe(400);
-    expect(issuesOf(answer)[0]).toMatch(/^(patch-invalid|immutable-element|profile-violation)/);
+    expect(issuesOf(answer)[0]).toMatch(/^(patch-invalid|immutable-element|profile-violation|malformed-request)/);
     expect(isActionable(answer)).toBe(true);
     expect(await read(id)).toEqual(booked);
   });

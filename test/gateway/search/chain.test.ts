@@ -62,7 +62,7 @@ describe('a chain', () => {
       'through a type with criteria is a search of its own',
       [own],
       'Appointment?patient.family=a',
-      ['Patient/_search?family=a', 'Appointment/_search?patient=Patient/0,Patient/1'],
+      ['Patient/_search?family=a', 'Patient/_search?_id=0,1', 'Appointment/_search?patient=Patient/0,Patient/1'],
     ],
     [
       '… from the end, link by link',
@@ -71,6 +71,7 @@ describe('a chain', () => {
       [
         'Patient/_search?organization.name=a',
         'Patient/_search?link=Patient/0,Patient/1',
+        'Patient/_search?_id=0,1',
         'Appointment/_search?patient=Patient/0,Patient/1',
       ],
     ],
@@ -81,6 +82,7 @@ describe('a chain', () => {
       [
         'Patient/_search?family=a',
         'Patient/_search?given=b',
+        'Patient/_search?_id=0,1',
         'Appointment/_search?patient=Patient/0,Patient/1&status=booked&patient=Patient/0,Patient/1',
       ],
     ],
@@ -94,13 +96,13 @@ describe('a chain', () => {
       'is resolved where a rule for searches is missing',
       [{ resourceType: 'Patient', interaction: ['read'] }, own],
       'Appointment?patient.active=true',
-      ['Patient/_search?active=true', 'Appointment/_search?patient=Patient/0,Patient/1'],
+      ['Patient/_search?active=true', 'Patient/_search?_id=0,1', 'Appointment/_search?patient=Patient/0,Patient/1'],
     ],
     [
       '… and where Medplum does not tell the policy',
       undefined,
       'Appointment?patient.active=true',
-      ['Patient/_search?active=true', 'Appointment/_search?patient=Patient/0,Patient/1'],
+      ['Patient/_search?active=true', 'Patient/_search?_id=0,1', 'Appointment/_search?patient=Patient/0,Patient/1'],
     ],
   ])('%s', async (_, rules, url, expected) => {
     answering(rules, { Patient: 2 });

@@ -64,7 +64,7 @@ beforeAll(async () => {
     if (lost > 0) {
       lost -= 1;
       reply.hijack();
-      request.raw.destroy();
+      request.raw.socket.destroy();
       return reply;
     }
     if (refusal) {

@@ -47,7 +47,7 @@ export interface ServiceOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly extensions: ExtensionUrls;
-  /** How long an answer may take, in milliseconds. */
+  /** How long an answer may take, in milliseconds, however often it is asked for. */
   readonly timeout?: number;
   readonly now: () => number;
 }
@@ -65,12 +65,12 @@ const pauses: readonly number[] = [200, 800];
 /** Answers after which the same request may succeed. */
 const passing: readonly number[] = [0, 429, 502, 503, 504];
 
-async function sendOnce(call: Call, tokens: AccessTokens, timeout: number) {
+async function sendOnce(call: Call, tokens: AccessTokens, signal: AbortSignal) {
   const token = await tokens.current();
   const answer = await fetch(call.url, {
     method: call.method,
     redirect: 'error',
-    signal: AbortSignal.timeout(timeout),
+    signal,
     headers: {
       accept: 'application/fhir+json',
       authorization: `Bearer ${token}`,
@@ -87,10 +87,10 @@ async function sendOnce(call: Call, tokens: AccessTokens, timeout: number) {
 }
 
 /** Sends a request; once more with a new token if the old one was refused. Never rejects. */
-async function send(call: Call, tokens: AccessTokens, timeout: number): Promise<{ status: number; body: unknown }> {
+async function send(call: Call, tokens: AccessTokens, signal: AbortSignal): Promise<{ status: number; body: unknown }> {
   try {
-    const answer = await sendOnce(call, tokens, timeout);
-    return answer.status === 401 ? await sendOnce(call, tokens, timeout) : answer;
+    const answer = await sendOnce(call, tokens, signal);
+    return answer.status === 401 ? await sendOnce(call, tokens, signal) : answer;
   } catch {
     return { status: 0, body: undefined };
   }
@@ -103,13 +103,14 @@ export function bookingService(options: ServiceOptions): BookingService {
   const tokens = accessTokens({ ...options, tokenUrl }, timeout, now);
 
   async function call<T extends ResourceType>(type: T, request: Call, isRepeatable: boolean): Promise<Answer<T>> {
+    const signal = AbortSignal.timeout(timeout);
     for (const pause of isRepeatable ? [...pauses, undefined] : [undefined]) {
-      const { status, body } = await send(request, tokens, timeout);
+      const { status, body } = await send(request, tokens, signal);
       if (status >= 200 && status < 300 && isResource(body, type)) {
         return body;
       }
       const refusal: Refusal = { refused: true, status, problems: problemsIn(body, extensions) };
-      if (pause === undefined || !(passing.includes(status) || has(refusal, 'booking-conflict'))) {
+      if (pause === undefined || signal.aborted || !(passing.includes(status) || has(refusal, 'booking-conflict'))) {
         return refusal;
       }
       await wait(pause);
