@@ -11,7 +11,7 @@ import { searchDefinitionsModule } from './generate/search-definitions.ts';
 const files: Readonly<Record<string, () => string>> = {
   'docs/errors.md': errorsPage,
   'core/fhir/xml/elements.ts': elementsModule,
-  'gateway/search/definitions.ts': searchDefinitionsModule,
+  'gateway/search/parameters/definitions.ts': searchDefinitionsModule,
   ...packageFiles,
 };
 

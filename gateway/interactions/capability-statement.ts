@@ -10,8 +10,8 @@ import { backport } from '../../core/notifications/subscription/extensions.ts';
 import { topicNames, topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { formats, JSON_PATCH } from '../http/formats.ts';
 import { oauthEndpoints } from '../oauth/discovery.ts';
-import { searchDefinitions } from '../search/definitions.ts';
-import { commonSearchParameters, searchParameters } from '../search/parameters.ts';
+import { searchDefinitions } from '../search/parameters/definitions.ts';
+import { commonSearchParameters, searchParameters } from '../search/parameters/parameters.ts';
 import {
   type OperationName,
   type ServedOperation,

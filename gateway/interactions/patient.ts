@@ -11,8 +11,8 @@ import { type FhirResponse, preferred, versionHeaders } from '../http/response.t
 import type { UpstreamAnswer } from '../medplum/client.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { publicResource } from '../medplum/public-resources.ts';
-import { searchIssue } from '../search/param.ts';
-import { searchControls } from '../search/result-parameters.ts';
+import { searchIssue } from '../search/parameters/param.ts';
+import { searchControls } from '../search/result/result-parameters.ts';
 import { formatQuery, parseQuery, rewriteSearch } from '../search/rewrite.ts';
 
 /** Turns Medplum's answer to a write into the service's. */

@@ -8,7 +8,7 @@ import type { FhirResponse } from '../http/response.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import { type SearchParam, searchIssue } from './param.ts';
+import { type SearchParam, searchIssue } from './parameters/param.ts';
 
 /** Medplum's limit of one page. */
 const MOST = 1000;

@@ -5,7 +5,7 @@ import type { FhirResponse } from '../http/response.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle, publicResource } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import { type SearchParam, searchIssue } from './param.ts';
+import { type SearchParam, searchIssue } from './parameters/param.ts';
 import { formatQuery, type RewrittenParam } from './rewrite.ts';
 
 /** The most resources that a link of a chain may lead to, where they have to be named one by one. */

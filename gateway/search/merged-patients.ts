@@ -8,7 +8,7 @@ import type { FhirResponse } from '../http/response.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import type { SearchParam } from './param.ts';
+import type { SearchParam } from './parameters/param.ts';
 import { formatQuery } from './rewrite.ts';
 
 /** The parameters by which appointments are found that a patient takes part in. */

@@ -2,12 +2,12 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { typeQuery } from '../../core/notifications/subscription/channel.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import { readContextTypeValue, type UseContextFilter } from './context-type-value.ts';
-import { type DateContext, inOneCondition, rewriteDates } from './dates.ts';
-import { type Chain, type Filter, isUnknownParameter, readFilter } from './filter.ts';
-import type { IgnoredParam } from './ignored.ts';
-import { isIssue, type SearchParam, searchIssue } from './param.ts';
-import { checkControl, searchControls } from './result-parameters.ts';
+import { readContextTypeValue, type UseContextFilter } from './parameters/context-type-value.ts';
+import { type DateContext, inOneCondition, rewriteDates } from './parameters/dates.ts';
+import { type Chain, type Filter, isUnknownParameter, readFilter } from './parameters/filter.ts';
+import { isIssue, type SearchParam, searchIssue } from './parameters/param.ts';
+import type { IgnoredParam } from './result/ignored.ts';
+import { checkControl, searchControls } from './result/result-parameters.ts';
 import { upcomingOnly } from './upcoming.ts';
 
 /** A parameter as Medplum understands it; a chained one also taken apart. */

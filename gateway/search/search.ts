@@ -10,11 +10,11 @@ import { isBundle, publicBundle } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { onlyBookable } from './bookable.ts';
 import { resolveChains } from './chain.ts';
-import { sayingIgnored } from './ignored.ts';
 import { withSurvivors } from './merged-patients.ts';
-import type { SearchParam } from './param.ts';
-import { searchFiltered } from './post-filter.ts';
-import { withTotal } from './result-total.ts';
+import type { SearchParam } from './parameters/param.ts';
+import { sayingIgnored } from './result/ignored.ts';
+import { searchFiltered } from './result/post-filter.ts';
+import { withTotal } from './result/result-total.ts';
 import { formatQuery, parseQuery, type RewrittenSearch, rewriteSearch } from './rewrite.ts';
 
 function isRefused(search: RewrittenSearch | readonly Issue[]): search is readonly Issue[] {

@@ -1,6 +1,6 @@
 import { formatInstant } from '../../core/fhir/instant.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import type { SearchParam } from './param.ts';
+import type { SearchParam } from './parameters/param.ts';
 
 /**
  * The condition added to a search for free Slots without `start`: no past Slots, because they cannot be booked.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { searchParameters } from '../../../gateway/search/parameters.ts';
+import { searchParameters } from '../../../gateway/search/parameters/parameters.ts';
 import { formatQuery, parseQuery, rewriteSearch } from '../../../gateway/search/rewrite.ts';
 import { type ServedTypeName, servedTypeNames } from '../../../gateway/served-types.ts';
 import { base, config } from '../fake-medplum.ts';

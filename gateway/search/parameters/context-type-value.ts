@@ -1,5 +1,5 @@
 import type { Coding, Resource, UsageContext } from '@medplum/fhirtypes';
-import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { type SearchParam, searchIssue } from './param.ts';
 
 /** A token of a search: an absent `system` means any, an empty one none; an absent `code` means any. */

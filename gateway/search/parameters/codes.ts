@@ -1,4 +1,4 @@
-import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { type SearchParam, searchIssue } from './param.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { SearchParam } from './param.ts';
+import type { SearchParam } from '../parameters/param.ts';
 
 /** Whether a search asks for the number of matches alone; `_count=0` is the same as `_summary=count`. */
 function isCountOnly(params: readonly SearchParam[]): boolean {

@@ -1,4 +1,4 @@
-import type { ServedTypeName } from '../served-types.ts';
+import type { ServedTypeName } from '../../served-types.ts';
 
 /** A search parameter: its FHIR type, and for references the types of the service that it can lead to. */
 export interface SearchParameterEntry {

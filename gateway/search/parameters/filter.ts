@@ -1,6 +1,6 @@
-import type { Issue } from '../../core/fhir/outcome/outcome.ts';
-import { formatReference, isId, parseReference } from '../../core/fhir/reference/reference.ts';
-import { isServedType, type ServedTypeName, servedTypeNames } from '../served-types.ts';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { formatReference, isId, parseReference } from '../../../core/fhir/reference/reference.ts';
+import { isServedType, type ServedTypeName, servedTypeNames } from '../../served-types.ts';
 import { rewriteCodes } from './codes.ts';
 import { isIssue, type SearchParam, searchIssue } from './param.ts';
 import { type SearchParameterEntry, searchModifiers, searchParameter, searchParameters } from './parameters.ts';

@@ -1,7 +1,7 @@
-import type { Issue } from '../../core/fhir/outcome/outcome.ts';
-import { isServedType, type ServedTypeName } from '../served-types.ts';
-import { type SearchParam, searchIssue } from './param.ts';
-import { searchParameter } from './parameters.ts';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { isServedType, type ServedTypeName } from '../../served-types.ts';
+import { type SearchParam, searchIssue } from '../parameters/param.ts';
+import { searchParameter } from '../parameters/parameters.ts';
 
 /** The most resources that one page holds; Medplum's own limit. */
 export const MAX_COUNT = 1000;

@@ -1,4 +1,4 @@
-import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 
 /** A search parameter as in a query: `name` includes its modifier or chain. */
 export interface SearchParam {

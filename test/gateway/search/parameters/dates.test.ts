@@ -12,8 +12,8 @@ import {
 } from '@medplum/core';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
-import { inOneCondition, rewriteDates } from '../../../gateway/search/dates.ts';
-import { isIssue, type SearchParam } from '../../../gateway/search/param.ts';
+import { inOneCondition, rewriteDates } from '../../../../gateway/search/parameters/dates.ts';
+import { isIssue, type SearchParam } from '../../../../gateway/search/parameters/param.ts';
 
 /** From the first moment to the last, both included. */
 interface Range {

@@ -1,8 +1,8 @@
-import type { BookingConfig } from '../../core/config/config.ts';
-import type { Issue } from '../../core/fhir/outcome/outcome.ts';
-import { quoted } from '../../core/fhir/outcome/quoted.ts';
-import { dateRange, localDateRange } from '../../core/time/date-range.ts';
-import type { Interval } from '../../core/time/interval.ts';
+import type { BookingConfig } from '../../../core/config/config.ts';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { quoted } from '../../../core/fhir/outcome/quoted.ts';
+import { dateRange, localDateRange } from '../../../core/time/date-range.ts';
+import type { Interval } from '../../../core/time/interval.ts';
 import { type SearchParam, searchIssue } from './param.ts';
 
 /** What a date in a search depends on besides itself. */

@@ -1,8 +1,8 @@
 import type { BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
-import type { Issue } from '../../core/fhir/outcome/outcome.ts';
-import type { FhirResponse } from '../http/response.ts';
-import { isBundle } from '../medplum/public-resources.ts';
-import type { SearchParam } from './param.ts';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import type { FhirResponse } from '../../http/response.ts';
+import { isBundle } from '../../medplum/public-resources.ts';
+import type { SearchParam } from '../parameters/param.ts';
 
 /** A parameter that the service does not know and, asked to be lenient, passes over. */
 export interface IgnoredParam {

@@ -1,14 +1,14 @@
 import type { Bundle, BundleLink, Resource } from '@medplum/fhirtypes';
-import type { GatewayContext } from '../context.ts';
-import type { FhirRequest } from '../handler.ts';
-import { problem } from '../http/errors.ts';
-import type { FhirResponse } from '../http/response.ts';
-import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
-import { isBundle, publicResource } from '../medplum/public-resources.ts';
-import type { ServedTypeName } from '../served-types.ts';
-import type { SearchParam } from './param.ts';
+import type { GatewayContext } from '../../context.ts';
+import type { FhirRequest } from '../../handler.ts';
+import { problem } from '../../http/errors.ts';
+import type { FhirResponse } from '../../http/response.ts';
+import { isSuccess, upstreamProblem } from '../../medplum/errors.ts';
+import { isBundle, publicResource } from '../../medplum/public-resources.ts';
+import type { ServedTypeName } from '../../served-types.ts';
+import type { SearchParam } from '../parameters/param.ts';
+import { formatQuery, type RewrittenSearch } from '../rewrite.ts';
 import { MAX_COUNT } from './result-parameters.ts';
-import { formatQuery, type RewrittenSearch } from './rewrite.ts';
 
 const maxPages = 20;
 const defaultCount = 20;
