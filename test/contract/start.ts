@@ -5,15 +5,14 @@ declare global {
   var installation: Installation | undefined;
 }
 
-/** So few Subscriptions that reaching their limit takes no minutes, and more than the tests have beside one another. */
-const FEW = 30;
+/** So little that reaching a limit takes no minutes, and more than the tests have beside one another. */
+const limits = { notifications: { maxSubscriptions: 30 }, holds: { maxPerRequestor: 5 } };
 
 export default async function start(): Promise<void> {
   if (process.env.BOOKING_BASE_URL) {
     return;
   }
-  const changes = { notifications: { maxSubscriptions: FEW } };
-  globalThis.installation = await prepareService({ LOG_LEVEL: 'warn', SANDBOX_DATA: '' }, changes);
+  globalThis.installation = await prepareService({ LOG_LEVEL: 'warn', SANDBOX_DATA: '' }, limits);
   await globalThis.installation.start();
   Object.assign(process.env, globalThis.installation.addresses);
 }

@@ -3,6 +3,7 @@ import { until } from '../../lib/until.ts';
 import { type Client, removeClient, standIn } from '../clients.ts';
 import { aClinic, aPatient, appointmentsOn, aSlot, book, proposed, simultaneously, slotsOf } from '../fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
+import { config } from '../installation.ts';
 import { cancellation, patch } from '../patch/fixtures.ts';
 import { length, policy } from '../policy/fixtures.ts';
 import { heldUntil, hold } from './fixtures.ts';
@@ -191,12 +192,14 @@ describe('how many hold', () => {
     expect(await slotsOf(schedule)).toEqual(['busy-tentative 0-30']);
   });
 
-  it('of 20 at the same time a requestor gets as many as it may have', async () => {
+  it('of more at the same time than it may have, a requestor gets as many as it may', async () => {
+    const { maxPerRequestor } = config.holds;
+    const wanted = maxPerRequestor + 15;
     const mine = await standIn('portal-a');
     clients.push(mine);
     const { schedule, patient } = await aClinic();
-    const slots = await simultaneously(20, (index) => aSlot(schedule, 60 + index * 10, 70 + index * 10));
-    const answers = await simultaneously(20, (index) =>
+    const slots = await simultaneously(wanted, (index) => aSlot(schedule, 60 + index * 10, 70 + index * 10));
+    const answers = await simultaneously(wanted, (index) =>
       hold(
         withoutPatient(
           proposed(patient, slots.slice(index, index + 1), { from: 60 + index * 10, to: 70 + index * 10 }),
@@ -204,7 +207,7 @@ describe('how many hold', () => {
       ),
     );
     const refused = answers.filter(({ status }) => status !== 201);
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(5);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(maxPerRequestor);
     expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([422]));
     expect(new Set(refused.flatMap(issuesOf))).toEqual(new Set(['too-many-holds Appointment.start']));
   });
