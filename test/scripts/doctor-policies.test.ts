@@ -31,7 +31,7 @@ test('a policy that cannot be read is named with its path', () => {
   const verdict = assess([schedule(policy(length('leadTime', -1)))], [service()]);
   expect(verdict).toMatchObject({ level: 'error', help: expect.stringContaining('LocalBookingPolicy') });
   expect(verdict.found).toContain(
-    'Schedule/room (Schedule.extension[0].extension[0].value: leadTime is a valueDuration',
+    'Schedule/room (Schedule.extension[0].extension[0].value: leadTime must be a valueDuration',
   );
 });
 

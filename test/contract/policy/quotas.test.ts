@@ -1,4 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Client, removeClient, standIn } from '../clients.ts';
 import { aPatient, aSchedule, aSlot, book, proposed, simultaneously, stored } from '../fixtures.ts';
 import { issuesOf, resourceIn } from '../http.ts';
 import { cancellation, patch } from '../patch/fixtures.ts';
@@ -12,6 +13,15 @@ async function aLimited(part: string, limit: number, slots: number) {
   const made = await simultaneously(slots, (index) => aSlot(schedule, at(index).from, at(index).to));
   return { schedule, slots: made, patient: await aPatient() };
 }
+
+/** A portal without other appointments: whatever a portal has on the day is read to count it. */
+let mine: Client;
+beforeAll(async () => {
+  mine = await standIn('portal-a');
+});
+afterAll(async () => {
+  await removeClient(mine);
+});
 
 describe('quotas', () => {
   it('maxOpenPerPatient: one more is refused, a cancelled one gives back, another patient is another', async () => {
