@@ -30,7 +30,7 @@ const calendarSchema = z.strictObject({
 });
 
 const holdsSchema = z.strictObject({
-  maxPerRequestor: z.int().min(1).max(1000).default(50),
+  maxPerRequestor: z.int().min(1).max(200).default(50),
 });
 
 /** Medplum counts no further than ten thousand (`maxSearchOffset`). */

@@ -49,16 +49,23 @@ export interface QuotaContext {
   readonly config: QuotaConfig;
 }
 
-/** The most appointments that are read to count them; a requestor with more of them has used up every quota. */
-const MOST_COUNTED = 500;
+/**
+ * The most appointments that are read to count them; a requestor with more of them has used up the quota. Medplum refuses
+ * a search whose matches, with the Slots and Schedules that they include, are more than 1000.
+ */
+const mostCounted: Readonly<Record<Quota['code'], number>> = {
+  'patient-limit-reached': 300,
+  'portal-quota-reached': 300,
+  'too-many-holds': 500,
+};
 
 const withSlots: SearchQuery = [
   ['_include', 'Appointment:slot'],
   ['_include:iterate', 'Slot:schedule'],
 ];
 
-function queryFor(more: SearchQuery, { requestor, config }: QuotaContext): SearchQuery {
-  return [['_tag', requestorQuery(requestor, config)], ['_count', String(MOST_COUNTED)], ...more];
+function queryFor(code: Quota['code'], more: SearchQuery, { requestor, config }: QuotaContext): SearchQuery {
+  return [['_tag', requestorQuery(requestor, config)], ['_count', String(mostCounted[code])], ...more];
 }
 
 function patientQuota(
@@ -79,7 +86,7 @@ function patientQuota(
           code: 'patient-limit-reached',
           row: `${context.requestor}/${patient}`,
           limit,
-          query: queryFor(query, context),
+          query: queryFor('patient-limit-reached', query, context),
           scope: saidBy.maxOpenPerPatient,
           diagnostics: `A patient can have at most ${limit} open appointments here: cancel one first.`,
         },
@@ -105,7 +112,7 @@ function dayQuota(
           code: 'portal-quota-reached',
           row: `${context.requestor}/${formatInstant(day).slice(0, 10)}`,
           limit,
-          query: queryFor(query, context),
+          query: queryFor('portal-quota-reached', query, context),
           scope: saidBy.maxPerPortalAndDay,
           diagnostics: `You can book at most ${limit} appointments here on ${formatInstant(day).slice(0, 10)} (UTC): choose another day.`,
         },
@@ -137,6 +144,7 @@ export function holdQuota(context: QuotaContext): Quota {
     row: `${context.requestor}/holds`,
     limit,
     query: queryFor(
+      'too-many-holds',
       [
         ['status', 'proposed'],
         ['_sort', '-_lastUpdated'],
@@ -195,7 +203,7 @@ export function quotaIssues(
     const counted = appointments.filter(
       (one) => !rewritten.includes(one.id ?? '') && countsFor(one, quota, found, context),
     );
-    const isUsedUp = counted.length >= quota.limit || appointments.length >= MOST_COUNTED;
+    const isUsedUp = counted.length >= quota.limit || appointments.length >= mostCounted[quota.code];
     const { code, diagnostics } = quota;
     return isUsedUp ? [{ code, diagnostics, expression }] : [];
   });
