@@ -54,12 +54,12 @@ async function measureAll(
   const run = (way: TargetName, places: readonly Place[]) =>
     measure(places, callers, (place) => bookBy(way, place, installation, config));
   for (const way of only) {
-    await run(way, await makePlaces(installation, Math.max(callers, 20), Date.now()));
+    await run(way, await makePlaces(installation, config, Math.max(callers, 20), Date.now()));
   }
   for (let round = 0; round < rounds; round++) {
     const order = [...only.slice(round % only.length), ...only.slice(0, round % only.length)];
     for (const way of order) {
-      const places = await makePlaces(installation, share, Date.now());
+      const places = await makePlaces(installation, config, share, Date.now());
       found.set(way, together(found.get(way) ?? nothing, await run(way, places)));
     }
   }

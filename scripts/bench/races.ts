@@ -69,7 +69,7 @@ async function runLane(
   config: BookingConfig,
   ended: (rival: RivalName, ending: Ending) => void,
 ): Promise<void> {
-  const places = await makePlaces(installation, count, Date.now(), config);
+  const places = await makePlaces(installation, config, count, Date.now(), { oneSchedule: true });
   const names = Object.keys(rivals) as RivalName[];
   for (const [index, place] of places.entries()) {
     const rival = names[(first + index) % names.length];

@@ -3,7 +3,6 @@ import type {
   Appointment,
   Bundle,
   CodeableConcept,
-  Extension,
   HealthcareService,
   Parameters,
   Patient,
@@ -142,11 +141,11 @@ const BATCH = 200;
 const SCHEDULING_PARAMETERS = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';
 const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
 
-/** Makes a calendar that is open all day, in steps of ten minutes, as Medplum's own `$book` wants it. */
-async function makeCalendarByRule(
-  { medplum, tokens }: Installation,
-  extension: Extension[] = [],
-): Promise<Place['byRule']> {
+/**
+ * Makes a calendar that is open all day, in steps of ten minutes, as Medplum's own `$book` wants it. Nothing is published
+ * in it: twelve weeks of Slots would be written beside what is measured.
+ */
+async function makeCalendarByRule({ medplum, tokens }: Installation, config: BookingConfig): Promise<Place['byRule']> {
   const create = async <T extends Resource>(resource: T): Promise<T> =>
     created<T>(await post(`${medplum}/${resource.resourceType}`, tokens.staff, resource), `A ${resource.resourceType}`);
   const [practitioner, service] = await Promise.all([
@@ -175,7 +174,7 @@ async function makeCalendarByRule(
     active: true,
     actor,
     serviceType,
-    ...(extension.length > 0 && { extension }),
+    extension: [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }],
   });
   return { schedule: `Schedule/${schedule.id}`, serviceType };
 }
@@ -183,13 +182,14 @@ async function makeCalendarByRule(
 /**
  * Makes a schedule with fresh free slots, a year from now, one that is open by rule, and a patient.
  *
- * @param config - if given, both are one schedule, of which nothing but these slots is published
+ * @param oneSchedule - whether both are one schedule, so that a place can be taken by either way
  */
 export async function makePlaces(
   installation: Installation,
+  config: BookingConfig,
   count: number,
   now: number,
-  config?: BookingConfig,
+  { oneSchedule = false } = {},
 ): Promise<Place[]> {
   const { base, medplum, tokens } = installation;
   const name = [{ family: 'Benchmark', given: [randomUUID()] }];
@@ -198,10 +198,9 @@ export async function makePlaces(
     'A patient',
   );
   const actor = [{ display: `Benchmark ${randomUUID()}` }];
-  const unpublished = config && [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }];
-  const byRule = await makeCalendarByRule(installation, unpublished);
+  const byRule = await makeCalendarByRule(installation, config);
   const own = { resourceType: 'Schedule', active: true, actor };
-  const schedule = config
+  const schedule = oneSchedule
     ? byRule.schedule
     : `Schedule/${created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, own), 'A schedule').id}`;
   const first = Math.ceil((now + 365 * 24 * 3_600_000) / MINUTES_10) * MINUTES_10;
@@ -231,7 +230,7 @@ export async function makePlaces(
 
 /** The targets that an installation has: the project may lack what Medplum's own `$book` needs. */
 export async function targetsOf(installation: Installation, config: BookingConfig, now: number): Promise<TargetName[]> {
-  const [place] = await makePlaces(installation, 1, now);
+  const [place] = await makePlaces(installation, config, 1, now);
   const tried = place && (await send('medplum', place, installation, config));
   if (tried && resultOf(tried) === 'booked') {
     return targetNames;

@@ -43,7 +43,7 @@ async function notify({ installation, receivers }: Target, path: string): Promis
 
 /** Measures so many of each kind, one after another. */
 export async function measureRound(target: Target, count: number): Promise<Round> {
-  const places = await makePlaces(target.installation, 2 * count, Date.now());
+  const places = await makePlaces(target.installation, target.config, 2 * count, Date.now());
   const round = { booking: [] as number[], job: [] as number[], notification: [] as number[] };
   for (let index = 0; index < count; index++) {
     const [now, later] = [places[2 * index], places[2 * index + 1]];

@@ -50,7 +50,7 @@ export async function subscribeAll({ installation, config, receivers }: Target, 
   );
   await wait(() => receivers.quick().count > 0 && receivers.answered() >= count, 'for all handshakes');
   const as = { ...installation, tokens: { ...tokens, portal: tokens.other } };
-  const [place] = await makePlaces(as, 1, Date.now());
+  const [place] = await makePlaces(as, config, 1, Date.now());
   if (!place) {
     throw new Error('No slot could be made.');
   }
