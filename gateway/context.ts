@@ -89,4 +89,6 @@ export interface GatewayContext {
   readonly callers: Callers;
   readonly turns: BookingQueue;
   readonly bindingTokens: BindingTokens;
+  /** The origins whose scripts may call the interface from a browser. */
+  readonly corsOrigins: readonly string[];
 }

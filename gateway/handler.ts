@@ -55,8 +55,8 @@ const parametersOf = (request: FastifyRequest): URLSearchParams =>
  */
 export function representationOf(request: FastifyRequest): Representation | undefined {
   const query = parametersOf(request);
-  const format = negotiate(headerOf(request, 'accept'), query.get('_format')?.trim());
-  return format && { format, pretty: query.get('_pretty') === 'true' };
+  const negotiated = negotiate(headerOf(request, 'accept'), query.get('_format')?.trim());
+  return negotiated && { ...negotiated, pretty: query.get('_pretty') === 'true' };
 }
 
 /** The format of a response to a client that may accept none of the formats. */

@@ -10,7 +10,7 @@ import { isId } from '../core/fhir/reference/reference.ts';
 import { isObject } from '../core/fhir/resource.ts';
 import type { Admission } from './admission/admission.ts';
 import type { GatewayContext } from './context.ts';
-import { fastifyHandler, type Handler, headerOf, representationOf, representationOrDefault } from './handler.ts';
+import { fastifyHandler, type Handler, representationOf, representationOrDefault } from './handler.ts';
 import { addBodyParsers, announcesBody, type BodyKind, isPatchBody, isReadBody, isSupportedBody } from './http/body.ts';
 import { problem, refusal } from './http/errors.ts';
 import { formats, JSON_PATCH } from './http/formats.ts';
@@ -24,7 +24,6 @@ import { createPatient, updatePatient } from './interactions/patient.ts';
 import { read } from './interactions/read.ts';
 import { createSubscription, deleteSubscription, updateSubscription } from './interactions/subscription.ts';
 import { subscriptionEvents, subscriptionStatus, websocketToken } from './interactions/subscription-operations.ts';
-import { hasBearerToken } from './medplum/current-profile.ts';
 import { errorResponse } from './operations/error-handler.ts';
 import { searchByGet, searchByPost } from './search/search.ts';
 import {
@@ -121,11 +120,8 @@ const known = formats.map(({ mediaTypes }) => mediaTypes.join(', ')).join(', ');
 
 const notAcceptable = problem('not-acceptable', `Supported formats: ${known}.`);
 
-/** What the headers of a request must say: a token, an acceptable format, a readable kind of body. */
+/** What the headers of a request must say: an acceptable format, a readable kind of body. */
 function headerProblem(route: Route, request: FastifyRequest): FhirResponse | undefined {
-  if (!route.isPublic && !hasBearerToken(headerOf(request, 'authorization'))) {
-    return problem('unauthorized');
-  }
   if (!representationOf(request)) {
     return notAcceptable;
   }
@@ -167,7 +163,7 @@ function addRoute(app: FastifyInstance, route: Route, context: GatewayContext, a
     }),
     onRequest: async (request, reply) => {
       const refused =
-        headerProblem(route, request) ?? (route.isPublic ? undefined : await admission.admit(request, reply));
+        (route.isPublic ? undefined : await admission.admit(request, reply)) ?? headerProblem(route, request);
       return refused && answer(request, reply, refused);
     },
     preHandler: async (request, reply) => {
@@ -226,7 +222,7 @@ export async function addFhirRoutes(
   admission: Admission,
   date: string,
 ): Promise<void> {
-  const statement = capabilityStatement(context.config, date);
+  const statement = capabilityStatement(context.config, date, context.corsOrigins.length > 0);
   const routes = fhirRoutes(async () => ({ status: 200, resource: statement }));
   const fhir: FastifyPluginAsync = async (scope) => {
     addBodyParsers(scope, context.limits.depth);

@@ -4,6 +4,8 @@ import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyPluginAsync,
+  type FastifyReply,
+  type FastifyRequest,
   LogController,
   type onRequestAsyncHookHandler,
 } from 'fastify';
@@ -14,12 +16,14 @@ import { type TrustedProxies, type TrustProxy, trustedProxies } from './admissio
 import { createBookingQueue } from './booking-queue.ts';
 import { defaultLimits, type GatewayContext, type GatewayLimits } from './context.ts';
 import { representationOrDefault } from './handler.ts';
+import { addCors } from './http/cors.ts';
 import { problem } from './http/errors.ts';
-import { defaultRepresentation, send } from './http/response.ts';
-import { createAddresses } from './medplum/address-rewriting.ts';
+import { defaultRepresentation, type FhirResponse, send } from './http/response.ts';
+import { type Addresses, createAddresses } from './medplum/address-rewriting.ts';
 import { createUpstream } from './medplum/client.ts';
 import { createCallers } from './medplum/current-profile.ts';
 import { addDiscovery } from './oauth/discovery.ts';
+import { isOAuthPath, sendOAuthProblem } from './oauth/errors.ts';
 import { addOAuth } from './oauth/proxy.ts';
 import { addAudit } from './operations/audit.ts';
 import { addErrorHandler, answerBrokenConnection, errorResponse } from './operations/error-handler.ts';
@@ -49,6 +53,8 @@ export interface GatewayOptions {
   readonly audit?: boolean;
   /** The registry in which metrics are collected; the caller serves them. */
   readonly metrics?: Registry;
+  /** The origins whose scripts may call the interface from a browser, such as `https://portal.example.org`; default: none. */
+  readonly corsOrigins?: readonly string[];
   /** Pages that are served beside the interface. */
   readonly web?: FastifyPluginAsync | undefined;
   /** The clock, in milliseconds; default: the system's. */
@@ -61,6 +67,7 @@ function createContext({
   medplumAliases = [],
   limits,
   bindingKey,
+  corsOrigins = [],
   now = Date.now,
 }: GatewayOptions): GatewayContext {
   const all = { ...defaultLimits(config), ...limits };
@@ -73,6 +80,7 @@ function createContext({
     callers: createCallers(upstream, now),
     turns: createBookingQueue(all.turnMs),
     bindingTokens: createBindingTokens(bindingKey, now),
+    corsOrigins,
   };
 }
 
@@ -99,6 +107,8 @@ function createServer(
     pluginTimeout: limits.drainTimeoutMs + 5_000,
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
+    // Some clients encode the dollar of an operation.
+    rewriteUrl: ({ url = '/' }) => url.replace(/^[^?]*/, (path) => path.replaceAll('%24', '$')),
     genReqId: ({ headers }) => {
       const sent = headers['x-request-id'];
       return typeof sent === 'string' && /^[\w.-]{1,64}$/.test(sent) ? sent : randomUUID();
@@ -106,6 +116,13 @@ function createServer(
     clientErrorHandler: answerBrokenConnection,
     frameworkErrors: (error, _request, reply) => send(reply, broken(error), defaultRepresentation, addresses),
   });
+}
+
+/** Refuses a request before it is routed, in the words of the endpoint that it is for. */
+function refuseRequest(request: FastifyRequest, reply: FastifyReply, refused: FhirResponse, addresses: Addresses) {
+  return isOAuthPath(request.url)
+    ? sendOAuthProblem(reply, refused)
+    : send(reply, refused, representationOrDefault(request), addresses);
 }
 
 /**
@@ -132,7 +149,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     const refused = drain.isDraining()
       ? problem('shutting-down', undefined, { connection: 'close', 'retry-after': '5' })
       : (hostProblem(request.raw) ?? (request.is404 ? problem('not-found') : undefined));
-    return refused && send(reply, refused, representationOrDefault(request), addresses);
+    return refused && refuseRequest(request, reply, refused, addresses);
   };
   void app
     .register(helmet, {
@@ -141,10 +158,11 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     })
     .after(() => void app.addHook('onRequest', refuse));
   const service: FastifyPluginAsync = async (scope) => {
+    await addCors(scope, context.corsOrigins);
     const admission = await createAdmission(scope, context);
     scope.addHook('onRequest', async (request, reply) => {
       const refused = await admission.countAddress(request);
-      return refused && send(reply, refused, representationOrDefault(request), addresses);
+      return refused && refuseRequest(request, reply, refused, addresses);
     });
     addDiscovery(scope, addresses);
     await addOAuth(scope, context, admission);

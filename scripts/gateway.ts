@@ -5,7 +5,14 @@ import { buildGateway } from '../gateway/server.ts';
 import { runAsProgram } from './cli/command.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { pagesFor, portalFrom } from './gateway/pages.ts';
-import { auditFrom, bindingKeyFrom, limitsFrom, metricsFrom, proxiesFrom } from './gateway/settings.ts';
+import {
+  auditFrom,
+  bindingKeyFrom,
+  corsOriginsFrom,
+  limitsFrom,
+  metricsFrom,
+  proxiesFrom,
+} from './gateway/settings.ts';
 import { portOf } from './start/settings.ts';
 
 /** How long Medplum may take to say that it is well, in milliseconds. */
@@ -39,7 +46,7 @@ async function warnIfUnreachable(baseUrl: string, logger: Logger): Promise<void>
 /**
  * Runs the gateway alone. Environment: `MEDPLUM_BASE_URL` (required), `MEDPLUM_ALIASES` (further addresses of that
  * server, separated by commas), `PORT` (8080), `HOST` (0.0.0.0), `BOOKING_CONFIG`, `LOG_LEVEL` (info), `TRUST_PROXY`,
- * `METRICS_PORT`, `METRICS_HOST`, `WEBSOCKET_TOKEN_KEY`, `PORTAL_CLIENT_ID` and what belongs to it, and the limits of `limitVariables`: see
+ * `METRICS_PORT`, `METRICS_HOST`, `WEBSOCKET_TOKEN_KEY`, `CORS_ORIGINS`, `PORTAL_CLIENT_ID` and what belongs to it, and the limits of `limitVariables`: see
  * docs/operators.md.
  * SIGTERM and SIGINT end it gracefully.
  */
@@ -62,6 +69,7 @@ async function main(): Promise<void> {
     bindingKey: bindingKeyFrom(env),
     metrics,
     audit: auditFrom(env),
+    corsOrigins: corsOriginsFrom(env),
     web: portal && pagesFor(config, portal),
   });
   const metricsServer = metricsAddress && (await serveMetrics(metrics, metricsAddress));

@@ -13,6 +13,7 @@ import { untilPublished } from './demo/slots.ts';
 import { type Demo, loadDemo } from './demo.ts';
 import { deploy, summary } from './deploy.ts';
 import { pagesFor } from './gateway/pages.ts';
+import { corsOriginsFrom } from './gateway/settings.ts';
 import type { Connection } from './medplum/connect.ts';
 import { type Developer, writeDeveloperFiles } from './start/developer-files.ts';
 import { firstSteps } from './start/first-steps.ts';
@@ -109,7 +110,13 @@ async function startInFront(
   await untilPublished(deployment.connection, demo.schedules);
   const { id: clientId, secret: clientSecret } = demo.clients['Portal A'];
   const web = options.pages ? pagesFor(config, { clientId, clientSecret, clinic: 'Demo clinic' }) : undefined;
-  const gateway = buildGateway({ config, medplumBaseUrl: sandbox.baseUrl, logger: gatewayLogger(), web });
+  const gateway = buildGateway({
+    config,
+    medplumBaseUrl: sandbox.baseUrl,
+    logger: gatewayLogger(),
+    web,
+    corsOrigins: corsOriginsFrom(process.env),
+  });
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
   printAddresses(config, sandbox, demo, options);
   await printFirstSteps(deployment.connection, config, demo, log);

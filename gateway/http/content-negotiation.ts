@@ -36,37 +36,40 @@ function precision(range: MediaRange, mediaType: string): number {
   return [range.type === '*/*', range.type === wildcard, range.type === mediaType].lastIndexOf(true) + 1;
 }
 
-/** The quality a client gives to a format: that of the range that describes one of its media types most closely. */
-function qualityOf(format: Format, ranges: readonly MediaRange[]): number {
-  const found = format.mediaTypes.map((mediaType) => {
-    const closest = Math.max(...ranges.map((range) => precision(range, mediaType)));
-    const matching = ranges.filter((range) => closest > 0 && precision(range, mediaType) === closest);
-    return Math.max(0, ...matching.map((range) => range.quality));
-  });
-  return Math.max(...found);
+/** What a client thinks of a media type: the quality of the ranges that describe it most closely, and how closely. */
+function preferenceFor(mediaType: string, ranges: readonly MediaRange[]) {
+  const closest = Math.max(0, ...ranges.map((range) => precision(range, mediaType)));
+  const matching = ranges.filter((range) => closest > 0 && precision(range, mediaType) === closest);
+  return { mediaType, closest, quality: Math.max(0, ...matching.map(({ quality }) => quality)) };
+}
+
+/** The format of an answer, and the media type that its `Content-Type` names. */
+export interface Negotiated {
+  readonly format: Format;
+  readonly mediaType: string;
 }
 
 /**
  * The format a client names in `_format`: a short name or a media type (a plus sign that was sent unescaped has become
  * a space).
  */
-function formatNamed(value: string): Format | undefined {
-  const range = parseMediaRange(value.trim().replaceAll(' ', '+'));
-  const isKnownVersion = supportedFhirVersions.includes(range.fhirVersion);
-  return formats.find(
-    ({ name, mediaTypes, aliases }) => isKnownVersion && [name, ...mediaTypes, ...aliases].includes(range.type),
-  );
+function formatNamed(value: string): Negotiated | undefined {
+  const { type, fhirVersion } = parseMediaRange(value.trim().replaceAll(' ', '+'));
+  const isKnownVersion = supportedFhirVersions.includes(fhirVersion);
+  const format = formats.find(({ name, mediaTypes }) => isKnownVersion && [name, ...mediaTypes].includes(type));
+  return format && { format, mediaType: type === format.name ? format.mediaTypes[0] : type };
 }
 
 /**
- * Chooses the format of an answer. `_format` overrides `Accept`.
+ * Chooses the format of an answer. `_format` overrides `Accept`. A client that asks for a general media type, such as
+ * `application/json`, is answered with it.
  *
  * @param accept - the `Accept` header
  * @param formatParameter - the value of `_format`; empty counts as absent
  * @returns `undefined` if the client accepts none of the formats (406)
- * @see https://hl7.org/fhir/R4/http.html#parameters and https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1
+ * @see https://hl7.org/fhir/R4/http.html#mime-type and https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1
  */
-export function negotiate(accept: string | undefined, formatParameter: string | undefined): Format | undefined {
+export function negotiate(accept: string | undefined, formatParameter: string | undefined): Negotiated | undefined {
   if (formatParameter) {
     return formatNamed(formatParameter);
   }
@@ -75,11 +78,16 @@ export function negotiate(accept: string | undefined, formatParameter: string | 
     .filter((part) => part.trim() !== '')
     .map(parseMediaRange);
   if (ranges.length === 0) {
-    return json;
+    return { format: json, mediaType: json.mediaTypes[0] };
   }
-  const ranked = formats.map((format) => ({ format, quality: qualityOf(format, ranges) }));
+  const ranked = formats.flatMap((format) =>
+    format.mediaTypes.map((mediaType) => ({ format, ...preferenceFor(mediaType, ranges) })),
+  );
   const best = Math.max(...ranked.map(({ quality }) => quality));
-  return best > 0 ? ranked.find(({ quality }) => quality === best)?.format : undefined;
+  const wanted = ranked.find(({ quality }) => best > 0 && quality === best)?.format;
+  const ofFormat = ranked.filter(({ format, quality }) => format === wanted && quality === best);
+  const closest = Math.max(...ofFormat.map((one) => one.closest));
+  return ofFormat.find((one) => one.closest === closest);
 }
 
 /**

@@ -6,10 +6,8 @@ import { toXml } from '../../core/fhir/xml/write.ts';
 export interface Format {
   /** Short name, as in `_format=json`. */
   readonly name: string;
-  /** Media types that stand for it in `Accept`, `Content-Type` and `_format`; the first is what answers carry. */
+  /** Media types that stand for it in `Accept`, `Content-Type` and `_format`; the first is FHIR's own. */
   readonly mediaTypes: readonly [string, ...string[]];
-  /** Further values that stand for it in `_format`, though in no header. */
-  readonly aliases: readonly string[];
   /** Writes a resource; `pretty`: for human readers. */
   readonly serialize: (resource: Resource, pretty: boolean) => string;
 }
@@ -18,15 +16,13 @@ export interface Format {
 export const json: Format = {
   name: 'json',
   mediaTypes: mediaTypes.json,
-  aliases: [],
   serialize: (resource, pretty) => JSON.stringify(resource, undefined, pretty ? 2 : undefined),
 };
 
 /** XML, as FHIR has it. */
 export const xml: Format = {
   name: 'xml',
-  mediaTypes: mediaTypes.xml,
-  aliases: ['text/xml', 'application/xml'],
+  mediaTypes: [...mediaTypes.xml, 'application/xml', 'text/xml'],
   serialize: toXml,
 };
 

@@ -2,7 +2,8 @@ import type { Resource } from '@medplum/fhirtypes';
 import type { FastifyReply } from 'fastify';
 import { isObject } from '../../core/fhir/resource.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';
-import { type Format, json } from './formats.ts';
+import type { Negotiated } from './content-negotiation.ts';
+import { json } from './formats.ts';
 import type { ReturnPreference } from './prefer.ts';
 
 /** An answer before it is written: status, headers in lower case, and the resource, if there is one. */
@@ -61,13 +62,12 @@ function informational(status: number, resource: Resource | undefined): Resource
 }
 
 /** How a client wants its answer written. */
-export interface Representation {
-  readonly format: Format;
+export interface Representation extends Negotiated {
   readonly pretty: boolean;
 }
 
 /** The default representation. */
-export const defaultRepresentation: Representation = { format: json, pretty: false };
+export const defaultRepresentation: Representation = { format: json, mediaType: json.mediaTypes[0], pretty: false };
 
 /**
  * Writes an answer. Everything the service says in FHIR goes through here.
@@ -77,13 +77,13 @@ export const defaultRepresentation: Representation = { format: json, pretty: fal
 export function send(
   reply: FastifyReply,
   answer: FhirResponse,
-  { format, pretty }: Representation,
+  { format, mediaType, pretty }: Representation,
   addresses: Pick<Addresses, 'rewriteResource'>,
 ): FastifyReply {
   reply.code(answer.status).headers({ 'cache-control': 'no-store', ...answer.headers });
   if (!answer.resource) {
     return reply.send();
   }
-  reply.header('content-type', `${format.mediaTypes[0]}; charset=utf-8`);
+  reply.header('content-type', `${mediaType}; charset=utf-8`);
   return reply.send(format.serialize(addresses.rewriteResource(answer.resource), pretty));
 }

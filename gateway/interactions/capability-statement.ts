@@ -101,9 +101,10 @@ function describe(type: ServedTypeName, config: BookingConfig): CapabilityStatem
  *
  * @param config - the installation
  * @param date - since when this is so, as a FHIR dateTime
+ * @param cors - whether scripts of other origins may call it
  * @see https://hl7.org/fhir/R4/capabilitystatement.html
  */
-export function capabilityStatement(config: BookingConfig, date: string): CapabilityStatement {
+export function capabilityStatement(config: BookingConfig, date: string, cors = false): CapabilityStatement {
   const { token_endpoint } = oauthEndpoints(new URL(config.baseUrl));
   return {
     resourceType: 'CapabilityStatement',
@@ -121,7 +122,7 @@ export function capabilityStatement(config: BookingConfig, date: string): Capabi
       {
         mode: 'server',
         security: {
-          cors: false,
+          cors,
           extension: [
             {
               url: 'http://fhir-registry.smarthealthit.org/StructureDefinition/oauth-uris',

@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import type { Addresses } from '../medplum/address-rewriting.ts';
 
-/** The OAuth 2 addresses of the service; each is passed through to Medplum (`oauth.ts`). */
+/**
+ * The OAuth 2 addresses of the service; each is passed through to Medplum (`proxy.ts`). Medplum refuses `userinfo` to
+ * clients that may not read their own ClientApplication, and portals may not: it is left out.
+ */
 export function oauthEndpoints({ origin }: Pick<Addresses, 'origin'>) {
   return {
     issuer: `${origin}/`,
     token_endpoint: `${origin}/oauth2/token`,
-    userinfo_endpoint: `${origin}/oauth2/userinfo`,
     introspection_endpoint: `${origin}/oauth2/introspect`,
     jwks_uri: `${origin}/.well-known/jwks.json`,
   };

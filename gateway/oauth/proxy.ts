@@ -1,18 +1,17 @@
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isObject } from '../../core/fhir/resource.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { GatewayContext } from '../context.ts';
-import { defaultRepresentation, send } from '../http/response.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';
 import type { RawAnswer } from '../medplum/client.ts';
 import { failureAnswer } from '../medplum/errors.ts';
+import { errorResponse } from '../operations/error-handler.ts';
+import { asOAuthError, sendOAuthProblem } from './errors.ts';
 
-/** The endpoints that are passed through. OAuth has its own JSON, also for errors (RFC 6749 section 5). */
+/** The endpoints that are passed through. OAuth has its own JSON, also for errors (RFC 6749 section 5.2). */
 const endpoints = [
   { method: 'POST', path: 'oauth2/token' },
   { method: 'POST', path: 'oauth2/introspect' },
-  { method: 'GET', path: 'oauth2/userinfo' },
-  { method: 'POST', path: 'oauth2/userinfo' },
   { method: 'GET', path: '.well-known/jwks.json' },
 ] as const;
 
@@ -25,7 +24,6 @@ const bodyBytes = 64 * 1024;
 /** The members of an OAuth answer that hold addresses of Medplum's; those that the service does not have are left out. */
 const addressMembers: ReadonlyMap<string, 'rewritten' | 'left out'> = new Map([
   ['iss', 'rewritten'],
-  ['picture', 'rewritten'],
   ['smart_style_url', 'left out'],
   ['hub.url', 'left out'],
 ]);
@@ -42,14 +40,16 @@ function only<Name extends string>(
   );
 }
 
-/** The body of an OAuth answer as the world may see it. */
-function publicBody({ text }: RawAnswer, { rewriteUrl }: Addresses): string {
-  let body: unknown;
+function parsed(text: string): unknown {
   try {
-    body = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
-    return text;
+    return undefined;
   }
+}
+
+/** The body of an OAuth answer as the world may see it. */
+function publicBody(body: unknown, { text }: RawAnswer, { rewriteUrl }: Addresses): string {
   if (!isObject(body)) {
     return text;
   }
@@ -70,10 +70,17 @@ function passThrough({ method, path }: Endpoint, { config, addresses, upstream }
       ...(method === 'POST' && { body: typeof request.body === 'string' ? request.body : '' }),
     });
     if ('failure' in answer) {
-      return send(reply, failureAnswer(answer, config), defaultRepresentation, addresses);
+      return sendOAuthProblem(reply, failureAnswer(answer, config));
     }
+    const body = parsed(answer.text);
+    const error = asOAuthError(answer, body);
     const headers = { ...only(answer.headers, responseHeaders), 'cache-control': 'no-store' };
-    return reply.code(answer.status).headers(headers).send(publicBody(answer, addresses));
+    return error
+      ? reply.code(answer.status).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(error))
+      : reply
+          .code(answer.status)
+          .headers(headers)
+          .send(publicBody(body, answer, addresses));
   };
 }
 
@@ -82,8 +89,11 @@ export async function addOAuth(app: FastifyInstance, context: GatewayContext, ad
   const oauth: FastifyPluginAsync = async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
       const refused = await admission.countAttempt(request);
-      return refused && send(reply, refused, defaultRepresentation, context.addresses);
+      return refused && sendOAuthProblem(reply, refused);
     });
+    scope.setErrorHandler((error: FastifyError, _request, reply) =>
+      sendOAuthProblem(reply.removeHeader('connection'), errorResponse(error)),
+    );
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
       'application/x-www-form-urlencoded',

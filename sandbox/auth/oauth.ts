@@ -100,10 +100,21 @@ function send(reply: FastifyReply, result: object): FastifyReply {
   return reply.code('error' in result ? 400 : 200).send(result);
 }
 
+/** What Medplum tells of a token to whoever has it. */
+function introspection({ platform, tokens }: Server, token: string): object {
+  const claims = tokens.verify(token);
+  const unit = directUnit(platform.store, platform.commit);
+  if (!claims || !unit.find('ProjectMembership', claims.login_id)?.resource) {
+    return { active: false };
+  }
+  const { iat, exp, iss, sub, client_id, scope } = claims;
+  return { active: true, iat, exp, iss, sub, client_id, scope };
+}
+
 /**
- * `POST /oauth2/token` with the grant `client_credentials`.
+ * `POST /oauth2/token` with the grant `client_credentials`, and `POST /oauth2/introspect`.
  *
- * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4 and https://www.rfc-editor.org/rfc/rfc7662
  */
 export function oauthRoutes(app: FastifyInstance, server: Server): void {
   app.post('/oauth2/token', async (request, reply) => {
@@ -112,5 +123,12 @@ export function oauthRoutes(app: FastifyInstance, server: Server): void {
     }
     const form = formShape.safeParse(request.body);
     return send(reply, answer(server, request.headers.authorization, form.success ? form.data : {}));
+  });
+  app.post('/oauth2/introspect', async (request, reply) => {
+    const form = formShape.safeParse(request.body);
+    const token = form.success ? form.data.token : undefined;
+    return token
+      ? reply.send(introspection(server, token))
+      : reply.code(400).send('Token to introspect must be provided');
   });
 }

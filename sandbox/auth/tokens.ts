@@ -14,8 +14,8 @@ interface Claims {
   readonly membership_id?: string | undefined;
 }
 
-/** What a token says that was issued; it expires at `exp`, in seconds since 1970-01-01T00:00:00Z. */
-export type VerifiedClaims = Claims & { readonly exp: number };
+/** What a token says that was issued; it expires at `exp`, in seconds since 1970-01-01T00:00:00Z, as is `iat`. */
+export type VerifiedClaims = Claims & { readonly exp: number; readonly iat: number; readonly iss: string };
 
 /** Issues and checks access tokens: JWTs that only this sandbox can read. */
 export interface Tokens {
@@ -34,6 +34,8 @@ const payloadShape = z.object({
   subscription_id: z.string().optional(),
   membership_id: z.string().optional(),
   exp: z.number(),
+  iat: z.number(),
+  iss: z.string(),
 });
 
 function encode(value: unknown): string {

@@ -92,3 +92,23 @@ export function bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: text }: Environment): Buff
     throw new Error(`WEBSOCKET_TOKEN_KEY cannot be used. ${error instanceof Error ? error.message : ''}`);
   }
 }
+
+/** An origin as a browser names it: scheme, host and, if it is not the usual one, port. */
+const isOrigin = (text: string): boolean =>
+  URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text;
+
+/**
+ * The origins whose scripts may call the interface from a browser, from `CORS_ORIGINS`, separated by commas.
+ *
+ * @throws Error naming the one that is no origin
+ */
+export function corsOriginsFrom({ CORS_ORIGINS: text = '' }: Environment): readonly string[] {
+  const origins = text.split(',').flatMap((one) => (one.trim() ? [one.trim()] : []));
+  const wrong = origins.find((one) => !isOrigin(one));
+  if (wrong !== undefined) {
+    throw new Error(
+      `CORS_ORIGINS must list origins such as https://portal.example.org, without a path, not '${wrong}'.`,
+    );
+  }
+  return origins;
+}

@@ -56,7 +56,7 @@ describe('what is not served does not exist', () => {
     ['GET', `/fhir/R4/Appointment/${'a'.repeat(500)}`],
     ['GET', '/fhir/R4/Appointment/$find'],
     ['POST', '/fhir/R4/Appointment/$find'],
-    ['POST', '/fhir/R4/Appointment/%24book'],
+    ['POST', '/fhir/R4/Appointment/%2524book'],
     ['POST', '/fhir/R4/Appointment/$BOOK'],
     ['POST', '/fhir/R4/Appointment/1/$book'],
     ['GET', '/fhir/R4/Patient/1/$everything'],

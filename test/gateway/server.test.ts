@@ -133,7 +133,7 @@ describe('OAuth 2 and SMART discovery', () => {
         active: true,
         iss: `${fake.url}/`,
         sub: 'x',
-        picture: 'https://pictures.example.com/1',
+        website: 'https://pictures.example.com/1',
         smart_style_url: `${fake.url}/fhir/R4/.well-known/smart-styles.json`,
       }),
     });
@@ -147,11 +147,47 @@ describe('OAuth 2 and SMART discovery', () => {
       active: true,
       iss: 'https://booking.example.org/',
       sub: 'x',
-      picture: 'https://pictures.example.com/1',
+      website: 'https://pictures.example.com/1',
     });
   });
 
-  test('nobody answers: 503 OperationOutcome', async () => {
+  test.each([
+    [{ status: 429, body: { resourceType: 'OperationOutcome', issue: [{ details: { text: 'Slow down' } }] } }, 429],
+    [{ status: 400, body: 'Token to introspect must be provided', headers: { 'content-type': 'text/html' } }, 400],
+    [{ status: 500, body: 'Internal' }, 500],
+  ])('what Medplum refuses in other words becomes an error of OAuth: %j', async (refused, status) => {
+    fake.answer = () => refused;
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await gateway.inject({ method: 'POST', url: '/oauth2/introspect', headers, payload: 'a=b' });
+    expect([answer.statusCode, answer.json()]).toEqual([
+      status,
+      { error: expect.stringMatching(/^[a-z_]+$/), error_description: expect.any(String) },
+    ]);
+  });
+
+  test.each([
+    ['application/json', '{}', 415],
+    ['application/x-www-form-urlencoded', 'a'.repeat(70_000), 413],
+  ])('what the gateway refuses there, too: %s', async (type, payload, status) => {
+    const answer = await gateway.inject({
+      method: 'POST',
+      url: '/oauth2/token',
+      headers: { 'content-type': type },
+      payload,
+    });
+    expect([answer.statusCode, answer.headers['content-type'], answer.json()]).toEqual([
+      status,
+      'application/json; charset=utf-8',
+      { error: 'invalid_request', error_description: expect.any(String) },
+    ]);
+  });
+
+  test('userinfo, which Medplum refuses to portals, is neither announced nor there', async () => {
+    expect((await gateway.inject('/.well-known/openid-configuration')).json().userinfo_endpoint).toBeUndefined();
+    expect((await gateway.inject({ url: '/oauth2/userinfo', headers: bearer })).statusCode).toBe(404);
+  });
+
+  test('nobody answers: 503, in the words of OAuth', async () => {
     const lonely = gatewayTo({ url: 'http://127.0.0.1:1' });
     const answer = await lonely.inject({
       method: 'POST',
@@ -159,7 +195,7 @@ describe('OAuth 2 and SMART discovery', () => {
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       payload: 'a=b',
     });
-    expect([answer.statusCode, answer.json().resourceType]).toEqual([503, 'OperationOutcome']);
+    expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable']);
     await lonely.close();
   });
 });

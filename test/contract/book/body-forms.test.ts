@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { aClinic, book, parameters, proposed } from '../fixtures.ts';
+import { request } from '../http.ts';
 
 it.each([
   ['a bare Appointment', (appointment: unknown) => appointment],
@@ -14,4 +15,10 @@ it.each([
 ])('the body may be %s', async (_, wrap) => {
   const { slot, patient } = await aClinic();
   expect((await book(wrap(proposed(patient, [slot])))).status).toBe(201);
+});
+
+it('the dollar of the operation may be encoded', async () => {
+  const { slot, patient } = await aClinic();
+  const answer = await request('portal-a', 'POST', '/Appointment/%24book', { body: proposed(patient, [slot]) });
+  expect([answer.status, answer.body]).toEqual([201, expect.objectContaining({ status: 'booked' })]);
 });

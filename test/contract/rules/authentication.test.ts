@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { aClient, removeClient } from '../clients.ts';
-import { isActionable, request } from '../http.ts';
+import { isActionable, type RequestOptions, request } from '../http.ts';
 import { base } from '../installation.ts';
 
 const origin = new URL(base).origin;
@@ -37,6 +37,17 @@ it('a token that is none is 401', async () => {
   const answer = await request('nobody', 'GET', '/Slot', { headers: { authorization: 'Bearer made-up' } });
   expect(answer.status).toBe(401);
   expect(answer.text).not.toContain('made-up');
+});
+
+it.each<[string, string, string, RequestOptions]>([
+  ['an unacceptable format', 'GET', '/Slot', { headers: { accept: 'text/csv' } }],
+  ['an unknown search parameter', 'GET', '/Slot?nothing=1', {}],
+  ['a body of another kind', 'POST', '/Appointment/$book', { body: 'x', headers: { 'content-type': 'text/plain' } }],
+  ['half a body', 'POST', '/Appointment/$book', { body: '{"resourceType":' }],
+  ['a search form that is too long', 'POST', '/Slot/_search', { body: 'x'.repeat(70_000) }],
+])('what is wrong besides is not said to a stranger: %s', async (_, method, path, options) => {
+  const headers = { ...options.headers, authorization: 'Bearer made-up' };
+  expect((await request('nobody', method, path, { ...options, headers })).status).toBe(401);
 });
 
 it('the token of a client that was removed is 401', async () => {

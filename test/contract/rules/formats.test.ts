@@ -17,6 +17,11 @@ it.each([
   expect(answer.headers.get('content-type')).toMatch(/^application\/(fhir\+)?json/);
 });
 
+it('answers a client that asks for application/json with it', async () => {
+  const answer = await request('portal-a', 'GET', '/Slot?_count=1', { headers: { accept: 'application/json' } });
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+});
+
 it.each(['application/json', 'application/fhir+json; charset=utf-8', 'application/fhir+json;fhirVersion=4.0'])(
   'accepts a body of %s',
   async (type) => {
@@ -123,7 +128,15 @@ describe('XML', () => {
     ]);
   });
 
-  it.each(['text/xml', 'application/xml', 'text/turtle'])('neither takes nor gives %s', async (type) => {
+  it.each(['text/xml', 'application/xml'])('takes and gives %s', async (type) => {
+    const { slot, patient } = await aClinic();
+    const options = { body: toXml(proposed(patient, [slot])), headers: { 'content-type': type, accept: type } };
+    const answer = await request('portal-a', 'POST', '/Appointment/$book', options);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([201, `${type}; charset=utf-8`]);
+    expect(readXml(answer.text)).toMatchObject({ value: { resourceType: 'Appointment', status: 'booked' } });
+  });
+
+  it.each(['text/turtle', 'text/html'])('neither takes nor gives %s', async (type) => {
     const { slot, patient } = await aClinic();
     const options = { body: toXml(proposed(patient, [slot])), headers: { 'content-type': type } };
     expect((await request('portal-a', 'POST', '/Appointment/$book', options)).status).toBe(415);

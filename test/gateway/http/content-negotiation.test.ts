@@ -26,13 +26,30 @@ describe('content negotiation', () => {
     ['text/html', 'application/fhir xml', 'xml'],
     ['application/json', 'text/xml', 'xml'],
     ['application/json', 'application/xml', 'xml'],
-    ['application/xml', undefined, undefined],
+    ['application/xml', undefined, 'xml'],
+    ['text/xml', undefined, 'xml'],
+    ['text/html, application/xhtml+xml, application/xml;q=0.9, */*;q=0.8', undefined, 'xml'],
     ['*/*;q=0', undefined, undefined],
     ['application/fhir+json;q=0, application/json;q=0, */*', undefined, 'xml'],
     ['application/fhir+json; fhirVersion=5.0', undefined, undefined],
     ['application/json', 'text/turtle', undefined],
   ])('Accept %s, _format %s: %s', (accept, format, expected) => {
-    expect(negotiate(accept, format)?.name).toBe(expected);
+    expect(negotiate(accept, format)?.format.name).toBe(expected);
+  });
+
+  test.each([
+    [undefined, undefined, 'application/fhir+json'],
+    ['*/*', undefined, 'application/fhir+json'],
+    ['application/json', undefined, 'application/json'],
+    ['application/json, text/plain, */*', undefined, 'application/json'],
+    ['application/fhir+json, application/json', undefined, 'application/fhir+json'],
+    ['application/fhir+json;q=0.5, application/json', undefined, 'application/json'],
+    ['text/xml;q=0.5, application/xml', undefined, 'application/xml'],
+    ['text/xml', undefined, 'text/xml'],
+    ['text/csv', 'json', 'application/fhir+json'],
+    ['text/csv', 'text/xml', 'text/xml'],
+  ])('Accept %s, _format %s: the Content-Type of the answer is %s', (accept, format, expected) => {
+    expect(negotiate(accept, format)?.mediaType).toBe(expected);
   });
 
   test.each([
@@ -42,7 +59,9 @@ describe('content negotiation', () => {
     ['application/fhir+xml; charset=utf-8', 'xml'],
     ['application/json; charset=iso-8859-1', undefined],
     ['application/fhir+xml; charset=iso-8859-1', undefined],
-    ['text/xml', undefined],
+    ['text/xml', 'xml'],
+    ['application/xml; charset=UTF-8', 'xml'],
+    ['text/html', undefined],
     ['application/fhir+json; fhirVersion=3.0', undefined],
     ['application/json-patch+json', undefined],
     ['text/plain', undefined],

@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import {
   auditFrom,
   bindingKeyFrom,
+  corsOriginsFrom,
   limitsFrom,
   limitVariables,
   metricsFrom,
@@ -39,6 +40,15 @@ describe('the settings of the gateway', () => {
     expect(metricsFrom({})).toBeUndefined();
     expect(metricsFrom({ METRICS_PORT: '9464' })).toEqual({ port: 9464, host: '127.0.0.1' });
     expect(() => metricsFrom({ METRICS_PORT: '70000' })).toThrow('METRICS_PORT');
+  });
+
+  test('the origins that may call from a browser, from CORS_ORIGINS: none by default', () => {
+    expect(corsOriginsFrom({})).toEqual([]);
+    const text = 'https://portal.example.org, http://localhost:3000';
+    expect(corsOriginsFrom({ CORS_ORIGINS: text })).toEqual(['https://portal.example.org', 'http://localhost:3000']);
+    for (const wrong of ['*', 'portal.example.org', 'https://portal.example.org/', 'https://portal.example.org/app']) {
+      expect(() => corsOriginsFrom({ CORS_ORIGINS: wrong })).toThrow('CORS_ORIGINS must list origins');
+    }
   });
 
   test('accesses are recorded where that is said', () => {

@@ -1,0 +1,52 @@
+import type { OperationOutcome } from '@medplum/fhirtypes';
+import type { FastifyReply } from 'fastify';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
+import type { FhirResponse } from '../http/response.ts';
+import type { RawAnswer } from '../medplum/client.ts';
+
+/** An error as OAuth has it; the members are named by the standard. */
+interface OAuthError {
+  readonly error: 'invalid_request' | 'temporarily_unavailable' | 'server_error';
+  readonly error_description: string;
+}
+
+/** The error code of a status. */
+function codeOf(status: number): OAuthError['error'] {
+  if (status === 429 || status === 503 || status === 504) {
+    return 'temporarily_unavailable';
+  }
+  return status >= 500 ? 'server_error' : 'invalid_request';
+}
+
+/** The path of the service's OAuth endpoints. */
+export const isOAuthPath = (url: string): boolean => /^\/oauth2\//.test(url);
+
+/** Whether a body is an error of OAuth. */
+const isOAuthError = (body: unknown): boolean => isObject(body) && typeof body.error === 'string';
+
+const sentenceOf = (outcome: OperationOutcome | undefined): string =>
+  outcome?.issue[0]?.diagnostics ?? outcome?.issue[0]?.details?.text ?? 'The request was refused.';
+
+/**
+ * Writes a refusal of the gateway as OAuth's endpoints refuse: JSON with `error` and `error_description`.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-5.2
+ */
+export function sendOAuthProblem(reply: FastifyReply, { status, headers, resource }: FhirResponse): FastifyReply {
+  const outcome = isResource(resource, 'OperationOutcome') ? resource : undefined;
+  const body: OAuthError = { error: codeOf(status), error_description: sentenceOf(outcome) };
+  return reply
+    .code(status)
+    .headers({ 'cache-control': 'no-store', ...headers })
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(body));
+}
+
+/** What Medplum refuses in other words than OAuth's (an OperationOutcome, plain text), as OAuth has it. */
+export function asOAuthError({ status }: RawAnswer, body: unknown): OAuthError | undefined {
+  if (status < 400 || isOAuthError(body)) {
+    return undefined;
+  }
+  const sentence = isResource(body, 'OperationOutcome') ? sentenceOf(body) : undefined;
+  return { error: codeOf(status), error_description: sentence ?? `The request was refused with status ${status}.` };
+}
