@@ -6,7 +6,14 @@ import type { Histories, Knowledge, Wanted } from '../../../core/booking/book/kn
 import { slotsOfVersions } from '../../../core/booking/book/resubmission/idempotency.ts';
 import { type Role, roleOf } from '../../../core/booking/caller-role.ts';
 import { tasksOfQuery } from '../../../core/booking/confirmation/task.ts';
-import { type Quota, quotaKey, quotaRow, quotaRowSearch, type Usage } from '../../../core/booking/policy/quota.ts';
+import {
+  countedSlotReads,
+  type Quota,
+  quotaKey,
+  quotaRow,
+  quotaRowSearch,
+  type Usage,
+} from '../../../core/booking/policy/quota.ts';
 import { byId, type ResourceSet } from '../../../core/booking/resource-set.ts';
 import { readState, searchByIds, searchUrl } from '../../../core/booking/search.ts';
 import { type Fragments, fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
@@ -139,7 +146,16 @@ async function createRow(medplum: MedplumClient, quota: Quota): Promise<void> {
 /** How often the row of a quota is looked for, which somebody else may be making. */
 const ATTEMPTS = 5;
 
-/** The row and what counts for it are read as they were at one moment: no booking between them is missed. */
+async function readCountedSlots(medplum: MedplumClient, quota: Quota, found: readonly Resource[]): Promise<Resource[]> {
+  const reads = countedSlotReads(quota, ofType('Appointment', found));
+  const urls = reads.flatMap(({ request }) => request?.url ?? []);
+  return (await readInBatch(medplum, urls)).flat();
+}
+
+/**
+ * The row and the appointments that count for it are read as they were at one moment: no booking between them is missed.
+ * The Schedule of a Slot does not change and can be read later.
+ */
 async function readUsage(
   medplum: MedplumClient,
   quota: Quota,
@@ -152,7 +168,7 @@ async function readUsage(
     ]);
     const [row] = ofType('Task', rows);
     if (row || isDry) {
-      return [quotaKey(quota), { row, found: setOf(found) }];
+      return [quotaKey(quota), { row, found: setOf([...found, ...(await readCountedSlots(medplum, quota, found))]) }];
     }
     await createRow(medplum, quota);
   }

@@ -13,7 +13,7 @@ import { slotIdsOf } from '../appointment/slot-use.ts';
 import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
 import { isHold, isHolding } from '../hold/hold.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
-import type { SearchQuery } from '../search.ts';
+import { type SearchQuery, searchByIds } from '../search.ts';
 import { DAY } from './duration.ts';
 import type { EffectivePolicy } from './effective-policy.ts';
 
@@ -35,7 +35,7 @@ export interface Quota {
 export interface Usage {
   /** Absent if none was made yet, and none may be. */
   readonly row: Task | undefined;
-  /** What `Quota.query` found, and the Slots and Schedules of it. */
+  /** What `Quota.query` found, and what `countedSlotReads` asks for. */
   readonly found: ResourceSet;
 }
 
@@ -49,23 +49,14 @@ export interface QuotaContext {
   readonly config: QuotaConfig;
 }
 
-/**
- * The most appointments that are read to count them; a requestor with more of them has used up the quota. Medplum refuses
- * a search whose matches, with the Slots and Schedules that they include, are more than 1000.
- */
-const mostCounted: Readonly<Record<Quota['code'], number>> = {
-  'patient-limit-reached': 300,
-  'portal-quota-reached': 300,
-  'too-many-holds': 500,
-};
+/** The most appointments that are read to count them, as many as Medplum answers: who has more has used up the quota. */
+const MOST_COUNTED = 1_000;
 
-const withSlots: SearchQuery = [
-  ['_include', 'Appointment:slot'],
-  ['_include:iterate', 'Slot:schedule'],
-];
+/** How many Slots are asked for by one search, which brings their Schedules, too. */
+const SLOTS_PER_SEARCH = 100;
 
-function queryFor(code: Quota['code'], more: SearchQuery, { requestor, config }: QuotaContext): SearchQuery {
-  return [['_tag', requestorQuery(requestor, config)], ['_count', String(mostCounted[code])], ...more];
+function queryFor(more: SearchQuery, { requestor, config }: QuotaContext): SearchQuery {
+  return [['_tag', requestorQuery(requestor, config)], ['_count', String(MOST_COUNTED)], ...more];
 }
 
 function patientQuota(
@@ -77,7 +68,6 @@ function patientQuota(
     ['patient', patient],
     ['status', statusQuery(isOpen)],
     ['date', `ge${formatInstant(context.now)}`],
-    ...withSlots,
   ];
   return limit === undefined
     ? []
@@ -86,7 +76,7 @@ function patientQuota(
           code: 'patient-limit-reached',
           row: `${context.requestor}/${patient}`,
           limit,
-          query: queryFor('patient-limit-reached', query, context),
+          query: queryFor(query, context),
           scope: saidBy.maxOpenPerPatient,
           diagnostics: `A patient can have at most ${limit} open appointments here: cancel one first.`,
         },
@@ -103,7 +93,6 @@ function dayQuota(
     ['status', statusQuery(holdsSlots)],
     ['date', `ge${formatInstant(day)}`],
     ['date', `lt${formatInstant(day + DAY)}`],
-    ...withSlots,
   ];
   return limit === undefined
     ? []
@@ -112,7 +101,7 @@ function dayQuota(
           code: 'portal-quota-reached',
           row: `${context.requestor}/${formatInstant(day).slice(0, 10)}`,
           limit,
-          query: queryFor('portal-quota-reached', query, context),
+          query: queryFor(query, context),
           scope: saidBy.maxPerPortalAndDay,
           diagnostics: `You can book at most ${limit} appointments here on ${formatInstant(day).slice(0, 10)} (UTC): choose another day.`,
         },
@@ -144,7 +133,6 @@ export function holdQuota(context: QuotaContext): Quota {
     row: `${context.requestor}/holds`,
     limit,
     query: queryFor(
-      'too-many-holds',
       [
         ['status', 'proposed'],
         ['_sort', '-_lastUpdated'],
@@ -172,16 +160,22 @@ function isInScope(appointment: Appointment, scope: string | undefined, found: R
   });
 }
 
-function countsFor(
-  appointment: Appointment,
-  { code, scope }: Quota,
-  found: ResourceSet,
-  context: QuotaContext,
-): boolean {
-  const { now, config } = context;
+function countsAnywhere(appointment: Appointment, { code }: Quota, { now, config }: QuotaContext): boolean {
   return code === 'too-many-holds'
     ? isHolding(appointment, now, config)
-    : !isHold(appointment, config) && !hasEnded(appointment, now, config) && isInScope(appointment, scope, found);
+    : !isHold(appointment, config) && !hasEnded(appointment, now, config);
+}
+
+/**
+ * The searches for the Slots and Schedules of appointments that were found, by which those of the quota's scope are told
+ * from others. They are searches of their own: Medplum refuses one that finds and includes more than 1000 resources.
+ */
+export function countedSlotReads(quota: Quota, appointments: readonly Appointment[]): BundleEntry[] {
+  const ids = [...new Set(quota.scope === undefined ? [] : appointments.flatMap(slotIdsOf))];
+  const parts = Array.from({ length: Math.ceil(ids.length / SLOTS_PER_SEARCH) }, (_, part) =>
+    ids.slice(part * SLOTS_PER_SEARCH, (part + 1) * SLOTS_PER_SEARCH),
+  );
+  return parts.flatMap((part) => searchByIds('Slot', part, [['_include', 'Slot:schedule']]));
 }
 
 /**
@@ -201,9 +195,10 @@ export function quotaIssues(
     const found: ResourceSet = usage.get(quotaKey(quota))?.found ?? new Map();
     const appointments = [...found.values()].filter((one) => one.resourceType === 'Appointment');
     const counted = appointments.filter(
-      (one) => !rewritten.includes(one.id ?? '') && countsFor(one, quota, found, context),
+      (one) =>
+        !rewritten.includes(one.id ?? '') && countsAnywhere(one, quota, context) && isInScope(one, quota.scope, found),
     );
-    const isUsedUp = counted.length >= quota.limit || appointments.length >= mostCounted[quota.code];
+    const isUsedUp = counted.length >= quota.limit || appointments.length >= MOST_COUNTED;
     const { code, diagnostics } = quota;
     return isUsedUp ? [{ code, diagnostics, expression }] : [];
   });

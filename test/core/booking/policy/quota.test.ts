@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Appointment, Task } from '@medplum/fhirtypes';
 import type { EffectivePolicy } from '../../../../core/booking/policy/effective-policy.ts';
 import {
+  countedSlotReads,
   holdQuota,
   policyQuotas,
   type Quota,
@@ -24,10 +25,6 @@ const policy: EffectivePolicy = {
 const interval = { start: Date.parse(at('09:00')), end: Date.parse(at('09:30')) };
 const [patientQuota, dayQuota] = policyQuotas([policy], interval, 'Patient/anna', context);
 const own = ['_tag', requestorQuery(requestor, config)];
-const included = [
-  ['_include', 'Appointment:slot'],
-  ['_include:iterate', 'Slot:schedule'],
-];
 const uses = (value: number): Task['output'] => [{ type: { text: 'uses' }, valueInteger: value }];
 
 describe('the quotas of a booking', () => {
@@ -38,11 +35,10 @@ describe('the quotas of a booking', () => {
       limit: 2,
       query: [
         own,
-        ['_count', '300'],
+        ['_count', '1000'],
         ['patient', 'Patient/anna'],
         ['status', expect.stringMatching(/^proposed,pending,booked/)],
         ['date', 'ge2027-01-01T00:00:00.000Z'],
-        ...included,
       ],
       scope: 'Schedule/calendar',
       diagnostics: expect.stringMatching(/ 2 open appointments here/),
@@ -53,11 +49,10 @@ describe('the quotas of a booking', () => {
       limit: 3,
       query: [
         own,
-        ['_count', '300'],
+        ['_count', '1000'],
         ['status', expect.stringContaining('booked')],
         ['date', 'ge2027-01-04T00:00:00.000Z'],
         ['date', 'lt2027-01-05T00:00:00.000Z'],
-        ...included,
       ],
       scope: 'HealthcareService/ct',
       diagnostics: expect.stringMatching(/ 3 appointments here on 2027-01-04 \(UTC\)/),
@@ -77,7 +72,7 @@ describe('the quotas of a booking', () => {
       code: 'too-many-holds',
       row: 'portal/holds',
       limit: config.holds.maxPerRequestor,
-      query: [own, ['_count', '500'], ['status', 'proposed'], ['_sort', '-_lastUpdated']],
+      query: [own, ['_count', '1000'], ['status', 'proposed'], ['_sort', '-_lastUpdated']],
       diagnostics: expect.stringContaining(` ${config.holds.maxPerRequestor} times at once`),
     });
   });
@@ -87,6 +82,30 @@ describe('the quotas of a booking', () => {
       'patient-limit-reached portal/Patient/anna Schedule/calendar',
       'too-many-holds portal/holds ',
     ]);
+  });
+});
+
+describe('the slots of what is counted', () => {
+  const found = Array.from({ length: 150 }, (_, index) =>
+    appointment({ id: `a${index}`, slot: [{ reference: `Slot/s${index}` }, { reference: 'Slot/room' }] }),
+  );
+
+  test('are asked for by searches that find and include no more than Medplum answers', () => {
+    const urls = (dayQuota ? countedSlotReads(dayQuota, found) : []).map(
+      ({ request }) => new URL(request?.url ?? '', 'http://x/'),
+    );
+    const ids = urls.map(({ searchParams }) => searchParams.get('_id')?.split(',') ?? []);
+    expect(ids.map(({ length }) => length)).toEqual([100, 51]);
+    expect(new Set(ids.flat()).size).toBe(151);
+    for (const { pathname, searchParams } of urls) {
+      expect([pathname, searchParams.get('_include')]).toEqual(['/Slot', 'Slot:schedule']);
+      expect(Number(searchParams.get('_count'))).toBeGreaterThanOrEqual(51);
+    }
+  });
+
+  test('are not asked for where all appointments count', () => {
+    expect(countedSlotReads(holdQuota(context), found)).toEqual([]);
+    expect(dayQuota && countedSlotReads(dayQuota, [])).toEqual([]);
   });
 });
 
@@ -121,10 +140,10 @@ describe('a quota is used up', () => {
   });
 
   test('by more appointments than are counted, whatever they are', () => {
-    const many = Array.from({ length: 300 }, (_, index) => booked({ id: `a${index}` }));
+    const many = Array.from({ length: 1_000 }, (_, index) => booked({ id: `a${index}` }));
     const ids = many.map(({ id }) => id ?? '');
-    expect(issues({ limit: 900 }, many, ids)).toHaveLength(1);
-    expect(issues({ limit: 900 }, many.slice(1), ids)).toEqual([]);
+    expect(issues({ limit: 2_000 }, many, ids)).toHaveLength(1);
+    expect(issues({ limit: 2_000 }, many.slice(1), ids)).toEqual([]);
   });
 
   test.each<[string, string, boolean]>([
