@@ -21,6 +21,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 FROM base AS gateway
 COPY --from=libraries /app/node_modules node_modules
 COPY core core
+COPY bots bots
 COPY gateway gateway
 COPY web web
 COPY --from=web /app/dist/web dist/web
@@ -31,7 +32,7 @@ COPY scripts/gateway scripts/gateway
 COPY scripts/start/settings.ts scripts/start/settings.ts
 COPY booking.config.json ./
 # Where the clone was made under a strict umask, others than root could not read it.
-RUN chmod -R a+rX core gateway web dist scripts *.json
+RUN chmod -R a+rX core bots gateway web dist scripts *.json
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \

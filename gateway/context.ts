@@ -1,6 +1,7 @@
 import type { BookingConfig } from '../core/config/config.ts';
 import { timeLimits } from '../core/config/time-limits.ts';
 import type { BookingQueue } from './booking-queue.ts';
+import type { BotRuntime } from './bots/runtime.ts';
 import type { Addresses } from './medplum/address-rewriting.ts';
 import type { Upstream, UpstreamLimits } from './medplum/client.ts';
 import type { Callers } from './medplum/current-profile.ts';
@@ -86,6 +87,7 @@ export interface GatewayContext {
   readonly limits: GatewayLimits;
   readonly addresses: Addresses;
   readonly upstream: Upstream;
+  readonly bots: BotRuntime;
   readonly callers: Callers;
   readonly turns: BookingQueue;
   readonly bindingTokens: BindingTokens;

@@ -14,6 +14,8 @@ import type { BookingConfig } from '../core/config/config.ts';
 import { createAdmission } from './admission/admission.ts';
 import { type TrustedProxies, type TrustProxy, trustedProxies } from './admission/client-address.ts';
 import { createBookingQueue } from './booking-queue.ts';
+import { botsInGateway, type HostedBots } from './bots/in-gateway.ts';
+import { botsInMedplum } from './bots/in-medplum.ts';
 import { defaultLimits, type GatewayContext, type GatewayLimits } from './context.ts';
 import { representationOrDefault } from './handler.ts';
 import { addCors } from './http/cors.ts';
@@ -55,6 +57,8 @@ export interface GatewayOptions {
   readonly metrics?: Registry;
   /** The origins whose scripts may call the interface from a browser, such as `https://portal.example.org`; default: none. */
   readonly corsOrigins?: readonly string[];
+  /** The Bots that this gateway runs itself; without them Medplum runs all Bots. */
+  readonly bots?: HostedBots | undefined;
   /** Pages that are served beside the interface. */
   readonly web?: FastifyPluginAsync | undefined;
   /** The clock, in milliseconds; default: the system's. */
@@ -68,16 +72,21 @@ function createContext({
   limits,
   bindingKey,
   corsOrigins = [],
+  bots,
+  logger,
   now = Date.now,
 }: GatewayOptions): GatewayContext {
   const all = { ...defaultLimits(config), ...limits };
   const upstream = createUpstream(medplumBaseUrl, all);
+  const callers = createCallers(upstream, now);
+  const host = { config, medplumBaseUrl: upstream.baseUrl, upstream, callers, logger, now };
   return {
     config,
     limits: all,
     upstream,
+    bots: bots ? botsInGateway(bots, host) : botsInMedplum(upstream, config),
     addresses: createAddresses(config, [medplumBaseUrl, ...medplumAliases]),
-    callers: createCallers(upstream, now),
+    callers,
     turns: createBookingQueue(all.turnMs),
     bindingTokens: createBindingTokens(bindingKey, now),
     corsOrigins,

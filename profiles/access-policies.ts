@@ -1,6 +1,6 @@
 import type { AccessPolicy, AccessPolicyResource, ResourceType } from '@medplum/fhirtypes';
 import { CONFIRM_TASK } from '../core/booking/confirmation/task.ts';
-import type { BotName } from '../core/config/bots.ts';
+import { type BotName, callableBots as callable } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
 import { NARRATIVE_PATTERN } from '../core/fhir/narrative/narrative-pattern.ts';
 
@@ -53,34 +53,6 @@ const clinic: readonly ResourceType[] = [
   'Task',
   'ValueSet',
 ];
-
-/** Who starts each Bot: requestors and staff through the gateway, or Medplum itself. */
-const startedBy: Readonly<Record<BotName, 'caller' | 'medplum'>> = {
-  book: 'caller',
-  hold: 'caller',
-  'enqueue-booking': 'caller',
-  'process-booking': 'medplum',
-  'cancel-booking-job': 'caller',
-  patch: 'caller',
-  'validate-appointment': 'medplum',
-  'validate-patient': 'medplum',
-  'validate-policy': 'medplum',
-  'validate-slot': 'medplum',
-  'sync-slots': 'medplum',
-  'handle-patient-change': 'medplum',
-  'end-requests': 'medplum',
-  'write-subscription': 'caller',
-  'subscription-operations': 'caller',
-  'record-events': 'medplum',
-  'restart-handshake': 'medplum',
-  'deliver-events': 'medplum',
-  'publish-slots': 'medplum',
-  reconcile: 'medplum',
-  'retry-deliveries': 'medplum',
-  'remove-old-events': 'medplum',
-};
-
-const callable = Object.entries(startedBy).flatMap(([name, starter]) => (starter === 'caller' ? [name] : []));
 
 /** The Bots that one needs for Subscriptions. */
 const forSubscribers: readonly BotName[] = ['write-subscription', 'subscription-operations'];

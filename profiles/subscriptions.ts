@@ -12,7 +12,7 @@ interface Trigger {
   readonly interactions: readonly ('create' | 'update' | 'delete')[];
   /** FHIRPath on `%previous` and `%current` that narrows the criteria further. */
   readonly expression?: (config: BookingConfig) => string;
-  /** By whom what was written (or is to be written) counts: by Bots of the service only, or by anybody else only. */
+  /** By whom what was written (or is to be written) counts: by the service only, or by anybody else only. */
   readonly author?: 'service' | 'others';
   /** Whether the Bot is asked before the write, and may refuse it. Medplum takes a creation for an update here. */
   readonly preCommit?: true;
@@ -49,6 +49,7 @@ const triggers = {
     interactions: ['update'],
     expression: () =>
       "%current.active = false and %current.meta.author.where(reference.startsWith('ClientApplication/')).exists()",
+    author: 'others',
     preCommit: true,
   },
   'schedule-guarded': {
@@ -205,19 +206,19 @@ const triggers = {
 /** Name of a Subscription by which Medplum starts a Bot. */
 type TriggerName = keyof typeof triggers;
 
-/** An expression that distinguishes writes by the Bots of the service from all others. */
-function authorExpression(author: NonNullable<Trigger['author']>, bots: readonly string[]): string {
-  const isOne = bots.map((id) => `reference = 'Bot/${id}'`).join(' or ');
+/** An expression that distinguishes writes by the service from all others. */
+function authorExpression(author: NonNullable<Trigger['author']>, authors: readonly string[]): string {
+  const isOne = authors.map((one) => `reference = '${one}'`).join(' or ');
   return `%current.meta.author.where(${isOne || 'false'}).${author === 'service' ? 'exists' : 'empty'}()`;
 }
 
 function extensionsOf(
   { interactions, expression: given, author, preCommit, maxAttempts }: Trigger,
-  bots: readonly string[],
+  authors: readonly string[],
   config: BookingConfig,
 ): Extension[] {
   const [interaction, second] = interactions;
-  const conditions = [...(author ? [authorExpression(author, bots)] : []), ...(given ? [given(config)] : [])];
+  const conditions = [...(author ? [authorExpression(author, authors)] : []), ...(given ? [given(config)] : [])];
   const expression = conditions.length > 1 ? conditions.map((one) => `(${one})`).join(' and ') : conditions[0];
   return [
     ...(preCommit ? [{ url: `${MEDPLUM}/pre-commit-bot`, valueBoolean: true }] : []),
@@ -235,8 +236,8 @@ export interface InternalSubscription {
   readonly bot: BotName;
   /** As it is before the ids of the Bots are known. */
   readonly resource: Subscription;
-  /** Its extensions, which may depend on the ids of all Bots of the service. */
-  readonly extension: (bots: readonly string[]) => Extension[];
+  /** Its extensions, which may depend on all by whom the service writes: references to its Bots and to the gateway's client. */
+  readonly extension: (authors: readonly string[]) => Extension[];
 }
 
 /**
@@ -258,6 +259,6 @@ export function internalSubscriptions(config: BookingConfig): InternalSubscripti
       criteria: trigger.criteria(config),
       channel: { type: 'rest-hook', payload: 'application/fhir+json' },
     },
-    extension: (bots) => extensionsOf(trigger, bots, config),
+    extension: (authors) => extensionsOf(trigger, authors, config),
   }));
 }

@@ -73,8 +73,9 @@ async function main(): Promise<void> {
     .parse()
     .opts<{ config?: string }>();
   // Medplum's command line tool deploys what is built here: built for the installation that it deploys to.
-  const path = config ?? process.env.BOOKING_CONFIG ?? readCliConfig(CLI_CONFIG).bookingConfig ?? configPath();
-  const resolved = loadConfig(path);
+  const { bookingConfig, gatewayClient } = readCliConfig(CLI_CONFIG);
+  const path = config ?? process.env.BOOKING_CONFIG ?? bookingConfig ?? configPath();
+  const resolved = { ...loadConfig(path), gatewayClient };
   console.log(`Configuration: ${path}`);
   for (const [name, code] of Object.entries(await buildBots(resolved))) {
     console.log(`dist/bots/${name}.js  ${(code.length / 1024).toFixed(1)} KB`);

@@ -12,6 +12,7 @@ import { type CredentialArguments, credentialsFrom, withCredentials } from './cl
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
 import { readOfferedBefore, readStored, type Source } from './consistency/read.ts';
+import { GATEWAY_CLIENT } from './deploy/gateway-client.ts';
 import { connect } from './medplum/connect.ts';
 
 interface CheckArguments extends CredentialArguments {
@@ -74,7 +75,9 @@ async function serviceBots(medplum: MedplumClient, config: BookingConfig): Promi
   const system = artefactUri(config, 'LocalBot');
   const identifier = Object.keys(botNames).map((name) => `${system}|${name}`);
   const found = await medplum.searchResources('Bot', { identifier: identifier.join(','), _count: 100 });
-  return found.length > 0 ? new Set(found.map(({ id }) => `Bot/${id}`)) : undefined;
+  const client = await medplum.searchOne('ClientApplication', { 'name:exact': GATEWAY_CLIENT });
+  const authors = [...found.map(({ id }) => `Bot/${id}`), ...(client ? [`ClientApplication/${client.id}`] : [])];
+  return found.length > 0 ? new Set(authors) : undefined;
 }
 
 /** What a check has found, and how much it has looked at. */

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
+import { gatewayAuthor } from '../core/fhir/service-author.ts';
 import type { PolicyName } from '../profiles/access-policies.ts';
 import { buildArtefacts } from '../profiles/artefacts.ts';
 import { buildBots } from './build.ts';
@@ -10,6 +11,7 @@ import { configPath, loadConfig } from './cli/load-config.ts';
 import { deployBots } from './deploy/bots.ts';
 import { CLI_CONFIG, writeCliConfig } from './deploy/cli-config.ts';
 import { artefactsBeforeBots, operations, subscriptions } from './deploy/desired-state.ts';
+import { deployGatewayClient } from './deploy/gateway-client.ts';
 import { assertSameAddresses } from './deploy/keep-addresses.ts';
 import { findObsolete, remove } from './deploy/removal.ts';
 import { uninstall } from './deploy/uninstall.ts';
@@ -20,7 +22,7 @@ import { upsert } from './medplum/upsert.ts';
 /** What a deployment needs to know. */
 export interface DeployOptions extends Credentials {
   readonly config: BookingConfig;
-  /** The bundles of the Bots; built from `bots/` when absent. */
+  /** The bundles of the Bots; built from `bots/` when absent, or when the gateway has a client, which is built into them. */
   readonly code?: Readonly<Record<BotName, string>>;
   /** Says what would be done, and writes nothing. */
   readonly dryRun?: boolean;
@@ -40,6 +42,8 @@ export interface Deployment {
   readonly policies: Readonly<Partial<Record<PolicyName, string>>>;
   /** Id of each Bot. */
   readonly bots: Readonly<Partial<Record<BotName, string>>>;
+  /** Id of the ClientApplication with which the gateway writes where it runs Bots itself. */
+  readonly gatewayClient: string | undefined;
 }
 
 /**
@@ -51,29 +55,44 @@ export interface Deployment {
  *   what the service needs
  */
 export async function deploy(options: DeployOptions): Promise<Deployment> {
-  const { config, dryRun = false, cliConfig, log } = options;
-  const [connection, code] = await Promise.all([connect(options), options.code ?? buildBots(config)]);
-  await assertSameAddresses(connection, config);
+  const { dryRun = false, cliConfig, log } = options;
+  const connection = await connect(options);
+  await assertSameAddresses(connection, options.config);
   const report = startReport(log, dryRun);
-  const artefacts = buildArtefacts(config);
+  const artefacts = buildArtefacts(options.config);
   const desired = artefactsBeforeBots(artefacts);
   const artefactIds = await upsert(connection, desired, report, dryRun);
   const policyNames = Object.keys(artefacts.accessPolicies) as PolicyName[];
   const policyIds = artefactIds.slice(-policyNames.length);
   const policies = Object.fromEntries(policyNames.map((name, index) => [name, policyIds[index]]));
-  const bots = await deployBots({ connection, config, policyId: policies.bots, report, dryRun }, code);
+  const common = { connection, policyId: policies.bots, report, dryRun };
+  const gatewayClient = await deployGatewayClient({ ...common, bots: options.config.bots });
+  const config: BookingConfig = { ...options.config, gatewayClient };
+  const bots = await deployBots({ ...common, config }, await codeFor(options, config));
   await upsert(connection, operations(artefacts, bots), report, dryRun);
   const obsolete = await findObsolete(connection, config);
-  const ids = [...Object.values(bots), ...obsolete.bots.map(({ id }) => id)];
-  await upsert(connection, subscriptions(artefacts, bots, ids, config), report, dryRun);
+  const authors = authorsOf(Object.values(bots), config);
+  const all = [...authors, ...obsolete.bots.map(({ id }) => `Bot/${id}`)];
+  await upsert(connection, subscriptions(artefacts, bots, all, config), report, dryRun);
   if (obsolete.bots.length + obsolete.subscriptions.length > 0) {
     await remove(connection, obsolete, config, report, dryRun);
-    await upsert(connection, subscriptions(artefacts, bots, Object.values(bots), config), silent, dryRun);
+    await upsert(connection, subscriptions(artefacts, bots, authors, config), silent, dryRun);
   }
   if (cliConfig && !dryRun) {
-    writeCliConfig(cliConfig, options.baseUrl, bots, options.configPath);
+    writeCliConfig(cliConfig, options.baseUrl, bots, { bookingConfig: options.configPath, gatewayClient });
   }
-  return { connection, counts: report.counts(), policies, bots };
+  return { connection, counts: report.counts(), policies, bots, gatewayClient };
+}
+
+/** What was built before is used as long as the Bots need not know the gateway's client. */
+async function codeFor({ code }: DeployOptions, config: BookingConfig): Promise<Readonly<Record<BotName, string>>> {
+  return code && !config.gatewayClient ? code : buildBots(config);
+}
+
+/** References to all by whom the service writes. */
+function authorsOf(bots: readonly string[], config: BookingConfig): string[] {
+  const gateway = gatewayAuthor(config);
+  return [...bots.map((id) => `Bot/${id}`), ...(gateway ? [gateway] : [])];
 }
 
 /** Takes what is written a second time in one deployment. */

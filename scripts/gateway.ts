@@ -4,6 +4,7 @@ import { serveMetrics } from '../gateway/operations/metrics.ts';
 import { buildGateway } from '../gateway/server.ts';
 import { runAsProgram } from './cli/command.ts';
 import { loadConfig } from './cli/load-config.ts';
+import { gatewayCredentialsFrom, hostBots } from './gateway/hosted-bots.ts';
 import { pagesFor, portalFrom } from './gateway/pages.ts';
 import {
   auditFrom,
@@ -46,7 +47,7 @@ async function warnIfUnreachable(baseUrl: string, logger: Logger): Promise<void>
 /**
  * Runs the gateway alone. Environment: `MEDPLUM_BASE_URL` (required), `MEDPLUM_ALIASES` (further addresses of that
  * server, separated by commas), `PORT` (8080), `HOST` (0.0.0.0), `BOOKING_CONFIG`, `LOG_LEVEL` (info), `TRUST_PROXY`,
- * `METRICS_PORT`, `METRICS_HOST`, `WEBSOCKET_TOKEN_KEY`, `CORS_ORIGINS`, `PORTAL_CLIENT_ID` and what belongs to it, and the limits of `limitVariables`: see
+ * `METRICS_PORT`, `METRICS_HOST`, `WEBSOCKET_TOKEN_KEY`, `CORS_ORIGINS`, `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`, `PORTAL_CLIENT_ID` and what belongs to it, and the limits of `limitVariables`: see
  * docs/operators.md.
  * SIGTERM and SIGINT end it gracefully.
  */
@@ -59,6 +60,7 @@ async function main(): Promise<void> {
   const metricsAddress = metricsFrom(env);
   const config = loadConfig();
   const portal = portalFrom(env);
+  const credentials = gatewayCredentialsFrom(env, config);
   const gateway = buildGateway({
     config,
     medplumBaseUrl,
@@ -70,6 +72,7 @@ async function main(): Promise<void> {
     metrics,
     audit: auditFrom(env),
     corsOrigins: corsOriginsFrom(env),
+    bots: credentials && (await hostBots(config, medplumBaseUrl, credentials)),
     web: portal && pagesFor(config, portal),
   });
   const metricsServer = metricsAddress && (await serveMetrics(metrics, metricsAddress));

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
 import { formatInstant } from '../core/fhir/instant.ts';
+import type { HostedBots } from '../gateway/bots/in-gateway.ts';
 import { buildGateway } from '../gateway/server.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sandbox.ts';
 import { buildBots } from './build.ts';
@@ -11,7 +12,8 @@ import { runAsProgram } from './cli/command.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
 import { untilPublished } from './demo/slots.ts';
 import { type Demo, loadDemo } from './demo.ts';
-import { deploy, summary } from './deploy.ts';
+import { type Deployment, deploy, summary } from './deploy.ts';
+import { hostBots } from './gateway/hosted-bots.ts';
 import { pagesFor } from './gateway/pages.ts';
 import { corsOriginsFrom } from './gateway/settings.ts';
 import type { Connection } from './medplum/connect.ts';
@@ -96,24 +98,40 @@ function printAddresses({ baseUrl }: BookingConfig, sandbox: Sandbox, { clients 
   log(`  ${'Administrator'.padEnd(14)}  ${sandbox.clientId}  ${sandbox.clientSecret}`);
 }
 
+/** The Bots that the gateway runs itself, if the configuration says so. */
+async function gatewayBots(
+  { connection, gatewayClient }: Deployment,
+  config: BookingConfig,
+  { baseUrl }: Sandbox,
+): Promise<HostedBots | undefined> {
+  if (config.bots === 'medplum' || !gatewayClient) {
+    return undefined;
+  }
+  const { id, secret = '' } = await connection.medplum.readResource('ClientApplication', gatewayClient);
+  return hostBots(config, baseUrl, { clientId: id, clientSecret: secret });
+}
+
 async function startInFront(
   sandbox: Sandbox,
   config: BookingConfig,
   options: StartOptions,
-  building: Promise<Record<BotName, string>>,
+  building: Promise<Record<BotName, string> | undefined>,
 ): Promise<Running> {
   const { ports, log } = options;
   const credentials = { baseUrl: sandbox.baseUrl, clientId: sandbox.clientId, clientSecret: sandbox.clientSecret };
-  const deployment = await deploy({ ...credentials, config, code: await building, log: quiet });
+  const code = await building;
+  const deployment = await deploy({ ...credentials, config, ...(code && { code }), log: quiet });
   log(`Deployed to the embedded Medplum. ${summary(deployment.counts)}`);
   const demo = await loadDemo(deployment, config, quiet);
   await untilPublished(deployment.connection, demo.schedules);
   const { id: clientId, secret: clientSecret } = demo.clients['Portal A'];
   const web = options.pages ? pagesFor(config, { clientId, clientSecret, clinic: 'Demo clinic' }) : undefined;
+  const bots = await gatewayBots(deployment, config, sandbox);
   const gateway = buildGateway({
     config,
     medplumBaseUrl: sandbox.baseUrl,
     logger: gatewayLogger(),
+    bots,
     web,
     corsOrigins: corsOriginsFrom(process.env),
   });
@@ -121,7 +139,7 @@ async function startInFront(
   printAddresses(config, sandbox, demo, options);
   await printFirstSteps(deployment.connection, config, demo, log);
   if (options.developer) {
-    for (const line of writeDeveloperFiles(options.developer, config, sandbox, deployment.bots)) {
+    for (const line of writeDeveloperFiles(options.developer, config, sandbox, deployment)) {
       log(line);
     }
   }
@@ -142,7 +160,9 @@ export async function start(options: StartOptions): Promise<Running> {
   const { ports, medplum } = options;
   const config = forOneMachine(forPort(options.config, ports.gateway));
   const pages = options.pages ? buildWeb() : undefined;
-  const building = Promise.all([buildBots(config), pages]).then(([bots]) => bots);
+  // The client of a gateway that runs Bots is built into them: it is not known yet.
+  const bots = config.bots === 'medplum' ? buildBots(config) : undefined;
+  const building = Promise.all([bots, pages]).then(([code]) => code);
   building.catch(() => undefined);
   const sandbox = await startSandbox({ issuer: `${new URL(config.baseUrl).origin}/`, ...medplum, port: ports.medplum });
   try {

@@ -23,16 +23,25 @@ function idIn(input: unknown): unknown {
   return isObject(found) ? found.valueId : undefined;
 }
 
-async function readTask(medplum: MedplumClient, id: string): Promise<Task | undefined> {
-  const [found] = await readInTransaction(medplum, [`Task?_id=${encodeURIComponent(id)}`]);
+/** The job as its requestor sees it: what it had sent stays with the Bots. */
+async function readTask(
+  medplum: MedplumClient,
+  id: string,
+  authorization: string | undefined,
+): Promise<Task | undefined> {
+  const [found] = await readInTransaction(medplum, [`Task?_id=${encodeURIComponent(id)}`], { authorization });
   return ofType('Task', found)[0];
 }
 
 /** The Task after it was cancelled, or after another process ended it. */
-async function cancel(medplum: MedplumClient, task: Task): Promise<Task | undefined> {
+async function cancel(
+  medplum: MedplumClient,
+  task: Task,
+  authorization: string | undefined,
+): Promise<Task | undefined> {
   const cancelled = await sendTransaction(medplum, [endTask(task, { status: 'cancelled' })]);
   const written: unknown = cancelled.kind === 'done' ? cancelled.bundle.entry?.[0]?.resource : undefined;
-  return isResource(written, 'Task') ? written : readTask(medplum, task.id ?? '');
+  return isResource(written, 'Task') ? written : readTask(medplum, task.id ?? '', authorization);
 }
 
 /**
@@ -44,10 +53,11 @@ async function cancel(medplum: MedplumClient, task: Task): Promise<Task | undefi
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Task | OperationOutcome> {
   const id = idIn(event.input);
-  const task = isId(id) ? await readTask(medplum, id) : undefined;
-  if (!task || !belongsTo(task, callerOf(event).id, config)) {
+  const caller = callerOf(event);
+  const task = isId(id) ? await readTask(medplum, id, caller.authorization) : undefined;
+  if (!task || !belongsTo(task, caller.id, config)) {
     return notFound;
   }
-  const latest = task.status === 'requested' ? await cancel(medplum, task) : task;
+  const latest = task.status === 'requested' ? await cancel(medplum, task, caller.authorization) : task;
   return latest ? { ...latest, input: undefined } : notFound;
 }

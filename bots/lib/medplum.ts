@@ -30,6 +30,27 @@ export interface RequestOptions {
 /** How long the server may take for one answer: a read and a write fit into the time that the gateway waits. */
 const LIMIT = timeLimits(config).exchange;
 
+/** What one request sends, and to where. */
+export interface ServerRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Without one it is a GET, else a POST. */
+  readonly body?: string | undefined;
+}
+
+/** What a runtime other than Medplum's adds to the client: connections that it keeps, with time limits of their own. */
+export interface Connections {
+  /**
+   * Sends a request and reads its answer; never rejects.
+   *
+   * @param limit - milliseconds that it may take
+   */
+  readonly send: (request: ServerRequest, limit: number) => Promise<Answer | Unanswered>;
+}
+
+/** The client that a runtime gives to a Bot; Medplum's own has no connections that last. */
+type Client = MedplumClient & { readonly connections?: Connections };
+
 /** Between a Bot and its server, compressing a response takes longer than sending it uncompressed. */
 function headersFor(medplum: MedplumClient, { authorization, withAuthors }: RequestOptions): Record<string, string> {
   return {
@@ -48,7 +69,7 @@ export interface Answer {
 }
 
 /** Why a request has no answer. */
-type Unanswered = 'not-connected' | 'no-answer' | 'too-late';
+export type Unanswered = 'not-connected' | 'no-answer' | 'too-late';
 
 /** Errors of a connection that was never made: what should have been sent has not arrived. */
 const notConnected = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH/;
@@ -58,16 +79,19 @@ function reasonOf(error: unknown): Unanswered {
   return notConnected.test(String(cause)) ? 'not-connected' : 'no-answer';
 }
 
-async function send(url: string, headers: Record<string, string>, body?: string): Promise<Answer> {
+async function fetchAnswer({ url, headers, body }: ServerRequest): Promise<Answer> {
   const response = await fetch(url, { headers, ...(body !== undefined && { method: 'POST', body }) });
   return { status: response.status, body: await response.json() };
 }
 
 /** The one place where a Bot calls its server. It never throws. */
-async function call(url: string, headers: Record<string, string>, body?: string): Promise<Answer | Unanswered> {
+async function call({ connections }: Client, request: ServerRequest): Promise<Answer | Unanswered> {
+  if (connections) {
+    return connections.send(request, LIMIT);
+  }
   const late = Promise.withResolvers<Unanswered>();
   const timer = setTimeout(() => late.resolve('too-late'), LIMIT);
-  const answer = send(url, headers, body).catch(reasonOf);
+  const answer = fetchAnswer(request).catch(reasonOf);
   return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
 }
 
@@ -121,7 +145,8 @@ export async function sendBundle(
   bundle: Bundle,
   options: RequestOptions = {},
 ): Promise<BundleAnswer> {
-  const answer = await call(medplum.fhirUrl().toString(), headersFor(medplum, options), JSON.stringify(bundle));
+  const [url, headers] = [medplum.fhirUrl().toString(), headersFor(medplum, options)];
+  const answer = await call(medplum, { url, headers, body: JSON.stringify(bundle) });
   return typeof answer === 'string' ? unanswered[answer] : classify(answer);
 }
 
@@ -136,7 +161,8 @@ export const sendTransaction = (medplum: MedplumClient, entry: BundleEntry[]): P
  * @returns status and body; `undefined` without an answer that can be read
  */
 export async function get(medplum: MedplumClient, path: string, options: RequestOptions): Promise<Answer | undefined> {
-  const answer = await call(new URL(path, medplum.getBaseUrl()).toString(), headersFor(medplum, options));
+  const url = new URL(path, medplum.getBaseUrl()).toString();
+  const answer = await call(medplum, { url, headers: headersFor(medplum, options) });
   return typeof answer === 'string' ? undefined : answer;
 }
 

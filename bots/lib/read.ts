@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
 import { isResource } from '../../core/fhir/resource.ts';
-import { type BundleAnswer, sendBundle } from './medplum.ts';
+import { type BundleAnswer, type RequestOptions, sendBundle } from './medplum.ts';
 
 /** The resources that one search, history or read gave. */
 function resourcesIn({ resource }: BundleEntry): Resource[] {
@@ -25,17 +25,25 @@ export class ReadError extends Error {
 /** How often a read is sent: it does no harm to send it again when its connection breaks. */
 const ATTEMPTS = 2;
 
-async function send(medplum: MedplumClient, type: 'batch' | 'transaction', entry: BundleEntry[]) {
+/** With whose rights something is read; by default the Bot's own. */
+type Rights = Pick<RequestOptions, 'authorization'>;
+
+async function send(medplum: MedplumClient, type: 'batch' | 'transaction', entry: BundleEntry[], rights: Rights) {
   let answer: BundleAnswer;
   let attempt = 0;
   do {
-    answer = await sendBundle(medplum, { resourceType: 'Bundle', type, entry }, { withAuthors: true });
+    answer = await sendBundle(medplum, { resourceType: 'Bundle', type, entry }, { ...rights, withAuthors: true });
     attempt += 1;
   } while (answer.kind === 'lost' && answer.issue.code !== 'upstream-timeout' && attempt < ATTEMPTS);
   return answer;
 }
 
-async function readEntries(medplum: MedplumClient, type: 'batch' | 'transaction', urls: readonly string[]) {
+async function readEntries(
+  medplum: MedplumClient,
+  type: 'batch' | 'transaction',
+  urls: readonly string[],
+  rights: Rights = {},
+) {
   if (urls.length === 0) {
     return [];
   }
@@ -43,6 +51,7 @@ async function readEntries(medplum: MedplumClient, type: 'batch' | 'transaction'
     medplum,
     type,
     urls.map((url) => ({ request: { method: 'GET', url } })),
+    rights,
   );
   const answers = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
   if (answers.length !== urls.length || !answers.every(isGood)) {
@@ -51,8 +60,13 @@ async function readEntries(medplum: MedplumClient, type: 'batch' | 'transaction'
   return answers;
 }
 
-async function read(medplum: MedplumClient, type: 'batch' | 'transaction', urls: readonly string[]) {
-  return (await readEntries(medplum, type, urls)).map(resourcesIn);
+async function read(
+  medplum: MedplumClient,
+  type: 'batch' | 'transaction',
+  urls: readonly string[],
+  rights: Rights = {},
+) {
+  return (await readEntries(medplum, type, urls, rights)).map(resourcesIn);
 }
 
 /**
@@ -69,15 +83,19 @@ export async function readHistories(medplum: MedplumClient, urls: readonly strin
 }
 
 /**
- * Reads several searches as they were at one moment, with the Bot's own rights: they go in one transaction, which a
- * server with a read replica answers from its primary database. Resources carry their authors.
+ * Reads several searches as they were at one moment: they go in one transaction, which a server with a read replica
+ * answers from its primary database. Resources carry their authors.
  *
  * @param urls - relative to the FHIR base address
+ * @param rights - of whom; by default the Bot's own
  * @returns the resources that each of them gave
  * @throws ReadError when the server does not answer or refuses one of them
  */
-export const readInTransaction = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
-  read(medplum, 'transaction', urls);
+export const readInTransaction = (
+  medplum: MedplumClient,
+  urls: readonly string[],
+  rights: Rights = {},
+): Promise<Resource[][]> => read(medplum, 'transaction', urls, rights);
 
 /**
  * Reads several searches and histories, each by itself, with the Bot's own rights. Resources carry their authors.

@@ -37,6 +37,42 @@ export const bots = { ...byFolder.booking, ...byFolder.calendar, ...byFolder.not
 /** Name of a Bot of the service. */
 export type BotName = keyof typeof bots;
 
+/** Who starts each Bot: requestors and staff through the gateway, or Medplum itself. */
+const startedBy = {
+  book: 'caller',
+  hold: 'caller',
+  'enqueue-booking': 'caller',
+  'process-booking': 'medplum',
+  'cancel-booking-job': 'caller',
+  patch: 'caller',
+  'validate-appointment': 'medplum',
+  'validate-patient': 'medplum',
+  'validate-policy': 'medplum',
+  'validate-slot': 'medplum',
+  'sync-slots': 'medplum',
+  'handle-patient-change': 'medplum',
+  'end-requests': 'medplum',
+  'write-subscription': 'caller',
+  'subscription-operations': 'caller',
+  'record-events': 'medplum',
+  'restart-handshake': 'medplum',
+  'deliver-events': 'medplum',
+  'publish-slots': 'medplum',
+  reconcile: 'medplum',
+  'retry-deliveries': 'medplum',
+  'remove-old-events': 'medplum',
+} as const satisfies Record<BotName, 'caller' | 'medplum'>;
+
+type StartedBy = typeof startedBy;
+
+/** Name of a Bot that requestors and staff call through the gateway. */
+export type CallableBot = { [Name in BotName]: StartedBy[Name] extends 'caller' ? Name : never }[BotName];
+
+const isCallable = (name: BotName): name is CallableBot => startedBy[name] === 'caller';
+
+/** The Bots that requestors and staff call through the gateway; Medplum starts the others. */
+export const callableBots: readonly CallableBot[] = (Object.keys(startedBy) as BotName[]).filter(isCallable);
+
 /** The source of a Bot: `bots/booking/book.ts`. */
 export function botSource(name: BotName): string {
   const folder = Object.entries(byFolder).find(([, members]) => name in members)?.[0];

@@ -3,6 +3,9 @@ import type { ResourceType } from '@medplum/fhirtypes';
 /** How a new booking is answered: confirmed by the service at once, or by the clinic's staff later. */
 export type Confirmation = 'automatic' | 'manual';
 
+/** Where the Bots run that are called through the gateway: in Medplum, or in the gateway itself. */
+export type BotRuntimeName = 'medplum' | 'gateway';
+
 /** What becomes of search parameters that the service does not know: refused, or ignored and named in the answer. */
 export type SearchHandling = 'strict' | 'lenient';
 
@@ -100,6 +103,13 @@ export interface BookingConfig {
   readonly handling: SearchHandling;
   /** How long Medplum may take to answer a request of the gateway, in seconds; all other limits follow from it. */
   readonly timeout: number;
+  /** Where the Bots run that are called through the gateway. Medplum runs all others. */
+  readonly bots: BotRuntimeName;
+  /**
+   * Id of the ClientApplication with which the gateway writes where it runs Bots itself: what it has written counts as
+   * written by the service. The deployment finds it, and the gateway knows it as its own; no file says it.
+   */
+  readonly gatewayClient?: string | undefined;
   readonly holds: HoldSettings;
   readonly requestors: RequestorSettings;
   readonly requests: RequestSettings;

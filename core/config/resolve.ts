@@ -63,6 +63,7 @@ const fileSchema = z.strictObject({
   timeZone: z.string().refine(isTimeZone, { error: 'must be the IANA name of a time zone' }).optional(),
   handling: z.enum(['strict', 'lenient']).optional(),
   timeout: z.int().min(5).max(600).default(15),
+  bots: z.enum(['medplum', 'gateway']).default('medplum'),
   holds: holdsSchema.default(holdsSchema.parse({})),
   requestors: requestorsSchema.default(requestorsSchema.parse({})),
   requests: requestsSchema.default(requestsSchema.parse({})),

@@ -1,5 +1,4 @@
-import type { BotName } from '../../core/config/bots.ts';
-import { artefactUri } from '../../core/config/config.ts';
+import type { CallableBot } from '../../core/config/bots.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest } from '../handler.ts';
@@ -18,19 +17,13 @@ const notAllowed: readonly number[] = [403, 404];
  * @param headers - for the Bot, besides those of the request
  */
 export function callBot(
-  name: BotName,
+  name: CallableBot,
   input: unknown,
-  { upstreamHeaders }: FhirRequest,
-  { upstream, config }: GatewayContext,
+  { upstreamHeaders, caller }: FhirRequest,
+  { bots }: GatewayContext,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<UpstreamAnswer | UpstreamFailure> {
-  return upstream.call({
-    method: 'POST',
-    path: 'fhir/R4/Bot/$execute',
-    query: new URLSearchParams({ identifier: `${artefactUri(config, 'LocalBot')}|${name}` }).toString(),
-    headers: { ...upstreamHeaders, ...headers, 'content-type': 'application/fhir+json' },
-    body: JSON.stringify(input),
-  });
+  return bots.run({ name, input, headers: { ...upstreamHeaders, ...headers }, caller });
 }
 
 const outcomeUnknown =

@@ -1,4 +1,5 @@
 import { Pool } from 'undici';
+import { isObject } from '../../core/fhir/resource.ts';
 
 /** A call to Medplum. */
 export interface UpstreamCall {
@@ -32,10 +33,14 @@ export interface UpstreamAnswer {
 /** Why there is no answer: Medplum cannot be reached, is too slow, or sends something unusable (half a body, not JSON). */
 export interface UpstreamFailure {
   readonly failure: 'unavailable' | 'timeout' | 'broken';
+  /** Set if no connection was made: nothing of the request has arrived. */
+  readonly isUnsent?: true;
 }
 
 /** A client of Medplum with a pool of kept connections. */
 export interface Upstream {
+  /** Medplum's base address, with a slash at its end. */
+  readonly baseUrl: string;
   /** Calls Medplum and reads the answer as JSON; never rejects. */
   readonly call: (call: UpstreamCall) => Promise<UpstreamAnswer | UpstreamFailure>;
   /** Calls Medplum and gives the answer as it was sent; never rejects. */
@@ -87,6 +92,18 @@ function parse({ status, headers, text }: RawAnswer): UpstreamAnswer | UpstreamF
 const isClosed = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'UND_ERR_SOCKET' || error.code === 'ECONNRESET');
 
+/** Errors of a connection that was never made. */
+const unconnected: readonly unknown[] = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+];
+
+const isUnconnected = (error: unknown): boolean => isObject(error) && unconnected.includes(error.code);
+
 /**
  * Makes the gateway's one client of Medplum. A call is never cut short because the gateway's own client has gone: what
  * was started is finished. A read whose connection was closed before the answer is sent once more; a write never is.
@@ -124,13 +141,14 @@ export function createUpstream(baseUrl: string, limits: UpstreamLimits): Upstrea
         throw error;
       });
       return await readAnswer(response, limits.responseBytes).catch(() => failed('broken'));
-    } catch {
-      return failed('unavailable');
+    } catch (error) {
+      return { ...failed('unavailable'), ...(isUnconnected(error) && { isUnsent: true }) };
     } finally {
       pending--;
     }
   };
   return {
+    baseUrl: base.href,
     send,
     call: async (call) => {
       const raw = await send(call);

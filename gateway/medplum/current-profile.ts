@@ -4,11 +4,14 @@ import { isObject } from '../../core/fhir/resource.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { typesFoundWhole } from './access-policy.ts';
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from './client.ts';
+import { createMemory } from './memory.ts';
 
 /** The caller: the profile of the token's owner in Medplum, and what its AccessPolicy lets it find. */
 export interface Caller {
   readonly profileType: string;
   readonly profileId: string;
+  /** Its name, where the membership says it. */
+  readonly display?: string | undefined;
   /** As whom the caller acts: clinic staff or a requestor. */
   readonly role: Role;
   /** The types of which the caller finds every resource. */
@@ -24,6 +27,8 @@ export interface Callers {
   readonly recall: (authorization: string) => Identification | undefined;
   /** Who calls, from memory or from Medplum. */
   readonly find: (authorization: string) => Promise<Identification>;
+  /** Who calls, from Medplum whatever was remembered: a token that was good may be refused now. */
+  readonly verify: (authorization: string) => Promise<Identification>;
 }
 
 /** The `Authorization` header of a bearer token (https://www.rfc-editor.org/rfc/rfc6750#section-2.1). */
@@ -35,22 +40,24 @@ export function hasBearerToken(authorization: string | undefined): authorization
 }
 
 /** A name for a token that does not give the token away. */
-function fingerprint(authorization: string): string {
+export function fingerprint(authorization: string): string {
   return createHash('sha256').update(authorization).digest('base64url');
 }
 
 function callerOf(body: unknown): Caller | undefined {
-  const { profile, accessPolicy } = isObject(body) ? body : {};
+  const { profile, membership, accessPolicy } = isObject(body) ? body : {};
+  const named = isObject(membership) && isObject(membership.profile) ? membership.profile.display : undefined;
+  const display = typeof named === 'string' ? { display: named } : {};
   const isKnown = isObject(profile) && typeof profile.resourceType === 'string' && typeof profile.id === 'string';
   const findsAllOf = typesFoundWhole(accessPolicy);
   const role = roleOf(body) ?? 'requestor';
   return isKnown
-    ? { profileType: String(profile.resourceType), profileId: String(profile.id), role, findsAllOf }
+    ? { profileType: String(profile.resourceType), profileId: String(profile.id), ...display, role, findsAllOf }
     : undefined;
 }
 
 /** Whether Medplum refuses a token; it answers 400 to a good one whose client or membership was removed since. */
-function isRefusal({ status, body }: UpstreamAnswer): boolean {
+export function isRefusal({ status, body }: UpstreamAnswer): boolean {
   const [issue]: unknown[] = isObject(body) && Array.isArray(body.issue) ? body.issue : [];
   const details = isObject(issue) ? issue.details : undefined;
   return status === 401 || (status === 400 && isObject(details) && details.text === 'Authentication error');
@@ -64,31 +71,6 @@ export function isCaller(found: Identification): found is Caller {
 /** The name by which limits count a caller. */
 export function nameOf({ profileType, profileId }: Caller): string {
   return `${profileType}/${profileId}`;
-}
-
-/** Remembers a bounded number of values for some time; the one that was not asked for longest is forgotten first. */
-function createMemory<T>(size: number, maxAgeMs: number, now: () => number) {
-  const known = new Map<string, { value: T; until: number }>();
-  const keep = (key: string, entry: { value: T; until: number }): void => {
-    known.delete(key);
-    known.set(key, entry);
-    const oldest = known.keys().next().value;
-    if (known.size > size && oldest !== undefined) {
-      known.delete(oldest);
-    }
-  };
-  return {
-    get: (key: string): T | undefined => {
-      const entry = known.get(key);
-      if (!entry || entry.until <= now()) {
-        known.delete(key);
-        return undefined;
-      }
-      keep(key, entry);
-      return entry.value;
-    },
-    set: (key: string, value: T): void => keep(key, { value, until: now() + maxAgeMs }),
-  };
 }
 
 const memorySize = 1_000;
@@ -114,6 +96,7 @@ export function createCallers(upstream: Upstream, now: () => number): Callers {
       if (!('status' in answer) || !isRefusal(answer)) {
         return answer;
       }
+      verified.forget(key);
       const refusal = { status: 401, headers: {}, body: undefined };
       refused.set(key, refusal);
       return refusal;
@@ -126,24 +109,24 @@ export function createCallers(upstream: Upstream, now: () => number): Callers {
     return caller;
   };
   const recall = (key: string): Identification | undefined => verified.get(key) ?? refused.get(key);
+  const find = async (key: string, authorization: string): Promise<Identification> => {
+    const asked = open.get(key);
+    if (asked !== undefined) {
+      return asked;
+    }
+    if (open.size >= mostQuestions) {
+      return { failure: 'unavailable' };
+    }
+    const question = ask(key, authorization).finally(() => open.delete(key));
+    open.set(key, question);
+    return question;
+  };
   return {
     recall: (authorization) => recall(fingerprint(authorization)),
     find: async (authorization) => {
       const key = fingerprint(authorization);
-      const known = recall(key);
-      if (known) {
-        return known;
-      }
-      const asked = open.get(key);
-      if (asked !== undefined) {
-        return asked;
-      }
-      if (open.size >= mostQuestions) {
-        return { failure: 'unavailable' };
-      }
-      const question = ask(key, authorization).finally(() => open.delete(key));
-      open.set(key, question);
-      return question;
+      return recall(key) ?? find(key, authorization);
     },
+    verify: (authorization) => find(fingerprint(authorization), authorization),
   };
 }

@@ -14,7 +14,10 @@ const pollMs = 10;
  * Lets the service end gracefully: once `app.close()` is called new requests are refused (the caller of `isDraining`
  * does that), and the server closes when every request and every call to Medplum is finished, or the time is over.
  */
-export function addGracefulShutdown(app: FastifyInstance, { limits, upstream }: GatewayContext): GracefulShutdown {
+export function addGracefulShutdown(
+  app: FastifyInstance,
+  { limits, upstream, bots }: GatewayContext,
+): GracefulShutdown {
   let isDraining = false;
   const open = new WeakSet<object>();
   let inFlight = 0;
@@ -30,7 +33,8 @@ export function addGracefulShutdown(app: FastifyInstance, { limits, upstream }: 
   app.addHook('preClose', async () => {
     isDraining = true;
     const deadline = performance.now() + limits.drainTimeoutMs;
-    while ((inFlight > 0 || upstream.pending() > 0) && performance.now() < deadline) {
+    const isBusy = (): boolean => inFlight > 0 || upstream.pending() > 0 || bots.pending() > 0;
+    while (isBusy() && performance.now() < deadline) {
       await wait(pollMs);
     }
   });

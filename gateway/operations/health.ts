@@ -4,7 +4,8 @@ import { defaultRepresentation, send } from '../http/response.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 
 /**
- * Adds `/healthz` (the process lives) and `/readyz` (Medplum answers, within a short time). While the service shuts
+ * Adds `/healthz` (the process lives) and `/readyz` (Medplum answers, within a short time; and where the
+ * Bots run). While the service shuts
  * down neither is reached: every new request is answered 503.
  */
 export function addHealth(app: FastifyInstance, { upstream, limits, config, addresses }: GatewayContext): void {
@@ -12,7 +13,7 @@ export function addHealth(app: FastifyInstance, { upstream, limits, config, addr
   app.get('/readyz', async (_request, reply) => {
     const found = await upstream.call({ method: 'GET', path: 'healthcheck', timeoutMs: limits.readyTimeoutMs });
     return isSuccess(found)
-      ? { status: 'ready' }
+      ? { status: 'ready', bots: config.bots }
       : send(reply, upstreamProblem(found, config), defaultRepresentation, addresses);
   });
 }

@@ -7,12 +7,21 @@ const cliConfigSchema = z.looseObject({
   baseUrl: z.string().optional(),
   bots: z.array(botSchema).optional(),
   bookingConfig: z.string().optional(),
+  gatewayClient: z.string().optional(),
 });
+
+/** What the configuration of Medplum's command line tool remembers of a deployment, besides the Bots. */
+export interface Remembered {
+  /** Path of the configuration with which the Bots were built: `npm run build` builds with it again. */
+  readonly bookingConfig?: string | undefined;
+  /** Id of the client with which the gateway writes, which is built into the Bots, too. */
+  readonly gatewayClient?: string | undefined;
+}
 
 /** Where Medplum's command line tool finds the Bots. */
 export const CLI_CONFIG = 'medplum.config.json';
 
-/** `medplum.config.json`, as Medplum's command line tool reads it; `bookingConfig` is ours. */
+/** `medplum.config.json`, as Medplum's command line tool reads it; `bookingConfig` and `gatewayClient` are ours. */
 export type CliConfig = z.infer<typeof cliConfigSchema>;
 
 /**
@@ -20,19 +29,19 @@ export type CliConfig = z.infer<typeof cliConfigSchema>;
  *
  * @param existing - the parsed file, if there is one
  * @param ids - id of each deployed Bot, by name
- * @param bookingConfig - path of the configuration with which they were built: `npm run build` builds with it again
  * @throws Error when the existing file is not such a configuration
  */
 export function withBots(
   existing: unknown,
   baseUrl: string,
   ids: Readonly<Partial<Record<BotName, string>>>,
-  bookingConfig?: string,
+  { bookingConfig, gatewayClient }: Remembered = {},
 ): CliConfig {
   const parsed = cliConfigSchema.safeParse(existing ?? {});
   if (!parsed.success) {
     throw new Error(`medplum.config.json is not usable; repair or delete it.\n${z.prettifyError(parsed.error)}`);
   }
+  const { gatewayClient: _, ...kept } = parsed.data;
   const others = (parsed.data.bots ?? []).filter(({ name }) => !(name in ids));
   const own = (Object.entries(ids) as [BotName, string][]).map(([name, id]) => ({
     name,
@@ -40,7 +49,8 @@ export function withBots(
     source: botSource(name),
     dist: `dist/bots/${name}.js`,
   }));
-  return { ...parsed.data, baseUrl, ...(bookingConfig && { bookingConfig }), bots: [...others, ...own] };
+  const remembered = { ...(bookingConfig && { bookingConfig }), ...(gatewayClient && { gatewayClient }) };
+  return { ...kept, baseUrl, ...remembered, bots: [...others, ...own] };
 }
 
 const readExisting = (file: string): unknown => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined);
@@ -49,22 +59,21 @@ const readExisting = (file: string): unknown => (existsSync(file) ? JSON.parse(r
  * Writes `medplum.config.json`, so that `npx medplum bot deploy <name>` finds the Bots.
  *
  * @param file - path of the file
- * @param bookingConfig - path of the configuration with which the Bots were built
  */
 export function writeCliConfig(
   file: string,
   baseUrl: string,
   ids: Readonly<Partial<Record<BotName, string>>>,
-  bookingConfig?: string,
+  remembered: Remembered = {},
 ): void {
-  const config = withBots(readExisting(file), baseUrl, ids, bookingConfig);
+  const config = withBots(readExisting(file), baseUrl, ids, remembered);
   writeFileSync(file, `${JSON.stringify(config, undefined, 2)}\n`);
 }
 
 /**
  * What the configuration of Medplum's command line tool says of the installation that it deploys to: the address of its
- * Medplum, and the path of the configuration with which its Bots were built; nothing if there is no usable file.
+ * Medplum, the path of the configuration with which its Bots were built, and the gateway's client; nothing if there is no usable file.
  */
-export function readCliConfig(file: string): Pick<CliConfig, 'baseUrl' | 'bookingConfig'> {
+export function readCliConfig(file: string): Pick<CliConfig, 'baseUrl'> & Remembered {
   return cliConfigSchema.safeParse(readExisting(file) ?? {}).data ?? {};
 }

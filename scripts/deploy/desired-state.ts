@@ -48,7 +48,7 @@ export function operations(artefacts: Artefacts, botIds: Readonly<Record<string,
 /**
  * The Subscriptions that start Bots, each with the id of its Bot; found again by their tag.
  *
- * @param authors - ids of all Bots whose writes count as the service's
+ * @param authors - references to all whose writes count as the service's
  */
 export function subscriptions(
   artefacts: Artefacts,

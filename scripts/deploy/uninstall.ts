@@ -3,6 +3,7 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { type Artefacts, buildArtefacts } from '../../profiles/artefacts.ts';
 import { type Connection, type Credentials, connect } from '../medplum/connect.ts';
 import { type Counts, startReport } from '../medplum/report.ts';
+import { endAccess, findGatewayClient, GATEWAY_CLIENT } from './gateway-client.ts';
 import { findDeployed, remove } from './removal.ts';
 
 /** What an uninstallation needs to know. */
@@ -19,13 +20,13 @@ const policiesOf = ({ accessPolicy, access = [] }: ProjectMembership): (Referenc
   ...access.map(({ policy }) => policy),
 ];
 
-/** The policies of the service that no member has, apart from the Bots that go. */
-async function unusedPolicies(
-  { medplum }: Connection,
-  { accessPolicies }: Artefacts,
-  bots: readonly { readonly id: string }[],
-) {
-  const gone = new Set(bots.map(({ id }) => `Bot/${id}`));
+/**
+ * The policies of the service that no member has.
+ *
+ * @param going - references to the profiles whose memberships go
+ */
+async function unusedPolicies({ medplum }: Connection, { accessPolicies }: Artefacts, going: readonly string[]) {
+  const gone = new Set(going);
   const used = new Set<string | undefined>();
   for await (const page of medplum.searchResourcePages('ProjectMembership', { _count: 500 })) {
     for (const membership of page.filter(({ profile }) => !gone.has(profile.reference ?? ''))) {
@@ -53,8 +54,13 @@ export async function uninstall({ config, dryRun = false, log, ...credentials }:
   const artefacts = buildArtefacts(config);
   const urls = artefacts.operationDefinitions.map(({ url }) => url ?? '');
   const deployed = await findDeployed(connection, config, urls);
-  const policies = await unusedPolicies(connection, artefacts, deployed.bots);
+  const client = await findGatewayClient(connection);
+  const going = [...deployed.bots.map(({ id }) => `Bot/${id}`), ...(client ? [`ClientApplication/${client.id}`] : [])];
+  const policies = await unusedPolicies(connection, artefacts, going);
   await remove(connection, deployed, config, report, dryRun);
+  if (client && (await endAccess(connection, client.id, dryRun))) {
+    report.note('removed', `access of ClientApplication ${GATEWAY_CLIENT}`);
+  }
   for (const { id, name } of policies) {
     if (!dryRun) {
       await connection.medplum.deleteResource('AccessPolicy', id);

@@ -1,4 +1,7 @@
+import type { ProjectMembership } from '@medplum/fhirtypes';
 import { z } from 'zod';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { findGatewayClient } from '../deploy/gateway-client.ts';
 import { type HttpAnswer, parseJson, requesterFor } from '../medplum/http.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
@@ -8,12 +11,17 @@ interface GatewayState {
   readonly calledAt: string;
   /** Status of `/readyz`, which says whether it reaches Medplum; undefined: no answer at all. */
   readonly ready: number | undefined;
+  /** Where it says that the Bots run. */
+  readonly bots: string | undefined;
   /** Address that its CapabilityStatement names. */
   readonly address: string | undefined;
 }
 
 /** The gateway must reach Medplum, and must be configured like the Bots. */
-function assessGateway(state: GatewayState | undefined, { config }: { config: { readonly baseUrl: string } }): Verdict {
+function assessGateway(
+  state: GatewayState | undefined,
+  { config }: { config: Pick<BookingConfig, 'baseUrl' | 'bots'> },
+): Verdict {
   if (!state) {
     return warning('not checked', 'Give its address: --gateway-url, or GATEWAY_URL in the environment.');
   }
@@ -23,13 +31,16 @@ function assessGateway(state: GatewayState | undefined, { config }: { config: { 
   if (state.ready !== 200) {
     return error(`runs, but cannot reach Medplum (${state.ready})`, 'Check MEDPLUM_BASE_URL of the gateway.');
   }
-  return state.address === config.baseUrl
-    ? ok(`ready; its address is ${state.address}`)
-    : error(
-        `its address is ${state.address}, but the configuration here says ${config.baseUrl}`,
-        'Give the gateway the same booking.config.json as the deployment (BOOKING_CONFIG), and start it again.',
-      );
+  const same = 'Give the gateway the same booking.config.json as the deployment (BOOKING_CONFIG), and start it again.';
+  if (state.address !== config.baseUrl) {
+    return error(`its address is ${state.address}, but the configuration here says ${config.baseUrl}`, same);
+  }
+  return state.bots === config.bots
+    ? ok(`ready; its address is ${state.address}; the Bots that it calls run in ${state.bots}`)
+    : error(`it runs Bots in ${state.bots ?? 'medplum'}, but the configuration here says ${config.bots}`, same);
 }
+
+const readySchema = z.object({ bots: z.string() });
 
 const metadataSchema = z.object({ implementation: z.object({ url: z.string() }) });
 
@@ -46,8 +57,42 @@ async function readGateway({ gatewayUrl, config }: Installation): Promise<Gatewa
     gateway('readyz').catch(() => undefined),
     gateway(`${new URL(config.baseUrl).pathname.replace(/^\//, '')}/metadata`).catch(() => undefined),
   ]);
-  return { calledAt: gatewayUrl, ready: ready?.status, address: metadata && addressIn(metadata) };
+  const bots = ready && readySchema.safeParse(parseJson(ready.text)).data?.bots;
+  return { calledAt: gatewayUrl, ready: ready?.status, bots, address: metadata && addressIn(metadata) };
 }
 
-/** What portals reach. */
-export const gatewayChecks: readonly Check[] = [check('gateway', readGateway, assessGateway)];
+/** The client with which a gateway writes that runs Bots itself. */
+export interface GatewayClientState {
+  readonly isThere: boolean;
+  /** Its membership in the project; without one it has no access. */
+  readonly membership: Pick<ProjectMembership, 'admin'> | undefined;
+}
+
+/** The client of the gateway has the rights of the Bots, and none where Medplum runs them. */
+export function assessGatewayClient(
+  { isThere, membership }: GatewayClientState,
+  { config: { bots } }: { config: Pick<BookingConfig, 'bots'> },
+): Verdict {
+  if (bots === 'medplum') {
+    return membership ? error('has access, although Medplum runs the Bots', 'npm run deploy') : ok('not needed');
+  }
+  if (!isThere || !membership) {
+    return error(isThere ? 'has no access' : 'missing', 'npm run deploy, then npm run gateway:client -- rotate');
+  }
+  return membership.admin
+    ? error('is an administrator of the project', 'Set admin to false on its ProjectMembership.')
+    : ok('has the rights of the Bots');
+}
+
+async function readGatewayClient({ medplum, me }: Installation): Promise<GatewayClientState> {
+  const client = await findGatewayClient({ medplum, projectId: me.project.id });
+  const membership =
+    client && (await medplum.searchOne('ProjectMembership', { profile: `ClientApplication/${client.id}` }));
+  return { isThere: client !== undefined, membership };
+}
+
+/** What portals reach, and with what rights it writes. */
+export const gatewayChecks: readonly Check[] = [
+  check('gateway', readGateway, assessGateway),
+  check('client of the gateway', readGatewayClient, assessGatewayClient),
+];

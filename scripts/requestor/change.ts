@@ -101,7 +101,15 @@ export async function rotateSecret(
   idOrName: string,
   newSecret: () => string,
 ): Promise<Rotation> {
-  const { client } = await memberNamed(connection, idOrName);
+  return rotateSecretOf(connection, (await memberNamed(connection, idOrName)).client, newSecret);
+}
+
+/** The same for a client that was found already. */
+export async function rotateSecretOf(
+  connection: Connection,
+  client: WithId<ClientApplication>,
+  newSecret: () => string,
+): Promise<Rotation> {
   const { id, secret } = credentialsOf(client);
   const rotated = await callRotate(connection, id, [{ name: 'secret', valueString: secret }]);
   const stored = rotated ?? (await connection.medplum.updateResource({ ...client, secret: newSecret() }));
@@ -114,7 +122,11 @@ export async function rotateSecret(
  * @returns whether there was one
  */
 export async function retireSecret(connection: Connection, idOrName: string): Promise<boolean> {
-  const { client } = await memberNamed(connection, idOrName);
+  return retireSecretOf(connection, (await memberNamed(connection, idOrName)).client);
+}
+
+/** The same for a client that was found already. */
+export async function retireSecretOf(connection: Connection, client: WithId<ClientApplication>): Promise<boolean> {
   if (!client.retiringSecret) {
     return false;
   }

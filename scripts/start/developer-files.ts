@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { BotName } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { CLI_CONFIG, readCliConfig, writeCliConfig } from '../deploy/cli-config.ts';
+import type { Deployment } from '../deploy.ts';
 
 /** Where `npm start` keeps the configuration that it runs with, below the working folder. */
 const STARTED_CONFIG = '.sandbox/booking.config.json';
@@ -25,7 +25,7 @@ export function writeDeveloperFiles(
   { folder, settings }: Developer,
   { baseUrl: publicUrl, notifications }: BookingConfig,
   medplum: { readonly baseUrl: string; readonly clientId: string; readonly clientSecret: string },
-  bots: Readonly<Partial<Record<BotName, string>>>,
+  { bots, gatewayClient }: Pick<Deployment, 'bots' | 'gatewayClient'>,
 ): string[] {
   const cliConfig = join(folder, CLI_CONFIG);
   const started = join(folder, STARTED_CONFIG);
@@ -36,7 +36,7 @@ export function writeDeveloperFiles(
   if (other !== undefined && other !== medplum.baseUrl) {
     return [`\n${CLI_CONFIG} belongs to ${other} and was kept. Delete it to deploy single Bots to this Medplum.`];
   }
-  writeCliConfig(cliConfig, medplum.baseUrl, bots, STARTED_CONFIG);
+  writeCliConfig(cliConfig, medplum.baseUrl, bots, { bookingConfig: STARTED_CONFIG, gatewayClient });
   const { baseUrl, clientId, clientSecret } = medplum;
   return [
     '\nTo deploy a changed Bot, in another terminal:',

@@ -5,14 +5,17 @@ declare global {
   var installation: Installation | undefined;
 }
 
+/** Where the Bots run that are called through the gateway; `BOOKING_BOTS=gateway` lets the gateway run them. */
+const bots = process.env.BOOKING_BOTS ?? 'medplum';
+
 /** So little that reaching a limit takes no minutes, and more than the tests have beside one another. */
-const limits = { notifications: { maxSubscriptions: 30 }, holds: { maxPerRequestor: 5 } };
+const changes = { bots, notifications: { maxSubscriptions: 30 }, holds: { maxPerRequestor: 5 } };
 
 export default async function start(): Promise<void> {
   if (process.env.BOOKING_BASE_URL) {
     return;
   }
-  globalThis.installation = await prepareService({ LOG_LEVEL: 'warn', SANDBOX_DATA: '' }, limits);
+  globalThis.installation = await prepareService({ LOG_LEVEL: 'warn', SANDBOX_DATA: '' }, changes);
   await globalThis.installation.start();
   Object.assign(process.env, globalThis.installation.addresses);
 }

@@ -18,7 +18,7 @@ import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
-import { ReadError } from '../read.ts';
+import { ofType, ReadError, readInBatch } from '../read.ts';
 import { readOffered } from './offered.ts';
 import { readMore } from './read-more.ts';
 
@@ -67,9 +67,11 @@ const undecided: BookingDecision = { plan: { kind: 'refuse', issues: [unavailabl
  */
 async function withAuthors(medplum: MedplumClient, state: ResourceSet): Promise<ResourceSet> {
   const ids = resourcesOfType(state, 'Patient').flatMap(({ id }) => id ?? []);
-  const query = new URLSearchParams({ _id: ids.join(','), _count: String(ids.length) });
-  const patients = await medplum.searchResources('Patient', query, { cache: 'reload' });
-  return new Map([...state, ...patients.map((patient) => [`Patient/${patient.id}`, patient] as const)]);
+  const [patients] = await readInBatch(medplum, [`Patient?_id=${ids.join(',')}&_count=${ids.length}`]);
+  return new Map([
+    ...state,
+    ...ofType('Patient', patients).map((patient) => [`Patient/${patient.id}`, patient] as const),
+  ]);
 }
 
 const isAmbiguous = (plan: BookingPlan): boolean =>

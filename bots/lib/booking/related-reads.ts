@@ -150,14 +150,14 @@ async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<S
 /** What histories tell of the slots that an appointment gives back: read only where the slots themselves do not. */
 async function readMarks(medplum: MedplumClient, { id }: Appointment, slots: readonly Slot[]) {
   const unmarked = slots.filter((slot) => isUnmarked(slot, config)).flatMap((slot) => slot.id ?? []);
-  const byHand = slots.filter(isByHand);
+  const byHand = slots.filter((slot) => isByHand(slot, config));
   const [offered, histories] = await Promise.all([
     readOffered(medplum, unmarked),
     byHand.length > 0 ? readHistories(medplum, [`Appointment/${id}/_history`]) : [],
   ]);
   return {
     neverOffered: new Set(unmarked.filter((one) => !offered.has(one))),
-    setByHand: new Set(histories.flatMap((history) => [...setByHand(byHand, history)])),
+    setByHand: new Set(histories.flatMap((history) => [...setByHand(byHand, history, config)])),
   };
 }
 

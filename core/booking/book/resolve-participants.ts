@@ -1,6 +1,7 @@
 import type { AppointmentParticipant, BundleEntry, Patient, Reference, RelatedPerson } from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import type { ServiceConfig } from '../../fhir/service-author.ts';
 import { belongsTo, metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
 import { duplicatesOf } from '../patient/deduplicate.ts';
 import { hasCommonIdentifier, isActivePatient } from '../patient/identity.ts';
@@ -54,7 +55,7 @@ interface Submitted {
  * Of the patients that the requestor has submitted with these identifiers, those that can be meant: the active ones, and
  * of duplicates that are still to be merged the oldest. Where none is active, the first of them.
  */
-function candidates(known: readonly Patient[], config: TagConfig): readonly Patient[] {
+function candidates(known: readonly Patient[], config: TagConfig & ServiceConfig): readonly Patient[] {
   const [first, ...others] = known.filter(isActivePatient);
   if (!first) {
     return known.slice(0, 1);

@@ -48,7 +48,10 @@ export interface ConsistencyContext {
   readonly config: TagConfig;
   /** Identifier system under which a slot names the one it was split off from. */
   readonly originSystem: string;
-  /** References to the Bots of the service; where they are not known, every Bot counts as one of them. */
+  /**
+   * References to the Bots of the service, and to the client with which the gateway writes; where they are not known,
+   * every Bot counts as one of them.
+   */
   readonly bots?: ReadonlySet<string>;
   /** Ids of taken slots that were once free, as their histories show. */
   readonly offered?: ReadonlySet<string>;
@@ -70,7 +73,7 @@ export function isSubmitted(resource: Resource, { config }: ConsistencyContext):
 }
 
 /**
- * Whether a Bot of the service wrote this version; `undefined` where Medplum does not show who did (it does to
+ * Whether the service wrote this version; `undefined` where Medplum does not show who did (it does to
  * administrators, with `X-Medplum: extended`).
  */
 export function isByService({ meta }: Resource, { bots }: Pick<ConsistencyContext, 'bots'>): boolean | undefined {

@@ -1,12 +1,8 @@
 import type { Bundle, Patient } from '@medplum/fhirtypes';
+import { isByService, type ServiceConfig } from '../../fhir/service-author.ts';
 import { ownerOf, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import { hasCommonIdentifier, isActivePatient } from './identity.ts';
-
-/** Whether a Bot has written a patient last: then no portal has touched it since it came with a booking. */
-function isByBot({ meta }: Patient): boolean {
-  return meta?.author?.reference?.startsWith('Bot/') ?? false;
-}
 
 const age = ({ id, meta }: Patient): string => `${meta?.lastUpdated ?? ''} ${id ?? ''}`;
 
@@ -24,10 +20,15 @@ export interface DuplicatePatients {
  * @param patient - one of them
  * @param found - the patients of its requestor with one of its identifiers
  */
-export function duplicatesOf(patient: Patient, found: readonly Patient[], config: TagConfig): DuplicatePatients {
+export function duplicatesOf(
+  patient: Patient,
+  found: readonly Patient[],
+  config: TagConfig & ServiceConfig,
+): DuplicatePatients {
   const owner = ownerOf(patient, config);
+  // What the service has written last no portal has touched since it came with a booking.
   const isDuplicate = (other: Patient): boolean =>
-    isByBot(other) &&
+    isByService(other.meta, config) &&
     isActivePatient(other) &&
     ownerOf(other, config) === owner &&
     hasCommonIdentifier(other.identifier, patient.identifier);

@@ -3,6 +3,7 @@ import { publishedKeyOf } from '../../calendar/slots/slot-role.ts';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
+import { isByService, type ServiceConfig } from '../../fhir/service-author.ts';
 import { intersection } from '../../time/interval.ts';
 import { isHeld, isTaken, slotIdsOf, slotStatusOf, strongestUse } from '../appointment/slot-use.ts';
 import { holdsSlots, slotUseOf } from '../appointment/status.ts';
@@ -32,7 +33,7 @@ export interface RelatedSlots {
  * @param slots - with their authors
  * @param history - of the appointment, the newest version first
  */
-export function setByHand(slots: readonly Slot[], history: Bundle): Set<string> {
+export function setByHand(slots: readonly Slot[], history: Bundle, config: ServiceConfig): Set<string> {
   const versions = (history.entry ?? []).flatMap(({ resource }) =>
     isResource(resource, 'Appointment') ? [resource] : [],
   );
@@ -40,13 +41,12 @@ export function setByHand(slots: readonly Slot[], history: Bundle): Set<string> 
   const first = versions.slice(0, last < 0 ? versions.length : last).at(-1);
   const givenBack = parseInstant(first?.meta?.lastUpdated);
   const isLater = ({ meta }: Slot): boolean => (parseInstant(meta?.lastUpdated) ?? 0) > (givenBack ?? Infinity);
-  return new Set(slots.filter((slot) => isByHand(slot) && isLater(slot)).flatMap(({ id }) => id ?? []));
+  return new Set(slots.filter((slot) => isByHand(slot, config) && isLater(slot)).flatMap(({ id }) => id ?? []));
 }
 
-/** Whether a slot was last written by somebody else than a Bot, and is taken. */
-export function isByHand({ status, meta }: Slot): boolean {
-  const author = meta?.author?.reference;
-  return isTaken(status) && author !== undefined && !author.startsWith('Bot/');
+/** Whether a slot was last written by somebody else than the service, and is taken. */
+export function isByHand({ status, meta }: Slot, config: ServiceConfig): boolean {
+  return isTaken(status) && meta?.author?.reference !== undefined && !isByService(meta, config);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Extension, Slot } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { isByService, type ServiceConfig } from '../../fhir/service-author.ts';
 import { inWriteOrder, updateEntry } from '../../fhir/update-entry.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
 import { isBuffer, type PlacedSlot, placedSlots, takesFrom } from './slot-role.ts';
@@ -84,10 +85,9 @@ function isOverbooking({ extension = [] }: Slot, config: ArtefactConfig): boolea
 }
 
 /** Whether a Slot was booked through the service so lately that whoever takes its time may not have seen it. */
-function isNewBooking({ resource: { status, meta } }: PlacedSlot, now: number): boolean {
+function isNewBooking({ resource: { status, meta } }: PlacedSlot, now: number, config: ServiceConfig): boolean {
   const isBooked = status === 'busy' || status === 'busy-tentative';
-  const isOurs = meta?.author?.reference?.startsWith('Bot/') ?? false;
-  return isBooked && isOurs && now - (parseInstant(meta?.lastUpdated) ?? 0) < LONGEST_REQUEST;
+  return isBooked && isByService(meta, config) && now - (parseInstant(meta?.lastUpdated) ?? 0) < LONGEST_REQUEST;
 }
 
 /** A block that a person sets may lie over appointments: they are cancelled or moved one by one. */
@@ -116,7 +116,7 @@ export function planTaking(
   slots: readonly Slot[],
   { before, after }: Buffers,
   now: number,
-  config: ArtefactConfig,
+  config: ArtefactConfig & ServiceConfig,
 ): TakingPlan {
   const [start, end] = [parseInstant(taking.start), parseInstant(taking.end)];
   const placed = placedSlots(slots, new Set(), config);
@@ -127,7 +127,7 @@ export function planTaking(
   }
   const others = placed.filter((slot) => slot !== stored && takesFrom(taking, slot.resource.serviceType));
   const time: Interval = { start: start - after, end: end + before };
-  const found = others.find((slot) => overlaps(slot, { start, end }) && isNewBooking(slot, now));
+  const found = others.find((slot) => overlaps(slot, { start, end }) && isNewBooking(slot, now, config));
   if (found && isAppointment(taking) && !isOverbooking(taking, config)) {
     return { issues: [collision(taking, found, config)], withheld: [], time };
   }

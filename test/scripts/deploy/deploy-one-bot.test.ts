@@ -72,7 +72,10 @@ test('a medplum.config.json of another server stays', async () => {
   const file = join(other, 'medplum.config.json');
   await writeFile(file, '{ "baseUrl": "https://medplum.example.org/" }');
   const { writeDeveloperFiles } = await import('../../../scripts/start/developer-files.ts');
-  const [line] = writeDeveloperFiles({ folder: other, settings }, config, running.sandbox, { book: '1' });
+  const [line] = writeDeveloperFiles({ folder: other, settings }, config, running.sandbox, {
+    bots: { book: '1' },
+    gatewayClient: undefined,
+  });
   expect(line).toContain('medplum.config.json belongs to https://medplum.example.org/ and was kept');
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ baseUrl: 'https://medplum.example.org/' });
   await rm(other, { recursive: true });

@@ -128,6 +128,15 @@ describe('the gateway', () => {
     expect(row).toMatchObject({ level, found: expect.stringContaining(baseUrl) });
   });
 
+  test('that runs the Bots elsewhere than the deployment says is at fault', async () => {
+    const own = { ...config, bots: 'gateway' as const };
+    const gateway = buildGateway({ config: own, medplumBaseUrl: installation.sandbox.baseUrl });
+    const gatewayUrl = await gateway.listen({ port: 0, host: '127.0.0.1' });
+    const row = rowOf(await examine({ ...options, gatewayUrl }), 'gateway');
+    await gateway.close();
+    expect(row).toMatchObject({ level: 'error', found: expect.stringContaining('runs Bots in gateway') });
+  });
+
   test('that does not answer, or does not reach Medplum, is at fault', async () => {
     const dead = await examine({ ...options, gatewayUrl: 'http://127.0.0.1:1/' });
     expect(rowOf(dead, 'gateway')).toMatchObject({ level: 'error', help: expect.stringContaining('npm run gateway') });

@@ -34,6 +34,12 @@ it.each<[string, Patient]>([
   expect(duplicatesOf(other, [patient, other], config).duplicates).toEqual([]);
 });
 
+it('what the gateway has written counts as written by the service', () => {
+  const own = { ...config, gatewayClient: 'gateway' };
+  const [one, two] = [submitted('a', 1), submitted('b', 2, { author: 'ClientApplication/gateway' })];
+  expect(duplicatesOf(one, [one, two], own)).toEqual({ oldest: one, duplicates: [two] });
+});
+
 it('is merged under its version', () => {
   const [entry] = mergeTransaction(submitted('b', 2), submitted('a', 1)).entry ?? [];
   expect(entry).toMatchObject({

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
 import { setByHand } from '../../../../core/booking/slots/synchronize.ts';
-import { appointment, slot } from '../support.ts';
+import { appointment, config, slot } from '../support.ts';
 
 const history = (...versions: readonly [status: Appointment['status'], minute: number][]): Bundle => ({
   resourceType: 'Bundle',
@@ -28,9 +28,11 @@ it.each<[string, Slot, Bundle, string[]]>([
   ],
   ['by staff before it', written(2, 'Practitioner/a'), cancelledAt3, []],
   ['by the service', written(4, 'Bot/a'), cancelledAt3, []],
+  ['by the gateway that runs the Bots', written(4, 'ClientApplication/gateway'), cancelledAt3, []],
+  ['by an application of the clinic', written(4, 'ClientApplication/a'), cancelledAt3, ['nine']],
   ['by staff, but free', written(4, 'Practitioner/a', 'free'), cancelledAt3, []],
   ['while the appointment is still booked', written(4, 'Practitioner/a'), history(['booked', 1]), []],
   ['of an appointment that is not known', written(4, 'Practitioner/a'), history(), []],
 ])('a slot that was taken %s', (_, one, versions, expected) => {
-  expect([...setByHand([one], versions)]).toEqual(expected);
+  expect([...setByHand([one], versions, { ...config, gatewayClient: 'gateway' })]).toEqual(expected);
 });

@@ -1,0 +1,58 @@
+import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+
+/** A request of a Bot to Medplum: a POST with a body, else a GET. */
+interface BotRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+}
+
+/** Why a request has no answer, in the words of the Bots: it was never sent, was lost, or took too long. */
+type Unanswered = 'not-connected' | 'no-answer' | 'too-late';
+
+/** What Medplum answered. */
+interface BotAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** The connections by which Bots reach Medplum that the gateway runs itself. */
+export interface BotConnections {
+  readonly send: (request: BotRequest, limit: number) => Promise<BotAnswer | Unanswered>;
+}
+
+/** What was sent to a server that did not answer may have been carried out; what was never sent was not. */
+function unanswered({ failure, isUnsent }: UpstreamFailure): Unanswered {
+  return failure === 'timeout' ? 'too-late' : isUnsent ? 'not-connected' : 'no-answer';
+}
+
+/**
+ * Lets Bots use the gateway's own connections to Medplum, with their limits.
+ *
+ * @param baseUrl - Medplum's base address, with a slash at its end, which every address of a Bot begins with
+ * @param noticed - is told of each answer, and with whose credentials it was asked for
+ */
+export function createBotConnections(
+  upstream: Upstream,
+  baseUrl: string,
+  noticed: (answer: UpstreamAnswer, authorization: string | undefined) => void,
+): BotConnections {
+  return {
+    send: async ({ url, headers, body }, limit) => {
+      const [path = '', query] = url.slice(baseUrl.length).split('?');
+      const answer = await upstream.call({
+        method: body === undefined ? 'GET' : 'POST',
+        path,
+        headers,
+        timeoutMs: limit,
+        ...(query !== undefined && { query }),
+        ...(body !== undefined && { body }),
+      });
+      if ('failure' in answer) {
+        return unanswered(answer);
+      }
+      noticed(answer, headers.authorization);
+      return answer;
+    },
+  };
+}

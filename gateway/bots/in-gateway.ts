@@ -1,0 +1,160 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { FastifyBaseLogger } from 'fastify';
+import type { CallableBot } from '../../core/config/bots.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { timeLimits } from '../../core/config/time-limits.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import { type Caller, type Callers, fingerprint } from '../medplum/current-profile.ts';
+import { isOutcome, isSuccess } from '../medplum/errors.ts';
+import { createMemory } from '../medplum/memory.ts';
+import { type BotConnections, createBotConnections } from './connections.ts';
+import { createOwnToken } from './own-token.ts';
+import type { BotCall, BotRuntime } from './runtime.ts';
+
+/** The function of a Bot, as its file exports it. */
+export type BotHandler = (medplum: MedplumClient, event: BotEvent<unknown>) => Promise<unknown>;
+
+/** A client of Medplum that uses the gateway's connections. */
+export type BotClient = MedplumClient & { readonly connections: BotConnections };
+
+/** The Bots that the gateway runs, and the rights with which they write. */
+export interface HostedBots {
+  readonly handlers: Readonly<Record<CallableBot, BotHandler>>;
+  /** Makes the client of the Bots for the gateway's connections. */
+  readonly clientFor: (connections: BotConnections) => BotClient;
+  /**
+   * Logs the client in by its own credentials, unless it has a token that lasts; with `anew` in any case. Rejects if
+   * Medplum refuses it.
+   */
+  readonly logIn: (client: BotClient, anew: boolean) => Promise<void>;
+}
+
+/** What running Bots needs of the gateway. */
+export interface HostContext {
+  readonly config: BookingConfig;
+  /** Medplum's base address, with a slash at its end. */
+  readonly medplumBaseUrl: string;
+  readonly upstream: Upstream;
+  readonly callers: Callers;
+  readonly logger: FastifyBaseLogger | undefined;
+  /** The clock, in milliseconds. */
+  readonly now: () => number;
+}
+
+/** How long it is remembered that a caller may call a Bot. What it may read is never remembered. */
+const PERMITTED_MS = 10_000;
+
+const MOST_PERMITTED = 1_000;
+
+/** The statuses that Medplum makes of the ids of outcomes; of all others it makes 400. */
+const statusById: Readonly<Record<string, number>> = { forbidden: 403, 'not-found': 404, gone: 410, conflict: 409 };
+
+function answerOf(body: unknown): UpstreamAnswer {
+  const status = isOutcome(body) ? (statusById[body.id ?? ''] ?? 400) : 200;
+  return { status, headers: {}, body };
+}
+
+const failed: UpstreamAnswer = { status: 400, headers: {}, body: undefined };
+const refused: UpstreamAnswer = { status: 403, headers: {}, body: undefined };
+const tooLate: UpstreamFailure = { failure: 'timeout' };
+
+/**
+ * Asks Medplum, with the caller's own token, whether the caller may call a Bot: whoever may read it may.
+ *
+ * @returns `undefined` if so, else the answer to give instead
+ */
+function createPermission({ upstream, config, now }: HostContext) {
+  const permitted = createMemory<true>(MOST_PERMITTED, PERMITTED_MS, now);
+  return async ({ name, headers }: BotCall): Promise<UpstreamAnswer | UpstreamFailure | undefined> => {
+    const key = `${fingerprint(headers.authorization ?? '')} ${name}`;
+    if (permitted.get(key)) {
+      return undefined;
+    }
+    const identifier = `${artefactUri(config, 'LocalBot')}|${name}`;
+    const query = new URLSearchParams({ identifier, _fields: 'id', _count: '1' }).toString();
+    const found = await upstream.call({ method: 'GET', path: 'fhir/R4/Bot', query, headers });
+    if (!isSuccess(found)) {
+      return found;
+    }
+    const bundle = isResource(found.body, 'Bundle') ? found.body : undefined;
+    if (!bundle?.entry?.length) {
+      return refused;
+    }
+    permitted.set(key, true);
+    return undefined;
+  };
+}
+
+/**
+ * Whether an answer may be due to credentials that Medplum refuses: it was not there, did not answer, or let the caller
+ * see nothing.
+ */
+function isDoubtful(answer: UpstreamAnswer | UpstreamFailure, { config }: HostContext): boolean {
+  if ('failure' in answer || answer === failed || answer.status === 403) {
+    return !('failure' in answer);
+  }
+  const system = artefactUri(config, 'LocalBookingError');
+  const issues = isOutcome(answer.body) ? answer.body.issue : [];
+  const codes = issues.flatMap(({ details }) => details?.coding ?? []);
+  return codes.some((coding) => coding.system === system && coding.code === 'upstream-unavailable');
+}
+
+const requesterOf = ({ profileType, profileId, display }: Caller) => ({
+  reference: `${profileType}/${profileId}`,
+  ...(display !== undefined && { display }),
+});
+
+/** Lets a promise last no longer than so many milliseconds. */
+async function within<T>(limit: number, action: Promise<T>, late: T): Promise<T> {
+  const { promise, resolve } = Promise.withResolvers<T>();
+  const timer = setTimeout(() => resolve(late), limit);
+  return Promise.race([action, promise]).finally(() => clearTimeout(timer));
+}
+
+/**
+ * Bots that run in this process. They read with the caller's token what concerns the caller, and write as a client of
+ * their own, which has the rights of the Bots in Medplum and no others.
+ */
+export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, context: HostContext): BotRuntime {
+  const { config, medplumBaseUrl, upstream, callers, logger } = context;
+  const refusalOf = createPermission(context);
+  const client = clientFor(
+    createBotConnections(upstream, medplumBaseUrl, ({ status }, authorization) => {
+      if (status === 401 && authorization === `Bearer ${client.getAccessToken()}`) {
+        token.refused();
+      }
+    }),
+  );
+  const token = createOwnToken((anew) => logIn(client, anew), logger);
+  let pending = 0;
+  const execute = async ({ name, input, headers, caller }: BotCall): Promise<UpstreamAnswer | UpstreamFailure> => {
+    pending++;
+    try {
+      const requester = caller && requesterOf(caller);
+      const event = { bot: {}, contentType: 'application/fhir+json', input, secrets: {}, headers, requester };
+      return answerOf(await handlers[name](client, event));
+    } catch (error) {
+      logger?.error({ err: error, bot: name }, 'A Bot has failed.');
+      return failed;
+    } finally {
+      pending--;
+    }
+  };
+  return {
+    run: async (call) => {
+      const [refusal, isLoggedIn] = await Promise.all([refusalOf(call), token.isThere()]);
+      if (refusal || !isLoggedIn) {
+        return refusal ?? { failure: 'unavailable', isUnsent: true };
+      }
+      const answer = await within(timeLimits(config).answer, execute(call), tooLate);
+      if (!isDoubtful(answer, context)) {
+        return answer;
+      }
+      // A token that has ended since it was verified is refused as such, as Medplum would.
+      const found = await callers.verify(call.headers.authorization ?? '');
+      return 'status' in found && found.status === 401 ? found : answer;
+    },
+    pending: () => pending,
+  };
+}

@@ -1,0 +1,45 @@
+import type { FastifyBaseLogger } from 'fastify';
+
+/** The login of the gateway's own client. */
+export interface OwnToken {
+  /** Whether the client has a token that lasts; logs in if it has none. */
+  readonly isThere: () => Promise<boolean>;
+  /** Medplum has refused the token: the next call logs in again. */
+  readonly refused: () => void;
+}
+
+/**
+ * Keeps the gateway's own client logged in. Calls that come meanwhile share one login.
+ *
+ * @param logIn - logs in unless the client has a token that lasts; with `anew` in any case. Rejects if Medplum refuses it
+ */
+export function createOwnToken(
+  logIn: (anew: boolean) => Promise<void>,
+  logger: FastifyBaseLogger | undefined,
+): OwnToken {
+  let running: Promise<boolean> | undefined;
+  let isRefused = false;
+  const attempt = async (): Promise<boolean> => {
+    const anew = isRefused;
+    isRefused = false;
+    try {
+      await logIn(anew);
+      return true;
+    } catch (error) {
+      isRefused = anew;
+      logger?.error({ err: error }, 'Medplum does not let the gateway log in: check BOTS_CLIENT_ID and its secret.');
+      return false;
+    }
+  };
+  return {
+    isThere: () => {
+      running ??= attempt().finally(() => {
+        running = undefined;
+      });
+      return running;
+    },
+    refused: () => {
+      isRefused = true;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import type { CallableBot } from '../../core/config/bots.ts';
+import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import type { Caller } from '../medplum/current-profile.ts';
+
+/** A call of a Bot on behalf of somebody. */
+export interface BotCall {
+  readonly name: CallableBot;
+  /** What the Bot gets as its input. */
+  readonly input: unknown;
+  /** What the Bot gets as the headers of the request, the caller's credentials among them. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Who calls, as the token was verified when the request arrived. */
+  readonly caller: Caller | undefined;
+}
+
+/** Where Bots run that the gateway calls. */
+export interface BotRuntime {
+  /**
+   * Runs a Bot, and answers as `Bot/$execute` does: 200 with what it returned, 4xx with an OperationOutcome, 400 if it
+   * has failed, 403 or 404 if the caller may not call it. Never rejects.
+   *
+   * @see https://www.medplum.com/docs/api/fhir/operations/bot-execute
+   */
+  readonly run: (call: BotCall) => Promise<UpstreamAnswer | UpstreamFailure>;
+  /** Number of Bots that run in this process. */
+  readonly pending: () => number;
+}

@@ -1,0 +1,36 @@
+/** Remembers values for some time, by key. */
+export interface Memory<T> {
+  readonly get: (key: string) => T | undefined;
+  readonly set: (key: string, value: T) => void;
+  readonly forget: (key: string) => void;
+}
+
+/**
+ * Remembers a bounded number of values for some time; the one that was not asked for longest is forgotten first.
+ *
+ * @param now - the clock, in milliseconds
+ */
+export function createMemory<T>(size: number, maxAgeMs: number, now: () => number): Memory<T> {
+  const known = new Map<string, { value: T; until: number }>();
+  const keep = (key: string, entry: { value: T; until: number }): void => {
+    known.delete(key);
+    known.set(key, entry);
+    const oldest = known.keys().next().value;
+    if (known.size > size && oldest !== undefined) {
+      known.delete(oldest);
+    }
+  };
+  return {
+    get: (key) => {
+      const entry = known.get(key);
+      if (!entry || entry.until <= now()) {
+        known.delete(key);
+        return undefined;
+      }
+      keep(key, entry);
+      return entry.value;
+    },
+    set: (key, value) => keep(key, { value, until: now() + maxAgeMs }),
+    forget: (key) => void known.delete(key),
+  };
+}

@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto';
+import { Command } from 'commander';
+import { runAsProgram } from './cli/command.ts';
+import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
+import { findGatewayClient, GATEWAY_CLIENT } from './deploy/gateway-client.ts';
+import { connect } from './medplum/connect.ts';
+import { retireSecretOf, rotateSecretOf } from './requestor/change.ts';
+
+async function rotate(given: CredentialArguments & { finish?: boolean }): Promise<void> {
+  const connection = await connect(credentialsFrom(given));
+  const client = await findGatewayClient(connection);
+  if (!client) {
+    throw new Error(
+      `The project has no ClientApplication "${GATEWAY_CLIENT}". Set "bots": "gateway" in booking.config.json, and run ` +
+        'npm run deploy first.',
+    );
+  }
+  if (given.finish) {
+    const isEnded = await retireSecretOf(connection, client);
+    console.log(isEnded ? 'The old secret no longer works.' : 'There is no old secret.');
+    return;
+  }
+  const { id, secret, isOldSecretValid } = await rotateSecretOf(connection, client, () =>
+    randomBytes(32).toString('hex'),
+  );
+  console.log(`BOTS_CLIENT_ID=${id}\nBOTS_CLIENT_SECRET=${secret}`);
+  console.error(
+    `The secret is not shown again. ${
+      isOldSecretValid
+        ? 'The old one works until you run: npm run gateway:client -- rotate --finish'
+        : 'The old one no longer works.'
+    }`,
+  );
+}
+
+/** The command line: the secret of the client with which a gateway writes that runs Bots itself. */
+async function main(): Promise<void> {
+  const program = new Command()
+    .name('npm run gateway:client --')
+    .description('The client with which a gateway writes that runs the Bots itself ("bots": "gateway").')
+    .showHelpAfterError();
+  withCredentials(program.command('rotate'))
+    .description('gives the client a new secret, and prints it once, as settings of the gateway')
+    .option('--finish', 'end the previous secret')
+    .action(rotate);
+  await program.parseAsync();
+}
+
+await runAsProgram(import.meta.url, main);

@@ -1,0 +1,91 @@
+import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
+import type { CallableBot } from '../../core/config/bots.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import type { BotHandler, HostedBots } from '../../gateway/bots/in-gateway.ts';
+
+/** The client with which the gateway writes. */
+export interface GatewayCredentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** Loads each Bot that callers start. */
+const sources: Readonly<Record<CallableBot, () => Promise<{ readonly handler: BotHandler }>>> = {
+  book: () => import('../../bots/booking/book.ts'),
+  hold: () => import('../../bots/booking/hold.ts'),
+  'enqueue-booking': () => import('../../bots/booking/enqueue-booking.ts'),
+  'cancel-booking-job': () => import('../../bots/booking/cancel-booking-job.ts'),
+  patch: () => import('../../bots/booking/patch.ts'),
+  'write-subscription': () => import('../../bots/notifications/write-subscription.ts'),
+  'subscription-operations': () => import('../../bots/notifications/subscription-operations.ts'),
+};
+
+/** Where the sources of the Bots look for the configuration, which the bundler puts into those that are deployed. */
+const PLACE = '__BOOKING_CONFIG__';
+
+/**
+ * Loads the Bots that callers start into this process.
+ *
+ * @param config - of the installation; a process can load the Bots of one installation only
+ */
+async function loadHandlers(config: BookingConfig): Promise<Readonly<Record<CallableBot, BotHandler>>> {
+  const loaded: unknown = Reflect.get(globalThis, PLACE);
+  if (loaded !== undefined && JSON.stringify(loaded) !== JSON.stringify(config)) {
+    throw new Error('This process runs the Bots of another configuration already: start a second gateway by itself.');
+  }
+  Reflect.set(globalThis, PLACE, config);
+  const entries = Object.entries(sources).map(async ([name, load]) => [name, (await load()).handler] as const);
+  return Object.fromEntries(await Promise.all(entries)) as Record<CallableBot, BotHandler>;
+}
+
+/** So long before its end a token is replaced, in milliseconds: a booking that has begun must still be written. */
+const GRACE = 120_000;
+
+/**
+ * The Bots that a gateway runs itself: the very files that are deployed to Medplum, for calls that come through the
+ * gateway.
+ *
+ * @param medplumBaseUrl - address at which the gateway reaches Medplum
+ */
+export async function hostBots(
+  config: BookingConfig,
+  medplumBaseUrl: string,
+  { clientId, clientSecret }: GatewayCredentials,
+): Promise<HostedBots> {
+  const baseUrl = medplumBaseUrl.endsWith('/') ? medplumBaseUrl : `${medplumBaseUrl}/`;
+  return {
+    handlers: await loadHandlers({ ...config, gatewayClient: clientId }),
+    clientFor: (connections) =>
+      Object.assign(new MedplumClient({ baseUrl, cacheTime: 0, storage: new ClientStorage(new MemoryStorage()) }), {
+        connections,
+      }),
+    logIn: async (client, anew) => {
+      if (anew || !client.isAuthenticated(GRACE)) {
+        await client.startClientLogin(clientId, clientSecret);
+      }
+    },
+  };
+}
+
+/**
+ * The client with which the gateway writes, from `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`; none where Medplum runs the
+ * Bots.
+ *
+ * @throws Error saying what is missing
+ */
+export function gatewayCredentialsFrom(
+  environment: Readonly<Record<string, string | undefined>>,
+  { bots }: Pick<BookingConfig, 'bots'>,
+): GatewayCredentials | undefined {
+  const { BOTS_CLIENT_ID: clientId, BOTS_CLIENT_SECRET: clientSecret } = environment;
+  if (bots === 'medplum') {
+    return undefined;
+  }
+  if (!clientId || !clientSecret) {
+    throw new Error(
+      'The configuration says "bots": "gateway": set BOTS_CLIENT_ID and BOTS_CLIENT_SECRET, which ' +
+        'npm run gateway:client -- rotate prints.',
+    );
+  }
+  return { clientId, clientSecret };
+}

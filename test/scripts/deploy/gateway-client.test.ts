@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { MedplumClient } from '@medplum/core';
+import type { Bot, ClientApplication, Subscription } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
+import { findGatewayClient } from '../../../scripts/deploy/gateway-client.ts';
+import { type Deployment, deploy } from '../../../scripts/deploy.ts';
+import { assessGatewayClient } from '../../../scripts/doctor/gateway.ts';
+import { rotateSecretOf } from '../../../scripts/requestor/change.ts';
+import { config, type Installation, present, startInstallation } from '../installation.ts';
+
+const inGateway = { ...config, bots: 'gateway' as const };
+
+let installation: Installation;
+let deployment: Deployment;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  await installation.deploy();
+  deployment = await installation.deploy({ config: inGateway });
+});
+
+afterAll(async () => {
+  await installation.sandbox.close();
+});
+
+const client = async (): Promise<ClientApplication> => present(await findGatewayClient(deployment.connection));
+
+const membership = async () =>
+  deployment.connection.medplum.searchOne('ProjectMembership', { profile: `ClientApplication/${(await client()).id}` });
+
+async function guard(): Promise<string> {
+  const tag = `${artefactUri(config, 'LocalBot')}|appointment-guarded`;
+  const found: Subscription = present(await deployment.connection.medplum.searchOne('Subscription', { _tag: tag }));
+  return JSON.stringify(found.extension);
+}
+
+async function logIn(secret = ''): Promise<MedplumClient> {
+  const medplum = new MedplumClient({ baseUrl: installation.sandbox.baseUrl, cacheTime: 0 });
+  await medplum.startClientLogin((await client()).id ?? '', secret);
+  return medplum;
+}
+
+test('a deployment makes the client with the rights of the Bots, and counts it as the service', async () => {
+  expect(await membership()).toMatchObject({
+    accessPolicy: { reference: `AccessPolicy/${deployment.policies.bots}` },
+  });
+  expect((await membership())?.admin ?? false).toBe(false);
+  expect(await guard()).toContain(`ClientApplication/${deployment.gatewayClient}`);
+});
+
+test('its id is built into the Bots', async () => {
+  const { medplum } = deployment.connection;
+  const identifier = `${artefactUri(config, 'LocalBot')}|validate-slot`;
+  const bot: Bot = present(await medplum.searchOne('Bot', { identifier }));
+  const code = await (await medplum.download(bot.executableCode?.url ?? '')).text();
+  expect(code).toContain(deployment.gatewayClient);
+});
+
+test('a second deployment changes nothing', async () => {
+  const { counts } = await installation.deploy({ config: inGateway });
+  expect([counts.created, counts.updated, counts.removed]).toEqual([0, 0, 0]);
+});
+
+test('a rotated secret works; with it the client reads what the Bots read, and nothing of the administration', async () => {
+  const { connection } = deployment;
+  const found = present(await findGatewayClient(connection));
+  const { secret } = await rotateSecretOf(connection, found, () => 'a-new-secret');
+  const medplum = await logIn(secret);
+  expect(await medplum.searchResources('Appointment')).toHaveLength(0);
+  await expect(medplum.searchResources('ClientApplication')).rejects.toThrow('Forbidden');
+});
+
+test('where Medplum runs the Bots again its access ends, and it still counts as the service', async () => {
+  const { gatewayClient } = await installation.deploy();
+  expect(gatewayClient).toBe(deployment.gatewayClient);
+  expect(await membership()).toBeUndefined();
+  expect(await guard()).toContain(`ClientApplication/${gatewayClient}`);
+  await installation.deploy({ config: inGateway });
+  expect(await membership()).toMatchObject({ accessPolicy: { reference: `AccessPolicy/${deployment.policies.bots}` } });
+});
+
+test('an uninstallation ends its access', async () => {
+  const { uninstall } = await import('../../../scripts/deploy/uninstall.ts');
+  const { baseUrl, clientId, clientSecret } = installation.sandbox;
+  await uninstall({ baseUrl, clientId, clientSecret, config, log: () => undefined });
+  expect(await membership()).toBeUndefined();
+  await deploy({ baseUrl, clientId, clientSecret, config: inGateway, log: () => undefined });
+  expect(await membership()).toBeDefined();
+});
+
+test.each([
+  ['medplum', undefined, 'ok'],
+  ['medplum', {}, 'error'],
+  ['gateway', undefined, 'error'],
+  ['gateway', {}, 'ok'],
+  ['gateway', { admin: true }, 'error'],
+] as const)('the doctor: Bots in %s, membership %j: %s', (bots, found, level) => {
+  expect(assessGatewayClient({ isThere: true, membership: found }, { config: { bots } }).level).toBe(level);
+});
