@@ -15,11 +15,9 @@ export async function handler(
   { input }: BotEvent<Appointment | { deletedResource: Appointment }>,
 ): Promise<void> {
   const isDeletion = 'deletedResource' in input;
-  const { id } = isDeletion ? input.deletedResource : input;
-  if (id) {
-    await recordEvents(medplum, [id]);
-  }
-  if (id && isDeletion) {
-    await forgetDeletion(medplum, id);
+  const appointment = isDeletion ? input.deletedResource : input;
+  const isComplete = await recordEvents(medplum, [appointment]);
+  if (appointment.id && isDeletion && isComplete) {
+    await forgetDeletion(medplum, appointment.id);
   }
 }

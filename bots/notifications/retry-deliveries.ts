@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Task } from '@medplum/fhirtypes';
+import type { Appointment, Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import {
   CHANGED_AT_ONCE,
@@ -8,13 +8,14 @@ import {
   checkpointTask,
   OVERLAP,
 } from '../../core/notifications/delivery/checkpoint.ts';
-import { isDue, SHARE, woken } from '../../core/notifications/delivery/delivery-state.ts';
+import { isDue, queued, turnsOf, woken } from '../../core/notifications/delivery/delivery-state.ts';
 import { awaitsHandshake } from '../../core/notifications/delivery/outbox.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { sendTransaction } from '../lib/medplum.ts';
 import { followDeletions } from '../lib/notifications/deletions.ts';
-import { BATCH_SIZE, recordEvents } from '../lib/notifications/event-writer.ts';
+import { BATCH_SIZE } from '../lib/notifications/event-state.ts';
+import { recordEvents, recordRemainingEvents } from '../lib/notifications/event-writer.ts';
 import { readOpenOutboxes, type SubscriptionOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 
@@ -37,22 +38,15 @@ function mustStart({ subscription, outbox, settings, task }: SubscriptionOutbox,
   return isOver || isRequested || isDue(outbox, settings?.heartbeat, Date.parse(task.meta?.lastUpdated ?? ''), now);
 }
 
-/** Leaves out what waits in vain for its turn: a few deliveries of a subscriber go on with all that it has waiting. */
-function withinShares(due: readonly SubscriptionOutbox[]): SubscriptionOutbox[] {
-  const waiting = new Map<string, number>();
-  return due.filter(({ owner, outbox }) => {
-    const count = waiting.get(owner) ?? 0;
-    waiting.set(owner, outbox.status === 'ready' ? count + 1 : count);
-    return outbox.status !== 'ready' || count < SHARE;
-  });
-}
-
 /** Starts deliveries; skips outboxes that have changed in the meantime. */
 async function startDeliveries(medplum: MedplumClient, outboxes: readonly SubscriptionOutbox[]): Promise<void> {
-  const due = withinShares(outboxes.filter((stored) => mustStart(stored, Date.now())));
-  await mapConcurrently(due, AT_ONCE, (stored) =>
-    writeOutbox(medplum, stored, { outbox: woken(stored.outbox, Date.now()) }),
-  );
+  const now = Date.now();
+  const turns = turnsOf(outboxes.filter((stored) => mustStart(stored, now)));
+  const changed = [
+    ...turns.started.map((stored) => ({ stored, outbox: woken(stored.outbox, now) })),
+    ...turns.queued.map((stored) => ({ stored, outbox: queued(stored.outbox) })),
+  ];
+  await mapConcurrently(changed, AT_ONCE, ({ stored, outbox }) => writeOutbox(medplum, stored, { outbox }));
 }
 
 async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, until: number): Promise<void> {
@@ -63,7 +57,35 @@ async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, 
   await sendTransaction(medplum, [{ request, resource }]);
 }
 
-/** Records missing events of recent changes, whose job never ran or failed. */
+/**
+ * Records the events of appointments that are missing: a share of each subscriber's for all of them, then what is left.
+ *
+ * @returns the number of appointments, of the first, whose events are all recorded
+ */
+async function recordMissing(
+  medplum: MedplumClient,
+  changed: readonly Appointment[],
+  isTime: () => boolean,
+): Promise<number> {
+  const left: number[] = [];
+  let looked = 0;
+  while (looked < changed.length && isTime()) {
+    if (!(await recordEvents(medplum, changed.slice(looked, looked + BATCH_SIZE), 'all'))) {
+      left.push(looked);
+    }
+    looked += BATCH_SIZE;
+  }
+  for (const first of left) {
+    const isComplete =
+      isTime() && (await recordRemainingEvents(medplum, changed.slice(first, first + BATCH_SIZE), isTime));
+    if (!isComplete) {
+      return first;
+    }
+  }
+  return Math.min(looked, changed.length);
+}
+
+/** Records missing events of recent changes, whose job never ran, failed, or left some. */
 async function recordMissedEvents(
   medplum: MedplumClient,
   checkpoint: Task | undefined,
@@ -72,17 +94,10 @@ async function recordMissedEvents(
   const start = Date.now();
   const [found] = isListened ? await readInTransaction(medplum, [changedQuery(checkpoint, start)]) : [];
   const changed = ofType('Appointment', found);
-  let done = 0;
-  while (done < changed.length && Date.now() - start < LIMIT) {
-    const some = changed.slice(done, done + BATCH_SIZE);
-    await recordEvents(
-      medplum,
-      some.flatMap(({ id }) => id ?? []),
-    );
-    done += some.length;
-  }
+  const done = await recordMissing(medplum, changed, () => Date.now() - start < LIMIT);
   const isAll = done === changed.length && changed.length < CHANGED_AT_ONCE;
-  const until = Date.parse(changed[done - 1]?.meta?.lastUpdated ?? '') + OVERLAP;
+  const next = changed[done] ?? changed.at(-1);
+  const until = Date.parse(next?.meta?.lastUpdated ?? '') + OVERLAP;
   await moveCheckpoint(medplum, checkpoint, isAll ? start : Math.min(until, start));
 }
 

@@ -35,7 +35,7 @@ export function assessDeliveries(all: readonly Delivery[]): Verdict {
   const [idle, failed, waiting] = [
     open.filter(isIdle),
     open.filter(({ status }) => status === 'failed'),
-    open.filter(({ status }) => status === 'on-hold'),
+    open.filter(({ status }) => status === 'on-hold' || status === 'received'),
   ];
   if (idle.length > 0) {
     return error(

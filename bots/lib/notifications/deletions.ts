@@ -11,7 +11,7 @@ import { syncAppointment } from '../booking/slot-sync.ts';
 import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
 import { ofType, readHistories, readInTransaction } from '../read.ts';
-import { recordEvents } from './event-writer.ts';
+import { recordRemainingEvents } from './event-writer.ts';
 
 /**
  * Remembers that an appointment is about to be deleted.
@@ -64,11 +64,12 @@ export async function followDeletions(medplum: MedplumClient, end: number): Prom
     const id = deletedId(task);
     const [existing = []] = await readInTransaction(medplum, [`Appointment?_id=${id}&_fields=id`]);
     const deleted = existing.length === 0 ? await lastVersion(medplum, id) : undefined;
+    let isComplete = true;
     if (deleted) {
       await syncAppointment(medplum, deleted);
-      await recordEvents(medplum, [id]);
+      isComplete = await recordRemainingEvents(medplum, [deleted], () => Date.now() < end);
     }
-    if (existing.length === 0 || hasFailed(task, Date.now())) {
+    if (existing.length === 0 ? isComplete : hasFailed(task, Date.now())) {
       await forget(medplum, [task]);
     }
   }

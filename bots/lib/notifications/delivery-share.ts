@@ -16,6 +16,9 @@ const LONGEST = 60_000;
 /** How many waiting outboxes are looked at, so that deliveries at the same moment seldom choose the same one. */
 const CHOICE = 10;
 
+/** How many outboxes whose last attempt failed are looked at: most of them have to wait longer. */
+const FAILED = 50;
+
 const subscriptionOf = ({ focus }: Task): string | undefined => {
   const [type, id] = focus?.reference?.split('/') ?? [];
   return type === 'Subscription' ? id : undefined;
@@ -23,7 +26,9 @@ const subscriptionOf = ({ focus }: Task): string | undefined => {
 
 /** Whether a subscriber has reached the maximum number of concurrent deliveries. */
 async function isShareUsed(medplum: MedplumClient, subscriber: string): Promise<boolean> {
-  const [found] = await readInTransaction(medplum, [subscriberOutboxesQuery(subscriber, 'in-progress', SHARE, config)]);
+  const [found] = await readInTransaction(medplum, [
+    subscriberOutboxesQuery(subscriber, ['in-progress'], SHARE, config),
+  ]);
   const underWay = ofType('Task', found).filter((task) => {
     const outbox = outboxOf(task);
     return outbox && !isFree(outbox, Date.now());
@@ -31,10 +36,17 @@ async function isShareUsed(medplum: MedplumClient, subscriber: string): Promise<
   return underWay.length >= SHARE;
 }
 
-/** Another outbox of the subscriber that waits, if there is one. */
-async function nextReady(medplum: MedplumClient, subscriber: string): Promise<string | undefined> {
-  const [found] = await readInTransaction(medplum, [subscriberOutboxesQuery(subscriber, 'ready', CHOICE, config)]);
-  const ids = ofType('Task', found).flatMap((task) => subscriptionOf(task) ?? []);
+/** Another outbox of the subscriber: one that waits, or else one that failed and is to be tried again by now. */
+async function nextDue(medplum: MedplumClient, subscriber: string): Promise<string | undefined> {
+  const [waiting = [], failed = []] = await readInTransaction(medplum, [
+    subscriberOutboxesQuery(subscriber, ['ready', 'received'], CHOICE, config),
+    subscriberOutboxesQuery(subscriber, ['on-hold'], FAILED, config),
+  ]);
+  const due = ofType('Task', waiting.length > 0 ? waiting : failed).filter((task) => {
+    const outbox = outboxOf(task);
+    return outbox && isFree(outbox, Date.now());
+  });
+  const ids = due.slice(0, CHOICE).flatMap((task) => subscriptionOf(task) ?? []);
   return ids[Math.floor(Math.random() * ids.length)];
 }
 
@@ -44,7 +56,7 @@ async function deliverInTurn(medplum: MedplumClient, first: string, subscriber: 
   let next: string | undefined = first;
   while (next !== undefined) {
     await deliverPending(medplum, next);
-    next = subscriber !== undefined && Date.now() < end ? await nextReady(medplum, subscriber) : undefined;
+    next = subscriber !== undefined && Date.now() < end ? await nextDue(medplum, subscriber) : undefined;
   }
 }
 

@@ -8,8 +8,9 @@ import {
   type SubscriptionParameters,
   storedParameters,
 } from '../../../core/notifications/subscription/subscription-parameters.ts';
+import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
-import { sendBundle } from '../medplum.ts';
+import { type BundleAnswer, sendTransaction } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
 
 /** A Subscription and its outbox, as they were read together. */
@@ -29,16 +30,27 @@ const PAGE = 1000;
 /** Which outboxes are wanted: those to which events are still written, or those of some Subscriptions, by their ids. */
 export type OutboxSelection = 'open' | readonly string[];
 
-const OPEN = 'ready,in-progress,on-hold,accepted,failed';
+const OPEN = 'ready,received,in-progress,on-hold,accepted,failed';
 
-/** The searches that find outboxes and their Subscriptions, a page of both; `offset` is how many of each are left out. */
-export function outboxQueries(wanted: OutboxSelection, offset = 0): [tasks: string, subscriptions: string] {
+/**
+ * The searches that find outboxes and their Subscriptions, a page of both; `offset` is how many of each are left out.
+ *
+ * @param concerned - the value of `concernQuery`, if only those are wanted that some appointments concern
+ */
+export function outboxQueries(
+  wanted: OutboxSelection,
+  offset = 0,
+  concerned?: string,
+): [tasks: string, subscriptions: string] {
+  const [own, has] = ['identifier', '_has:Task:focus:identifier'].map((name) =>
+    concerned === undefined ? '' : `&${name}=${encodeURIComponent(concerned)}`,
+  );
   const code = encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${OUTBOX}`);
   const page = `_sort=_id&_count=${PAGE}&_offset=${offset}`;
   return wanted === 'open'
     ? [
-        `Task?code=${code}&status=${OPEN}&${page}`,
-        `Subscription?_has:Task:focus:code=${code}&_has:Task:focus:status=${OPEN}&${page}`,
+        `Task?code=${code}&status=${OPEN}${own}&${page}`,
+        `Subscription?_has:Task:focus:code=${code}&_has:Task:focus:status=${OPEN}${has}&${page}`,
       ]
     : [
         `Task?code=${code}&focus=${wanted.map((id) => `Subscription/${id}`).join(',')}&${page}`,
@@ -49,13 +61,14 @@ export function outboxQueries(wanted: OutboxSelection, offset = 0): [tasks: stri
 /**
  * Reads all open outboxes with their Subscriptions, page by page.
  *
+ * @param concerned - the value of `concernQuery`, if only those are wanted that some appointments concern
  * @throws Error when the server does not answer
  */
-export async function readOpenOutboxes(medplum: MedplumClient): Promise<SubscriptionOutbox[]> {
+export async function readOpenOutboxes(medplum: MedplumClient, concerned?: string): Promise<SubscriptionOutbox[]> {
   const found: Resource[][] = [];
   let page: Resource[][];
   do {
-    page = await readInTransaction(medplum, outboxQueries('open', found.length * PAGE));
+    page = await readInTransaction(medplum, outboxQueries('open', found.length * PAGE, concerned));
     found.push(page.flat());
   } while (page.some(({ length }) => length === PAGE));
   return outboxesIn(found.flat());
@@ -115,6 +128,15 @@ export interface OutboxUpdate {
   readonly entries?: readonly BundleEntry[];
 }
 
+const updateEntries = (
+  stored: SubscriptionOutbox,
+  { outbox, subscription, entries = [] }: OutboxUpdate,
+): BundleEntry[] => [
+  outboxEntry(stored, outbox),
+  ...(subscription ? [subscriptionEntry(stored.subscription, subscription)] : []),
+  ...entries,
+];
+
 /**
  * Writes an outbox in one transaction.
  *
@@ -124,14 +146,10 @@ export interface OutboxUpdate {
 export async function writeOutbox(
   medplum: MedplumClient,
   stored: SubscriptionOutbox,
-  { outbox, subscription, entries = [] }: OutboxUpdate,
+  update: OutboxUpdate,
 ): Promise<SubscriptionOutbox | 'overtaken'> {
-  const entry = [
-    outboxEntry(stored, outbox),
-    ...(subscription ? [subscriptionEntry(stored.subscription, subscription)] : []),
-    ...entries,
-  ];
-  const written = await sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
+  const { outbox, subscription } = update;
+  const written = await sendTransaction(medplum, updateEntries(stored, update));
   if (written.kind === 'overtaken') {
     return 'overtaken';
   }
@@ -141,4 +159,38 @@ export async function writeOutbox(
   }
   const changed = subscription && isResource(rewritten, 'Subscription') ? rewritten : stored.subscription;
   return { ...stored, task, outbox, subscription: { ...changed, id: stored.subscription.id } };
+}
+
+/** An outbox and what is to be written of it. */
+export interface PlannedUpdate {
+  readonly stored: SubscriptionOutbox;
+  readonly update: OutboxUpdate;
+}
+
+/** How many outboxes are written at the same time where each has a transaction of its own. */
+const AT_ONCE = 4;
+
+/**
+ * Writes several outboxes in one transaction; if one of them had changed, or is refused, each in one of its own.
+ *
+ * @returns whether all are written; else some had changed meanwhile
+ * @throws Error when the server does not answer or refuses one of them
+ */
+export async function writeOutboxes(medplum: MedplumClient, planned: readonly PlannedUpdate[]): Promise<boolean> {
+  if (planned.length > 1) {
+    const entries = planned.flatMap(({ stored, update }) => updateEntries(stored, update));
+    const { kind } = await sendTransaction(medplum, entries);
+    if (kind !== 'overtaken' && kind !== 'invalid') {
+      return isWritten(kind);
+    }
+  }
+  const written = await mapConcurrently(planned, AT_ONCE, ({ stored, update }) => writeOutbox(medplum, stored, update));
+  return written.every((one) => one !== 'overtaken');
+}
+
+function isWritten(kind: BundleAnswer['kind']): true {
+  if (kind !== 'done') {
+    throw new Error(`Outboxes could not be written: ${kind}.`);
+  }
+  return true;
 }

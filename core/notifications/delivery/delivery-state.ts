@@ -1,5 +1,5 @@
 import type { NotificationSettings } from '../../config/config.ts';
-import type { Outbox } from './outbox.ts';
+import type { Outbox, OutboxStatus } from './outbox.ts';
 
 /** The longest duration of a delivery, in milliseconds. */
 export const LEASE = 30_000;
@@ -19,15 +19,22 @@ export function waitAfter(attempts: number, { retryAfter }: Pick<NotificationSet
 
 const idle = { until: undefined, lease: undefined } as const;
 
-/** New events were recorded: starts a delivery, unless one is running or must wait. */
-export function withNewEvents(outbox: Outbox, count: number): Outbox {
-  const status = outbox.status === 'accepted' ? 'ready' : outbox.status;
+/**
+ * New events were recorded: starts a delivery, unless one is running or must wait.
+ *
+ * @param start - `received` if other deliveries of the subscriber are started that go on with this one
+ */
+export function withNewEvents(outbox: Outbox, count: number, start: 'ready' | 'received' = 'ready'): Outbox {
+  const status = outbox.status === 'accepted' ? start : outbox.status;
   return { ...outbox, status, events: outbox.events + count };
 }
 
+/** Whether something is to be sent that no delivery has begun with. */
+const isWaiting = (status: OutboxStatus): boolean => status === 'ready' || status === 'received';
+
 /** Whether a delivery may take the outbox now. */
 export function isFree({ status, until = 0 }: Outbox, now: number): boolean {
-  return status === 'ready' || ((status === 'in-progress' || status === 'on-hold') && until <= now);
+  return isWaiting(status) || ((status === 'in-progress' || status === 'on-hold') && until <= now);
 }
 
 /** A delivery takes the outbox. */
@@ -83,6 +90,36 @@ export function woken(outbox: Outbox, now: number): Outbox {
   return { ...outbox, ...idle, status: 'ready', woken: now };
 }
 
+/** What is due of outboxes that are not waiting yet is left to the deliveries of the same subscriber. */
+export function queued(outbox: Outbox): Outbox {
+  return { ...outbox, ...idle, status: 'received' };
+}
+
+/** Which of the outboxes of one subscriber that are due start a delivery, and which only have to be queued. */
+export interface Turns<T> {
+  readonly started: readonly T[];
+  readonly queued: readonly T[];
+}
+
+/**
+ * Shares out the outboxes that are due: of each subscriber as many start a delivery as its share allows. The deliveries
+ * go on with the others by themselves; those that do not say yet that they wait are queued for that.
+ */
+export function turnsOf<T extends { readonly owner: string; readonly outbox: Outbox }>(due: readonly T[]): Turns<T> {
+  const counts = new Map<string, number>();
+  const turns = { started: [] as T[], queued: [] as T[] };
+  for (const one of due) {
+    const count = counts.get(one.owner) ?? 0;
+    counts.set(one.owner, count + 1);
+    if (count < SHARE) {
+      turns.started.push(one);
+    } else if (!isWaiting(one.outbox.status) && one.outbox.status !== 'on-hold') {
+      turns.queued.push(one);
+    }
+  }
+  return turns;
+}
+
 /** The Subscription is over. */
 export function ended(outbox: Outbox): Outbox {
   return { ...outbox, ...idle, status: 'cancelled' };
@@ -104,7 +141,7 @@ export function isHeartbeatDue({ sent }: Outbox, period: number | undefined, now
  */
 export function isDue(outbox: Outbox, period: number | undefined, changed: number, now: number): boolean {
   const { status } = outbox;
-  if (status === 'ready') {
+  if (isWaiting(status)) {
     return changed + OVERDUE <= now;
   }
   return status === 'accepted' ? isHeartbeatDue(outbox, period, now) : isFree(outbox, now);

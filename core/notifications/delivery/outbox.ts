@@ -1,6 +1,7 @@
 import type { Task, TaskOutput } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
+import { concernTokens } from '../events/concern.ts';
 
 /** Code of the Tasks that are outboxes, in the CodeSystem LocalTask. */
 export const OUTBOX = 'notify';
@@ -8,13 +9,14 @@ export const OUTBOX = 'notify';
 /**
  * Where the delivery of a Subscription's events stands:
  * - `ready`: something is to be sent: events, a heartbeat, a handshake; the delivery is being started;
+ * - `received`: something is to be sent, by a delivery of the same subscriber that is started or under way;
  * - `in-progress`: a delivery has it, until its lease is over;
  * - `on-hold`: the last attempt failed, and the time for the next has not come;
  * - `accepted`: everything is delivered;
  * - `failed`: the Subscription is in error; events are still written down, and wait;
  * - `cancelled`: the Subscription is over.
  */
-export type OutboxStatus = 'ready' | 'in-progress' | 'on-hold' | 'accepted' | 'failed' | 'cancelled';
+export type OutboxStatus = 'ready' | 'received' | 'in-progress' | 'on-hold' | 'accepted' | 'failed' | 'cancelled';
 
 /**
  * The outbox of a Subscription: the one row that is changed, with `ifMatch`, in every transaction that writes an event
@@ -44,7 +46,15 @@ export interface Outbox {
   readonly readable: readonly string[];
 }
 
-const statuses: readonly OutboxStatus[] = ['ready', 'in-progress', 'on-hold', 'accepted', 'failed', 'cancelled'];
+const statuses: readonly OutboxStatus[] = [
+  'ready',
+  'received',
+  'in-progress',
+  'on-hold',
+  'accepted',
+  'failed',
+  'cancelled',
+];
 
 function entriesOf(outbox: Outbox): TaskOutput[] {
   const moment = (text: string, value: number | undefined): TaskOutput[] =>
@@ -68,7 +78,8 @@ export interface OutboxOwner {
 }
 
 /**
- * The Task in which an outbox is kept: `focus` is the Subscription, `group-identifier` finds those of one subscriber.
+ * The Task in which an outbox is kept: `focus` is the Subscription, `group-identifier` finds those of one
+ * subscriber, `identifier` those that an appointment concerns.
  *
  * @param stored - the Task as it was read, if there is one
  */
@@ -83,6 +94,7 @@ export function outboxTask(
     ...(stored?.id && { id: stored.id }),
     status: outbox.status,
     intent: 'order',
+    identifier: concernTokens(outbox.readable, config),
     groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: subscriber },
     code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: OUTBOX }] },
     description: `${outbox.delivered} of ${outbox.events} events delivered`,
@@ -102,13 +114,13 @@ export function outboxTask(
  */
 export function subscriberOutboxesQuery(
   subscriber: string,
-  status: OutboxStatus,
+  statuses: readonly OutboxStatus[],
   count: number,
   config: ArtefactConfig,
 ): string {
   const query = new URLSearchParams([
     ['code', `${artefactUri(config, 'LocalTask')}|${OUTBOX}`],
-    ['status', status],
+    ['status', statuses.join(',')],
     ['group-identifier', `${artefactUri(config, 'LocalRequestor')}|${subscriber}`],
     ['_sort', '_lastUpdated'],
     ['_count', String(count)],
@@ -145,7 +157,7 @@ export function outboxOf(task: Task): Outbox | undefined {
 
 /** Whether the statuses of a Subscription and its outbox say that a new handshake must be started. */
 export function awaitsHandshake({ status }: Outbox): boolean {
-  return status !== 'ready' && status !== 'in-progress';
+  return status !== 'ready' && status !== 'received' && status !== 'in-progress';
 }
 
 /** The outbox of a new Subscription: the handshake is to be sent. */

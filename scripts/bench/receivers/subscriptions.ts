@@ -1,4 +1,3 @@
-import { mapConcurrently } from '../../../bots/lib/concurrency.ts';
 import type { BookingConfig } from '../../../core/config/config.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
@@ -30,9 +29,6 @@ function subscription(endpoint: string, config: BookingConfig): object {
   };
 }
 
-/** How many Subscriptions are made at the same time. */
-const AT_ONCE = 4;
-
 /**
  * Makes the Subscriptions: one quick one of the portal that is measured, so many of another one.
  *
@@ -42,12 +38,10 @@ export async function subscribeAll({ installation, config, receivers }: Target, 
   const { base, tokens } = installation;
   const url = `${base}/Subscription`;
   resourceIn('Subscription', await send('POST', url, tokens.portal, subscription(`${receivers.url}/quick`, config)));
-  await mapConcurrently(
-    Array.from({ length: count }, (_, index) => `${receivers.url}/hang/${index}`),
-    AT_ONCE,
-    async (endpoint) =>
-      resourceIn('Subscription', await send('POST', url, tokens.other, subscription(endpoint, config))),
-  );
+  for (let index = 0; index < count; index++) {
+    const body = subscription(`${receivers.url}/hang/${index}`, config);
+    resourceIn('Subscription', await send('POST', url, tokens.other, body));
+  }
   await wait(() => receivers.quick().count > 0 && receivers.answered() >= count, 'for all handshakes');
   const as = { ...installation, tokens: { ...tokens, portal: tokens.other } };
   const [place] = await makePlaces(as, config, 1, Date.now());

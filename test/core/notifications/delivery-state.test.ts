@@ -11,8 +11,10 @@ import {
   isFree,
   isHeartbeatDue,
   LEASE,
+  queued,
   released,
   restarted,
+  turnsOf,
   waitAfter,
   withNewEvents,
   woken,
@@ -32,11 +34,18 @@ describe('an outbox', () => {
   test.each<[Outbox['status'], Outbox['status']]>([
     ['accepted', 'ready'],
     ['ready', 'ready'],
+    ['received', 'received'],
     ['in-progress', 'in-progress'],
     ['on-hold', 'on-hold'],
     ['failed', 'failed'],
   ])('that is %s is %s after an event was announced', (status, expected) => {
     expect(withNewEvents({ ...outbox, status }, 2)).toMatchObject({ status: expected, events: 2 });
+  });
+
+  test('waits for another delivery of its subscriber, if it is told so', () => {
+    expect(withNewEvents(outbox, 1, 'received').status).toBe('received');
+    expect(withNewEvents({ ...outbox, status: 'on-hold' }, 1, 'received').status).toBe('on-hold');
+    expect(isFree({ ...outbox, status: 'received' }, begin)).toBe(true);
   });
 
   test('is taken by one delivery at a time, until its lease is over', () => {
@@ -69,7 +78,15 @@ describe('an outbox', () => {
   test('is the same after it was stored and read', () => {
     const moment = fc.integer({ min: begin, max: begin + 1e9 });
     const arbitrary = fc.record({
-      status: fc.constantFrom<Outbox['status']>('ready', 'in-progress', 'on-hold', 'accepted', 'failed', 'cancelled'),
+      status: fc.constantFrom<Outbox['status']>(
+        'ready',
+        'received',
+        'in-progress',
+        'on-hold',
+        'accepted',
+        'failed',
+        'cancelled',
+      ),
       events: fc.nat(),
       delivered: fc.nat(),
       attempts: fc.nat(30),
@@ -147,5 +164,23 @@ describe('what the sweep starts', () => {
 
   test('no heartbeat before anything was sent', () => {
     expect(isHeartbeatDue(outbox, 1, minute)).toBe(false);
+  });
+});
+
+describe('the outboxes that are due', () => {
+  const due = (owner: string, ...statuses: Outbox['status'][]) =>
+    statuses.map((status, index) => ({ owner, outbox: { ...outbox, status }, name: `${owner}${index}` }));
+  const names = (some: readonly { readonly name: string }[]) => some.map(({ name }) => name);
+
+  test('start a delivery within the share of their subscriber', () => {
+    const all = [...due('a', 'ready', 'on-hold', 'accepted', 'received', 'ready'), ...due('b', 'in-progress')];
+    expect(names(turnsOf(all).started)).toEqual(['a0', 'a1', 'a2', 'a3', 'b0']);
+  });
+
+  test('beyond it are queued, unless they wait already', () => {
+    const first = due('a', 'ready', 'ready', 'ready', 'ready');
+    const rest = due('a', 'ready', 'received', 'on-hold', 'accepted', 'in-progress');
+    expect(turnsOf([...first, ...rest]).queued).toEqual(rest.slice(3));
+    expect(queued({ ...outbox, lease: 'one', until: begin })).toEqual({ ...outbox, status: 'received' });
   });
 });

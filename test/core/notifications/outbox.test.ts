@@ -19,6 +19,7 @@ describe('the Task of an outbox', () => {
       resourceType: 'Task',
       status: 'accepted',
       intent: 'order',
+      identifier: [{ system: artefactUri(config, 'LocalTask'), value: 'any-appointment' }],
       groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: 'portal' },
       code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'notify' }] },
       description: '1 of 3 events delivered',
@@ -54,10 +55,10 @@ describe('the Task of an outbox', () => {
 });
 
 it('the outboxes of a subscriber are found by it and their status, those written first first', () => {
-  const url = subscriberOutboxesQuery('portal', 'on-hold', 5, config);
+  const url = subscriberOutboxesQuery('portal', ['ready', 'received'], 5, config);
   expect([...new URLSearchParams(url.slice('Task?'.length))]).toEqual([
     ['code', `${artefactUri(config, 'LocalTask')}|notify`],
-    ['status', 'on-hold'],
+    ['status', 'ready,received'],
     ['group-identifier', `${artefactUri(config, 'LocalRequestor')}|portal`],
     ['_sort', '_lastUpdated'],
     ['_count', '5'],
