@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { SearchHandling } from '../core/config/config.ts';
+import type { Admission } from './admission/admission.ts';
 import type { GatewayContext } from './context.ts';
 import { negotiate } from './http/content-negotiation.ts';
 import { parsePrefer, preferredHandling, preferredReturn, prefersAsync, type ReturnPreference } from './http/prefer.ts';
@@ -25,6 +26,8 @@ export interface FhirRequest {
   /** The parsed body; `undefined` without one. */
   readonly body: unknown;
   readonly header: (name: string) => string | undefined;
+  /** Counts the request for its client once more; an answer if there were too many. */
+  readonly countAgain: () => Promise<FhirResponse | undefined>;
 }
 
 /** What carries out an interaction. */
@@ -63,7 +66,7 @@ export function representationOf(request: FastifyRequest): Representation | unde
 export const representationOrDefault = (request: FastifyRequest): Representation =>
   representationOf(request) ?? defaultRepresentation;
 
-function exchangeOf(request: FastifyRequest): FhirRequest {
+function exchangeOf(request: FastifyRequest, admission: Pick<Admission, 'countAgain'>): FhirRequest {
   const header = (name: string): string | undefined => headerOf(request, name);
   const preferences = parsePrefer(request.headers.prefer);
   const kept = passedOn.flatMap((name) => {
@@ -81,6 +84,7 @@ function exchangeOf(request: FastifyRequest): FhirRequest {
     params: isStringRecord(request.params) ? request.params : {},
     body: request.body,
     header,
+    countAgain: () => admission.countAgain(request),
   };
 }
 
@@ -89,9 +93,9 @@ function isStringRecord(value: unknown): value is Record<string, string> {
 }
 
 /** Makes a Fastify handler that carries out an interaction and writes its answer. */
-export function fastifyHandler(handler: Handler, context: GatewayContext) {
+export function fastifyHandler(handler: Handler, context: GatewayContext, admission: Pick<Admission, 'countAgain'>) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const exchange = exchangeOf(request);
+    const exchange = exchangeOf(request, admission);
     const answer = await handler(exchange, context);
     noteAnswer(request, answer);
     return send(reply, answer, exchange.representation, context.addresses);

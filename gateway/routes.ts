@@ -16,8 +16,10 @@ import { problem, refusal } from './http/errors.ts';
 import { formats, JSON_PATCH } from './http/formats.ts';
 import { type FhirResponse, send } from './http/response.ts';
 import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
+import { batch } from './interactions/batch.ts';
 import { book } from './interactions/book.ts';
 import { capabilityStatement } from './interactions/capability-statement.ts';
+import { history, vread } from './interactions/history.ts';
 import { hold } from './interactions/hold.ts';
 import { patchAppointment } from './interactions/patch.ts';
 import { createPatient, updatePatient } from './interactions/patient.ts';
@@ -70,6 +72,8 @@ function refuseAll(): Promise<FhirResponse> {
 /** The routes that carry out an interaction. */
 const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly Route[]>> = {
   read: (type) => [{ method: 'GET', path: `/${type}/:id`, handler: read(type) }],
+  vread: (type) => [{ method: 'GET', path: `/${type}/:id/_history/:vid`, handler: vread(type) }],
+  'history-instance': (type) => [{ method: 'GET', path: `/${type}/:id/_history`, handler: history(type) }],
   'search-type': (type) => [
     { method: 'GET', path: `/${type}`, handler: searchByGet(type) },
     { method: 'POST', path: `/${type}/_search`, handler: searchByPost(type), body: 'form' },
@@ -106,12 +110,14 @@ function fhirRoutes(metadata: Handler): readonly Route[] {
     const called = (served.operations ?? []).flatMap((name) => routesOfOperation(type, name));
     return [...served.interactions.flatMap((interaction) => routesOf[interaction](type)), ...called];
   });
-  return [
+  const routes: readonly Route[] = [
     { method: 'GET', path: '/metadata', handler: metadata, isPublic: true },
     { method: 'GET', path: '/async/:id', handler: readBookingJob },
     { method: 'DELETE', path: '/async/:id', handler: cancelBookingJob },
     ...typed,
   ];
+  const readables = routes.filter(({ method }) => method === 'GET');
+  return [{ method: 'POST', path: '', handler: batch(readables), body: 'fhir' }, ...routes];
 }
 
 const allMethods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -183,7 +189,7 @@ function addRoute(app: FastifyInstance, route: Route, context: GatewayContext, a
       }
       return undefined;
     },
-    handler: fastifyHandler(route.handler, context),
+    handler: fastifyHandler(route.handler, context, admission),
   });
 }
 

@@ -1,7 +1,15 @@
 import type { Artefact } from '../core/config/config.ts';
 
 /** What a client can do with resources of a type; `operation` stands for the operations named beside it. */
-export type Interaction = 'read' | 'search-type' | 'create' | 'update' | 'patch' | 'delete';
+export type Interaction =
+  | 'read'
+  | 'vread'
+  | 'history-instance'
+  | 'search-type'
+  | 'create'
+  | 'update'
+  | 'patch'
+  | 'delete';
 
 /** Where an operation is called, and how. */
 export interface ServedOperation {
@@ -41,15 +49,18 @@ export interface ServedType {
 
 const readOnly: ServedType = { interactions: ['read', 'search-type'] };
 
+/** What a requestor owns has versions that it may read. */
+const withVersions = ['read', 'vread', 'history-instance', 'search-type'] as const;
+
 /**
  * The allow-list: every resource type of the service and what can be done with it. Routes, CapabilityStatement, search
  * and the filter of answers read this table; what is not in it does not exist (404), and a method that it does not give
  * is refused (405).
  */
 export const servedTypes = {
-  Appointment: { interactions: ['read', 'search-type', 'patch'], operations: ['book', 'hold'], profile: 'LocalTermin' },
+  Appointment: { interactions: [...withVersions, 'patch'], operations: ['book', 'hold'], profile: 'LocalTermin' },
   Patient: {
-    interactions: ['read', 'search-type', 'create', 'update'],
+    interactions: [...withVersions, 'create', 'update'],
     conditionalCreate: true,
     profile: 'LocalPatient',
   },
@@ -63,7 +74,7 @@ export const servedTypes = {
   Location: readOnly,
   Organization: readOnly,
   Questionnaire: readOnly,
-  QuestionnaireResponse: { ...readOnly, profile: 'LocalQuestionnaireResponse' },
+  QuestionnaireResponse: { interactions: withVersions, profile: 'LocalQuestionnaireResponse' },
   Subscription: {
     interactions: ['read', 'search-type', 'create', 'update', 'delete'],
     operations: ['status', 'events', 'get-ws-binding-token'],

@@ -26,6 +26,7 @@ import { createUpstream } from './medplum/client.ts';
 import { createCallers } from './medplum/current-profile.ts';
 import { addDiscovery } from './oauth/discovery.ts';
 import { isOAuthPath, sendOAuthProblem } from './oauth/errors.ts';
+import { addMe } from './oauth/me.ts';
 import { addOAuth } from './oauth/proxy.ts';
 import { addAudit } from './operations/audit.ts';
 import { addErrorHandler, answerBrokenConnection, errorResponse } from './operations/error-handler.ts';
@@ -175,6 +176,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     });
     addDiscovery(scope, addresses);
     await addOAuth(scope, context, admission);
+    addMe(scope, context, admission);
     await addFhirRoutes(scope, context, admission, new Date((options.now ?? Date.now)()).toISOString());
   };
   addHealth(app, context);

@@ -5,11 +5,12 @@ import { inStoredSpelling } from '../../core/booking/appointment/immutable-eleme
 import type { Changer } from '../../core/booking/appointment/status.ts';
 import { roleOf } from '../../core/booking/caller-role.ts';
 import { taskEntries } from '../../core/booking/confirmation/task.ts';
+import { absentOutcome, historyReads, readDeleted } from '../../core/booking/deleted.ts';
 import { isHold } from '../../core/booking/hold/hold.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, hasNoEffect } from '../../core/booking/patch/patch.ts';
-import { historyReads, patchReads, readDeleted, readPatchTarget } from '../../core/booking/patch/reads.ts';
-import { absentOutcome, asPatchInvalid } from '../../core/booking/patch/rejection.ts';
+import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
+import { asPatchInvalid } from '../../core/booking/patch/rejection.ts';
 import { type PatchRequest, parsePatchRequest } from '../../core/booking/patch/request.ts';
 import { policyIssues } from '../../core/booking/policy/judge.ts';
 import { readState, readsById } from '../../core/booking/search.ts';
@@ -86,8 +87,8 @@ async function transactionOf(
 
 /** The last version of an appointment, if it was deleted. */
 async function deletedOne(medplum: MedplumClient, id: string): Promise<Appointment | undefined> {
-  const answer = await sendBundle(medplum, historyReads(id));
-  return answer.kind === 'done' ? readDeleted(answer.bundle) : undefined;
+  const answer = await sendBundle(medplum, historyReads('Appointment', id));
+  return answer.kind === 'done' ? readDeleted('Appointment', answer.bundle) : undefined;
 }
 
 /** Whether an appointment that the caller cannot see was its own, and was deleted. */

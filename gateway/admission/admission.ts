@@ -26,6 +26,8 @@ export interface Admission {
    * answered. Sets `request.caller`, unless an answer is returned.
    */
   readonly admit: (request: FastifyRequest, reply: FastifyReply) => Promise<FhirResponse | undefined>;
+  /** Counts an admitted request for its client once more: it asks for several things. */
+  readonly countAgain: (request: FastifyRequest) => Promise<FhirResponse | undefined>;
 }
 
 const minuteMs = 60_000;
@@ -89,6 +91,7 @@ export async function createAdmission(
   return {
     countAddress,
     countAttempt,
+    countAgain: countClient,
     admit: async (request, reply) => {
       const { authorization } = request.headers;
       if (!hasBearerToken(authorization)) {

@@ -83,7 +83,7 @@ function describe(type: ServedTypeName, config: BookingConfig): CapabilityStatem
     ...(supported && { supportedProfile: [supported] }),
     interaction: interactions.map((code) => ({ code })),
     versioning: 'versioned',
-    readHistory: false,
+    readHistory: interactions.includes('history-instance'),
     ...(interactions.includes('update') && { updateCreate: false }),
     ...(conditionalCreate && { conditionalCreate }),
     conditionalRead: 'not-match',
@@ -134,6 +134,7 @@ export function capabilityStatement(config: BookingConfig, date: string, cors = 
           })),
         },
         resource: servedTypeNames.map((type) => describe(type, config)),
+        interaction: [{ code: 'batch' }],
       },
     ],
   };

@@ -2,9 +2,10 @@ import { isId } from '../../core/fhir/reference/reference.ts';
 import type { Handler } from '../handler.ts';
 import { problem } from '../http/errors.ts';
 import { versionHeaders } from '../http/response.ts';
-import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
+import { isSuccess } from '../medplum/errors.ts';
 import { publicResource } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
+import { absence } from './absence.ts';
 
 /** Whether an `If-None-Match` names the current version. */
 function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boolean {
@@ -18,17 +19,18 @@ function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boo
  * @see https://hl7.org/fhir/R4/http.html#read
  */
 export function read(type: ServedTypeName): Handler {
-  return async ({ params, upstreamHeaders, header }, { upstream, config }) => {
+  return async (exchange, context) => {
+    const { params, upstreamHeaders, header } = exchange;
     if (!isId(params.id)) {
       return problem('not-found');
     }
-    const found = await upstream.call({
+    const found = await context.upstream.call({
       method: 'GET',
       path: `fhir/R4/${type}/${params.id}`,
       headers: upstreamHeaders,
     });
     if (!isSuccess(found)) {
-      return upstreamProblem(found, config);
+      return absence(type, params.id, found, exchange, context);
     }
     const resource = publicResource(found.body, type);
     if (!resource) {

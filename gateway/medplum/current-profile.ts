@@ -5,6 +5,7 @@ import type { ServedTypeName } from '../served-types.ts';
 import { typesFoundWhole } from './access-policy.ts';
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from './client.ts';
 import { createMemory } from './memory.ts';
+import { type VersionAccesses, versionAccesses } from './version-access.ts';
 
 /** The caller: the profile of the token's owner in Medplum, and what its AccessPolicy lets it find. */
 export interface Caller {
@@ -16,6 +17,8 @@ export interface Caller {
   readonly role: Role;
   /** The types of which the caller finds every resource. */
   readonly findsAllOf: readonly ServedTypeName[];
+  /** Which versions of a resource the caller may see. */
+  readonly versions: VersionAccesses;
 }
 
 /** A caller, or why it is not known: the answer that refuses the token, or the failure to get one. */
@@ -50,9 +53,17 @@ function callerOf(body: unknown): Caller | undefined {
   const display = typeof named === 'string' ? { display: named } : {};
   const isKnown = isObject(profile) && typeof profile.resourceType === 'string' && typeof profile.id === 'string';
   const findsAllOf = typesFoundWhole(accessPolicy);
+  const versions = versionAccesses(accessPolicy);
   const role = roleOf(body) ?? 'requestor';
   return isKnown
-    ? { profileType: String(profile.resourceType), profileId: String(profile.id), ...display, role, findsAllOf }
+    ? {
+        profileType: String(profile.resourceType),
+        profileId: String(profile.id),
+        ...display,
+        role,
+        findsAllOf,
+        versions,
+      }
     : undefined;
 }
 

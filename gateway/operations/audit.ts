@@ -9,9 +9,12 @@ const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'Questi
 
 /** FHIR's interactions, by method and the end of the route; the first that fits. */
 const interactions: readonly (readonly [method: string, route: RegExp, interaction: string])[] = [
+  ['POST', /^(?!.*\/[A-Z][a-z])/, 'batch'],
   ['POST', /\/_search$/, 'search-type'],
   ['GET', /\/(\$[a-z-]+)$/, 'operation'],
   ['POST', /\/(\$[a-z-]+)$/, 'operation'],
+  ['GET', /\/_history\/:vid$/, 'vread'],
+  ['GET', /\/_history$/, 'history-instance'],
   ['GET', /\/:id$/, 'read'],
   ['GET', /./, 'search-type'],
   ['POST', /./, 'create'],

@@ -16,6 +16,7 @@ const sources: Readonly<Record<CallableBot, () => Promise<{ readonly handler: Bo
   'enqueue-booking': () => import('../../bots/booking/enqueue-booking.ts'),
   'cancel-booking-job': () => import('../../bots/booking/cancel-booking-job.ts'),
   patch: () => import('../../bots/booking/patch.ts'),
+  'find-deleted': () => import('../../bots/booking/find-deleted.ts'),
   'write-subscription': () => import('../../bots/notifications/write-subscription.ts'),
   'subscription-operations': () => import('../../bots/notifications/subscription-operations.ts'),
 };

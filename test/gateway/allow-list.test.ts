@@ -28,9 +28,6 @@ async function expectRefused(request: InjectOptions, status: number): Promise<vo
 describe('what is not served does not exist', () => {
   test.each([
     ['GET', '/'],
-    ['GET', '/fhir/R4'],
-    ['POST', '/fhir/R4'],
-    ['POST', '/fhir/R4/'],
     ['GET', '/fhir/R4/_history'],
     ['GET', '/fhir/R4/Bot'],
     ['GET', '/fhir/R4/Bot/1'],
@@ -39,18 +36,19 @@ describe('what is not served does not exist', () => {
     ['GET', '/fhir/R4/Binary/1'],
     ['GET', '/fhir/R4/ProjectMembership'],
     ['GET', '/admin/projects/1'],
-    ['GET', '/auth/me'],
+    ['GET', '/auth/login'],
+    ['POST', '/auth/me'],
     ['GET', '/fhir/R4/slot'],
     ['GET', '/fhir/R4//Slot'],
     ['GET', '//fhir/R4/Slot'],
     ['GET', '/fhir/R4/Slot;x=1'],
-    ['GET', '/fhir/R4/Slot/..'],
     ['GET', '/fhir/R4/Slot/..%2fBot'],
-    ['GET', '/fhir/R4/Slot/%2e%2e'],
     ['GET', '/fhir/R4/Slot/%2e%2e/Bot'],
     ['GET', '/fhir/R4/Appointment/..%2fBot'],
-    ['GET', '/fhir/R4/Appointment/1/_history'],
-    ['GET', '/fhir/R4/Appointment/1/_history/1'],
+    ['GET', '/fhir/R4/Slot/1/_history'],
+    ['GET', '/fhir/R4/Slot/1/_history/1'],
+    ['GET', '/fhir/R4/Appointment/_history'],
+    ['GET', '/fhir/R4/Appointment/1/_history/1/2'],
     ['GET', '/fhir/R4/Appointment/a_b'],
     ['GET', `/fhir/R4/Appointment/${'a'.repeat(65)}`],
     ['GET', `/fhir/R4/Appointment/${'a'.repeat(500)}`],
@@ -64,6 +62,15 @@ describe('what is not served does not exist', () => {
     const withBody = method === 'POST' ? { headers: fhirJson, payload: '{}' } : { headers: bearer };
     await expectRefused({ method, url, ...withBody }, 404);
   });
+
+  test.each(['/fhir/R4', '/fhir/R4/', '/fhir/R4/Slot/..', '/fhir/R4/Slot/%2e%2e'])(
+    'GET %s is 405: only a batch is sent there',
+    (url) => expectRefused({ url, headers: bearer }, 405),
+  );
+
+  test.each(['/fhir/R4', '/fhir/R4/'])('POST %s takes nothing but a batch', (url) =>
+    expectRefused({ method: 'POST', url, headers: fhirJson, payload: '{}' }, 400),
+  );
 
   test.each(['/%zz', '/fhir/R4/Slot/%'])('%s is 400', (url) => expectRefused({ url, headers: bearer }, 400));
 

@@ -47,23 +47,3 @@ export function readPatchTarget(response: Bundle): PatchTarget {
   }
   return status === 410 ? { kind: 'deleted' } : { kind: 'failed', status };
 }
-
-/** The reads that find a deleted appointment of a requestor, to be sent with the Bot's own credentials. */
-export function historyReads(id: string): Bundle {
-  const entry: BundleEntry[] = [{ request: { method: 'GET', url: `Appointment/${id}/_history` } }];
-  return { resourceType: 'Bundle', type: 'batch', entry };
-}
-
-/**
- * Reads the answer to `historyReads`. Medplum hides a deleted resource from whoever finds it by its tags; to its owner
- * it is gone all the same, not unknown.
- *
- * @returns the last version of an appointment that was deleted, or `undefined`
- */
-export function readDeleted(response: Bundle): Appointment | undefined {
-  const history = response.entry?.[0]?.resource;
-  const [newest, ...older] = isResource(history, 'Bundle') ? (history.entry ?? []) : [];
-  const isDeleted = newest !== undefined && newest.resource === undefined;
-  const last = older.find(({ resource }) => resource !== undefined)?.resource;
-  return isDeleted && isResource(last, 'Appointment') ? last : undefined;
-}

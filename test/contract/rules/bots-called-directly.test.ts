@@ -8,6 +8,7 @@ const callable = [
   'enqueue-booking',
   'cancel-booking-job',
   'patch',
+  'find-deleted',
   'write-subscription',
   'subscription-operations',
 ] as const;

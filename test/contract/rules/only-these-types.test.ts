@@ -12,8 +12,6 @@ it.each([
   ['GET', '/Binary/1'],
   ['POST', '/Bot/$execute'],
   ['POST', '/$graphql'],
-  ['POST', '/'],
-  ['POST', ''],
   ['GET', '/Patient/$export'],
   ['GET', '/Slot/..%2fBot'],
   ['GET', '/Slot/%2e%2e/Bot'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { applyPatch, readPatch } from '../../../../core/booking/patch/patch.ts';
-import { historyReads, patchReads } from '../../../../core/booking/patch/reads.ts';
-import { absentOutcome, asPatchInvalid } from '../../../../core/booking/patch/rejection.ts';
+import { patchReads } from '../../../../core/booking/patch/reads.ts';
+import { asPatchInvalid } from '../../../../core/booking/patch/rejection.ts';
 import { parsePatchRequest } from '../../../../core/booking/patch/request.ts';
 import { stored } from '../change.cases.ts';
 
@@ -84,7 +84,7 @@ describe('what only the server writes', () => {
   });
 });
 
-it('an appointment is searched for, read, and looked up in its history', () => {
+it('an appointment is searched for and read', () => {
   expect(patchReads('a 1')).toEqual({
     resourceType: 'Bundle',
     type: 'batch',
@@ -92,22 +92,6 @@ it('an appointment is searched for, read, and looked up in its history', () => {
       { request: { method: 'GET', url: 'Appointment?_id=a%201' } },
       { request: { method: 'GET', url: 'Appointment/a%201' } },
     ],
-  });
-  expect(historyReads('a1')).toEqual({
-    resourceType: 'Bundle',
-    type: 'batch',
-    entry: [{ request: { method: 'GET', url: 'Appointment/a1/_history' } }],
-  });
-});
-
-it.each([
-  ['unknown', 'not-found', 'not-found', 'There is no such appointment.'],
-  ['deleted', 'gone', 'deleted', 'The appointment was deleted.'],
-] as const)('of an appointment that is %s the outcome says so', (kind, outcome, code, diagnostics) => {
-  expect(absentOutcome(kind)).toEqual({
-    resourceType: 'OperationOutcome',
-    id: outcome,
-    issue: [{ severity: 'error', code, diagnostics }],
   });
 });
 

@@ -1,0 +1,55 @@
+import type { Bundle, BundleEntry, ExtractResource, OperationOutcome, ResourceType } from '@medplum/fhirtypes';
+import { isResource } from '../fhir/resource.ts';
+
+/** The types of which a requestor owns resources that others may delete. */
+export const deletableTypes = ['Appointment', 'Patient', 'QuestionnaireResponse'] as const;
+
+/** A type whose deleted resources are gone to their owner, not unknown. */
+export type DeletableType = (typeof deletableTypes)[number];
+
+/** Whether a value names such a type. */
+export function isDeletable(value: unknown): value is DeletableType {
+  return deletableTypes.some((type) => type === value);
+}
+
+/**
+ * The reads that find a deleted resource of a requestor, to be sent with the Bot's own credentials: its two latest
+ * versions.
+ */
+export function historyReads(type: ResourceType, id: string): Bundle {
+  const entry: BundleEntry[] = [{ request: { method: 'GET', url: `${type}/${id}/_history?_count=2` } }];
+  return { resourceType: 'Bundle', type: 'batch', entry };
+}
+
+/**
+ * Reads the answer to `historyReads`. Medplum hides a deleted resource from whoever finds it by its tags; to its owner
+ * it is gone all the same, not unknown.
+ *
+ * @returns the last version of a resource that was deleted, or `undefined`
+ */
+export function readDeleted<T extends ResourceType>(type: T, response: Bundle): ExtractResource<T> | undefined {
+  const history = response.entry?.[0]?.resource;
+  const [newest, ...older] = isResource(history, 'Bundle') ? (history.entry ?? []) : [];
+  const isDeleted = newest !== undefined && newest.resource === undefined;
+  const last = older.find(({ resource }) => resource !== undefined)?.resource;
+  return isDeleted && isResource(last, type) ? last : undefined;
+}
+
+/**
+ * The outcome for a resource that is unknown to the caller (404) or deleted (410).
+ *
+ * @param name - what the sentence calls the resource
+ */
+export function absentOutcome(kind: 'unknown' | 'deleted', name = 'appointment'): OperationOutcome {
+  return {
+    resourceType: 'OperationOutcome',
+    id: kind === 'unknown' ? 'not-found' : 'gone',
+    issue: [
+      {
+        severity: 'error',
+        code: kind === 'unknown' ? 'not-found' : 'deleted',
+        diagnostics: kind === 'unknown' ? `There is no such ${name}.` : `The ${name} was deleted.`,
+      },
+    ],
+  };
+}

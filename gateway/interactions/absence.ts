@@ -1,0 +1,38 @@
+import { isDeletable } from '../../core/booking/deleted.ts';
+import { isId } from '../../core/fhir/reference/reference.ts';
+import { callBot } from '../bots/call.ts';
+import { refusedByBot } from '../bots/error-response.ts';
+import type { GatewayContext } from '../context.ts';
+import type { FhirRequest } from '../handler.ts';
+import { problem } from '../http/errors.ts';
+import type { FhirResponse } from '../http/response.ts';
+import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import { upstreamProblem } from '../medplum/errors.ts';
+import type { ServedTypeName } from '../served-types.ts';
+
+/**
+ * The answer to a read that Medplum has refused. What Medplum does not find for a requestor may have been its own, and
+ * deleted: then it is gone (410), not unknown (404).
+ *
+ * @param answer - of Medplum
+ * @see https://hl7.org/fhir/R4/http.html#read
+ */
+export async function absence(
+  type: ServedTypeName,
+  id: string,
+  answer: UpstreamAnswer | UpstreamFailure,
+  exchange: FhirRequest,
+  context: GatewayContext,
+): Promise<FhirResponse> {
+  const isUnknown = 'status' in answer && answer.status === 404;
+  if (!isUnknown || !isDeletable(type) || !isId(id) || exchange.caller?.role !== 'requestor') {
+    return upstreamProblem(answer, context.config);
+  }
+  const parameter = [
+    { name: 'type', valueCode: type },
+    { name: 'id', valueId: id },
+  ];
+  const found = await callBot('find-deleted', { resourceType: 'Parameters', parameter }, exchange, context);
+  const response = refusedByBot(found, context);
+  return response.status === 410 ? response : problem('not-found');
+}

@@ -1,0 +1,179 @@
+import type { Bundle, BundleEntry } from '@medplum/fhirtypes';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
+import type { GatewayContext } from '../context.ts';
+import type { FhirRequest, Handler } from '../handler.ts';
+import { problem, refusal } from '../http/errors.ts';
+import type { FhirResponse } from '../http/response.ts';
+import { failureAnswer } from '../medplum/errors.ts';
+
+/** Something that can be read: the path of its route, with parameters such as `:id`, and what answers it. */
+export interface Readable {
+  readonly path: string;
+  readonly handler: Handler;
+}
+
+/** Bounds of a batch: entries that are answered, entries at all, resources of all answers, characters of an address. */
+const most = { answered: 50, entries: 1000, resources: 2000, urlLength: 8192 } as const;
+
+/** What an entry asks for. */
+interface Asked {
+  readonly handler: Handler;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: string;
+  readonly ifNoneMatch: string | undefined;
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The parameters of a path, if it is that of a route. */
+function paramsOf(route: string, segments: readonly (string | undefined)[]): Record<string, string> | undefined {
+  const pattern = route.slice(1).split('/');
+  const params: Record<string, string> = {};
+  const isMatch = pattern.every((part, index) => {
+    const segment = segments[index];
+    if (part.startsWith(':') && segment) {
+      params[part.slice(1)] = segment;
+    }
+    return part.startsWith(':') ? Boolean(segment) : part === segment;
+  });
+  return isMatch && pattern.length === segments.length ? params : undefined;
+}
+
+/** What an entry asks for, or the answer that refuses it. */
+function readEntry(entry: unknown, readables: readonly Readable[], baseUrl: string): Asked | FhirResponse {
+  const request = isObject(entry) && isObject(entry.request) ? entry.request : {};
+  const { method, url, ifNoneMatch } = request;
+  if (typeof method !== 'string' || typeof url !== 'string' || url.length > most.urlLength) {
+    return problem(
+      'bad-request',
+      `An entry needs request.method and request.url of at most ${most.urlLength} characters.`,
+    );
+  }
+  if (method !== 'GET') {
+    return problem(
+      'method-not-allowed',
+      `A batch can hold GET only, not '${method.slice(0, 20)}': send writes by themselves.`,
+    );
+  }
+  const [path = '', query = ''] = url.replace(`${baseUrl}/`, '').split(/\?(.*)/s);
+  const segments = path
+    .replace(/^\/|\/$/g, '')
+    .split('/')
+    .map(decoded);
+  for (const { path: route, handler } of readables) {
+    const params = paramsOf(route, segments);
+    if (params) {
+      return { handler, params, query, ifNoneMatch: typeof ifNoneMatch === 'string' ? ifNoneMatch : undefined };
+    }
+  }
+  return problem('not-found');
+}
+
+const isAsked = (read: Asked | FhirResponse): read is Asked => 'handler' in read;
+
+/** How many resources an answer holds. */
+const sizeOf = ({ resource }: FhirResponse): number =>
+  isResource(resource, 'Bundle') ? (resource.entry ?? []).length : 1;
+
+/** An answer as an entry: what went wrong is an outcome beside the status, as clients look for it there. */
+function responseEntry({ status, headers = {}, resource }: FhirResponse): BundleEntry {
+  const lastModified = headers['last-modified'];
+  const response = {
+    status: String(status),
+    ...(headers.location && { location: headers.location }),
+    ...(headers.etag && { etag: headers.etag }),
+    ...(lastModified && { lastModified: new Date(lastModified).toISOString() }),
+  };
+  return status >= 400 && isResource(resource, 'OperationOutcome')
+    ? { response: { ...response, outcome: resource } }
+    : { ...(resource && { resource }), response };
+}
+
+/** Answers one entry: by the handler of its route, after it was counted like a request of its own. */
+async function answer(asked: Asked, exchange: FhirRequest, context: GatewayContext): Promise<FhirResponse> {
+  const { params, query, ifNoneMatch } = asked;
+  const header = (name: string) => (name === 'if-none-match' ? ifNoneMatch : undefined);
+  const own: FhirRequest = { ...exchange, prefersAsync: false, body: undefined, params, query, header };
+  return (await exchange.countAgain()) ?? asked.handler(own, context);
+}
+
+/** Answers the entries one after the other, so that a batch takes no more of Medplum at a time than a single request. */
+async function answerAll(
+  entries: readonly unknown[],
+  readables: readonly Readable[],
+  exchange: FhirRequest,
+  context: GatewayContext,
+): Promise<readonly FhirResponse[]> {
+  const answers: FhirResponse[] = [];
+  const end = Date.now() + context.limits.upstreamTimeoutMs;
+  let resources = 0;
+  for (const [index, entry] of entries.entries()) {
+    const asked = readEntry(entry, readables, context.config.baseUrl);
+    if (!isAsked(asked)) {
+      answers.push(asked);
+    } else if (index >= most.answered) {
+      answers.push(
+        problem('content-too-large', `A batch can hold ${most.answered} entries: send this one in another.`),
+      );
+    } else if (resources >= most.resources) {
+      answers.push(
+        problem('content-too-large', 'The answers to this batch grow too large: send this entry by itself.'),
+      );
+    } else if (Date.now() > end) {
+      answers.push(failureAnswer({ failure: 'timeout' }, context.config));
+    } else {
+      const found = await answer(asked, exchange, context);
+      answers.push(found);
+      resources += sizeOf(found);
+    }
+  }
+  return answers;
+}
+
+/** What is wrong with a batch as a whole. */
+function batchIssues(body: unknown): readonly Issue[] {
+  const malformed = (expression: string, diagnostics: string): Issue[] => [
+    { code: 'malformed-request', diagnostics, expression },
+  ];
+  if (!isResource(body, 'Bundle')) {
+    return malformed('Bundle', 'The body must be a Bundle.');
+  }
+  const { type, entry = [] }: { type?: unknown; entry?: unknown } = body;
+  if (type !== 'batch') {
+    return malformed('Bundle.type', "The service takes Bundles of the type 'batch' only: it has no transactions.");
+  }
+  return Array.isArray(entry) && entry.length <= most.entries
+    ? []
+    : malformed('Bundle.entry', `Bundle.entry must be a list of at most ${most.entries} entries.`);
+}
+
+/**
+ * `POST {base}`: several reads in one request. Each entry is answered as a request of its own would be, by the same
+ * handler with the same checks, and is counted as one. An entry that cannot be answered is refused at its place.
+ *
+ * @param readables - what an entry can ask for
+ * @see https://hl7.org/fhir/R4/http.html#transaction
+ */
+export function batch(readables: readonly Readable[]): Handler {
+  return async (exchange, context) => {
+    const issues = batchIssues(exchange.body);
+    if (issues.length > 0) {
+      return refusal(issues, context.config);
+    }
+    const entries = isObject(exchange.body) && Array.isArray(exchange.body.entry) ? exchange.body.entry : [];
+    const answers = await answerAll(entries, readables, exchange, context);
+    const resource: Bundle = {
+      resourceType: 'Bundle',
+      type: 'batch-response',
+      ...(answers.length > 0 && { entry: answers.map(responseEntry) }),
+    };
+    return { status: 200, resource };
+  };
+}

@@ -1,0 +1,173 @@
+import type { Bundle, BundleEntry, BundleLink, Resource } from '@medplum/fhirtypes';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import { isId } from '../../core/fhir/reference/reference.ts';
+import type { GatewayContext } from '../context.ts';
+import type { FhirRequest, Handler } from '../handler.ts';
+import { problem, refusal } from '../http/errors.ts';
+import { type FhirResponse, versionHeaders } from '../http/response.ts';
+import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import { isSuccess } from '../medplum/errors.ts';
+import { isBundle, publicResource } from '../medplum/public-resources.ts';
+import { isVisible } from '../medplum/version-access.ts';
+import { searchIssue } from '../search/parameters/param.ts';
+import { parseQuery } from '../search/rewrite.ts';
+import type { ServedTypeName } from '../served-types.ts';
+import { absence } from './absence.ts';
+
+/** The versions of one page, by default and at most. */
+const counts = { usual: 20, most: 100 } as const;
+
+/** How many versions of a resource are looked through, the newest first; so many are asked of Medplum at once. */
+const looked = { most: 1000, atOnce: 100 } as const;
+
+/** The part of a history that is asked for. */
+interface Page {
+  readonly count: number;
+  readonly offset: number;
+}
+
+/** The parameters of a history: `_count` and `_offset`; those of every request (`_format`, `_pretty`) are left to others. */
+function readPage(query: string): Page | readonly Issue[] {
+  const limits: Readonly<Record<string, number>> = { _count: counts.most, _offset: looked.most };
+  const page: Record<string, number> = { _count: counts.usual, _offset: 0 };
+  const issues = parseQuery(query).flatMap(({ name, value }): Issue[] => {
+    if (name === '_format' || name === '_pretty' || value === '') {
+      return [];
+    }
+    const most = Object.hasOwn(limits, name) ? limits[name] : undefined;
+    if (most === undefined) {
+      return [searchIssue(name, `A history has the parameters _count and _offset, not '${name}'.`)];
+    }
+    page[name] = Number(value);
+    const isRight = /^\d{1,4}$/.test(value) && Number(value) <= most;
+    return isRight ? [] : [searchIssue(name, `'${name}' must be a number from 0 to ${most}.`)];
+  });
+  return issues.length > 0 ? issues : { count: page._count ?? counts.usual, offset: page._offset ?? 0 };
+}
+
+const isIssues = (page: Page | readonly Issue[]): page is readonly Issue[] => Array.isArray(page);
+
+/** A version in a history; `isFirst`: by it the resource was created. */
+function entryOf(type: ServedTypeName, id: string, resource: Resource | undefined, isFirst: boolean, base: string) {
+  const { etag } = resource ? versionHeaders(resource) : {};
+  const lastModified = resource?.meta?.lastUpdated;
+  const request = resource
+    ? ({ method: isFirst ? 'POST' : 'PUT', url: isFirst ? type : `${type}/${id}` } as const)
+    : ({ method: 'DELETE', url: `${type}/${id}` } as const);
+  return {
+    fullUrl: `${base}/${type}/${id}`,
+    ...(resource && { resource }),
+    request,
+    response: {
+      status: resource ? (isFirst ? '201' : '200') : '204',
+      ...(etag && { etag }),
+      ...(lastModified && { lastModified }),
+    },
+  };
+}
+
+/** Reads versions until there are so many that the caller may see. */
+async function readVersions(
+  type: ServedTypeName,
+  id: string,
+  wanted: number,
+  { upstreamHeaders, caller }: FhirRequest,
+  { upstream, config }: GatewayContext,
+): Promise<readonly BundleEntry[] | UpstreamAnswer | UpstreamFailure> {
+  const access = caller?.versions[type];
+  const visible: BundleEntry[] = [];
+  for (let offset = 0; offset < looked.most; offset += looked.atOnce) {
+    const answer = await upstream.call({
+      method: 'GET',
+      path: `fhir/R4/${type}/${id}/_history`,
+      query: `_count=${looked.atOnce}&_offset=${offset}`,
+      headers: upstreamHeaders,
+    });
+    if (!isSuccess(answer) || !isBundle(answer.body)) {
+      return isSuccess(answer) ? { failure: 'broken' } : answer;
+    }
+    const { entry = [], total = 0 } = answer.body;
+    entry.forEach(({ resource }, index) => {
+      const isFirst = offset + index === total - 1;
+      const version = publicResource(resource, type);
+      if (version ? isVisible(version, access) : access === 'all') {
+        visible.push(entryOf(type, id, version, isFirst, config.baseUrl));
+      }
+    });
+    if (entry.length < looked.atOnce || visible.length >= wanted) {
+      break;
+    }
+  }
+  return visible;
+}
+
+const isVersions = (found: object): found is readonly BundleEntry[] => Array.isArray(found);
+
+/** A page of a history. What the caller may not see changes nothing of it: the last page has a total. */
+function historyBundle(url: string, visible: readonly BundleEntry[], { count, offset }: Page): Bundle {
+  const end = offset + count;
+  const link = (relation: string, from: number): BundleLink => ({
+    relation,
+    url: `${url}?_count=${count}&_offset=${from}`,
+  });
+  const entry = visible.slice(offset, end);
+  return {
+    resourceType: 'Bundle',
+    type: 'history',
+    ...(visible.length <= end && visible.length < looked.most && { total: visible.length }),
+    link: [
+      link('self', offset),
+      ...(count > 0 && visible.length > end && end <= looked.most ? [link('next', end)] : []),
+    ],
+    ...(entry.length > 0 && { entry }),
+  };
+}
+
+/**
+ * `GET /{type}/{id}/_history`: the versions of a resource that the caller may see, each judged by itself: none from
+ * before it was the caller's. The newest 1000 are looked through; the last page has a `total`.
+ *
+ * @see https://hl7.org/fhir/R4/http.html#history
+ */
+export function history(type: ServedTypeName): Handler {
+  return async (exchange, context) => {
+    const { id } = exchange.params;
+    const page = readPage(exchange.query);
+    if (!isId(id)) {
+      return problem('not-found');
+    }
+    if (isIssues(page)) {
+      return refusal(page, context.config);
+    }
+    const found = await readVersions(type, id, page.offset + page.count + 1, exchange, context);
+    return isVersions(found)
+      ? { status: 200, resource: historyBundle(`${context.config.baseUrl}/${type}/${id}/_history`, found, page) }
+      : absence(type, id, found, exchange, context);
+  };
+}
+
+/**
+ * `GET /{type}/{id}/_history/{vid}`: one version of a resource, if it was the caller's then.
+ *
+ * @see https://hl7.org/fhir/R4/http.html#vread
+ */
+export function vread(type: ServedTypeName): Handler {
+  return async (exchange, context): Promise<FhirResponse> => {
+    const { id, vid } = exchange.params;
+    if (!isId(id) || !isId(vid)) {
+      return problem('not-found');
+    }
+    const path = `fhir/R4/${type}/${id}/_history/${vid}`;
+    const found = await context.upstream.call({ method: 'GET', path, headers: exchange.upstreamHeaders });
+    if (!isSuccess(found)) {
+      return absence(type, id, found, exchange, context);
+    }
+    const resource = publicResource(found.body, type);
+    if (!resource) {
+      return problem('bad-gateway');
+    }
+    return isVisible(resource, exchange.caller?.versions[type])
+      ? { status: 200, headers: versionHeaders(resource), resource }
+      : problem('not-found');
+  };
+}
