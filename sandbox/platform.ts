@@ -3,6 +3,7 @@ import type {
   AccessPolicy,
   Bot,
   ClientApplication,
+  Practitioner,
   Project,
   ProjectMembership,
   Reference,
@@ -41,7 +42,7 @@ export interface Session {
   /** Which login its tokens name: here the membership. With Basic authentication there is none. */
   readonly loginId: string | undefined;
   readonly project: WithId<Project>;
-  readonly profile: WithId<Bot | ClientApplication>;
+  readonly profile: WithId<Bot | ClientApplication | Practitioner>;
   readonly caller: Caller;
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createLogins } from './auth/logins.ts';
 import { createSessions } from './auth/sessions.ts';
 import { createTokens } from './auth/tokens.ts';
 import { createBotExecutor } from './bots/execute.ts';
@@ -144,8 +145,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const systemRepository = new SandboxRepository(platform, system);
   const { project, administrator } = await seed(systemRepository);
 
-  const sessions = createSessions(unit, tokens);
-  const server: Server = { platform, sessions, tokens, systemRepository };
+  const logins = createLogins(unit);
+  const sessions = createSessions(unit, tokens, logins);
+  const server: Server = { platform, sessions, tokens, logins, systemRepository };
   subscriptions = createWebsocketSubscriptions(platform, createAudience(unit, sessions));
   const app = createApp(server, () => journal.flushed());
   const websockets = serveWebsockets(app.server, { subscriptions, tokens, logger, heartbeatMilliseconds });

@@ -1,3 +1,4 @@
+import type { Logins } from './auth/logins.ts';
 import type { Sessions } from './auth/sessions.ts';
 import type { Tokens } from './auth/tokens.ts';
 import type { Platform, Session } from './platform.ts';
@@ -8,6 +9,7 @@ export interface Server {
   readonly platform: Platform;
   readonly sessions: Sessions;
   readonly tokens: Tokens;
+  readonly logins: Logins;
   /** The server acting for itself, past all rules. */
   readonly systemRepository: SandboxRepository;
 }

@@ -1,11 +1,13 @@
 import { createReference, type WithId } from '@medplum/core';
-import type { ClientApplication } from '@medplum/fhirtypes';
+import type { ClientApplication, ProjectMembership } from '@medplum/fhirtypes';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { findMembership } from '../access/membership.ts';
 import { isForm } from '../http/body.ts';
 import type { Server } from '../server.ts';
 import { directUnit } from '../storage/unit-of-work.ts';
+import { isVerified, type Login, newSecret } from './logins.ts';
+import { isSame } from './tokens.ts';
 
 /** Why no token is given, in Medplum's words: error code and description (RFC 6749, section 5.2). */
 interface Refusal {
@@ -15,6 +17,7 @@ interface Refusal {
 
 const formShape = z.record(z.string(), z.string());
 const defaultLifetime = 3600;
+const REFRESH_LIFETIME = 14 * 86_400;
 const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 function refusal(error_description: string): Refusal {
@@ -61,7 +64,17 @@ function clientOf(
   return isUsable ? (sessions.client(given.id, given.secret) ?? refusal('Invalid secret')) : refusal('Invalid client');
 }
 
-function grant(server: Server, client: WithId<ClientApplication>, scope: string): object | Refusal {
+/** What every token response says besides the tokens. */
+function tokenResponse({ platform }: Server, { project, profile }: ProjectMembership) {
+  return {
+    project,
+    profile,
+    smart_style_url: `${platform.baseUrl()}fhir/R4/.well-known/smart-styles.json`,
+    need_patient_banner: false,
+  };
+}
+
+function grantToClient(server: Server, client: WithId<ClientApplication>, scope: string): object | Refusal {
   const { platform, sessions, tokens } = server;
   const unit = directUnit(platform.store, platform.commit);
   const membership = findMembership(unit, createReference(client));
@@ -78,22 +91,108 @@ function grant(server: Server, client: WithId<ClientApplication>, scope: string)
     scope,
     id_token: tokens.issue(claims, lifetime),
     access_token: tokens.issue(claims, lifetime),
-    project: membership.project,
-    profile: membership.profile,
-    smart_style_url: `${platform.baseUrl()}fhir/R4/.well-known/smart-styles.json`,
-    need_patient_banner: false,
+    ...tokenResponse(server, membership),
   };
 }
 
-function answer(server: Server, authorization: string | undefined, form: Readonly<Record<string, string>>): object {
+function findClient({ platform }: Server, id: string | undefined): WithId<ClientApplication> | undefined {
+  const known = id ? platform.store.find('ClientApplication', id, Number.POSITIVE_INFINITY)?.resource : undefined;
+  return known?.resourceType === 'ClientApplication' ? known : undefined;
+}
+
+/** Tokens for a person who has signed in, each login with its own. */
+function grantToPerson(server: Server, login: Login): object {
+  const { user, membership, scope, clientId, refreshSecret } = login;
+  const client = findClient(server, clientId);
+  const lifetime = client ? lifetimeOf(client) : defaultLifetime;
+  const profile = membership.profile.reference ?? '';
+  const claims = { client_id: clientId, login_id: membership.id, sub: user.id, profile, scope, session_id: login.id };
+  const { tokens } = server;
+  return {
+    token_type: 'Bearer',
+    expires_in: lifetime,
+    scope,
+    id_token: tokens.issue(claims, lifetime),
+    access_token: tokens.issue(claims, lifetime),
+    ...(refreshSecret && {
+      refresh_token: tokens.issue({ ...claims, refresh_secret: refreshSecret }, REFRESH_LIFETIME),
+    }),
+    ...tokenResponse(server, membership),
+  };
+}
+
+/**
+ * The grant `authorization_code` with PKCE.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc7636#section-4.5
+ */
+function exchangeCode(server: Server, form: Form): object | Refusal {
+  if (!form.code) {
+    return refusal('Missing code');
+  }
+  const login = server.logins.byCode(form.code);
+  if (!login) {
+    return refusal('Invalid code');
+  }
+  if (form.client_id && form.client_id !== login.clientId) {
+    return refusal('Invalid client');
+  }
+  if (login.isGranted) {
+    login.isRevoked = true;
+    return { error: 'invalid_grant', error_description: 'Token already granted' };
+  }
+  if (!findClient(server, login.clientId)?.pkceOptional) {
+    if (!login.codeChallenge) {
+      return refusal('Missing verification context');
+    }
+    if (!form.code_verifier) {
+      return refusal('Missing code verifier');
+    }
+    if (!isVerified(login, form.code_verifier)) {
+      return refusal('Invalid code verifier');
+    }
+  }
+  login.isGranted = true;
+  return grantToPerson(server, login);
+}
+
+/** The grant `refresh_token`: the token that comes back replaces the one that was used. */
+function refresh(server: Server, form: Form): object | Refusal {
+  const claims = server.tokens.verify(form.refresh_token ?? '');
+  const login = server.logins.byId(claims?.session_id ?? '');
+  if (!claims?.refresh_secret || !login?.refreshSecret) {
+    return refusal('Invalid refresh token');
+  }
+  if (login.isRevoked) {
+    return { error: 'invalid_grant', error_description: 'Token revoked' };
+  }
+  if (!isSame(login.refreshSecret, claims.refresh_secret)) {
+    return refusal('Invalid token');
+  }
+  login.refreshSecret = newSecret();
+  return grantToPerson(server, login);
+}
+
+type Form = Readonly<Record<string, string>>;
+
+/** The grants, by `grant_type`. */
+const grants: Readonly<
+  Record<string, (server: Server, authorization: string | undefined, form: Form) => object | Refusal>
+> = {
+  client_credentials: (server, authorization, form) => {
+    const client = clientOf(server, authorization, form);
+    return 'error' in client ? client : grantToClient(server, client, form.scope || 'openid');
+  },
+  authorization_code: (server, _authorization, form) => exchangeCode(server, form),
+  refresh_token: (server, _authorization, form) => refresh(server, form),
+};
+
+function answer(server: Server, authorization: string | undefined, form: Form): object {
   if (!form.grant_type) {
     return refusal('Missing grant_type');
   }
-  if (form.grant_type !== 'client_credentials') {
-    return refusal('Unsupported grant_type');
-  }
-  const client = clientOf(server, authorization, form);
-  return 'error' in client ? client : grant(server, client, form.scope || 'openid');
+  const grant = Object.hasOwn(grants, form.grant_type) ? grants[form.grant_type] : undefined;
+  return grant ? grant(server, authorization, form) : refusal('Unsupported grant_type');
 }
 
 function send(reply: FastifyReply, result: object): FastifyReply {
@@ -112,9 +211,10 @@ function introspection({ platform, tokens }: Server, token: string): object {
 }
 
 /**
- * `POST /oauth2/token` with the grant `client_credentials`, and `POST /oauth2/introspect`.
+ * `POST /oauth2/token` with the grants `client_credentials`, `authorization_code` and `refresh_token`, and
+ * `POST /oauth2/introspect`.
  *
- * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4 and https://www.rfc-editor.org/rfc/rfc7662
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-4 and https://www.rfc-editor.org/rfc/rfc7662
  */
 export function oauthRoutes(app: FastifyInstance, server: Server): void {
   app.post('/oauth2/token', async (request, reply) => {

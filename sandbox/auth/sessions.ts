@@ -1,10 +1,11 @@
 import { badRequest, createReference, isResourceType, OperationOutcomeError, type WithId } from '@medplum/core';
-import type { AccessPolicy, Bot, ClientApplication, ProjectMembership } from '@medplum/fhirtypes';
+import type { AccessPolicy, ClientApplication, ProjectMembership } from '@medplum/fhirtypes';
 import { findMembership } from '../access/membership.ts';
 import { effectivePolicy } from '../access/policy.ts';
 import type { Session } from '../platform.ts';
 import type { StoredResource } from '../storage/change.ts';
 import type { UnitOfWork } from '../storage/unit-of-work.ts';
+import type { Logins } from './logins.ts';
 import { isSame, type Tokens } from './tokens.ts';
 
 /** Bearer tokens that work in the sandbox as they stand, and the names of the ClientApplications they stand for. */
@@ -39,8 +40,10 @@ function follow(unit: Reader, reference: string | undefined): StoredResource | u
   return isResourceType(type) ? unit.find(type, id)?.resource : undefined;
 }
 
-function isProfile(resource: StoredResource | undefined): resource is WithId<Bot | ClientApplication> {
-  return resource?.resourceType === 'Bot' || resource?.resourceType === 'ClientApplication';
+const profileTypes: readonly string[] = ['Bot', 'ClientApplication', 'Practitioner'];
+
+function isProfile(resource: StoredResource | undefined): resource is Session['profile'] {
+  return resource !== undefined && profileTypes.includes(resource.resourceType);
 }
 
 /** Working out a policy takes longer than most requests; it stays the same as long as what it is made from does. */
@@ -81,8 +84,9 @@ function findClient(unit: Reader, name: string | undefined): WithId<ClientApplic
 /**
  * @param unit - where members, projects and policies are read, past all rules
  * @param tokens - checks tokens that were issued
+ * @param logins - tells which sign-ins are over
  */
-export function createSessions(unit: Reader, tokens: Tokens): Sessions {
+export function createSessions(unit: Reader, tokens: Tokens, logins: Logins): Sessions {
   const policyOf = policyCache(unit);
 
   function of(membership: WithId<ProjectMembership>, isExtended: boolean): Session | undefined {
@@ -122,7 +126,8 @@ export function createSessions(unit: Reader, tokens: Tokens): Sessions {
       return findMembership(unit, createReference(named));
     }
     const claims = tokens.verify(credentials);
-    return claims && holderOf(claims.login_id);
+    const isOver = claims?.refresh_secret !== undefined || logins.byId(claims?.session_id ?? '')?.isRevoked;
+    return claims && !isOver ? holderOf(claims.login_id) : undefined;
   }
 
   /** Who a genuine token was issued to. Medplum answers no 401 when that member, or its client, is gone. */

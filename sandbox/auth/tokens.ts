@@ -12,6 +12,10 @@ interface Claims {
   /** In a binding token only: the Subscription to which a websocket may be bound, and for whom. */
   readonly subscription_id?: string | undefined;
   readonly membership_id?: string | undefined;
+  /** Which sign-in of a person the token belongs to. */
+  readonly session_id?: string | undefined;
+  /** In a refresh token only: it gives new tokens, and no access. */
+  readonly refresh_secret?: string | undefined;
 }
 
 /** What a token says that was issued; it expires at `exp`, in seconds since 1970-01-01T00:00:00Z, as is `iat`. */
@@ -33,6 +37,8 @@ const payloadShape = z.object({
   scope: z.string(),
   subscription_id: z.string().optional(),
   membership_id: z.string().optional(),
+  session_id: z.string().optional(),
+  refresh_secret: z.string().optional(),
   exp: z.number(),
   iat: z.number(),
   iss: z.string(),

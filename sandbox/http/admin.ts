@@ -14,6 +14,7 @@ import { z } from 'zod';
 import type { Session } from '../platform.ts';
 import { repositoryOf, type Server } from '../server.ts';
 import type { Authenticate } from './binary.ts';
+import { invite, inviteShape } from './invite.ts';
 
 const referenceShape = z.object({ reference: z.string() }).loose();
 const clientShape = z.looseObject({ name: z.string().min(1), accessPolicy: referenceShape.optional() });
@@ -76,7 +77,7 @@ async function createBot(server: Server, session: Session, body: unknown): Promi
 }
 
 /**
- * `/admin/projects/{id}/…`: how Medplum's app and command line make clients and Bots, each with its membership. For
+ * `/admin/projects/{id}/…`: how Medplum's app and command line make clients, Bots and people, each with its membership. For
  * administrators of the project only (else 403); the id in the path does not matter, as in Medplum.
  */
 export function adminRoutes(app: FastifyInstance, server: Server, authenticate: Authenticate): void {
@@ -94,4 +95,8 @@ export function adminRoutes(app: FastifyInstance, server: Server, authenticate: 
   app.post('/admin/projects/:projectId/bot', async (request, reply) =>
     reply.code(201).send(await createBot(server, administrator(request, reply), request.body)),
   );
+  app.post('/admin/projects/:projectId/invite', async (request, reply) => {
+    const session = administrator(request, reply);
+    return invite(server, session, parse(inviteShape, request.body, 'Name and email are required'));
+  });
 }

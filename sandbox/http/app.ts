@@ -14,11 +14,13 @@ import type { OperationOutcome } from '@medplum/fhirtypes';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import { aboutMe } from '../auth/me.ts';
 import { oauthRoutes } from '../auth/oauth.ts';
+import { signInRoutes } from '../auth/sign-in.ts';
 import type { Server } from '../server.ts';
 import { adminRoutes } from './admin.ts';
 import { sendOutcome } from './answer.ts';
 import { type Authenticate, binaryRoutes } from './binary.ts';
 import { parseBody } from './body.ts';
+import { allowOrigins } from './cors.ts';
 import { fhirRoutes } from './fhir.ts';
 
 /** Medplum's default: larger bodies than this get 413. */
@@ -74,6 +76,7 @@ export function createApp(server: Server, flushed: () => Promise<void>): Fastify
     routerOptions: { maxParamLength: 8192, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) => sendOutcome(request, reply, outcomeOf(error)),
   });
+  allowOrigins(app);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     const isBinary = request.url.startsWith('/fhir/R4/Binary');
@@ -100,6 +103,7 @@ export function createApp(server: Server, flushed: () => Promise<void>): Fastify
   const authenticate = authenticator(server);
   plainRoutes(app, authenticate);
   oauthRoutes(app, server);
+  signInRoutes(app, server);
   adminRoutes(app, server, authenticate);
   binaryRoutes(app, server, authenticate);
   fhirRoutes(app, server, authenticate);
