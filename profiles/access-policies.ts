@@ -133,6 +133,13 @@ function ownSubscriptions(config: BookingConfig): AccessPolicyResource[] {
   ];
 }
 
+/** Staff see which portal has asked, by its name; what it signs in with stays hidden. */
+const portalNames: AccessPolicyResource = {
+  resourceType: 'ClientApplication',
+  interaction: look,
+  hiddenFields: ['secret', 'retiringSecret', 'identityProvider'],
+};
+
 /** The Communications that remind staff of requests that wait for them. */
 function reminders(config: BookingConfig): AccessPolicyResource {
   return {
@@ -159,6 +166,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
   'front-desk': (config) => [
     ...permit(clinic, [...readVersions, ...write, 'delete']),
     ...permit(['OperationDefinition'], look),
+    portalNames,
     reminders(config),
     ...ownSubscriptions(config),
     callableBots(config),
@@ -182,7 +190,7 @@ export const policyTitle = (name: PolicyName): string => `Appointment booking: $
  *   patients, calls the Bots. Appointments and Slots it cannot write at all: the Bots do.
  * - `consumer`: reads the appointments of one requestor, given as the membership's access parameter `requestor` (a
  *   reference to the requestor's ClientApplication), and subscribes to their changes.
- * - `front-desk`: clinic staff; everything of scheduling and patients.
+ * - `front-desk`: clinic staff; everything of scheduling and patients, and the names of the portals.
  * - `bots`: what the Bots of the service need when they write.
  *
  * @see https://www.medplum.com/docs/access/access-policies

@@ -5,7 +5,7 @@ import { buildGateway } from '../gateway/server.ts';
 import { runAsProgram } from './cli/command.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { gatewayCredentialsFrom, hostBots } from './gateway/hosted-bots.ts';
-import { pagesFor, portalFrom } from './gateway/pages.ts';
+import { frontDeskFrom, pagesFor, portalFrom } from './gateway/pages.ts';
 import {
   auditFrom,
   bindingKeyFrom,
@@ -47,7 +47,8 @@ async function warnIfUnreachable(baseUrl: string, logger: Logger): Promise<void>
 /**
  * Runs the gateway alone. Environment: `MEDPLUM_BASE_URL` (required), `MEDPLUM_ALIASES` (further addresses of that
  * server, separated by commas), `PORT` (8080), `HOST` (0.0.0.0), `BOOKING_CONFIG`, `LOG_LEVEL` (info), `TRUST_PROXY`,
- * `METRICS_PORT`, `METRICS_HOST`, `WEBSOCKET_TOKEN_KEY`, `CORS_ORIGINS`, `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`, `PORTAL_CLIENT_ID` and what belongs to it, and the limits of `limitVariables`: see
+ * `METRICS_PORT`, `METRICS_HOST`, `WEBSOCKET_TOKEN_KEY`, `CORS_ORIGINS`, `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`,
+ * `PORTAL_CLIENT_ID` and `FRONT_DESK_CLIENT_ID` and what belongs to them, and the limits of `limitVariables`: see
  * docs/operators.md.
  * SIGTERM and SIGINT end it gracefully.
  */
@@ -59,7 +60,7 @@ async function main(): Promise<void> {
   const metrics = new Registry();
   const metricsAddress = metricsFrom(env);
   const config = loadConfig();
-  const portal = portalFrom(env);
+  const pages = { portal: portalFrom(env), frontDesk: frontDeskFrom(env, medplumBaseUrl) };
   const credentials = gatewayCredentialsFrom(env, config);
   const gateway = buildGateway({
     config,
@@ -73,7 +74,7 @@ async function main(): Promise<void> {
     audit: auditFrom(env),
     corsOrigins: corsOriginsFrom(env),
     bots: credentials && (await hostBots(config, medplumBaseUrl, credentials)),
-    web: portal && pagesFor(config, portal),
+    web: pagesFor(config, pages),
   });
   const metricsServer = metricsAddress && (await serveMetrics(metrics, metricsAddress));
   gateway.addHook('onClose', async () => metricsServer?.close());

@@ -13,6 +13,7 @@ import { loadConfig, loadSettings } from './cli/load-config.ts';
 import { untilPublished } from './demo/slots.ts';
 import { type Demo, loadDemo } from './demo.ts';
 import { type Deployment, deploy, summary } from './deploy.ts';
+import { ensurePageClient } from './front-desk/page-client.ts';
 import { hostBots } from './gateway/hosted-bots.ts';
 import { pagesFor } from './gateway/pages.ts';
 import { corsOriginsFrom } from './gateway/settings.ts';
@@ -20,6 +21,7 @@ import type { Connection } from './medplum/connect.ts';
 import { type Developer, writeDeveloperFiles } from './start/developer-files.ts';
 import { firstSteps } from './start/first-steps.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom } from './start/settings.ts';
+import { demoStaff, ensureStaff } from './start/staff.ts';
 
 /** What is started, and where. */
 export interface StartOptions {
@@ -87,6 +89,9 @@ async function printFirstSteps(
 function printAddresses({ baseUrl }: BookingConfig, sandbox: Sandbox, { clients }: Demo, { pages, log }: StartOptions) {
   if (pages) {
     log(`\nIn the browser    ${new URL('/', baseUrl).href}`);
+    for (const { email, password } of demoStaff) {
+      log(`                  front desk: ${email}, password ${password}`);
+    }
   }
   log(`Gateway           ${baseUrl}`);
   log(`Embedded Medplum  ${sandbox.baseUrl}`);
@@ -111,6 +116,12 @@ async function gatewayBots(
   return hostBots(config, baseUrl, { clientId: id, clientSecret: secret });
 }
 
+/** Lets the people of the demo clinic sign in at the front desk. */
+async function prepareFrontDesk({ connection, policies }: Deployment, { baseUrl }: BookingConfig): Promise<string> {
+  await ensureStaff(connection, policies);
+  return ensurePageClient(connection, new URL(baseUrl).origin);
+}
+
 async function startInFront(
   sandbox: Sandbox,
   config: BookingConfig,
@@ -125,7 +136,12 @@ async function startInFront(
   const demo = await loadDemo(deployment, config, quiet);
   await untilPublished(deployment.connection, demo.schedules);
   const { id: clientId, secret: clientSecret } = demo.clients['Portal A'];
-  const web = options.pages ? pagesFor(config, { clientId, clientSecret, clinic: 'Demo clinic' }) : undefined;
+  const web = options.pages
+    ? pagesFor(config, {
+        portal: { clientId, clientSecret, clinic: 'Demo clinic' },
+        frontDesk: { clientId: await prepareFrontDesk(deployment, config), medplumUrl: sandbox.baseUrl },
+      })
+    : undefined;
   const bots = await gatewayBots(deployment, config, sandbox);
   const gateway = buildGateway({
     config,

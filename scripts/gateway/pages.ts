@@ -1,5 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { frontDesk } from '../../web/front-desk/server.ts';
+import { FRONT_DESK_PATH } from '../../web/front-desk/settings.ts';
 import { portal } from '../../web/portal/server.ts';
 import { assetsOf, WEB_OUTPUT } from '../../web/server/assets.ts';
 import { type Application, web } from '../../web/web.ts';
@@ -36,9 +38,63 @@ export function portalApplication(config: BookingConfig, settings: PortalSetting
   };
 }
 
-/** The pages that are served beside the interface: the start page, and the applications. */
-export function pagesFor(config: BookingConfig, settings: PortalSettings): FastifyPluginAsync {
-  return web({ applications: [portalApplication(config, settings)], baseUrl: config.baseUrl });
+/** How people sign in at the front desk. */
+export interface FrontDeskSettings {
+  /** Id of the ClientApplication of the page (`npm run front-desk`). */
+  readonly clientId: string;
+  /** Address of Medplum as browsers reach it, with a slash at its end. */
+  readonly medplumUrl: string;
+}
+
+/** The front desk for the clinic's staff. */
+export function frontDeskApplication(config: BookingConfig, settings: FrontDeskSettings): Application {
+  return {
+    path: `${FRONT_DESK_PATH}/`,
+    title: { en: 'Front desk', de: 'Anmeldung' },
+    description: { en: 'For the staff of the clinic', de: 'Für das Personal der Praxis' },
+    plugin: frontDesk({ ...settings, config, assets: assetsOf(WEB_OUTPUT, 'front-desk') }),
+  };
+}
+
+/** The applications that are served, each if there are settings for it. */
+export interface PageSettings {
+  readonly portal?: PortalSettings | undefined;
+  readonly frontDesk?: FrontDeskSettings | undefined;
+}
+
+/**
+ * The pages that are served beside the interface: the start page, and the applications.
+ *
+ * @returns `undefined` if there are no applications
+ */
+export function pagesFor(config: BookingConfig, settings: PageSettings): FastifyPluginAsync | undefined {
+  const applications = [
+    ...(settings.portal ? [portalApplication(config, settings.portal)] : []),
+    ...(settings.frontDesk ? [frontDeskApplication(config, settings.frontDesk)] : []),
+  ];
+  return applications.length > 0 ? web({ applications, baseUrl: config.baseUrl }) : undefined;
+}
+
+/**
+ * How people sign in at the front desk, from `FRONT_DESK_CLIENT_ID` and `FRONT_DESK_MEDPLUM_URL`; without the first there is
+ * no front desk.
+ *
+ * @param medplumBaseUrl - where the gateway reaches Medplum, which browsers use if nothing else is set
+ * @throws Error saying what cannot be used
+ */
+export function frontDeskFrom(
+  environment: Readonly<Record<string, string | undefined>>,
+  medplumBaseUrl: string,
+): FrontDeskSettings | undefined {
+  const { FRONT_DESK_CLIENT_ID: clientId, FRONT_DESK_MEDPLUM_URL: given } = environment;
+  if (!clientId) {
+    return undefined;
+  }
+  const address = given || medplumBaseUrl;
+  if (!/^https?:/.test(address) || !URL.canParse(address)) {
+    throw new Error(`FRONT_DESK_MEDPLUM_URL must be the address of Medplum in browsers, not ${address}.`);
+  }
+  return { clientId, medplumUrl: address.endsWith('/') ? address : `${address}/` };
 }
 
 /** The shortest secret that links may be sealed with, in characters. */

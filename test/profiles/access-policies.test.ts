@@ -201,7 +201,14 @@ describe('the front desk', () => {
     expect(allowed(frontDesk, bot('book'))).toEqual(['read', 'search']);
   });
 
-  test.each(['AccessPolicy', 'ClientApplication', 'AuditEvent'])('has nothing to do with %s', (resourceType) => {
+  test('reads the names of portals, and none of their secrets', () => {
+    const client: Resource = { resourceType: 'ClientApplication' };
+    expect(allowed(frontDesk, client)).toEqual(['read', 'search']);
+    const rule = frontDesk.resource?.find(({ resourceType }) => resourceType === 'ClientApplication');
+    expect(rule?.hiddenFields).toEqual(expect.arrayContaining(['secret', 'retiringSecret']));
+  });
+
+  test.each(['AccessPolicy', 'AuditEvent'])('has nothing to do with %s', (resourceType) => {
     expect(allowed(frontDesk, { resourceType } as Resource)).toEqual([]);
   });
 });

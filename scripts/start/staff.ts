@@ -1,0 +1,39 @@
+import { normalizeOperationOutcome } from '@medplum/core';
+import type { PolicyName } from '../../profiles/access-policies.ts';
+import type { Connection } from '../medplum/connect.ts';
+
+/** A person of the demo clinic, who signs in at the front desk. */
+export interface DemoPerson {
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+/** Two of them, so that one sees what the other does. They exist in the embedded Medplum only. */
+export const demoStaff: readonly DemoPerson[] = [
+  { firstName: 'Maria', lastName: 'Keller', email: 'maria@clinic.example', password: 'front-desk' },
+  { firstName: 'Jan', lastName: 'Brandt', email: 'jan@clinic.example', password: 'front-desk' },
+];
+
+/** Invites the people of the demo clinic into the embedded Medplum, unless they are there. */
+export async function ensureStaff(
+  { medplum, projectId }: Connection,
+  policies: Readonly<Partial<Record<PolicyName, string>>>,
+): Promise<void> {
+  for (const person of demoStaff) {
+    const membership = { accessPolicy: { reference: `AccessPolicy/${policies['front-desk']}` } };
+    await medplum
+      .post(`admin/projects/${projectId}/invite`, {
+        ...person,
+        resourceType: 'Practitioner',
+        sendEmail: false,
+        membership,
+      })
+      .catch((error: unknown) => {
+        if (normalizeOperationOutcome(error).id !== 'conflict') {
+          throw error;
+        }
+      });
+  }
+}

@@ -1,0 +1,64 @@
+import type { QuestionnaireResponse, QuestionnaireResponseItem } from '@medplum/fhirtypes';
+import { textOf } from '../../../core/fhir/narrative/narrative.ts';
+import { isObject } from '../../../core/fhir/resource.ts';
+import { conceptText } from './people.ts';
+
+/** One question with its answers, as text. */
+export interface Answered {
+  readonly question: string;
+  readonly answers: readonly string[];
+  /** How deep it stands below others. */
+  readonly level: number;
+}
+
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** The value of an answer, whatever its type: nothing is left out, and nothing is markup. */
+function valueText(answer: unknown): string {
+  if (!isObject(answer)) {
+    return '';
+  }
+  const [name = '', value] = Object.entries(answer).find(([key]) => key.startsWith('value')) ?? [];
+  if (typeof value === 'string' || typeof value === 'number') {
+    return String(value);
+  }
+  if (typeof value === 'boolean') {
+    return value ? '✓' : '–';
+  }
+  if (!isObject(value)) {
+    return '';
+  }
+  if (name === 'valueCoding') {
+    return conceptText({ coding: [value] });
+  }
+  if (name === 'valueQuantity') {
+    return `${value.value ?? ''} ${value.unit ?? value.code ?? ''}`.trim();
+  }
+  return String(value.display ?? value.title ?? value.reference ?? value.url ?? '');
+}
+
+/** How deep questions are followed; deeper ones are not asked by anybody. */
+const DEEPEST = 10;
+
+function answered(item: unknown, level: number): Answered[] {
+  if (!isObject(item) || level > DEEPEST) {
+    return [];
+  }
+  const { text, linkId, answer }: Partial<Record<keyof QuestionnaireResponseItem, unknown>> = item;
+  const answers = list(answer);
+  const below = [...list(item.item), ...answers.flatMap((one) => (isObject(one) ? list(one.item) : []))];
+  const question = typeof text === 'string' ? text : String(linkId ?? '');
+  return [
+    { question, answers: answers.map(valueText).filter(Boolean), level },
+    ...below.flatMap((one) => answered(one, level + 1)),
+  ];
+}
+
+/**
+ * The questions and answers of a response in their order. Where it has none, its readable text stands for them, without its
+ * markup.
+ */
+export function answersOf({ item, text }: QuestionnaireResponse): Answered[] {
+  const found = list(item).flatMap((one) => answered(one, 0));
+  return found.length > 0 || !text?.div ? found : [{ question: '', answers: [textOf(text.div)], level: 0 }];
+}

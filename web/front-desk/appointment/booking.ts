@@ -1,0 +1,115 @@
+import type { Appointment, Parameters, Patient, Slot } from '@medplum/fhirtypes';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { contains, type Interval } from '../../../core/time/interval.ts';
+import type { Alternative } from '../../portal/fhir/refusal.ts';
+import { timeOf } from '../day/entries.ts';
+import { patientIdOf } from './people.ts';
+
+/** The time that is wanted, and where. */
+export interface Wanted extends Interval {
+  /** The free Slot that was chosen. */
+  readonly slot: Slot;
+}
+
+/** A time that the service has proposed instead of another one in a Slot. */
+export function wantedOf({ slot, start, end }: Alternative, refused: Slot): Wanted {
+  const id = idIn({ reference: slot }, 'Slot') ?? '';
+  return { slot: { ...refused, id, start: formatInstant(start), end: formatInstant(end) }, start, end };
+}
+
+/** Within the Slot that was chosen, it is the one; otherwise the service chooses Slots of its Schedule. */
+function placeOf({ slot, start, end }: Wanted): Pick<Appointment, 'slot'> | undefined {
+  const time = timeOf(slot);
+  return time && contains(time, { start, end }) ? { slot: [{ reference: `Slot/${slot.id}` }] } : undefined;
+}
+
+function requestOf(appointment: Appointment, wanted: Wanted, more: NonNullable<Parameters['parameter']>): Parameters {
+  const place = placeOf(wanted);
+  return {
+    resourceType: 'Parameters',
+    parameter: [
+      { name: 'appt-resource', resource: { ...appointment, ...place } },
+      ...(place ? [] : [{ name: 'schedule', valueReference: wanted.slot.schedule }]),
+      ...more,
+    ],
+  };
+}
+
+/** What somebody at the desk fills in for a new patient. */
+export interface NewPatient {
+  readonly given: string;
+  readonly family: string;
+  readonly birthDate: string;
+  readonly phone: string;
+  readonly email: string;
+}
+
+/** A new patient as it is created with the booking. */
+export function patientResource({ given, family, birthDate, phone, email }: NewPatient): Patient {
+  const telecom = [
+    ...(phone ? [{ system: 'phone' as const, value: phone }] : []),
+    ...(email ? [{ system: 'email' as const, value: email }] : []),
+  ];
+  return {
+    resourceType: 'Patient',
+    id: 'patient',
+    active: true,
+    name: [{ family, given: given.split(/\s+/).filter(Boolean) }],
+    ...(birthDate && { birthDate }),
+    ...(telecom.length > 0 && { telecom }),
+  };
+}
+
+/** The system of identifiers by which a booking that is sent twice is booked once. */
+const IDENTIFIER_SYSTEM = 'urn:ietf:rfc:3986';
+
+/**
+ * The request that books by telephone.
+ *
+ * @param who - a patient who has a record, or a new one
+ * @param uuid - of this booking: the same however often it is sent
+ */
+export function bookingRequest(
+  wanted: Wanted,
+  who: { readonly id: string; readonly name: string } | NewPatient,
+  comment: string,
+  uuid: string,
+): Parameters {
+  const isKnown = 'id' in who;
+  const actor = isKnown ? { reference: `Patient/${who.id}`, display: who.name } : { reference: '#patient' };
+  const appointment: Appointment = {
+    resourceType: 'Appointment',
+    status: 'proposed',
+    identifier: [{ system: IDENTIFIER_SYSTEM, value: `urn:uuid:${uuid}` }],
+    start: formatInstant(wanted.start),
+    end: formatInstant(wanted.end),
+    ...(comment && { comment }),
+    participant: [{ actor, status: 'accepted' }],
+  };
+  return requestOf(appointment, wanted, isKnown ? [] : [{ name: 'patient', resource: patientResource(who) }]);
+}
+
+/** The request that moves an appointment: it is sent to `$book` again with its id (docs/portals.md). */
+export function moveRequest({ id, participant }: Appointment, patientName: string, wanted: Wanted): Parameters {
+  const patient = patientIdOf({ resourceType: 'Appointment', status: 'proposed', participant });
+  const appointment: Appointment = {
+    resourceType: 'Appointment',
+    ...(id && { id }),
+    status: 'proposed',
+    start: formatInstant(wanted.start),
+    end: formatInstant(wanted.end),
+    participant: [
+      {
+        actor: { ...(patient && { reference: `Patient/${patient}` }), ...(patientName && { display: patientName }) },
+        status: 'accepted',
+      },
+    ],
+  };
+  return requestOf(appointment, wanted, []);
+}
+
+/** How long an appointment in a Slot is: as long as the one that is moved, else the Slot, but at most an hour of a long one. */
+export function lengthWithin(slot: Interval, moved: Interval | undefined): number {
+  return moved ? moved.end - moved.start : Math.min(slot.end - slot.start, 3_600_000);
+}

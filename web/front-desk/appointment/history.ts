@@ -1,0 +1,46 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { changedBy, type TagConfig } from '../../../core/fhir/tags.ts';
+
+/** One step of an appointment's history. */
+export interface Step {
+  readonly version: string;
+  /** When, in milliseconds since 1970 UTC. */
+  readonly at: number | undefined;
+  /** Id of who did it, if that is known. */
+  readonly by: string | undefined;
+  readonly status: Appointment['status'];
+  /** What is new: the first version, another status, another time; nothing of these is some other change. */
+  readonly what: 'made' | 'status' | 'moved' | 'changed';
+  readonly appointment: Appointment;
+}
+
+function whatChanged(one: Appointment, before: Appointment | undefined): Step['what'] {
+  if (!before) {
+    return 'made';
+  }
+  if (one.start !== before.start || one.end !== before.end) {
+    return 'moved';
+  }
+  return one.status === before.status ? 'changed' : 'status';
+}
+
+/**
+ * The history of an appointment as steps, the newest first.
+ *
+ * @param versions - all that are known, the newest first
+ */
+export function historyOf(versions: readonly Appointment[], config: Pick<TagConfig, 'uris'>): Step[] {
+  return versions.map((appointment, index) => {
+    const before = versions[index + 1];
+    const { meta, status } = appointment;
+    return {
+      version: meta?.versionId ?? String(index),
+      at: parseInstant(meta?.lastUpdated),
+      by: changedBy(meta, before?.meta?.versionId, config),
+      status,
+      what: whatChanged(appointment, before),
+      appointment,
+    };
+  });
+}

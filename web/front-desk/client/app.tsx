@@ -1,0 +1,124 @@
+import { Button, Loader, MantineProvider, Modal } from '@mantine/core';
+import { useEffect, useState, useSyncExternalStore } from 'react';
+import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter';
+import type { Language } from '../../server/language.ts';
+import { nameOf } from '../appointment/people.ts';
+import { FRONT_DESK_PATH } from '../settings.ts';
+import { textsOf } from '../texts/texts.ts';
+import { CalendarPage } from './day/page.tsx';
+import { Announcer } from './parts/announce.tsx';
+import { initialLanguage, rememberLanguage, TextsContext, useTexts } from './parts/use-texts.ts';
+import { onSessionChange, type Person, sessionState, signIn, signOut } from './session/session.ts';
+import { theme } from './theme.ts';
+
+/** The page of those who are not signed in. */
+function SignIn({ problem }: { readonly problem: string | undefined }) {
+  const { title, session } = useTexts();
+  return (
+    <main className="sign-in">
+      <h1>{title}</h1>
+      <p>{session.signInWhy}</p>
+      {problem && <p role="alert">{`${session.failed} ${problem}`}</p>}
+      <Button onClick={() => void signIn()}>{session.signIn}</Button>
+    </main>
+  );
+}
+
+/** Somebody's session has ended while they were at work: what they have typed is still there when they are back. */
+function SignInAgain() {
+  const { session } = useTexts();
+  return (
+    <Modal opened onClose={() => undefined} withCloseButton={false} title={session.expired} closeOnEscape={false}>
+      <p>{session.expiredWhy}</p>
+      <Button data-autofocus onClick={() => void signIn()}>
+        {session.signIn}
+      </Button>
+    </Modal>
+  );
+}
+
+function Header({
+  person,
+  onLanguage,
+}: {
+  readonly person: Person;
+  readonly onLanguage: (language: Language) => void;
+}) {
+  const { title, nav, session, language } = useTexts();
+  const [location] = useLocation();
+  const other: Language = language === 'en' ? 'de' : 'en';
+  const pages = [['/calendar', nav.calendar]] as const;
+  return (
+    <header>
+      <a className="skip" href="#main">
+        {nav.skip}
+      </a>
+      <span className="brand">{title}</span>
+      <nav aria-label={nav.label}>
+        {pages.map(([path, label]) => (
+          <Link key={path} href={path} aria-current={location.startsWith(path) ? 'page' : undefined}>
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <div className="person">
+        <span>{session.signedInAs(nameOf(person))}</span>
+        <Button variant="default" size="xs" lang={other} onClick={() => onLanguage(other)}>
+          {textsOf[other].languageName}
+        </Button>
+        <Button variant="default" size="xs" onClick={() => void signOut()}>
+          {session.signOut}
+        </Button>
+      </div>
+    </header>
+  );
+}
+
+function Pages() {
+  return (
+    <Switch>
+      <Route path="/calendar" component={CalendarPage} />
+      <Route>
+        <Redirect to="/calendar" replace />
+      </Route>
+    </Switch>
+  );
+}
+
+/** The front desk: signing in, then its pages. */
+export function App() {
+  const [language, setLanguage] = useState(initialLanguage);
+  const session = useSyncExternalStore(onSessionChange, sessionState);
+  const texts = textsOf[language];
+  useEffect(() => {
+    document.documentElement.lang = language;
+    document.title = texts.title;
+  }, [language, texts]);
+  const choose = (next: Language): void => {
+    rememberLanguage(next);
+    setLanguage(next);
+  };
+  return (
+    <MantineProvider theme={theme} defaultColorScheme="light">
+      <TextsContext.Provider value={texts}>
+        {session.kind === 'loading' && (
+          <main>
+            <Loader aria-label={texts.loading} />
+          </main>
+        )}
+        {session.kind === 'out' && <SignIn problem={session.problem} />}
+        {(session.kind === 'in' || session.kind === 'expired') && (
+          <Router base={FRONT_DESK_PATH}>
+            <Announcer>
+              <Header person={session.profile} onLanguage={choose} />
+              <main id="main" tabIndex={-1}>
+                <Pages />
+              </main>
+              {session.kind === 'expired' && <SignInAgain />}
+            </Announcer>
+          </Router>
+        )}
+      </TextsContext.Provider>
+    </MantineProvider>
+  );
+}

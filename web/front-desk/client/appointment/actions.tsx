@@ -1,0 +1,145 @@
+import { Button, Group, Stack, Textarea } from '@mantine/core';
+import type { Appointment } from '@medplum/fhirtypes';
+import { useState } from 'react';
+import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
+import { canCancel, cancelled, type StatusStep, stepsOf, withStatus } from '../../appointment/status-steps.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
+import { update } from '../fhir/client.ts';
+import { useAnnounce } from '../parts/announce.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { useDraft } from '../parts/use-draft.ts';
+import { useTexts } from '../parts/use-texts.ts';
+
+type Done = keyof ReturnType<typeof useTexts>['appointment']['done'];
+
+/** Writes changes of one appointment, and says what has come of them. */
+export function useChange(onChanged: () => void) {
+  const announce = useAnnounce();
+  const { appointment: words } = useTexts();
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [isBusy, setBusy] = useState(false);
+  const change = async (appointment: Appointment, done: Done): Promise<boolean> => {
+    setBusy(true);
+    const answer = await update('Appointment', appointment);
+    setBusy(false);
+    setRefusal(isRefusal(answer) ? answer : undefined);
+    if (isRefusal(answer)) {
+      return false;
+    }
+    announce(words.done[done]);
+    onChanged();
+    return true;
+  };
+  return { change, refusal, isBusy, forget: () => setRefusal(undefined) };
+}
+
+/** The reason for which an appointment is declined or cancelled. The patient reads it. */
+export function DeclineForm({
+  appointment,
+  isBusy,
+  onDecline,
+  onBack,
+}: {
+  readonly appointment: Appointment;
+  readonly isBusy: boolean;
+  readonly onDecline: (appointment: Appointment) => Promise<boolean>;
+  readonly onBack: () => void;
+}) {
+  const { appointment: words } = useTexts();
+  const { draft, change, clear } = useDraft(`decline ${appointment.id}`, { reason: '' });
+  const isRequest = appointment.status === 'pending';
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onDecline(cancelled(appointment, draft.reason)).then((isDone) => isDone && clear());
+      }}
+    >
+      <Stack gap="xs">
+        <Textarea
+          data-autofocus
+          autoFocus
+          label={words.declineReason}
+          description={words.declineReasonHelp}
+          autosize
+          minRows={2}
+          maxLength={500}
+          value={draft.reason}
+          onChange={(event) => change({ reason: event.currentTarget.value })}
+        />
+        <Group gap="xs">
+          <Button type="submit" color="red" loading={isBusy}>
+            {isRequest ? words.decline : words.cancelSure}
+          </Button>
+          <Button variant="default" onClick={onBack}>
+            {words.back}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** What staff can do with an appointment now. */
+export function Actions({
+  appointment,
+  onChanged,
+  onReload,
+  onMove,
+}: {
+  readonly appointment: Appointment;
+  readonly onChanged: () => void;
+  readonly onReload: () => void;
+  readonly onMove: () => void;
+}) {
+  const { appointment: words } = useTexts();
+  const { change, refusal, isBusy, forget } = useChange(onChanged);
+  const [isDeclining, setDeclining] = useState(false);
+  const isRequest = appointment.status === 'pending';
+  const step = (status: StatusStep) =>
+    void change(withStatus(appointment, status), status === 'booked' ? 'confirmed' : 'changed');
+  return (
+    <section aria-label={words.actions}>
+      {refusal && (
+        <Problem
+          refusal={refusal}
+          onReload={() => {
+            forget();
+            onReload();
+          }}
+        />
+      )}
+      {isDeclining ? (
+        <DeclineForm
+          appointment={appointment}
+          isBusy={isBusy}
+          onDecline={(one) => change(one, isRequest ? 'declined' : 'cancelled')}
+          onBack={() => setDeclining(false)}
+        />
+      ) : (
+        <Group gap="xs">
+          {stepsOf(appointment).map((status) => (
+            <Button
+              key={status}
+              variant={status === 'booked' ? 'filled' : 'default'}
+              loading={isBusy}
+              onClick={() => step(status)}
+            >
+              {words.to[status]}
+            </Button>
+          ))}
+          {canBeMoved(appointment) && appointment.status !== 'proposed' && (
+            <Button variant="default" onClick={onMove}>
+              {words.move}
+            </Button>
+          )}
+          {canCancel(appointment) && (
+            <Button variant="default" onClick={() => setDeclining(true)}>
+              {isRequest ? words.decline : words.cancel}
+            </Button>
+          )}
+        </Group>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,95 @@
+import type { Patient } from '@medplum/fhirtypes';
+import { deadlineOf } from '../../../../core/booking/confirmation/deadline.ts';
+import { heldUntil } from '../../../../core/booking/hold/hold.ts';
+import { answersOf } from '../../appointment/answers.ts';
+import { conceptText, nameOf, servicesOf } from '../../appointment/people.ts';
+import { timeOf } from '../../day/entries.ts';
+import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+import type { AppointmentDetails } from './use-appointment.ts';
+
+const contact = (patient: Patient | undefined, system: 'phone' | 'email'): string | undefined =>
+  (Array.isArray(patient?.telecom) ? patient.telecom : []).find((one) => one?.system === system)?.value;
+
+/** What is known of an appointment and its patient. What is missing is not shown, what is broken as it is. */
+export function Facts({ details }: { readonly details: AppointmentDetails }) {
+  const { language, appointment: words, status, kind } = useTexts();
+  const { appointment, patient, names, owner } = details;
+  const time = timeOf(appointment);
+  const [phone, email] = [contact(patient, 'phone'), contact(patient, 'email')];
+  const deadline = appointment.status === 'pending' ? deadlineOf(appointment, config) : undefined;
+  const held = appointment.status === 'proposed' ? heldUntil(appointment, config) : undefined;
+  const rows: readonly (readonly [string, React.ReactNode])[] = [
+    [words.time, time ? `${dayText(time.start, language)}, ${spanText(time, language)}` : kind.taken],
+    [words.patient, (patient && nameOf(patient)) || words.noPatient],
+    [words.birthDate, patient?.birthDate && dateText(patient.birthDate, language)],
+    [words.phone, phone && <a href={`tel:${phone.replace(/[^\d+]/g, '')}`}>{phone}</a>],
+    [words.email, email && <a href={`mailto:${encodeURIComponent(email)}`}>{email}</a>],
+    [words.service, servicesOf(appointment)],
+    [words.status, status[appointment.status] ?? appointment.status],
+    [words.deadline, deadline && momentText(deadline, language)],
+    [words.heldUntil, held && momentText(held, language)],
+    [words.asked, owner && (names.get(owner) || words.unknown)],
+    [words.comment, appointment.comment],
+    [words.reason, conceptText(appointment.cancelationReason)],
+  ];
+  return (
+    <dl className="facts">
+      {rows.map(([term, value]) =>
+        value ? (
+          <div key={term}>
+            <dt>{term}</dt>
+            <dd>{value}</dd>
+          </div>
+        ) : null,
+      )}
+    </dl>
+  );
+}
+
+/** What the patient has answered. */
+export function Answers({ details: { answers } }: { readonly details: AppointmentDetails }) {
+  const { appointment: words } = useTexts();
+  const all = answers.flatMap(answersOf);
+  return (
+    <section>
+      <h3>{words.answers}</h3>
+      {all.length === 0 && <p>{words.noAnswers}</p>}
+      <dl className="answers">
+        {all.map(({ question, answers: given, level }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: answers have no other key, and never change.
+          <div key={index} style={{ paddingLeft: `${level}rem` }}>
+            <dt>{question}</dt>
+            {given.map((text) => (
+              <dd key={text}>{text}</dd>
+            ))}
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+/** Who did what, the newest first. */
+export function History({ details: { steps, names } }: { readonly details: AppointmentDetails }) {
+  const { language, appointment: words, status } = useTexts();
+  return (
+    <section>
+      <h3>{words.history}</h3>
+      <ol className="history">
+        {steps.map(({ version, at, by, what, status: became, appointment }) => {
+          const time = timeOf(appointment);
+          return (
+            <li key={version}>
+              {at !== undefined && <time>{momentText(at, language)}</time>} {words.step[what]}
+              {what !== 'changed' && `: ${status[became] ?? became}`}
+              {(what === 'moved' || what === 'made') && time && `, ${momentText(time.start, language)}`}
+              {by && ` (${names.get(by) || words.unknown})`}
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,46 @@
+import { Loader, Stack } from '@mantine/core';
+import { Problem } from '../parts/problem.tsx';
+import { useTexts } from '../parts/use-texts.ts';
+import { Actions } from './actions.tsx';
+import { Answers, Facts, History } from './facts.tsx';
+import { useAppointment } from './use-appointment.ts';
+
+/** One appointment: who, when, what was answered, what has happened, and what can be done. */
+export function AppointmentPanel({
+  id,
+  version,
+  onChanged,
+  onMove,
+}: {
+  readonly id: string;
+  /** The version that the calendar shows. */
+  readonly version: string | undefined;
+  readonly onChanged: () => void;
+  readonly onMove: () => void;
+}) {
+  const texts = useTexts();
+  const { value, refusal, reload } = useAppointment(id, version);
+  if (!value) {
+    return refusal ? (
+      <Problem refusal={refusal} onReload={() => void reload()} />
+    ) : (
+      <Loader aria-label={texts.loading} />
+    );
+  }
+  return (
+    <Stack gap="md">
+      <Facts details={value} />
+      <Actions
+        appointment={value.appointment}
+        onMove={onMove}
+        onReload={() => void reload()}
+        onChanged={() => {
+          void reload();
+          onChanged();
+        }}
+      />
+      <Answers details={value} />
+      <History details={value} />
+    </Stack>
+  );
+}

@@ -1,0 +1,86 @@
+import type { Appointment, Patient, QuestionnaireResponse } from '@medplum/fhirtypes';
+import { answersReferredTo } from '../../../../core/booking/supporting-information.ts';
+import { isResource } from '../../../../core/fhir/resource.ts';
+import { ownerOf } from '../../../../core/fhir/tags.ts';
+import { historyOf, type Step } from '../../appointment/history.ts';
+import { nameOf, patientIdOf } from '../../appointment/people.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
+import { batch, resourcesIn } from '../fhir/client.ts';
+import { useLoaded } from '../parts/use-loaded.ts';
+import { config } from '../settings.ts';
+
+/** An appointment with all that staff ask about it. */
+export interface AppointmentDetails {
+  readonly appointment: Appointment;
+  readonly patient: Patient | undefined;
+  readonly answers: readonly QuestionnaireResponse[];
+  readonly steps: readonly Step[];
+  /** The names of portals, people and programs, by the ids of their profiles. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Id of the portal or person that has asked for it. */
+  readonly owner: string | undefined;
+}
+
+const readEntry = (url: string) => ({ request: { method: 'GET' as const, url } });
+
+/** The names of profiles: a portal is a ClientApplication, people are Practitioners. */
+async function namesOf(ids: readonly string[]): Promise<Map<string, string>> {
+  const unique = [...new Set(ids)].filter(Boolean);
+  if (unique.length === 0) {
+    return new Map();
+  }
+  const types = ['ClientApplication', 'Practitioner', 'Bot'] as const;
+  const found = await batch(types.map((type) => readEntry(`${type}?_id=${unique.join(',')}`)));
+  const resources = isRefusal(found) ? [] : resourcesIn(found);
+  const entries = resources
+    .flatMap((bundle) => (isResource(bundle, 'Bundle') ? resourcesIn(bundle) : []))
+    .map((resource): readonly [string, string] => {
+      if (isResource(resource, 'Practitioner')) {
+        return [resource.id ?? '', nameOf(resource)];
+      }
+      const isNamed = isResource(resource, 'ClientApplication') || isResource(resource, 'Bot');
+      return isNamed ? [resource.id ?? '', resource.name ?? ''] : ['', ''];
+    });
+  return new Map(entries);
+}
+
+async function load(id: string): Promise<AppointmentDetails | Refusal> {
+  const history = await batch([readEntry(`Appointment/${id}/_history?_count=50`), readEntry(`Appointment/${id}`)]);
+  if (isRefusal(history)) {
+    return history;
+  }
+  const [versions, appointment] = resourcesIn(history);
+  if (!isResource(appointment, 'Appointment')) {
+    const status = Number(history.entry?.[1]?.response?.status?.slice(0, 3) ?? 404);
+    return { refused: true, status, codes: [], sentences: [], alternatives: [] };
+  }
+  const all = isResource(versions, 'Bundle')
+    ? resourcesIn(versions).filter((one) => isResource(one, 'Appointment'))
+    : [];
+  const steps = historyOf(all, config);
+  const owner = ownerOf(appointment, config);
+  const patient = patientIdOf(appointment);
+  const answers = answersReferredTo(appointment, config.baseUrl).map((one) => `QuestionnaireResponse/${one.id}`);
+  const more = [...(patient ? [`Patient/${patient}`] : []), ...answers].map(readEntry);
+  const [related, names] = await Promise.all([
+    more.length > 0 ? batch(more) : { resourceType: 'Bundle' as const, type: 'batch-response' as const },
+    namesOf([...steps.flatMap(({ by }) => by ?? []), owner ?? '']),
+  ]);
+  const resources = isRefusal(related) ? [] : resourcesIn(related);
+  return {
+    appointment,
+    patient: resources.find((one) => isResource(one, 'Patient')),
+    answers: resources.filter((one) => isResource(one, 'QuestionnaireResponse')),
+    steps,
+    names,
+    owner,
+  };
+}
+
+/**
+ * Reads an appointment with its patient, answers and history.
+ *
+ * @param version - of the appointment as the calendar knows it: another one is read anew
+ */
+export const useAppointment = (id: string, version: string | undefined) =>
+  useLoaded(`${id} ${version ?? ''}`, () => load(id));

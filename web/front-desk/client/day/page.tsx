@@ -1,0 +1,139 @@
+import { Alert, Button, Loader } from '@mantine/core';
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { patientNameOf } from '../../appointment/people.ts';
+import { type Entry, entriesOf, unplacedOf } from '../../day/entries.ts';
+import { kinds, signOf } from '../../day/kinds.ts';
+import { intervalOf } from '../../day/local-day.ts';
+import { isRefusal } from '../../fhir/refusal.ts';
+import { read } from '../fhir/client.ts';
+import { dayText, timeText } from '../parts/format.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useLoaded } from '../parts/use-loaded.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+import { Grid } from './grid.tsx';
+import { Opened } from './opened.tsx';
+import { daysOf, usePlace } from './place.ts';
+import { Toolbar } from './toolbar.tsx';
+import { useCalendar, useSchedules } from './use-calendar.ts';
+
+/** How many calendars are shown where nobody has chosen. */
+const FIRST = 6;
+
+const MINUTE = 60_000;
+
+/** The time, to the minute. */
+function useNow(): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), MINUTE);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+/** What every sign means. */
+function Legend() {
+  const texts = useTexts();
+  return (
+    <ul className="legend" aria-label={texts.day.legend}>
+      {kinds.map((kind) => (
+        <li key={kind} className={kind}>
+          <span aria-hidden="true">{signOf[kind]}</span> {texts.kind[kind]}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Day and week: a column for each calendar. */
+export function CalendarPage() {
+  const texts = useTexts();
+  const [place, go] = usePlace();
+  const now = useNow();
+  const schedules = useSchedules();
+  const all = schedules.value ?? [];
+  const chosen =
+    place.schedules.length > 0 ? all.filter(({ id }) => place.schedules.includes(id ?? '')) : all.slice(0, FIRST);
+  const ids = chosen.flatMap(({ id }) => id ?? []);
+  const days = daysOf(place);
+  const calendar = useCalendar(ids, days);
+  const data = calendar.value;
+  const reload = useCallback(() => void calendar.reload(), [calendar.reload]);
+
+  const moved = useLoaded(`move ${place.moving ?? ''}`, async () => {
+    const found = place.moving ? await read('Appointment', place.moving) : undefined;
+    return found ? (isRefusal(found) ? found : { appointment: found }) : { appointment: undefined };
+  });
+  const moving = moved.value?.appointment;
+  const entry = useMemo(
+    () =>
+      data && place.open
+        ? chosen.flatMap((schedule) => entriesOf(schedule, data)).find(({ key }) => key === place.open)
+        : undefined,
+    [data, place.open, chosen],
+  );
+  const open = useCallback((one: Entry) => go({ open: one.key }), [go]);
+  const unplaced = data ? unplacedOf(all, data) : [];
+  const title =
+    place.span === 'day'
+      ? dayText(intervalOf(place.day, config.timeZone).start, texts.language)
+      : `${texts.day.week} ${dayText(intervalOf(days[0] ?? '', config.timeZone).start, texts.language)}`;
+  return (
+    <>
+      <h1 aria-live="polite">{title}</h1>
+      <Toolbar place={place} go={go} schedules={all} shown={ids} />
+      {moving && (
+        <Alert
+          className="moving"
+          variant="outline"
+          title={texts.appointment.moving(patientNameOf(moving, data?.patients ?? new Map()))}
+        >
+          <p>{texts.appointment.movingHelp}</p>
+          <Button size="xs" variant="default" onClick={() => go({ moving: undefined })}>
+            {texts.appointment.stopMoving}
+          </Button>
+        </Alert>
+      )}
+      {(schedules.refusal ?? calendar.refusal) && (
+        <Problem
+          refusal={
+            schedules.refusal ??
+            calendar.refusal ?? { refused: true, status: 0, codes: [], sentences: [], alternatives: [] }
+          }
+          onReload={() => {
+            void schedules.reload();
+            reload();
+          }}
+        />
+      )}
+      {schedules.value?.length === 0 && <p>{texts.day.noCalendars}</p>}
+      {!data && !calendar.refusal && <Loader aria-label={texts.loading} />}
+      {data && (
+        <Grid schedules={chosen} days={days} data={data} now={now} isMoving={moving !== undefined} onOpen={open} />
+      )}
+      {unplaced.length > 0 && (
+        <section aria-labelledby="unplaced">
+          <h2 id="unplaced">{texts.day.unplaced}</h2>
+          <ul className="unplaced">
+            {unplaced.map(({ resource, why }) => (
+              <li key={`${resource.resourceType}/${resource.id}`}>
+                {resource.resourceType === 'Appointment' ? (
+                  <button type="button" className="link" onClick={() => go({ open: `Appointment/${resource.id}` })}>
+                    {patientNameOf(resource, data?.patients ?? new Map()) || texts.appointment.noPatient}
+                  </button>
+                ) : (
+                  <code>{`Slot/${resource.id}`}</code>
+                )}
+                {`: ${texts.why[why]}`}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <Legend />
+      {calendar.at && <p className="updated">{texts.day.updated(timeText(calendar.at, texts.language))}</p>}
+      <Opened place={place} go={go} entry={entry} data={data} moving={moving} onChanged={reload} />
+    </>
+  );
+}

@@ -1,0 +1,57 @@
+import { useCallback } from 'react';
+import { useLocation, useSearch } from 'wouter';
+import { addDays, isLocalDay, type LocalDay, localDayOf, mondayOf } from '../../day/local-day.ts';
+import { config } from '../settings.ts';
+
+/** Where somebody is in the calendar: all of it is in the address, so that it can be come back to. */
+export interface Place {
+  readonly day: LocalDay;
+  readonly span: 'day' | 'week';
+  /** Ids of the Schedules that are shown; empty: the first ones. */
+  readonly schedules: readonly string[];
+  /** What is open: `Appointment/…` or `Slot/…`. */
+  readonly open: string | undefined;
+  /** Id of the appointment that is being moved. */
+  readonly moving: string | undefined;
+}
+
+/** The days that are shown. */
+export function daysOf({ day, span }: Place): LocalDay[] {
+  return span === 'day' ? [day] : Array.from({ length: 7 }, (_, index) => addDays(mondayOf(day), index));
+}
+
+function placeIn(search: string): Place {
+  const query = new URLSearchParams(search);
+  const day = query.get('date');
+  const open = query.get('open');
+  return {
+    day: isLocalDay(day) ? day : localDayOf(Date.now(), config.timeZone),
+    span: query.get('span') === 'week' ? 'week' : 'day',
+    schedules: query.get('calendars')?.split(',').filter(Boolean) ?? [],
+    open: open && /^(Appointment|Slot)\/[A-Za-z0-9.-]{1,64}$/.test(open) ? open : undefined,
+    moving: query.get('move') ?? undefined,
+  };
+}
+
+function addressOf({ day, span, schedules, open, moving }: Place): string {
+  const query = new URLSearchParams({
+    date: day,
+    ...(span === 'week' && { span }),
+    ...(schedules.length > 0 && { calendars: schedules.join(',') }),
+    ...(open && { open }),
+    ...(moving && { move: moving }),
+  });
+  return `/calendar?${query}`;
+}
+
+/** The place in the calendar, and the way to another one. */
+export function usePlace(): readonly [Place, (change: Partial<Place>) => void] {
+  const search = useSearch();
+  const [, navigate] = useLocation();
+  const place = placeIn(search);
+  const go = useCallback(
+    (change: Partial<Place>) => navigate(addressOf({ ...placeIn(window.location.search), ...change })),
+    [navigate],
+  );
+  return [place, go];
+}

@@ -1,0 +1,86 @@
+import { Button, Checkbox, Group, Popover, SegmentedControl, Stack, TextInput } from '@mantine/core';
+import type { Schedule } from '@medplum/fhirtypes';
+import { addDays, isLocalDay, localDayOf } from '../../day/local-day.ts';
+import { titleOf } from '../../day/queries.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+import type { Place } from './place.ts';
+
+/** Which calendars are shown. */
+function ChooseCalendars({
+  schedules,
+  shown,
+  onChoose,
+}: {
+  readonly schedules: readonly Schedule[];
+  readonly shown: readonly string[];
+  readonly onChoose: (ids: readonly string[]) => void;
+}) {
+  const { day: words } = useTexts();
+  return (
+    <Popover position="bottom-end" trapFocus returnFocus withinPortal={false}>
+      <Popover.Target>
+        <Button variant="default">{`${words.calendars} (${shown.length})`}</Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label={words.calendars}>
+        <Checkbox.Group
+          label={words.calendars}
+          value={[...shown]}
+          // In the order of the list, whichever was chosen first.
+          onChange={(ids) => onChoose(schedules.flatMap(({ id }) => (id && ids.includes(id) ? id : [])))}
+        >
+          <Stack gap={6} mt={6} className="choices">
+            {schedules.map((schedule) => (
+              <Checkbox key={schedule.id} value={schedule.id ?? ''} label={titleOf(schedule)} />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+/** The way to other days and calendars. */
+export function Toolbar({
+  place,
+  go,
+  schedules,
+  shown,
+}: {
+  readonly place: Place;
+  readonly go: (change: Partial<Place>) => void;
+  readonly schedules: readonly Schedule[];
+  readonly shown: readonly string[];
+}) {
+  const { day: words } = useTexts();
+  const step = place.span === 'day' ? 1 : 7;
+  return (
+    <Group gap="xs" className="toolbar" role="toolbar" aria-label={words.date}>
+      <Button variant="default" aria-label={words.previous} onClick={() => go({ day: addDays(place.day, -step) })}>
+        ‹
+      </Button>
+      <Button variant="default" onClick={() => go({ day: localDayOf(Date.now(), config.timeZone) })}>
+        {words.today}
+      </Button>
+      <Button variant="default" aria-label={words.next} onClick={() => go({ day: addDays(place.day, step) })}>
+        ›
+      </Button>
+      <TextInput
+        type="date"
+        aria-label={words.date}
+        value={place.day}
+        onChange={({ currentTarget: { value } }) => isLocalDay(value) && go({ day: value })}
+      />
+      <SegmentedControl
+        aria-label={words.span}
+        value={place.span}
+        onChange={(span) => go({ span: span === 'week' ? 'week' : 'day' })}
+        data={[
+          { value: 'day', label: words.day },
+          { value: 'week', label: words.week },
+        ]}
+      />
+      <ChooseCalendars schedules={schedules} shown={shown} onChoose={(ids) => go({ schedules: ids })} />
+    </Group>
+  );
+}

@@ -1,0 +1,160 @@
+import type {
+  Appointment,
+  Bundle,
+  BundleEntry,
+  ExtractResource,
+  Parameters,
+  Resource,
+  ResourceType,
+} from '@medplum/fhirtypes';
+import { artefactUri } from '../../../../core/config/config.ts';
+import { isObject, isResource } from '../../../../core/fhir/resource.ts';
+import { isRefusal, type Refusal, refusalOf } from '../../fhir/refusal.ts';
+import { accessToken, expire } from '../session/session.ts';
+import { config, settings } from '../settings.ts';
+
+/** How long an answer may take, in milliseconds. */
+const PATIENCE = 30_000;
+
+const fhirBase = `${settings.medplumUrl}fhir/R4`;
+const alternativeUrl = artefactUri(config, 'LocalAlternative');
+
+interface Call {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+async function send(url: string, { method = 'GET', body, headers }: Call): Promise<unknown> {
+  const token = await accessToken();
+  try {
+    const response = await fetch(url, {
+      method,
+      signal: AbortSignal.timeout(PATIENCE),
+      headers: {
+        accept: 'application/fhir+json',
+        'x-medplum': 'extended',
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(body && { 'content-type': 'application/fhir+json' }),
+        ...headers,
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const answer: unknown = await response.json().catch(() => undefined);
+    if (response.status === 401) {
+      expire();
+    }
+    return response.ok ? answer : refusalOf(response.status, answer, alternativeUrl);
+  } catch {
+    return refusalOf(0, undefined, alternativeUrl);
+  }
+}
+
+const isRefused = (answer: unknown): answer is Refusal => isObject(answer) && isRefusal(answer);
+
+async function call<T extends ResourceType>(
+  type: T,
+  url: string,
+  request: Call,
+): Promise<ExtractResource<T> | Refusal> {
+  const answer = await send(url, request);
+  return isRefused(answer) || isResource(answer, type) ? answer : refusalOf(0, undefined, alternativeUrl);
+}
+
+/** A search, as type and query. */
+export type Query = readonly (readonly [string, string])[];
+
+/** The address of a search, below the base of Medplum. */
+export const searchUrl = (type: ResourceType, query: Query): string =>
+  `${type}?${new URLSearchParams(query.map(([name, value]) => [name, value]))}`;
+
+/** The entries of a Bundle, of whatever shape. */
+const entriesIn = (bundle: Bundle): readonly (BundleEntry | undefined)[] =>
+  Array.isArray(bundle.entry) ? bundle.entry : [];
+
+/** The resources of a Bundle. */
+export const resourcesIn = (bundle: Bundle): unknown[] => entriesIn(bundle).map((entry) => entry?.resource);
+
+/** The most pages that are read of one search: 20 calendars for a week are 2. */
+const MOST_PAGES = 20;
+
+async function followed(bundle: Bundle): Promise<unknown[] | Refusal> {
+  const found = resourcesIn(bundle);
+  let next = bundle.link?.find(({ relation }) => relation === 'next')?.url;
+  for (let pages = 1; next && pages < MOST_PAGES; pages += 1) {
+    const url = new URL(next);
+    const page = await call(
+      'Bundle',
+      `${fhirBase}${url.pathname.slice(url.pathname.indexOf('/R4') + 3)}${url.search}`,
+      {},
+    );
+    if (isRefusal(page)) {
+      return page;
+    }
+    found.push(...resourcesIn(page));
+    next = page.link?.find(({ relation }) => relation === 'next')?.url;
+  }
+  return found;
+}
+
+/**
+ * Reads several searches in one request, each with all its pages.
+ *
+ * @param urls - made by `searchUrl`
+ * @returns what each has found
+ */
+export async function searchAll(urls: readonly string[]): Promise<unknown[][] | Refusal> {
+  const entry = urls.map((url): BundleEntry => ({ request: { method: 'GET', url } }));
+  const answer = await call('Bundle', fhirBase, {
+    method: 'POST',
+    body: { resourceType: 'Bundle', type: 'batch', entry },
+  });
+  if (isRefusal(answer)) {
+    return answer;
+  }
+  const found: unknown[][] = [];
+  for (const one of entriesIn(answer)) {
+    const bundle = one?.resource;
+    if (!isResource(bundle, 'Bundle')) {
+      const status = Number(one?.response?.status?.slice(0, 3) ?? 0);
+      return refusalOf(status, one?.response?.outcome ?? bundle, alternativeUrl);
+    }
+    const all = await followed(bundle);
+    if (!Array.isArray(all)) {
+      return all;
+    }
+    found.push(all);
+  }
+  return found;
+}
+
+/** Reads a Bundle as it is: counts, histories. */
+export const readBundle = (url: string): Promise<Bundle | Refusal> => call('Bundle', `${fhirBase}/${url}`, {});
+
+/** Runs several requests at once, each for itself. */
+export const batch = (entry: readonly BundleEntry[]): Promise<Bundle | Refusal> =>
+  call('Bundle', fhirBase, { method: 'POST', body: { resourceType: 'Bundle', type: 'batch', entry } });
+
+/** Writes all of it, or nothing. */
+export const transaction = (entry: readonly BundleEntry[]): Promise<Bundle | Refusal> =>
+  call('Bundle', fhirBase, { method: 'POST', body: { resourceType: 'Bundle', type: 'transaction', entry } });
+
+/** Reads one resource. */
+export const read = <T extends ResourceType>(type: T, id: string): Promise<ExtractResource<T> | Refusal> =>
+  call(type, `${fhirBase}/${type}/${encodeURIComponent(id)}`, {});
+
+/** Writes a resource as it was decided, if nobody has changed it since (`If-Match`). */
+export const update = <T extends ResourceType>(type: T, resource: ExtractResource<T> & Resource) =>
+  call(type, `${fhirBase}/${type}/${resource.id}`, {
+    method: 'PUT',
+    body: resource,
+    headers: { 'if-match': `W/"${resource.meta?.versionId}"` },
+  });
+
+/** Creates a resource. */
+export const create = <T extends ResourceType>(type: T, resource: ExtractResource<T> & Resource) =>
+  call(type, `${fhirBase}/${type}`, { method: 'POST', body: resource });
+
+/** Books or moves by the service, with all its rules. */
+export const book = (request: Appointment | Parameters): Promise<Appointment | Refusal> =>
+  call('Appointment', `${config.baseUrl}/Appointment/$book`, { method: 'POST', body: request });

@@ -1,0 +1,39 @@
+import { Alert, Button } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { type Refusal, situationOf } from '../../fhir/refusal.ts';
+import { useTexts } from './use-texts.ts';
+
+/** What has happened, what the server says of it, and what to do next. */
+export function Problem({
+  refusal,
+  onReload,
+  children,
+}: {
+  readonly refusal: Refusal;
+  readonly onReload?: () => void;
+  readonly children?: ReactNode;
+}) {
+  const texts = useTexts();
+  const { title, next } = texts.problem[situationOf(refusal)];
+  return (
+    <Alert color="red" title={title} role="alert" variant="outline" className="problem">
+      <p>{next}</p>
+      {refusal.sentences.length > 0 && (
+        <details>
+          <summary>{texts.serverSays}</summary>
+          <ul>
+            {refusal.sentences.map((sentence) => (
+              <li key={sentence}>{sentence}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {children}
+      {onReload && (
+        <Button variant="default" size="xs" onClick={onReload}>
+          {texts.reload}
+        </Button>
+      )}
+    </Alert>
+  );
+}

@@ -1,0 +1,159 @@
+import { Button, SegmentedControl, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
+import type { Slot } from '@medplum/fhirtypes';
+import { useState } from 'react';
+import { bookingRequest, lengthWithin, type NewPatient, type Wanted, wantedOf } from '../../appointment/booking.ts';
+import { withStatus } from '../../appointment/status-steps.ts';
+import { timeOf } from '../../day/entries.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
+import { book, update } from '../fhir/client.ts';
+import { useAnnounce } from '../parts/announce.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { useDraft } from '../parts/use-draft.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { Alternatives } from './alternatives.tsx';
+import { PatientSearch } from './patient-search.tsx';
+import { firstTime, TimeFields, typedInterval } from './time-fields.tsx';
+
+interface Draft extends NewPatient {
+  readonly isNew: boolean;
+  readonly search: string;
+  readonly patient: string;
+  readonly patientName: string;
+  readonly comment: string;
+  readonly uuid: string;
+}
+
+const emptyDraft = (): Draft => ({
+  isNew: false,
+  search: '',
+  patient: '',
+  patientName: '',
+  given: '',
+  family: '',
+  birthDate: '',
+  phone: '',
+  email: '',
+  comment: '',
+  uuid: crypto.randomUUID(),
+});
+
+/** Who the booking is for: somebody with a record, or somebody new. */
+function Who({ draft, change }: { readonly draft: Draft; readonly change: (part: Partial<Draft>) => void }) {
+  const { booking: words } = useTexts();
+  const field = (name: keyof NewPatient) => ({
+    value: draft[name],
+    maxLength: 200,
+    onChange: (event: React.ChangeEvent<HTMLInputElement>) => change({ [name]: event.currentTarget.value }),
+  });
+  return (
+    <>
+      <SegmentedControl
+        fullWidth
+        aria-label={words.who}
+        value={draft.isNew ? 'new' : 'known'}
+        onChange={(value) => change({ isNew: value === 'new' })}
+        data={[
+          { value: 'known', label: words.existing },
+          { value: 'new', label: words.fresh },
+        ]}
+      />
+      {draft.isNew ? (
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <TextInput label={words.given} required {...field('given')} />
+          <TextInput label={words.family} required {...field('family')} />
+          <TextInput label={words.birthDate} type="date" {...field('birthDate')} />
+          <TextInput label={words.phone} type="tel" {...field('phone')} />
+          <TextInput label={words.email} type="email" {...field('email')} />
+        </SimpleGrid>
+      ) : (
+        <PatientSearch
+          text={draft.search}
+          chosen={draft.patient}
+          onText={(search) => change({ search })}
+          onChoose={(patient, patientName) => change({ patient, patientName })}
+        />
+      )}
+    </>
+  );
+}
+
+/** Books by telephone. What was typed stays until the booking is there. */
+export function BookingForm({
+  slot,
+  onBooked,
+  onStale,
+}: {
+  readonly slot: Slot;
+  readonly onBooked: (appointmentId: string) => void;
+  /** The calendar shows what is not so any more. */
+  readonly onStale: () => void;
+}) {
+  const { booking: words, appointment: appointmentWords } = useTexts();
+  const announce = useAnnounce();
+  const { draft, change, clear } = useDraft<Draft>('booking', emptyDraft());
+  const [time, setTime] = useState(() =>
+    firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, undefined)),
+  );
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [missing, setMissing] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+
+  const send = async (wanted: Wanted): Promise<void> => {
+    const who = draft.isNew ? draft : { id: draft.patient, name: draft.patientName };
+    setBusy(true);
+    const answer = await book(bookingRequest(wanted, who, draft.comment.trim(), draft.uuid));
+    if (isRefusal(answer)) {
+      setBusy(false);
+      setRefusal(answer);
+      onStale();
+      return;
+    }
+    // Who books at the desk confirms, whatever the calendar says of portals.
+    const confirmed = answer.status === 'pending' ? await update('Appointment', withStatus(answer, 'booked')) : answer;
+    setBusy(false);
+    clear();
+    announce(isRefusal(confirmed) ? appointmentWords.done.requested : appointmentWords.done.booked);
+    onBooked(answer.id ?? '');
+  };
+
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        const interval = typedInterval(slot, time);
+        const isMissing = !interval || (!draft.isNew && !draft.patient);
+        setMissing(isMissing);
+        if (interval && !isMissing) {
+          void send({ ...interval, slot });
+        }
+      }}
+    >
+      <Stack gap="md">
+        <TimeFields value={time} onChange={(part) => setTime((before) => ({ ...before, ...part }))} />
+        <Who draft={draft} change={change} />
+        <Textarea
+          label={words.comment}
+          description={words.commentHelp}
+          autosize
+          minRows={1}
+          maxLength={1000}
+          value={draft.comment}
+          onChange={(event) => change({ comment: event.currentTarget.value })}
+        />
+        {missing && <p role="alert">{words.required}</p>}
+        {refusal && (
+          <Problem refusal={refusal}>
+            <Alternatives
+              alternatives={refusal.alternatives}
+              isBusy={isBusy}
+              onTake={(one) => void send(wantedOf(one, slot))}
+            />
+          </Problem>
+        )}
+        <Button type="submit" loading={isBusy}>
+          {words.book}
+        </Button>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,83 @@
+import { Button, Group, Stack } from '@mantine/core';
+import type { Appointment, Slot } from '@medplum/fhirtypes';
+import { useState } from 'react';
+import { lengthWithin, moveRequest, type Wanted, wantedOf } from '../../appointment/booking.ts';
+import { timeOf } from '../../day/entries.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
+import { book } from '../fhir/client.ts';
+import { useAnnounce } from '../parts/announce.tsx';
+import { momentText } from '../parts/format.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useTexts } from '../parts/use-texts.ts';
+import { Alternatives } from './alternatives.tsx';
+import { firstTime, TimeFields, typedInterval } from './time-fields.tsx';
+
+/** Asks whether an appointment is to be moved to a time, and moves it. */
+export function MovePanel({
+  appointment,
+  patientName,
+  slot,
+  onMoved,
+  onStale,
+  onBack,
+}: {
+  readonly appointment: Appointment;
+  readonly patientName: string;
+  readonly slot: Slot;
+  readonly onMoved: () => void;
+  readonly onStale: () => void;
+  readonly onBack: () => void;
+}) {
+  const { language, appointment: words } = useTexts();
+  const announce = useAnnounce();
+  const from = timeOf(appointment);
+  const [time, setTime] = useState(() => firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, from)));
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [isBusy, setBusy] = useState(false);
+  const to = typedInterval(slot, time);
+  const move = async (wanted: Wanted): Promise<void> => {
+    setBusy(true);
+    const answer = await book(moveRequest(appointment, patientName, wanted));
+    setBusy(false);
+    if (isRefusal(answer)) {
+      setRefusal(answer);
+      onStale();
+      return;
+    }
+    announce(words.done.moved);
+    onMoved();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (to) {
+          void move({ ...to, slot });
+        }
+      }}
+    >
+      <Stack gap="md">
+        <p>{words.moving(patientName || words.noPatient)}</p>
+        {from && to && <p>{words.moveTo(momentText(from.start, language), momentText(to.start, language))}</p>}
+        <TimeFields value={time} onChange={(part) => setTime((before) => ({ ...before, ...part }))} />
+        {refusal && (
+          <Problem refusal={refusal}>
+            <Alternatives
+              alternatives={refusal.alternatives}
+              isBusy={isBusy}
+              onTake={(one) => void move(wantedOf(one, slot))}
+            />
+          </Problem>
+        )}
+        <Group gap="xs">
+          <Button type="submit" loading={isBusy} data-autofocus>
+            {words.move}
+          </Button>
+          <Button variant="default" onClick={onBack}>
+            {words.back}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

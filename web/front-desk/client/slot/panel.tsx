@@ -1,0 +1,99 @@
+import { Button, Stack, Tabs, TextInput } from '@mantine/core';
+import type { Slot } from '@medplum/fhirtypes';
+import { publishedKeyOf } from '../../../../core/calendar/slots/slot-role.ts';
+import type { Entry } from '../../day/entries.ts';
+import { dayText, spanText } from '../parts/format.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useDraft } from '../parts/use-draft.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+import { BookingForm } from './booking-form.tsx';
+import { useSlotChange } from './use-slot-change.ts';
+
+interface SlotProps {
+  readonly slot: Slot;
+  readonly onChanged: () => void;
+}
+
+function BlockForm({ slot, onChanged }: SlotProps) {
+  const { slot: words } = useTexts();
+  const { block, refusal, isBusy } = useSlotChange(slot, onChanged);
+  const { draft, change, clear } = useDraft(`block ${slot.id}`, { reason: '' });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void block(draft.reason).then((isDone) => isDone && clear());
+      }}
+    >
+      <Stack gap="xs">
+        {refusal && <Problem refusal={refusal} />}
+        <TextInput
+          label={words.blockReason}
+          description={words.blockReasonHelp}
+          maxLength={200}
+          value={draft.reason}
+          onChange={(event) => change({ reason: event.currentTarget.value })}
+        />
+        <Button type="submit" loading={isBusy}>
+          {words.block}
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+function Blocked({ slot, onChanged }: SlotProps) {
+  const { slot: words } = useTexts();
+  const { unblock, refusal, isBusy } = useSlotChange(slot, onChanged);
+  if (publishedKeyOf(slot, config)?.kind === 'closed') {
+    return <p>{words.closedDay}</p>;
+  }
+  return (
+    <Stack gap="xs">
+      {refusal && <Problem refusal={refusal} />}
+      <Button onClick={() => void unblock()} loading={isBusy}>
+        {words.unblock}
+      </Button>
+    </Stack>
+  );
+}
+
+/** Time of a calendar that is no appointment's: book it, block it, offer it again. */
+export function SlotPanel({
+  entry,
+  onChanged,
+  onBooked,
+}: {
+  readonly entry: Entry;
+  readonly onChanged: () => void;
+  readonly onBooked: (appointmentId: string) => void;
+}) {
+  const { language, slot: words, kind } = useTexts();
+  const [slot] = entry.slots;
+  return (
+    <Stack gap="md">
+      <p>
+        {kind[entry.kind]}, {dayText(entry.start, language)}, {spanText(entry, language)}
+        {slot?.comment && <>: {slot.comment}</>}
+      </p>
+      {slot && entry.kind === 'free' && (
+        <Tabs defaultValue="book" keepMounted={false}>
+          <Tabs.List grow>
+            <Tabs.Tab value="book">{words.book}</Tabs.Tab>
+            <Tabs.Tab value="block">{words.block}</Tabs.Tab>
+          </Tabs.List>
+          <Tabs.Panel value="book" pt="md">
+            <BookingForm slot={slot} onBooked={onBooked} onStale={onChanged} />
+          </Tabs.Panel>
+          <Tabs.Panel value="block" pt="md">
+            <BlockForm slot={slot} onChanged={onChanged} />
+          </Tabs.Panel>
+        </Tabs>
+      )}
+      {slot && entry.kind === 'blocked' && <Blocked slot={slot} onChanged={onChanged} />}
+      {entry.kind === 'taken' && <p>{words.takenWhy}</p>}
+      {entry.kind === 'buffer' && <p>{words.bufferWhy}</p>}
+    </Stack>
+  );
+}

@@ -1,0 +1,63 @@
+import { Group, NumberInput, TextInput } from '@mantine/core';
+import type { Slot } from '@medplum/fhirtypes';
+import type { Interval } from '../../../../core/time/interval.ts';
+import { timeOf } from '../../day/entries.ts';
+import { instantAt, localDayOf } from '../../day/local-day.ts';
+import { timeText } from '../parts/format.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+
+const MINUTE = 60_000;
+
+/** A time within a day as it is typed: `09:30`, and minutes. */
+export interface TypedTime {
+  readonly start: string;
+  readonly minutes: number;
+}
+
+/** The time that was typed, on the day of a Slot; `undefined` if it is none. */
+export function typedInterval(slot: Slot, { start, minutes }: TypedTime): Interval | undefined {
+  const time = timeOf(slot);
+  if (!time || !/^\d\d:\d\d$/.test(start) || !(minutes > 0)) {
+    return undefined;
+  }
+  const from = instantAt(localDayOf(time.start, config.timeZone), start, config.timeZone);
+  return { start: from, end: from + minutes * MINUTE };
+}
+
+/** The time at the beginning of a Slot. */
+export function firstTime(slot: Slot, length: number): TypedTime {
+  const time = timeOf(slot);
+  return { start: time ? timeText(time.start, 'en') : '', minutes: Math.round(length / MINUTE) };
+}
+
+/** When an appointment begins and how long it is. */
+export function TimeFields({
+  value,
+  onChange,
+}: {
+  readonly value: TypedTime;
+  readonly onChange: (value: Partial<TypedTime>) => void;
+}) {
+  const { booking: words } = useTexts();
+  return (
+    <Group grow align="end">
+      <TextInput
+        type="time"
+        required
+        label={words.start}
+        value={value.start}
+        onChange={(event) => onChange({ start: event.currentTarget.value })}
+      />
+      <NumberInput
+        required
+        label={words.minutes}
+        min={1}
+        max={1440}
+        hideControls
+        value={value.minutes}
+        onChange={(minutes) => onChange({ minutes: Number(minutes) })}
+      />
+    </Group>
+  );
+}

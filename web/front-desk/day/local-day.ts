@@ -1,0 +1,43 @@
+import type { Interval } from '../../../core/time/interval.ts';
+import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
+
+/** A day of the clinic's calendar, as `2027-01-11`. */
+export type LocalDay = string;
+
+const pattern = /^\d{4}-\d\d-\d\d$/;
+
+/** Whether a text is a day that exists. */
+export function isLocalDay(text: string | null | undefined): text is LocalDay {
+  if (!text || !pattern.test(text)) {
+    return false;
+  }
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
+/** The day that it is somewhere at an instant. */
+export function localDayOf(time: number, timeZone: string): LocalDay {
+  return new Date(localTimeOf(timeZone, time)).toISOString().slice(0, 10);
+}
+
+/** The day so many days later, or earlier. */
+export function addDays(day: LocalDay, days: number): LocalDay {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY).toISOString().slice(0, 10);
+}
+
+/** The Monday of a day's week. */
+export function mondayOf(day: LocalDay): LocalDay {
+  const weekday = new Date(`${day}T00:00:00Z`).getUTCDay();
+  return addDays(day, -((weekday + 6) % 7));
+}
+
+/** From the first moment of a day to its last, which is 23, 24 or 25 hours. */
+export function intervalOf(day: LocalDay, timeZone: string): Interval {
+  const midnight = (one: LocalDay) => instantOf(timeZone, Date.parse(`${one}T00:00:00Z`));
+  return { start: midnight(day), end: midnight(addDays(day, 1)) };
+}
+
+/** The instant at which the clocks show a time on a day: `2027-01-11` and `09:30`. */
+export function instantAt(day: LocalDay, time: string, timeZone: string): number {
+  return instantOf(timeZone, Date.parse(`${day}T${time}:00Z`));
+}

@@ -1,0 +1,49 @@
+import type { Schedule } from '@medplum/fhirtypes';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import type { Interval } from '../../../core/time/interval.ts';
+
+/** A search, as type and parameters. */
+export interface Search {
+  readonly type: 'Slot' | 'Appointment';
+  readonly query: readonly (readonly [string, string])[];
+}
+
+/** The searches for everything in some calendars within a time: their Slots, and all appointments with their patients. */
+export function calendarSearches(schedules: readonly string[], { start, end }: Interval): Search[] {
+  const [from, to] = [formatInstant(start), formatInstant(end)];
+  return [
+    ...(schedules.length > 0
+      ? [
+          {
+            type: 'Slot' as const,
+            query: [
+              ['schedule', schedules.map((id) => `Schedule/${id}`).join(',')],
+              ['_filter', `(start lt "${to}" and end gt "${from}")`],
+            ] as const,
+          },
+        ]
+      : []),
+    {
+      type: 'Appointment',
+      query: [
+        ['date', `ge${from}`],
+        ['date', `lt${to}`],
+      ],
+    },
+  ];
+}
+
+/** How a calendar is called: by whom or what it is. */
+export function titleOf({ actor, id }: Schedule): string {
+  const actors = Array.isArray(actor) ? actor : [];
+  const names = actors.map((one) => one?.display ?? one?.reference).filter((name) => name);
+  return names.join(', ') || `Schedule/${id}`;
+}
+
+/** The calendars in the order of their names, those that are closed last. */
+export function inOrder(schedules: readonly Schedule[]): Schedule[] {
+  const isClosed = ({ active }: Schedule) => Number(active === false);
+  return schedules.toSorted(
+    (one, other) => isClosed(one) - isClosed(other) || titleOf(one).localeCompare(titleOf(other)),
+  );
+}

@@ -1,0 +1,27 @@
+import type { FastifyPluginAsync } from 'fastify';
+import type { BookingConfig } from '../../core/config/config.ts';
+import type { Assets } from '../server/assets.ts';
+import { singlePage } from '../server/single-page.ts';
+import { type DeskSettings, FRONT_DESK_PATH, publicConfig } from './settings.ts';
+
+/** What the front desk is served with. */
+export interface FrontDeskOptions extends Omit<DeskSettings, 'config'> {
+  readonly config: BookingConfig;
+  readonly assets: Assets;
+}
+
+/** The front desk for the clinic's staff, as a Fastify plugin: one script, which speaks to Medplum and to the service. */
+export function frontDesk({ config, medplumUrl, clientId, assets }: FrontDeskOptions): FastifyPluginAsync {
+  const settings: DeskSettings = { medplumUrl, clientId, config: publicConfig(config) };
+  return singlePage({
+    title: 'Front desk',
+    assets,
+    path: FRONT_DESK_PATH,
+    rights: {
+      isSecure: config.baseUrl.startsWith('https:'),
+      connect: [new URL(medplumUrl).origin],
+      styles: 'inline too',
+    },
+    settings: { settings: JSON.stringify(settings) },
+  });
+}

@@ -1,0 +1,30 @@
+import type { BookingConfig } from '../../core/config/config.ts';
+
+/** Where the front desk is served. */
+export const FRONT_DESK_PATH = '/front-desk';
+
+/** Where Medplum sends people back to after they have signed in. */
+export function signedInAddress(origin: string): string {
+  return `${origin}${FRONT_DESK_PATH}/signed-in`;
+}
+
+/** The part of the configuration that the page needs. It is public. */
+export type DeskConfig = Pick<
+  BookingConfig,
+  'baseUrl' | 'uris' | 'metaTagSystem' | 'timeZone' | 'calendar' | 'confirmation' | 'smallestBooking'
+>;
+
+/** What the page is told when it is served. */
+export interface DeskSettings {
+  /** Address of Medplum as browsers reach it, with a slash at its end. */
+  readonly medplumUrl: string;
+  /** Id of the ClientApplication by which people sign in. */
+  readonly clientId: string;
+  readonly config: DeskConfig;
+}
+
+/** The part of a configuration that browsers may know. */
+export function publicConfig(config: BookingConfig): DeskConfig {
+  const { baseUrl, uris, metaTagSystem, timeZone, calendar, confirmation, smallestBooking } = config;
+  return { baseUrl, uris, metaTagSystem, timeZone, calendar, confirmation, smallestBooking };
+}

@@ -1,0 +1,29 @@
+import type { BundleEntry, Slot } from '@medplum/fhirtypes';
+import { isUnmarked, publishedKeyOf } from '../../../core/calendar/slots/slot-role.ts';
+import type { ArtefactConfig } from '../../../core/config/config.ts';
+
+/** What can be done with time that is blocked: offer the Slot again, remove the block, or change the closed days. */
+export type Unblocking = 'free' | 'delete' | 'closed-day';
+
+/**
+ * How time that is blocked becomes free.
+ *
+ * @param versions - all versions of the Slot that are known
+ */
+export function unblockingOf(slot: Slot, versions: readonly Slot[], config: ArtefactConfig): Unblocking {
+  if (publishedKeyOf(slot, config)?.kind === 'closed') {
+    return 'closed-day';
+  }
+  const wasOffered = !isUnmarked(slot, config) || versions.some(({ status }) => status === 'free');
+  return wasOffered ? 'free' : 'delete';
+}
+
+/** The entry that blocks or unblocks a Slot, if nobody has changed it since. */
+export function slotEntry(slot: Slot, change: Pick<Slot, 'status' | 'comment'> | 'delete'): BundleEntry {
+  const request = { url: `Slot/${slot.id}`, ifMatch: `W/"${slot.meta?.versionId}"` };
+  if (change === 'delete') {
+    return { request: { ...request, method: 'DELETE' } };
+  }
+  const { comment: _, ...rest } = slot;
+  return { request: { ...request, method: 'PUT' }, resource: { ...rest, ...change } };
+}

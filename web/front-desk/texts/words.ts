@@ -1,0 +1,122 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import type { Language } from '../../server/language.ts';
+import type { Step } from '../appointment/history.ts';
+import type { StatusStep } from '../appointment/status-steps.ts';
+import type { Unplaced } from '../day/entries.ts';
+import type { Kind } from '../day/kinds.ts';
+import type { Situation } from '../fhir/refusal.ts';
+
+/** Words, by their names. */
+type Words<Name extends string> = Readonly<Record<Name, string>>;
+
+/** What was done. */
+export type Done =
+  | 'confirmed'
+  | 'declined'
+  | 'cancelled'
+  | 'changed'
+  | 'moved'
+  | 'booked'
+  | 'requested'
+  | 'blocked'
+  | 'unblocked';
+
+/** The words about one appointment. */
+type AppointmentWords = Words<
+  | 'title'
+  | 'patient'
+  | 'noPatient'
+  | 'birthDate'
+  | 'phone'
+  | 'email'
+  | 'service'
+  | 'time'
+  | 'status'
+  | 'asked'
+  | 'deadline'
+  | 'heldUntil'
+  | 'comment'
+  | 'reason'
+  | 'answers'
+  | 'noAnswers'
+  | 'history'
+  | 'unknown'
+  | 'actions'
+  | 'decline'
+  | 'cancel'
+  | 'cancelSure'
+  | 'declineReason'
+  | 'declineReasonHelp'
+  | 'back'
+  | 'move'
+  | 'movingHelp'
+  | 'moveHere'
+  | 'stopMoving'
+> & {
+  readonly step: Words<Step['what']>;
+  readonly to: Words<StatusStep>;
+  readonly done: Words<Done>;
+  readonly moving: (name: string) => string;
+  readonly moveTo: (from: string, to: string) => string;
+};
+
+/** The words of a booking by telephone. */
+type BookingWords = Words<
+  | 'who'
+  | 'existing'
+  | 'fresh'
+  | 'find'
+  | 'findHelp'
+  | 'none'
+  | 'unnamed'
+  | 'given'
+  | 'family'
+  | 'birthDate'
+  | 'phone'
+  | 'email'
+  | 'comment'
+  | 'commentHelp'
+  | 'start'
+  | 'minutes'
+  | 'book'
+  | 'required'
+  | 'choose'
+  | 'alternatives'
+> & {
+  readonly found: (count: number) => string;
+  readonly take: (time: string) => string;
+};
+
+/** All words of the front desk in one language. */
+export interface Texts extends Words<'languageName' | 'title' | 'loading' | 'close' | 'reload' | 'serverSays'> {
+  readonly language: Language;
+  readonly session: Words<'signIn' | 'signInWhy' | 'signOut' | 'failed' | 'expired' | 'expiredWhy'> & {
+    readonly signedInAs: (name: string) => string;
+  };
+  readonly nav: Words<'label' | 'calendar' | 'requests' | 'hours' | 'notifications' | 'skip'>;
+  readonly day: Words<
+    | 'previous'
+    | 'next'
+    | 'today'
+    | 'date'
+    | 'span'
+    | 'day'
+    | 'week'
+    | 'calendars'
+    | 'noCalendars'
+    | 'nothing'
+    | 'legend'
+    | 'unplaced'
+    | 'closed'
+    | 'help'
+  > & { readonly updated: (time: string) => string };
+  readonly kind: Words<Kind>;
+  readonly status: Words<Appointment['status']>;
+  readonly why: Words<Unplaced['why']>;
+  readonly problem: Readonly<Record<Situation, Words<'title' | 'next'>>>;
+  readonly appointment: AppointmentWords;
+  readonly slot: Words<
+    'book' | 'block' | 'blockReason' | 'blockReasonHelp' | 'unblock' | 'closedDay' | 'takenWhy' | 'bufferWhy' | 'gone'
+  >;
+  readonly booking: BookingWords;
+}
