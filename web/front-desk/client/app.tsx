@@ -28,12 +28,20 @@ function SignIn({ problem }: { readonly problem: string | undefined }) {
 function SignInAgain() {
   const { session } = useTexts();
   return (
-    <Modal opened onClose={() => undefined} withCloseButton={false} title={session.expired} closeOnEscape={false}>
-      <p>{session.expiredWhy}</p>
-      <Button data-autofocus onClick={() => void signIn()}>
-        {session.signIn}
-      </Button>
-    </Modal>
+    <Modal.Root opened onClose={() => undefined} closeOnEscape={false} closeOnClickOutside={false}>
+      <Modal.Overlay />
+      <Modal.Content>
+        <Modal.Header role="presentation">
+          <Modal.Title>{session.expired}</Modal.Title>
+        </Modal.Header>
+        <Modal.Body>
+          <p>{session.expiredWhy}</p>
+          <Button data-autofocus onClick={() => void signIn()}>
+            {session.signIn}
+          </Button>
+        </Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
   );
 }
 

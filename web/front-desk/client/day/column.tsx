@@ -43,10 +43,10 @@ export const Column = memo(function Column({
   const bottom = (time: number) => ((Math.min(time, shown.end) - shown.start) / MINUTE) * scale;
   return (
     <section className="column" aria-labelledby={id}>
-      <h3 id={id}>
+      <h2 id={id}>
         {day && <span className="of-day">{day} </span>}
         {title}
-      </h3>
+      </h2>
       <ol style={{ '--height': `${bottom(shown.end)}px` } as CSSProperties}>
         {placed.map(({ item, lane, lanes }) => (
           <li

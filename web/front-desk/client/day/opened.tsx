@@ -1,9 +1,9 @@
-import { Drawer } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { patientNameOf } from '../../appointment/people.ts';
 import type { CalendarData, Entry } from '../../day/entries.ts';
 import { AppointmentPanel } from '../appointment/panel.tsx';
 import { spanText } from '../parts/format.ts';
+import { SidePanel } from '../parts/side-panel.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { MovePanel } from '../slot/move-panel.tsx';
 import { SlotPanel } from '../slot/panel.tsx';
@@ -35,14 +35,7 @@ export function Opened({
   const title = entry && kind ? `${kind}, ${spanText(entry, texts.language)}` : texts.appointment.title;
   const version = data?.appointments.find((one) => one.id === id)?.meta?.versionId;
   return (
-    <Drawer
-      opened={place.open !== undefined}
-      onClose={close}
-      position="right"
-      title={title}
-      closeButtonProps={{ 'aria-label': texts.close }}
-      transitionProps={{ duration: 0 }}
-    >
+    <SidePanel title={title} isOpen={place.open !== undefined} onClose={close}>
       {type === 'Appointment' && (
         <AppointmentPanel
           key={id}
@@ -78,6 +71,6 @@ export function Opened({
         />
       )}
       {type === 'Slot' && !entry && <p>{texts.slot.gone}</p>}
-    </Drawer>
+    </SidePanel>
   );
 }

@@ -1,0 +1,199 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Appointment, QuestionnaireResponse, Slot } from '@medplum/fhirtypes';
+import { loadConfig } from '../../../scripts/cli/load-config.ts';
+import { answersOf } from '../../../web/front-desk/appointment/answers.ts';
+import { bookingRequest, lengthWithin, moveRequest } from '../../../web/front-desk/appointment/booking.ts';
+import { historyOf } from '../../../web/front-desk/appointment/history.ts';
+import { patientQuery } from '../../../web/front-desk/appointment/patient-query.ts';
+import { nameOf, patientNameOf } from '../../../web/front-desk/appointment/people.ts';
+import { canCancel, cancelled, stepsOf } from '../../../web/front-desk/appointment/status-steps.ts';
+import { refusalOf, situationOf } from '../../../web/front-desk/fhir/refusal.ts';
+
+const config = loadConfig();
+const slot: Slot = {
+  resourceType: 'Slot',
+  id: '1',
+  schedule: { reference: 'Schedule/s' },
+  status: 'free',
+  start: '2027-01-11T08:00:00Z',
+  end: '2027-01-11T08:30:00Z',
+};
+const start = Date.parse('2027-01-11T08:00:00Z');
+const booked: Appointment = {
+  resourceType: 'Appointment',
+  id: 'a',
+  status: 'booked',
+  participant: [{ actor: { reference: 'Patient/p', display: 'Kim Muster' }, status: 'accepted' }],
+};
+
+describe('answers', () => {
+  test('are read in their order, of every type, without their markup', () => {
+    const response: QuestionnaireResponse = {
+      resourceType: 'QuestionnaireResponse',
+      status: 'completed',
+      item: [
+        { linkId: '1', text: 'Allergies', answer: [{ valueString: '<b>none</b>' }] },
+        {
+          linkId: '2',
+          text: 'Group',
+          item: [{ linkId: '2.1', text: 'Weight', answer: [{ valueQuantity: { value: 70, unit: 'kg' } }] }],
+        },
+        { linkId: '3', answer: [{ valueCoding: { code: 'w', display: 'Weeks' } }, { valueBoolean: true }] },
+      ],
+    };
+    expect(answersOf(response)).toEqual([
+      { question: 'Allergies', answers: ['<b>none</b>'], level: 0 },
+      { question: 'Group', answers: [], level: 0 },
+      { question: 'Weight', answers: ['70 kg'], level: 1 },
+      { question: '3', answers: ['Weeks', '✓'], level: 0 },
+    ]);
+  });
+  test('without questions are their narrative as text', () => {
+    const div = '<div xmlns="http://www.w3.org/1999/xhtml">Allergies: <b>none</b></div>';
+    const response: QuestionnaireResponse = {
+      resourceType: 'QuestionnaireResponse',
+      status: 'completed',
+      text: { status: 'generated', div },
+    };
+    expect(answersOf(response)[0]?.answers[0]).toBe('Allergies: none');
+  });
+  test.each([[{ item: [null] }], [{ item: 'x' }], [{ item: [{ answer: [null, {}, { valueAttachment: {} }] }] }]])(
+    '%p stops nothing',
+    (broken) => {
+      expect(() =>
+        answersOf(
+          Object.assign({ resourceType: 'QuestionnaireResponse', status: 'completed' } as const, broken as object),
+        ),
+      ).not.toThrow();
+    },
+  );
+});
+
+describe('requests to $book', () => {
+  const wanted = { slot, start, end: start + 1_800_000 };
+  test('by telephone name the slot, and make a new patient', () => {
+    const who = { given: 'Kim  Robin', family: 'Neu', birthDate: '', phone: '030 1', email: '' };
+    expect(bookingRequest(wanted, who, '', 'u')).toEqual({
+      resourceType: 'Parameters',
+      parameter: [
+        {
+          name: 'appt-resource',
+          resource: {
+            resourceType: 'Appointment',
+            status: 'proposed',
+            identifier: [{ system: 'urn:ietf:rfc:3986', value: 'urn:uuid:u' }],
+            start: '2027-01-11T08:00:00.000Z',
+            end: '2027-01-11T08:30:00.000Z',
+            slot: [{ reference: 'Slot/1' }],
+            participant: [{ actor: { reference: '#patient' }, status: 'accepted' }],
+          },
+        },
+        {
+          name: 'patient',
+          resource: {
+            resourceType: 'Patient',
+            id: 'patient',
+            active: true,
+            name: [{ family: 'Neu', given: ['Kim', 'Robin'] }],
+            telecom: [{ system: 'phone', value: '030 1' }],
+          },
+        },
+      ],
+    });
+  });
+  test('that are longer than the slot name its Schedule, so that the service finds slots', () => {
+    const longer = moveRequest(booked, 'Kim Muster', { ...wanted, end: start + 3_600_000 });
+    expect(longer.parameter?.[1]).toEqual({ name: 'schedule', valueReference: { reference: 'Schedule/s' } });
+    expect(longer.parameter?.[0]?.resource).toMatchObject({
+      id: 'a',
+      status: 'proposed',
+      participant: booked.participant,
+    });
+    expect(longer.parameter?.[0]?.resource).not.toHaveProperty('slot');
+  });
+  test('are as long as the slot, but an hour of a long one, or as what is moved', () => {
+    const half = 1_800_000;
+    expect([
+      lengthWithin({ start: 0, end: half }, undefined),
+      lengthWithin({ start: 0, end: 9 * half }, undefined),
+    ]).toEqual([half, 2 * half]);
+    expect(lengthWithin({ start: 0, end: half }, { start: 5, end: 15 })).toBe(10);
+  });
+});
+
+describe('what staff may do', () => {
+  test.each([
+    ['pending', ['booked'], true],
+    ['booked', ['arrived', 'checked-in', 'fulfilled', 'noshow'], true],
+    ['arrived', ['checked-in', 'fulfilled', 'noshow'], false],
+    ['cancelled', [], false],
+  ] as const)('with %s: %p', (status, steps, isCancellable) => {
+    expect(stepsOf({ ...booked, status })).toEqual(steps);
+    expect(canCancel({ ...booked, status })).toBe(isCancellable);
+  });
+  test('a reason is told if there is one', () => {
+    expect(cancelled(booked, ' Ill ').cancelationReason).toEqual({ text: 'Ill' });
+    expect(cancelled(booked, ' ')).not.toHaveProperty('cancelationReason');
+  });
+});
+
+test('the history tells who did what', () => {
+  const version = (versionId: string, author: string, more: Partial<Appointment>): Appointment => ({
+    ...booked,
+    ...more,
+    meta: { versionId, lastUpdated: '2027-01-01T10:00:00Z', author: { reference: author } },
+  });
+  const versions = [
+    version('4', 'Practitioner/m', { status: 'booked', start: slot.end, comment: 'x' }),
+    version('3', 'Practitioner/m', { status: 'booked', start: slot.end }),
+    version('2', 'Practitioner/m', { status: 'booked' }),
+    version('1', 'Bot/b', { status: 'pending' }),
+  ];
+  expect(historyOf(versions, config).map(({ what, by }) => [what, by])).toEqual([
+    ['changed', 'm'],
+    ['moved', 'm'],
+    ['status', 'm'],
+    ['made', 'b'],
+  ]);
+});
+
+test('names come from the record, then from the appointment, and may be missing', () => {
+  expect(
+    nameOf({
+      name: [
+        { family: 'Old', use: 'old' },
+        { family: 'Muster', given: ['Kim'], use: 'official' },
+      ],
+    }),
+  ).toBe('Kim Muster');
+  expect(patientNameOf(booked, new Map())).toBe('Kim Muster');
+  expect(patientNameOf({ ...booked, participant: [] }, new Map())).toBe('');
+});
+
+test.each([
+  [
+    'Muster 17.05.1990',
+    [
+      ['name', 'Muster'],
+      ['birthdate', '1990-05-17'],
+    ],
+  ],
+  ['1990-05-17', [['birthdate', '1990-05-17']]],
+  ['  ', []],
+])('%p finds patients by %p', (text, query) => {
+  expect(patientQuery(text)).toEqual(query);
+});
+
+test.each([
+  [409, 'slot-not-free', 'taken'],
+  [400, 'schedule-overbooked', 'taken'],
+  [412, undefined, 'changed'],
+  [403, undefined, 'forbidden'],
+  [0, undefined, 'unreachable'],
+  [503, undefined, 'unreachable'],
+  [422, 'too-soon', 'refused'],
+])('%i %p is %s', (status, code, situation) => {
+  const body = { resourceType: 'OperationOutcome', issue: [{ details: { coding: [{ code }] }, diagnostics: 'Why' }] };
+  const refusal = refusalOf(status, body, '');
+  expect([situationOf(refusal), refusal.sentences]).toEqual([situation, ['Why']]);
+});
