@@ -12,7 +12,7 @@ const pages = ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)
 const { scripts } = JSON.parse(read('package.json'));
 
 test.each(pages)('%s names only npm scripts that there are', (page) => {
-  const named = [...read(page).matchAll(/\bnpm run ([a-z:]+)/g)].map(([, name]) => name ?? '');
+  const named = [...read(page).matchAll(/\bnpm run ([a-z:-]+)/g)].map(([, name]) => name ?? '');
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });
 
