@@ -1,3 +1,4 @@
+import { parse as parseForm } from 'node:querystring';
 import { badRequest, ContentType, OperationOutcomeError } from '@medplum/core';
 
 type Parse = (body: Buffer) => unknown;
@@ -21,7 +22,7 @@ const parsers: readonly { readonly types: RegExp; readonly parse: Parse }[] = [
   { types: /^application\/(json|[^;]*\+json)\b/i, parse: parseJson },
   {
     types: /^application\/x-www-form-urlencoded\b/i,
-    parse: (body) => Object.fromEntries(new URLSearchParams(body.toString('utf8'))),
+    parse: (body) => ({ ...parseForm(body.toString('utf8')) }),
   },
   { types: /^(text\/plain|x-application\/hl7-v2\+er7)\b/i, parse: (body) => body.toString('utf8') },
 ];

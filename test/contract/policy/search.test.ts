@@ -59,3 +59,10 @@ it('staff see what a policy withholds from portals, and the past is shown to tho
   expect(idsIn(await search([open]))).toEqual([]);
   expect(idsIn(await search([open], '&start=ge2020-01-01'))).toEqual([past.id]);
 });
+
+it('from one day to another stays so where a Schedule is not open for booking', async () => {
+  const [closed, open] = await Promise.all([aSchedule({ active: false }), aSchedule()]);
+  const slots = [await aSlotIn(30, open), await aSlotIn(80, open), await aSlotIn(130, open)];
+  const between = `&start=gt${slots[0]?.start}&start=lt${slots[2]?.start}`;
+  expect(idsIn(await search([closed, open], between))).toEqual([slots[1]?.id]);
+});
