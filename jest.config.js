@@ -20,6 +20,7 @@ const slow = [
   '/test/contract/asynchronous/burst[.]test[.]ts$',
   '/test/contract/notifications/limit[.]test[.]ts$',
   '/test/contract/status/table[.]test[.]ts$',
+  '/test/scripts/conformance/presets[.]test[.]ts$',
 ];
 
 const installation = {
@@ -42,6 +43,7 @@ export default {
       ...common,
       displayName: 'unit',
       testMatch: ['<rootDir>/test/!(browser|contract|operations|faults)/**/*.test.ts'],
+      testPathIgnorePatterns: slow,
     },
     {
       ...common,

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Command } from 'commander';
 import { runAsProgram } from './cli/command.ts';
+import { conformancePage } from './generate/conformance-page.ts';
 import { elementsModule } from './generate/elements.ts';
 import { errorsPage } from './generate/errors-page.ts';
 import { packageFiles } from './generate/package-files.ts';
@@ -9,6 +10,7 @@ import { searchDefinitionsModule } from './generate/search-definitions.ts';
 
 /** The files that are made from others, by path. */
 const files: Readonly<Record<string, () => string>> = {
+  'docs/conformance-checks.md': conformancePage,
   'docs/errors.md': errorsPage,
   'core/fhir/xml/elements.ts': elementsModule,
   'gateway/search/parameters/definitions.ts': searchDefinitionsModule,

@@ -1,0 +1,84 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { isObject } from '../../core/fhir/resource.ts';
+import type { Actors } from './actors.ts';
+import { isNotification, type NotificationStep, type RequestStep, type Step } from './check.ts';
+import type { Answer } from './client.ts';
+import type { Expectation } from './expectation.ts';
+import { type Data, fill, fillText } from './template.ts';
+
+/** What has come of a step. */
+export interface Outcome {
+  /** What was sent, or waited for, with everything filled in. */
+  readonly sent: string;
+  readonly answer: Answer;
+  /** What is not as expected. */
+  readonly failed: readonly Expectation[];
+  /** What later steps find. */
+  readonly kept: Data;
+}
+
+/** Between two tries, in milliseconds. */
+const PAUSE = 100;
+
+const nothing: Answer = { status: 0, header: {}, text: 'nothing arrived', resource: undefined };
+
+function failures(expected: readonly Expectation[], answer: Answer, data: Data): readonly Expectation[] {
+  return expected.filter((one) => !one.holds(answer, data));
+}
+
+/** In queries `|` and what stands for a value may not be taken for syntax. */
+const encoded = (value: string): string => encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%3A', ':');
+
+function targetOf(path: string, data: Data): string {
+  const [target = '', query] = path.split('?', 2);
+  const asked = query === undefined ? '' : `?${fillText(query, data, encoded).replaceAll('|', '%7C')}`;
+  return `${fillText(target, data)}${asked}`;
+}
+
+async function request(step: RequestStep, data: Data, actors: Actors): Promise<Outcome> {
+  const { by = 'requestor', format, headers, body, keep, expect } = step;
+  const actor = actors[by];
+  const [, method = '', path = ''] = /^(\w+) (.*)$/s.exec(step.request) ?? [];
+  const target = targetOf(path, data);
+  const sent = `${by === 'requestor' ? '' : `${by}: `}${method} ${target}`;
+  if (!actor) {
+    return { sent, answer: nothing, failed: expect, kept: {} };
+  }
+  const answer = await actor.send({
+    method,
+    path: target,
+    ...(format && { format }),
+    ...(headers && { headers }),
+    ...(body !== undefined && { body: fill(body, data) }),
+  });
+  const kept = { ...(isObject(answer.resource) && answer.resource), header: answer.header };
+  return { sent, answer, failed: failures(expect, answer, data), kept: keep ? { [keep]: kept } : {} };
+}
+
+function notification({ notification: what, expect }: NotificationStep, data: Data, { listener }: Actors): Outcome {
+  const tries = (listener?.received ?? []).map((resource) => {
+    const answer: Answer = { status: 200, header: {}, text: JSON.stringify(resource), resource };
+    return { sent: `waits for ${what}`, answer, failed: failures(expect, answer, data), kept: {} };
+  });
+  const closest = tries.sort((one, other) => one.failed.length - other.failed.length)[0];
+  return closest ?? { sent: `waits for ${what}`, answer: nothing, failed: expect, kept: {} };
+}
+
+const once = async (step: Step, data: Data, actors: Actors): Promise<Outcome> =>
+  isNotification(step) ? notification(step, data, actors) : request(step, data, actors);
+
+/**
+ * Carries out a step; again and again, where it may take a while until the answer is as expected.
+ *
+ * @throws Error if the server cannot be reached, or a placeholder stands for nothing
+ */
+export async function carryOut(step: Step, data: Data, actors: Actors): Promise<Outcome> {
+  const end = performance.now() + (step.within ?? 0) * 1_000;
+  for (;;) {
+    const outcome = await once(step, data, actors);
+    if (outcome.failed.length === 0 || performance.now() >= end) {
+      return outcome;
+    }
+    await wait(PAUSE);
+  }
+}

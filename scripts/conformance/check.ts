@@ -1,0 +1,78 @@
+import type { presets } from '../../core/config/presets.ts';
+import type { Expectation } from './expectation.ts';
+import type { Need } from './preparation/needs.ts';
+
+/** What a service claims to carry out: the specification alone (`default`), or a stage of ISiK as well. */
+export type Stage = keyof typeof presets;
+
+/** Every stage of ISiK; `isik` is the newest. */
+export const isikStages: readonly Stage[] = ['isik3', 'isik4', 'isik5', 'isik'];
+
+/** The stages of ISiK from the fifth on. */
+export const fromStage5: readonly Stage[] = ['isik5', 'isik'];
+
+/** The newest stage. */
+export const fromStage6: readonly Stage[] = ['isik'];
+
+/** How binding a rule is. A rule that a service need not follow cannot fail it. */
+export type Level = 'MUST' | 'SHOULD' | 'MAY';
+
+/** Who sends a request: the requestor if nothing is said, the clinic's staff at their own address, or nobody known. */
+export type Sender = 'requestor' | 'staff' | 'nobody';
+
+/** A request and what is expected of its answer. Texts have placeholders ({@link Data}). */
+export interface RequestStep {
+  /** Method and path below the service's base address: `GET /Slot?schedule={schedule}`; or an absolute address. */
+  readonly request: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
+  readonly by?: Sender;
+  /** Representation that is sent and asked for; JSON if nothing is said. */
+  readonly format?: 'xml';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** Name under which later steps find the resource that was answered, and its headers as `{name.header.location}`. */
+  readonly keep?: string;
+  readonly expect: readonly Expectation[];
+  /** Ask again until the answer is as expected, for at most so many seconds. */
+  readonly within?: number;
+}
+
+/** A notification that has to arrive, and what is expected of it. */
+export interface NotificationStep {
+  readonly notification: string;
+  readonly expect: readonly Expectation[];
+  readonly within: number;
+}
+
+/** One step of a check. */
+export type Step = RequestStep | NotificationStep;
+
+/** A scenario of gematik's public test suite that a check covers. */
+export interface Scenario {
+  /** Tag of the feature, as stage 5 names it. */
+  readonly feature: string;
+  readonly scenario: string;
+}
+
+/** A rule of the specification or of a stage of ISiK, and how it is tried. */
+export interface Check {
+  /** Unique, in kebab case; checks that belong together begin alike. */
+  readonly name: string;
+  readonly level: Level;
+  /** What a service does that follows the rule. */
+  readonly rule: string;
+  /** Where the rule stands. */
+  readonly section: string;
+  /** The stages that have the rule; all of them and the specification if nothing is said. */
+  readonly stages?: readonly Stage[];
+  /** What has to be there before. */
+  readonly needs?: readonly Need[];
+  readonly steps: readonly Step[];
+  /** Name of a check that stands for this one: one of the two must pass. */
+  readonly orElse?: string;
+  readonly covers?: readonly Scenario[];
+}
+
+/** Whether a step waits for a notification. */
+export function isNotification(step: Step): step is NotificationStep {
+  return 'notification' in step;
+}

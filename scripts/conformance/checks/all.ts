@@ -1,0 +1,22 @@
+import type { Check } from '../check.ts';
+import { asynchronousChecks, bookingChecks } from './booking.ts';
+import { changingChecks, patientChecks } from './changing.ts';
+import { discoveryChecks } from './discovery.ts';
+import { eventChecks } from './events.ts';
+import { metadataChecks } from './metadata.ts';
+import { readingChecks } from './reading.ts';
+
+/** Every check, by area, in the order in which they are carried out. */
+export const areas = {
+  Metadata: metadataChecks,
+  Discovery: discoveryChecks,
+  Patients: patientChecks,
+  Booking: bookingChecks,
+  'Asynchronous booking': asynchronousChecks,
+  'Updates and cancellations': changingChecks,
+  'Reading and searching': readingChecks,
+  'Subscriptions and events': eventChecks,
+} as const satisfies Record<string, readonly Check[]>;
+
+/** Every check. */
+export const allChecks: readonly Check[] = Object.values(areas).flat();

@@ -1,0 +1,210 @@
+import { type Check, fromStage5, isikStages } from '../check.ts';
+import { codedOutcome, header, refusal, resource, status, success, that } from '../expectation.ts';
+import {
+  cancellation,
+  cancelledByPatient,
+  type PatchOperation,
+  parameters,
+  participant,
+  patch,
+  patient,
+  proposal,
+} from '../preparation/bodies.ts';
+
+const book = { request: 'POST /Appointment/$book', body: proposal(), keep: 'appointment', expect: [success] } as const;
+
+/** What an update must not change, and an operation that does. */
+interface Immutable {
+  readonly element: string;
+  readonly operation: PatchOperation;
+  readonly needs?: Check['needs'];
+}
+
+const immutable: readonly Immutable[] = [
+  {
+    element: 'slot',
+    operation: {
+      type: 'replace',
+      path: 'Appointment.slot[0].reference',
+      value: { valueString: '{otherSlot}' },
+    },
+    needs: ['slot', 'otherSlot', 'patient'],
+  },
+  {
+    element: 'start',
+    operation: { type: 'replace', path: 'Appointment.start', value: { valueInstant: '{slot.start.date}T00:00:00Z' } },
+  },
+  {
+    element: 'end',
+    operation: { type: 'replace', path: 'Appointment.end', value: { valueInstant: '{slot.start.date}T23:45:00Z' } },
+  },
+  {
+    element: 'patient',
+    operation: {
+      type: 'replace',
+      path: 'Appointment.participant[0].actor.reference',
+      value: { valueString: '{otherPatient}' },
+    },
+  },
+];
+
+const immutableCheck = ({ element, operation, needs = ['slot', 'patient'] }: Immutable): Check => ({
+  name: `patch-${element}`,
+  level: 'MUST',
+  rule: `An update that changes the ${element} is refused with 400 and a coded OperationOutcome, and changes nothing.`,
+  section: 'Specification 4.5 and 7',
+  needs,
+  steps: [
+    ...(element === 'patient'
+      ? [
+          {
+            request: 'POST /Patient',
+            body: patient({ identifier: undefined }),
+            keep: 'otherPatient',
+            expect: [success],
+          } as const,
+        ]
+      : []),
+    book,
+    { request: 'PATCH /{appointment}', body: patch(operation), expect: [status(400), codedOutcome] },
+    {
+      request: 'GET /{appointment}',
+      expect: [
+        status(200),
+        that('start ~ @{appointment.start} and end ~ @{appointment.end}'),
+        that("slot.reference = '{appointment.slot.0.reference}'"),
+        that("participant.actor.where(reference = '{appointment.participant.0.actor.reference}').exists()"),
+      ],
+    },
+  ],
+});
+
+/** Updating and cancelling appointments (specification 4.5). */
+export const changingChecks: readonly Check[] = [
+  {
+    name: 'patch-cancel',
+    level: 'MUST',
+    rule: 'A FHIRPath Patch cancels an Appointment.',
+    section: 'Specification 4.5 and 3',
+    needs: ['slot', 'patient'],
+    steps: [
+      book,
+      { request: 'PATCH /{appointment}', body: cancellation, expect: [success] },
+      { request: 'GET /{appointment}', expect: [status(200), that("status = 'cancelled'")] },
+    ],
+  },
+  {
+    name: 'patch-cancel-with-reason',
+    level: 'MUST',
+    rule: 'A cancellation can carry its reason.',
+    section: 'ISiK Terminplanung, ISiKTermin.cancelationReason',
+    stages: isikStages,
+    needs: ['slot', 'patient'],
+    steps: [
+      book,
+      { request: 'PATCH /{appointment}', body: cancelledByPatient, expect: [success] },
+      {
+        request: 'GET /{appointment}',
+        expect: [status(200), that("status = 'cancelled' and cancelationReason.coding.where(code = 'pat').exists()")],
+      },
+    ],
+  },
+  {
+    name: 'patch-other-element',
+    level: 'MUST',
+    rule: 'A FHIRPath Patch updates what may be changed.',
+    section: 'Specification 4.5',
+    needs: ['slot', 'patient'],
+    steps: [
+      book,
+      {
+        request: 'PATCH /{appointment}',
+        body: patch({ type: 'replace', path: 'Appointment.comment', value: { valueString: 'Changed' } }),
+        expect: [success],
+      },
+      { request: 'GET /{appointment}', expect: [status(200), that("comment = 'Changed'")] },
+    ],
+  },
+  ...immutable.map(immutableCheck),
+  {
+    name: 'patch-not-a-patch',
+    level: 'MUST',
+    rule: 'A body that is no patch is refused with an OperationOutcome.',
+    section: 'Specification 2.5 and 4.5',
+    needs: ['slot', 'patient'],
+    steps: [
+      book,
+      {
+        request: 'PATCH /{appointment}',
+        body: { resourceType: 'Parameters', parameter: [{ name: 'operation', part: [] }] },
+        expect: [refusal, codedOutcome],
+      },
+    ],
+  },
+];
+
+/** Submitting patients (specification 4.6). */
+export const patientChecks: readonly Check[] = [
+  {
+    name: 'patient-create',
+    level: 'MUST',
+    rule: 'POST /Patient creates a Patient.',
+    section: 'Specification 4.6',
+    orElse: 'book-with-patient',
+    steps: [
+      {
+        request: 'POST /Patient',
+        body: patient({ identifier: undefined }),
+        keep: 'created',
+        expect: [status(201), header('location', /\/Patient\//)],
+      },
+      {
+        request: 'GET /{created}',
+        expect: [
+          status(200),
+          resource('Patient'),
+          that("meta.tag.where(system = '{config.metaTagSystem}' and code = 'external').exists()"),
+        ],
+      },
+    ],
+  },
+  {
+    name: 'patient-create-for-isik',
+    level: 'MUST',
+    rule: 'POST /Patient creates a Patient; handing it over in $book is not enough.',
+    section: 'ISiK Terminplanung, Anlage einer Patient-Ressource',
+    stages: isikStages,
+    steps: [{ request: 'POST /Patient', body: patient({ identifier: undefined }), expect: [status(201)] }],
+  },
+  {
+    name: 'patient-update',
+    level: 'SHOULD',
+    rule: 'PUT /Patient/[id] updates a Patient.',
+    section: 'Specification 4.6',
+    steps: [
+      { request: 'POST /Patient', body: patient({ identifier: undefined }), keep: 'created', expect: [success] },
+      {
+        request: 'PUT /{created}',
+        body: patient({ identifier: undefined, id: '{created.id}', birthDate: '1981-01-01' }),
+        expect: [success],
+      },
+      { request: 'GET /{created}', expect: [status(200), that('birthDate = @1981-01-01')] },
+    ],
+  },
+  {
+    name: 'patient-book-at-once',
+    level: 'MUST',
+    rule: 'A Patient that was created can be booked for at once.',
+    section: 'Specification 4.6',
+    stages: fromStage5,
+    needs: ['slot'],
+    steps: [
+      { request: 'POST /Patient', body: patient({ identifier: undefined }), keep: 'created', expect: [status(201)] },
+      {
+        request: 'POST /Appointment/$book',
+        body: parameters(proposal({ participant: [participant('{created}')] })),
+        expect: [success, resource('Appointment')],
+      },
+    ],
+  },
+];

@@ -1,0 +1,226 @@
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { type Check, fromStage6, type RequestStep } from '../check.ts';
+import { findsOnly, leadsTo, refusal, resource, status, success, that } from '../expectation.ts';
+import { cancellation, proposal, staffPatch } from '../preparation/bodies.ts';
+
+const subscription = (topic: string, more: object = {}): object => ({
+  resourceType: 'Subscription',
+  meta: { profile: ['{uri.LocalSubscriptionTermin}'] },
+  status: 'requested',
+  reason: 'Conformance test',
+  criteria: `{uri.${topic}}`,
+  _criteria: {
+    extension: [{ url: backport.filterCriteria, valueString: 'Appointment?patient={patient}' }],
+  },
+  channel: {
+    type: 'rest-hook',
+    endpoint: '{listener.url}',
+    payload: 'application/fhir+json',
+    _payload: { extension: [{ url: backport.payloadContent, valueCode: 'id-only' }] },
+  },
+  ...more,
+});
+
+const PATIENCE = 60;
+
+/** A Subscription that is active. */
+const subscribe = (topic: string): readonly RequestStep[] => [
+  { request: 'POST /Subscription', body: subscription(topic), keep: 'subscription', expect: [status(201)] },
+  { request: 'GET /{subscription}', within: PATIENCE, expect: [status(200), that("status = 'active'")] },
+];
+
+const inManual = {
+  start: '{manualSlot.start}',
+  end: '{manualSlot.end}',
+  slot: [{ reference: '{manualSlot}' }],
+};
+
+const requested: RequestStep = {
+  request: 'POST /Appointment/$book',
+  body: proposal(inManual),
+  keep: 'appointment',
+  expect: [status(202), that("status = 'pending'")],
+};
+
+const booked: RequestStep = {
+  request: 'POST /Appointment/$book',
+  body: proposal(),
+  keep: 'appointment',
+  expect: [success],
+};
+
+const ofThis = `parameter.where(name = 'subscription').value.${leadsTo('{subscription}')}`;
+
+/** A notification of an event: about this appointment, to this Subscription. */
+const event = {
+  notification: 'the notification',
+  within: PATIENCE,
+  expect: [
+    that("type = 'history'"),
+    that(`entry[0].resource.where(${ofThis}).exists()`),
+    that("entry[0].resource.parameter.where(name = 'type').value = 'event-notification'"),
+    that("entry[0].resource.parameter.where(name = 'topic').value = '{subscription.criteria}'"),
+    that("entry[0].resource.parameter.where(name = 'notification-event').part.where(name = 'event-number').exists()"),
+    that(
+      `entry[0].resource.parameter.where(name = 'notification-event').part.where(name = 'focus').value.where(${leadsTo('{appointment}')}).exists()`,
+    ),
+  ],
+} as const;
+
+const byStaff = (path: string, value: string, op: 'replace' | 'add' = 'replace'): RequestStep => ({
+  by: 'staff',
+  request: 'PATCH /{appointment}',
+  ...staffPatch(op, path, value),
+  expect: [success],
+});
+
+/** Subscriptions and notifications (specification 6). */
+export const eventChecks: readonly Check[] = [
+  {
+    name: 'subscription-handshake',
+    level: 'MUST',
+    rule: 'A Subscription to the topic of updates is accepted, its endpoint is greeted, and it becomes active.',
+    section: 'Specification 6; Subscriptions R5 Backport, handshake',
+    needs: ['listener', 'patient'],
+    steps: [
+      {
+        request: 'POST /Subscription',
+        body: subscription('appointment-update'),
+        keep: 'subscription',
+        expect: [status(201), resource('Subscription'), that("status = 'requested' or status = 'active'")],
+      },
+      {
+        notification: 'the handshake',
+        within: PATIENCE,
+        expect: [
+          that("type = 'history'"),
+          that(`entry[0].resource.where(${ofThis}).exists()`),
+          that("entry[0].resource.parameter.where(name = 'type').value = 'handshake'"),
+        ],
+      },
+      { request: 'GET /{subscription}', within: PATIENCE, expect: [status(200), that("status = 'active'")] },
+    ],
+  },
+  {
+    name: 'event-confirmed',
+    level: 'MUST',
+    rule: 'A subscriber is told when the repository confirms a pending Appointment.',
+    section: 'Specification 6 and 3',
+    needs: ['listener', 'staff', 'manualSlot', 'patient'],
+    steps: [...subscribe('appointment-update'), requested, byStaff('/status', 'booked'), event],
+  },
+  {
+    name: 'event-declined',
+    level: 'MUST',
+    rule: 'A subscriber is told when the repository cancels a pending Appointment.',
+    section: 'Specification 6 and 3',
+    needs: ['listener', 'staff', 'manualSlot', 'patient'],
+    steps: [...subscribe('appointment-update'), requested, byStaff('/status', 'cancelled'), event],
+  },
+  {
+    name: 'event-changed',
+    level: 'MUST',
+    rule: 'A subscriber is told of a change that the repository makes.',
+    section: 'Specification 6',
+    needs: ['listener', 'staff', 'slot', 'patient'],
+    steps: [...subscribe('appointment-update'), booked, byStaff('/comment', 'Please come to the second floor'), event],
+  },
+  {
+    name: 'event-cancelled',
+    level: 'MUST',
+    rule: 'A subscriber to the topic of cancellations is told when the repository cancels.',
+    section: 'ISiK Terminplanung, SubscriptionTopic appointment-cancel',
+    stages: fromStage6,
+    needs: ['listener', 'staff', 'slot', 'patient'],
+    steps: [...subscribe('appointment-cancel'), booked, byStaff('/status', 'cancelled'), event],
+  },
+  {
+    name: 'event-later-visible',
+    level: 'MUST',
+    rule: 'What the repository has changed is found by a read, by whoever was told or not.',
+    section: 'Specification 4.7',
+    needs: ['staff', 'manualSlot', 'patient'],
+    steps: [
+      requested,
+      byStaff('/status', 'booked'),
+      { request: 'GET /{appointment}', within: 10, expect: [status(200), that("status = 'booked'")] },
+    ],
+  },
+  {
+    name: 'subscription-unknown-topic',
+    level: 'MUST',
+    rule: 'A Subscription to a topic that does not exist is refused.',
+    section: 'Subscriptions R5 Backport, creating',
+    needs: ['listener', 'patient'],
+    steps: [
+      {
+        request: 'POST /Subscription',
+        body: subscription('appointment-update', { criteria: 'https://example.org/fhir/SubscriptionTopic/none' }),
+        expect: [refusal, resource('OperationOutcome')],
+      },
+    ],
+  },
+  {
+    name: 'subscription-search',
+    level: 'MUST',
+    rule: 'A subscriber finds its Subscriptions.',
+    section: 'ISiK Subscription, CapabilityStatement',
+    stages: fromStage6,
+    needs: ['listener', 'patient'],
+    steps: [
+      ...subscribe('appointment-update'),
+      { request: 'GET /Subscription?status=active&_count=100', expect: findsOnly('Subscription', "status = 'active'") },
+    ],
+  },
+  {
+    name: 'subscription-status',
+    level: 'MUST',
+    rule: '$status tells the state of a Subscription.',
+    section: 'ISiK Subscription; Subscriptions R5 Backport, $status',
+    stages: fromStage6,
+    needs: ['listener', 'patient'],
+    steps: [
+      ...subscribe('appointment-update'),
+      {
+        request: 'GET /{subscription}/$status',
+        expect: [
+          status(200),
+          that("type = 'searchset'"),
+          that("entry.resource.parameter.where(name = 'status').value = 'active'"),
+        ],
+      },
+    ],
+  },
+  {
+    name: 'subscription-events',
+    level: 'MUST',
+    rule: '$events gives past events again.',
+    section: 'ISiK Subscription; Subscriptions R5 Backport, $events',
+    stages: fromStage6,
+    needs: ['listener', 'staff', 'slot', 'patient'],
+    steps: [
+      ...subscribe('appointment-update'),
+      booked,
+      byStaff('/comment', 'Please come to the second floor'),
+      event,
+      {
+        request: 'GET /{subscription}/$events',
+        expect: [status(200), that("entry[0].resource.parameter.where(name = 'type').value = 'query-event'")],
+      },
+    ],
+  },
+  {
+    name: 'subscription-end',
+    level: 'MUST',
+    rule: 'A subscriber can end its Subscription.',
+    section: 'Subscriptions R5 Backport, ending',
+    needs: ['listener', 'patient', 'slot'],
+    steps: [
+      ...subscribe('appointment-update'),
+      { request: 'DELETE /{subscription}', expect: [success] },
+      { request: 'GET /{subscription}', expect: [status(404, 410)] },
+      { ...booked, expect: [success] },
+      { request: 'PATCH /{appointment}', body: cancellation, expect: [success] },
+    ],
+  },
+];

@@ -1,0 +1,210 @@
+import { type Check, fromStage5, fromStage6, isikStages, type Scenario, type Stage } from '../check.ts';
+import { header, resource, status, that } from '../expectation.ts';
+
+/** What the capability statement of a stage must name of a type, beginning with `in`. */
+interface Required {
+  readonly type: string;
+  readonly interactions: readonly string[];
+  readonly in: readonly Stage[];
+  /** Search parameters and their types. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Search parameters that only later stages demand. */
+  readonly later?: Readonly<Record<string, string>>;
+}
+
+const required: readonly Required[] = [
+  {
+    type: 'Appointment',
+    interactions: ['read', 'search-type', 'patch'],
+    in: isikStages,
+    parameters: {
+      _id: 'token',
+      status: 'token',
+      'service-type': 'token',
+      specialty: 'token',
+      date: 'date',
+      slot: 'reference',
+      actor: 'reference',
+    },
+    later: { _tag: 'token', _count: 'number' },
+  },
+  {
+    type: 'HealthcareService',
+    interactions: ['read', 'search-type'],
+    in: isikStages,
+    parameters: { _id: 'token', active: 'token', 'service-type': 'token', specialty: 'token', name: 'string' },
+    later: { _count: 'number' },
+  },
+  {
+    type: 'Schedule',
+    interactions: ['read', 'search-type'],
+    in: isikStages,
+    parameters: { _id: 'token', active: 'token', 'service-type': 'token', specialty: 'token', actor: 'reference' },
+    later: { _count: 'number' },
+  },
+  {
+    type: 'Slot',
+    interactions: ['read', 'search-type'],
+    in: isikStages,
+    parameters: { _id: 'token', schedule: 'reference', status: 'token', start: 'date' },
+    later: { _count: 'number' },
+  },
+];
+
+const SCENARIO = 'Read and Validation of the CapabilityStatement';
+
+const features: Readonly<Record<string, (type: string) => string>> = {
+  read: (type) => `${type}-Read`,
+  'search-type': (type) => `${type}-Search`,
+};
+
+const inStatement = (type: string, condition: string): string =>
+  `rest.where(mode = 'server').resource.where(type = '${type}' and ${condition}).exists()`;
+
+const withInteraction = (type: string, code: string) =>
+  that(inStatement(type, `interaction.where(code = '${code}').exists()`));
+
+const withParameter = (type: string, name: string, kind: string) =>
+  that(inStatement(type, `searchParam.where(name = '${name}' and type = '${kind}').exists()`));
+
+function interactionCheck({ type, in: stages }: Required, code: string): Check {
+  const feature = features[code]?.(type);
+  const covers: Scenario[] = feature ? [{ feature, scenario: SCENARIO }] : [];
+  return {
+    name: `metadata-${type.toLowerCase()}-${code}`,
+    level: 'MUST',
+    rule: `The CapabilityStatement names the interaction ${code} of ${type}.`,
+    section: 'ISiK Terminplanung, CapabilityStatement',
+    stages,
+    steps: [{ request: 'GET /metadata', expect: [status(200), withInteraction(type, code)] }],
+    covers,
+  };
+}
+
+function parameterCheck(type: string, stages: readonly Stage[], parameters: Required['parameters'], more = ''): Check {
+  return {
+    name: `metadata-${type.toLowerCase()}-search-parameters${more}`,
+    level: 'MUST',
+    rule: `The CapabilityStatement names the search parameters ${Object.keys(parameters).join(', ')} of ${type}.`,
+    section: 'ISiK Terminplanung, CapabilityStatement',
+    stages,
+    steps: [
+      {
+        request: 'GET /metadata',
+        expect: [status(200), ...Object.entries(parameters).map(([name, kind]) => withParameter(type, name, kind))],
+      },
+    ],
+    covers: [
+      {
+        feature: `${type}-Search`,
+        scenario: 'Validation of the search parameter definitions in the CapabilityStatement',
+      },
+    ],
+  };
+}
+
+const byType: readonly Check[] = required.flatMap((one) => [
+  ...one.interactions.map((code) => interactionCheck(one, code)),
+  ...(Object.keys(one.parameters).length > 0 ? [parameterCheck(one.type, one.in, one.parameters)] : []),
+  ...(one.later ? [parameterCheck(one.type, fromStage5, one.later, '-from-stage-5')] : []),
+]);
+
+/** What the service says about itself. */
+export const metadataChecks: readonly Check[] = [
+  {
+    name: 'metadata',
+    level: 'MUST',
+    rule: 'GET /metadata answers a CapabilityStatement, also to those who are not logged in.',
+    section: 'FHIR R4, RESTful API, capabilities',
+    steps: [{ by: 'nobody', request: 'GET /metadata', expect: [status(200), resource('CapabilityStatement')] }],
+  },
+  {
+    name: 'metadata-book',
+    level: 'MUST',
+    rule: 'The CapabilityStatement names the operation book of Appointment.',
+    section: 'Specification 4.4',
+    steps: [
+      {
+        request: 'GET /metadata',
+        expect: [status(200), that(inStatement('Appointment', "operation.where(name = 'book').exists()"))],
+      },
+    ],
+    covers: [{ feature: 'Appointment-Book', scenario: SCENARIO }],
+  },
+  {
+    name: 'metadata-book-definition',
+    level: 'MUST',
+    rule: 'The operation book is defined by the stage’s OperationDefinition.',
+    section: 'ISiK Terminplanung, CapabilityStatement',
+    stages: isikStages,
+    steps: [
+      {
+        request: 'GET /metadata',
+        expect: [status(200), that(inStatement('Appointment', "operation.where(definition = '{uri.book}').exists()"))],
+      },
+    ],
+  },
+  {
+    name: 'metadata-profiles',
+    level: 'MUST',
+    rule: 'The CapabilityStatement names the profiles of Appointment, Schedule and Slot.',
+    section: 'Specification 2.1; ISiK Terminplanung, CapabilityStatement',
+    steps: [
+      {
+        request: 'GET /metadata',
+        expect: [
+          status(200),
+          that(inStatement('Appointment', "supportedProfile.where($this = '{uri.LocalTermin}').exists()")),
+          that(inStatement('Schedule', "supportedProfile.where($this = '{uri.LocalSchedule}').exists()")),
+          that(inStatement('Slot', "supportedProfile.where($this = '{uri.LocalSlot}').exists()")),
+        ],
+      },
+    ],
+  },
+  {
+    name: 'metadata-instantiates',
+    level: 'MUST',
+    rule: 'The CapabilityStatement names the roles that the service carries out.',
+    section: 'ISiK Terminplanung, CapabilityStatement, instantiates',
+    stages: fromStage5,
+    steps: [
+      {
+        request: 'GET /metadata',
+        expect: [status(200), that("instantiates.where($this.startsWith('{config.profileBase}/')).exists()")],
+      },
+    ],
+  },
+  {
+    name: 'metadata-xml',
+    level: 'MUST',
+    rule: 'Resources are answered as XML to those who ask for it.',
+    section: 'ISiK Basismodul, REST',
+    stages: isikStages,
+    steps: [
+      {
+        request: 'GET /metadata',
+        format: 'xml',
+        expect: [status(200), header('content-type', /^application\/fhir\+xml/), resource('CapabilityStatement')],
+      },
+    ],
+  },
+  {
+    name: 'metadata-subscription',
+    level: 'MUST',
+    rule: 'The CapabilityStatement names Subscription with read, create and search.',
+    section: 'Specification 6; ISiK Subscription',
+    stages: fromStage6,
+    steps: [
+      {
+        request: 'GET /metadata',
+        expect: [
+          status(200),
+          withInteraction('Subscription', 'read'),
+          withInteraction('Subscription', 'create'),
+          withInteraction('Subscription', 'search-type'),
+        ],
+      },
+    ],
+  },
+  ...byType,
+];

@@ -1,0 +1,307 @@
+import { type Check, fromStage5, isikStages, type Scenario, type Stage } from '../check.ts';
+import { findsOnly, has, leadsTo, resource, status, that } from '../expectation.ts';
+import type { Need } from '../preparation/needs.ts';
+
+type Type = 'Appointment' | 'HealthcareService' | 'Schedule' | 'Slot';
+
+/** The resource of each type that is read and searched for. */
+const subjects: Readonly<Record<Type, Need>> = {
+  Appointment: 'endedAppointment',
+  HealthcareService: 'healthcareService',
+  Schedule: 'schedule',
+  Slot: 'busySlot',
+};
+
+const coded = (element: string, placeholder: string): string =>
+  `${element}.coding.where(system = '{${placeholder}.system}' and code = '{${placeholder}.code}').exists()`;
+
+const isNeurology = coded('specialty', 'specialty');
+
+/** What the resource of each type has to be like: what was entered, and what its profile demands. */
+const contents: Readonly<Record<Type, readonly string[]>> = {
+  Appointment: [
+    "meta.tag.where(system = '{config.metaTagSystem}' and code = 'external').exists()",
+    "extension.where(url = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces').value.reference.exists()",
+    "status = 'cancelled'",
+    "cancelationReason.coding.where(code = 'pat').exists()",
+    "comment.exists() and comment != ''",
+    "patientInstruction.exists() and patientInstruction != ''",
+    coded('serviceType', 'serviceType'),
+    isNeurology,
+    "_priority.extension.where(url = '{uri.LocalTerminPriorityExtension}').value.coding.where(code = '394848005').exists()",
+    'start ~ @{busySlot.start} and end ~ @{busySlot.end}',
+    `slot.where(${leadsTo('{busySlot}')}).exists()`,
+    `participant.actor.where(${leadsTo('{patient}')} and display.exists()).exists()`,
+    "meta.profile.where($this = '{uri.LocalTermin}').exists()",
+  ],
+  HealthcareService: ['active = true', coded('type', 'serviceType'), isNeurology, 'name.exists()'],
+  Schedule: [
+    'active = true',
+    coded('serviceType', 'serviceType'),
+    'serviceType.text.exists()',
+    isNeurology,
+    `actor.where(${leadsTo('{practitioner}')} and display.exists()).exists()`,
+    "extension.where(url = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Schedule.name').value.exists()",
+  ],
+  Slot: ["status = 'busy'", `schedule.${leadsTo('{schedule}')}`, 'start ~ @{busySlot.start} and end ~ @{busySlot.end}'],
+};
+
+/** What else has to be there to tell whether the contents are right. */
+const beside: Readonly<Record<Type, readonly Need[]>> = {
+  Appointment: ['endedAppointment', 'busySlot', 'patient'],
+  HealthcareService: ['healthcareService'],
+  Schedule: ['schedule', 'practitioner'],
+  Slot: ['busySlot', 'schedule'],
+};
+
+const read = (type: Type, scenario: string): Check => ({
+  name: `read-${type.toLowerCase()}-in-full`,
+  level: 'MUST',
+  rule: `GET /${type}/[id] answers all that was entered, as XML.`,
+  section: `ISiK Terminplanung, ${type}`,
+  stages: isikStages,
+  needs: beside[type],
+  steps: [
+    {
+      request: `GET /{${subjects[type]}}`,
+      format: 'xml',
+      expect: [status(200), resource(type), that(`id = '{${subjects[type]}.id}'`), ...contents[type].map(that)],
+    },
+  ],
+  covers: [{ feature: `${type}-Read`, scenario }],
+});
+
+/** A search: its query, what is true of everything it finds (FHIRPath), and the scenario of the suite. */
+interface Search {
+  readonly type: Type;
+  readonly by: string;
+  readonly query: string;
+  readonly all: string;
+  readonly scenario: string;
+  readonly format?: 'xml';
+  readonly stages?: readonly Stage[];
+  readonly optional?: true;
+}
+
+const bySpecialty =
+  'specialty=urn%3Aoid%3A1.2.276.0.76.5.114%7C142%2Chttp%3A%2F%2Fihe-d.de%2FCodeSystems%2FAerztlicheFachrichtungen%7CNEUR';
+
+const searches: readonly Search[] = [
+  {
+    type: 'Appointment',
+    by: 'status',
+    query: 'status=cancelled',
+    all: "status = 'cancelled'",
+    scenario: 'Search for the Appointment by Status',
+  },
+  {
+    type: 'Appointment',
+    by: 'service-type',
+    query: 'service-type={serviceType.code}',
+    all: "serviceType.coding.where(code = '{serviceType.code}').exists()",
+    scenario: 'Search for the Appointment by Service Type',
+  },
+  {
+    type: 'Appointment',
+    by: 'specialty',
+    query: bySpecialty,
+    all: isNeurology,
+    scenario: 'Search for the Appointment by Specialty',
+  },
+  {
+    type: 'Appointment',
+    by: 'date',
+    query: 'date={busySlot.start.date}',
+    all: "start.toString().contains('{busySlot.start.date}')",
+    scenario: 'Search for the Appointment by Date',
+    format: 'xml',
+  },
+  {
+    type: 'Appointment',
+    by: 'slot',
+    query: 'slot={busySlot.id}',
+    all: `slot.where(${leadsTo('{busySlot}')}).exists()`,
+    scenario: 'Search for the Appointment by Slot',
+    format: 'xml',
+  },
+  {
+    type: 'Appointment',
+    by: 'actor',
+    query: 'actor={patient}',
+    all: `participant.actor.where(${leadsTo('{patient}')} and display.exists()).exists()`,
+    scenario: 'Search for the Appointment by Actor',
+  },
+  {
+    type: 'HealthcareService',
+    by: 'active',
+    query: 'active=true',
+    all: 'active = true',
+    scenario: 'Search for the HealthcareService by Active state',
+  },
+  {
+    type: 'HealthcareService',
+    by: 'service-type',
+    query: 'service-type={serviceType.code}',
+    all: "type.coding.where(code = '{serviceType.code}').exists()",
+    scenario: 'Search for the HealthcareService by service type',
+  },
+  {
+    type: 'HealthcareService',
+    by: 'specialty',
+    query: bySpecialty,
+    all: isNeurology,
+    scenario: 'Search for the HealthcareService by Specialty',
+  },
+  {
+    type: 'HealthcareService',
+    by: 'name',
+    query: 'name={healthcareService.name}',
+    all: "name.contains('{healthcareService.name}')",
+    scenario: 'Search for the HealthcareService by Name',
+    format: 'xml',
+  },
+  {
+    type: 'Schedule',
+    by: 'active',
+    query: 'active=true',
+    all: 'active = true',
+    scenario: 'Search for the Schedule by Active state',
+  },
+  {
+    type: 'Schedule',
+    by: 'service-type',
+    query: 'service-type={serviceType.code}',
+    all: "serviceType.coding.where(code = '{serviceType.code}').exists()",
+    scenario: 'Search for the Schedule by Service Type',
+  },
+  {
+    type: 'Schedule',
+    by: 'specialty',
+    query: bySpecialty,
+    all: isNeurology,
+    scenario: 'Search for the Schedule by Specialty',
+  },
+  {
+    type: 'Schedule',
+    by: 'actor',
+    query: 'actor={practitioner}',
+    all: `actor.where(${leadsTo('{practitioner}')} and display.exists()).exists()`,
+    scenario: 'Search for the Schedule by Actor',
+    format: 'xml',
+  },
+  {
+    type: 'Slot',
+    by: 'schedule',
+    query: 'schedule={schedule.id}',
+    all: `schedule.${leadsTo('{schedule}')}`,
+    scenario: 'Search for the Slot by Schedule',
+  },
+  {
+    type: 'Slot',
+    by: 'status-and-schedule',
+    query: 'schedule={schedule.id}&status=busy',
+    all: "status = 'busy'",
+    scenario: 'Search for the Slot by Status and Schedule',
+  },
+  {
+    type: 'Slot',
+    by: 'start',
+    query: 'schedule={schedule.id}&start={busySlot.start.date}',
+    all: "start.toString().contains('{busySlot.start.date}')",
+    scenario: 'Search for the Slot by Start time',
+  },
+];
+
+const tag = (type: Type): Search => ({
+  type,
+  by: 'tag',
+  query: '_tag={config.metaTagSystem}%7Cexternal',
+  all: "meta.tag.where(code = 'external').exists()",
+  scenario: `Search for the ${type} by Tag`,
+  format: 'xml',
+  stages: ['isik5', 'isik'],
+  optional: true,
+});
+
+function searchCheck(search: Search): Check {
+  const { type, by, query, scenario, format, stages = isikStages, optional } = search;
+  const covers: Scenario[] = [{ feature: `${type}-Search`, scenario }];
+  return {
+    name: `search-${type.toLowerCase()}-by-${by}`,
+    level: optional ? 'MAY' : 'MUST',
+    rule: `${type} is found by ${by.replaceAll('-', ' ')}, and nothing that does not match.`,
+    section: `ISiK Terminplanung, ${type}`,
+    stages,
+    needs: beside[type],
+    steps: [{ request: `GET /${type}/?${query}`, ...(format && { format }), expect: findsOnly(type, search.all) }],
+    covers,
+  };
+}
+
+const byId = (type: Type): Check => ({
+  name: `search-${type.toLowerCase()}-by-id`,
+  level: 'MUST',
+  rule: `${type} is found by _id, with a slash before the question mark, and as XML.`,
+  section: `ISiK Terminplanung, ${type}`,
+  stages: isikStages,
+  needs: beside[type],
+  steps: [
+    {
+      request: `GET /${type}/?_id={${subjects[type]}.id}`,
+      format: 'xml',
+      expect: [
+        ...findsOnly(type, `id = '{${subjects[type]}.id}'`),
+        has(`{${subjects[type]}}`),
+        ...contents[type].map((one) => that(`entry.resource.ofType(${type}).all(${one})`)),
+      ],
+    },
+  ],
+  covers: [{ feature: `${type}-Search`, scenario: `Search for the ${type === 'Slot' ? 'Slot' : type} by ID` }],
+});
+
+const byCount = (type: Type): Check => ({
+  name: `search-${type.toLowerCase()}-with-empty-count`,
+  level: 'MUST',
+  rule: `A search for ${type} with _count and no value answers as without, and says how many there are.`,
+  section: 'ISiK Terminplanung, CapabilityStatement, _count',
+  stages: fromStage5,
+  needs: beside[type],
+  steps: [
+    {
+      request: `GET /${type}/?_count`,
+      format: 'xml',
+      expect: [status(200), that('total > 0 and entry.resource.count() > 0')],
+    },
+  ],
+  covers: [{ feature: `${type}-Search`, scenario: `Search for the ${type} by Count` }],
+});
+
+const types = Object.keys(subjects) as Type[];
+
+/** Reading and searching as the stages of ISiK want it, and the current state of a booking (specification 4.7). */
+export const readingChecks: readonly Check[] = [
+  read('Appointment', 'Read an Appointment by ID'),
+  read('HealthcareService', 'Read a HealthcareService by ID'),
+  read('Schedule', 'Read a Schedule by ID'),
+  read('Slot', 'Read a Slot by ID'),
+  ...types.map(byId),
+  ...types.map(byCount),
+  ...searches.map(searchCheck),
+  ...(['Appointment'] as const).map(tag).map(searchCheck),
+  {
+    name: 'search-slot-by-practitioner',
+    level: 'MUST',
+    rule: 'Slots are found by the actor of their Schedule, as XML.',
+    section: 'ISiK Terminplanung, Slot',
+    stages: isikStages,
+    needs: ['busySlot', 'practitioner'],
+    steps: [
+      {
+        request: 'GET /Slot/?schedule.actor={practitioner}&_count=200',
+        format: 'xml',
+        expect: [status(200), has('{busySlot}')],
+      },
+    ],
+    covers: [{ feature: 'Slot-Search', scenario: 'Chaining search for slots by Practitioner' }],
+  },
+];

@@ -1,0 +1,156 @@
+import type { ResourceType } from '@medplum/fhirtypes';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
+import type { Client } from './client.ts';
+import { cancellation } from './preparation/bodies.ts';
+
+/** What was made while the checks ran, by type: references. */
+export interface Ledger {
+  readonly made: Map<string, Set<string>>;
+}
+
+/** What the checks make. The order is that in which it is removed: what refers to something goes before it. */
+const removed: readonly ResourceType[] = [
+  'Encounter',
+  'Appointment',
+  'QuestionnaireResponse',
+  'Slot',
+  'Schedule',
+  'HealthcareService',
+  'Practitioner',
+  'Patient',
+];
+
+/** What the staff see as parts of something that was made, by the query that finds them. */
+const parts: Readonly<Partial<Record<ResourceType, { readonly of: ResourceType; readonly query: string }>>> = {
+  Slot: { of: 'Schedule', query: 'schedule' },
+  QuestionnaireResponse: { of: 'Patient', query: 'subject' },
+};
+
+function note({ made }: Ledger, resource: unknown): void {
+  if (isObject(resource) && typeof resource.resourceType === 'string' && typeof resource.id === 'string') {
+    const references = made.get(resource.resourceType) ?? new Set();
+    made.set(resource.resourceType, references.add(`${resource.resourceType}/${resource.id}`));
+  }
+}
+
+/** The patient that was handed over in a booking: made with it. */
+function patientIn(body: unknown, resource: unknown): unknown {
+  const isHandedOver =
+    isResource(body, 'Parameters') && body.parameter?.some(({ name, resource: one }) => name === 'patient' && one);
+  const { participant = [] } = isHandedOver && isResource(resource, 'Appointment') ? resource : {};
+  const reference = participant.flatMap(
+    ({ actor }) => /(?:^|\/)Patient\/([^/]+)/.exec(actor?.reference ?? '')?.[1] ?? [],
+  )[0];
+  return reference && { resourceType: 'Patient', id: reference };
+}
+
+/** Whether an answer shows something that the checks have made: what a POST creates, and what becomes of a booking. */
+function isMade(method: string, path: string, resource: unknown): boolean {
+  return method === 'POST' ? !path.includes('/_search') : /^https?:/.test(path) && isResource(resource, 'Appointment');
+}
+
+/** A client that notes what it makes. */
+export function noting(client: Client, ledger: Ledger): Client {
+  return {
+    ...client,
+    async send(request) {
+      const answer = await client.send(request);
+      if (answer.status < 300 && isMade(request.method, request.path, answer.resource)) {
+        note(ledger, answer.resource);
+        note(ledger, patientIn(request.body, answer.resource));
+      }
+      return answer;
+    },
+  };
+}
+
+const isOpen = (resource: unknown): boolean =>
+  isResource(resource, 'Appointment') && ['proposed', 'pending', 'booked'].includes(resource.status);
+
+/** How many resources are taken back at once. */
+const AT_ONCE = 8;
+
+/** Carries out an action for each reference, several at once, and gives those for which it was refused. */
+async function refusedOf(
+  references: Iterable<string>,
+  action: (reference: string) => Promise<number>,
+): Promise<string[]> {
+  const waiting = [...references];
+  const left: string[] = [];
+  const work = async (): Promise<void> => {
+    for (let reference = waiting.shift(); reference !== undefined; reference = waiting.shift()) {
+      const status = await action(reference);
+      if (status >= 300 && ![404, 410].includes(status)) {
+        left.push(reference);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return left;
+}
+
+const NOTHING_TO_DO = 200;
+
+/** How a requestor takes something back, by type; what is over already stays as it is. */
+const takenBack: Readonly<Record<string, (requestor: Client, reference: string) => Promise<number>>> = {
+  async Subscription(requestor, reference) {
+    return (await requestor.send({ method: 'DELETE', path: `/${reference}` })).status;
+  },
+  async Appointment(requestor, reference) {
+    const { resource } = await requestor.send({ method: 'GET', path: `/${reference}` });
+    return isOpen(resource)
+      ? (await requestor.send({ method: 'PATCH', path: `/${reference}`, body: cancellation })).status
+      : NOTHING_TO_DO;
+  },
+  async Patient(requestor, reference) {
+    const { resource } = await requestor.send({ method: 'GET', path: `/${reference}` });
+    return isResource(resource, 'Patient') && resource.active !== false
+      ? (await requestor.send({ method: 'PUT', path: `/${reference}`, body: { ...resource, active: false } })).status
+      : NOTHING_TO_DO;
+  },
+};
+
+/** Takes back what a requestor can take back. */
+async function asRequestor(requestor: Client, { made }: Ledger): Promise<string[]> {
+  const left: string[] = [];
+  for (const [type, takeBack] of Object.entries(takenBack)) {
+    left.push(...(await refusedOf(made.get(type) ?? [], (reference) => takeBack(requestor, reference))));
+  }
+  return left;
+}
+
+async function found(staff: Client, path: string): Promise<string[]> {
+  const { resource } = await staff.send({ method: 'GET', path });
+  const entries = isResource(resource, 'Bundle') ? (resource.entry ?? []) : [];
+  return entries.flatMap(({ resource: one }) => (one ? [`${one.resourceType}/${one.id}`] : []));
+}
+
+/** What was made of a type, and what belongs to something that was made. */
+async function allOf(type: ResourceType, staff: Client, { made }: Ledger): Promise<Set<string>> {
+  const part = parts[type];
+  const wholes = [...((part && made.get(part.of)) ?? [])];
+  const more = wholes.map((whole) => found(staff, `/${type}?${part?.query}=${whole}&_count=200`));
+  return new Set([...(made.get(type) ?? []), ...(await Promise.all(more)).flat()]);
+}
+
+/** Deletes what was made, as staff. */
+async function asStaff(staff: Client, ledger: Ledger): Promise<string[]> {
+  const left: string[] = [];
+  for (const type of removed) {
+    const remove = async (reference: string) => (await staff.send({ method: 'DELETE', path: `/${reference}` })).status;
+    left.push(...(await refusedOf(await allOf(type, staff, ledger), remove)));
+  }
+  return left;
+}
+
+/**
+ * Takes back what the checks have made: ends Subscriptions, cancels appointments, sets patients inactive, and deletes
+ * everything if there is access as staff.
+ *
+ * @returns references to what could not be taken back
+ */
+export async function cleanUp(requestor: Client, staff: Client | undefined, ledger: Ledger): Promise<string[]> {
+  const left = await asRequestor(requestor, ledger);
+  const kept = staff ? await asStaff(staff, ledger) : [];
+  return [...new Set([...left, ...kept])];
+}

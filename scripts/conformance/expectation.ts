@@ -1,0 +1,99 @@
+import { evalFhirPath } from '@medplum/core';
+import type { Bundle, ResourceType } from '@medplum/fhirtypes';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
+import type { Answer } from './client.ts';
+import { type Data, fillText } from './template.ts';
+
+/** Something that an answer has to be like. */
+export interface Expectation {
+  /** In words, or as FHIRPath; with placeholders. */
+  readonly says: string;
+  readonly holds: (answer: Answer, data: Data) => boolean;
+}
+
+/** The status is one of these. */
+export const status = (...wanted: readonly number[]): Expectation => ({
+  says: `status ${wanted.join(' or ')}`,
+  holds: (answer) => wanted.includes(answer.status),
+});
+
+/** The request was carried out. */
+export const success: Expectation = { says: 'status 2xx', holds: (answer) => Math.trunc(answer.status / 100) === 2 };
+
+/** The request was refused. */
+export const refusal: Expectation = {
+  says: 'status 4xx',
+  holds: (answer) => Math.trunc(answer.status / 100) === 4,
+};
+
+/** The body is a resource of this type. */
+export const resource = (type: ResourceType): Expectation => ({
+  says: `a resource of type ${type}`,
+  holds: (answer) => isResource(answer.resource, type),
+});
+
+/** A value inside a string of FHIRPath. */
+const quotable = (value: string): string => value.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
+
+const holdsFor = (expression: string, one: object, data: Data): boolean =>
+  evalFhirPath(fillText(expression, data, quotable), one)[0] === true;
+
+/** A FHIRPath expression holds for the resource that was answered. */
+export const that = (expression: string): Expectation => ({
+  says: expression,
+  holds: ({ resource: answered }, data) => isObject(answered) && holdsFor(expression, answered, data),
+});
+
+/** A header of the answer fits a pattern. */
+export const header = (name: string, pattern: RegExp): Expectation => ({
+  says: `header ${name} like ${pattern.source}`,
+  holds: (answer) => pattern.test(answer.header[name.toLowerCase()] ?? ''),
+});
+
+/** An OperationOutcome describes the error in coded form. */
+export const codedOutcome: Expectation = {
+  says: 'an OperationOutcome whose issues have a code',
+  holds: ({ resource: outcome }) =>
+    isResource(outcome, 'OperationOutcome') &&
+    outcome.issue.length > 0 &&
+    outcome.issue.every(({ severity, code }) => severity && code),
+};
+
+/** Resources of one type in a searchset; what was included does not count. */
+export function matchesIn(answer: Answer, type: ResourceType) {
+  const { entry = [] }: Bundle = isResource(answer.resource, 'Bundle')
+    ? answer.resource
+    : { resourceType: 'Bundle', type: 'searchset' };
+  return entry.flatMap((one) => (one.resource?.resourceType === type ? [one.resource] : []));
+}
+
+/** A searchset that has resources of a type, and each of them is as wanted (FHIRPath). */
+export const findsOnly = (type: ResourceType, expression: string): readonly Expectation[] => [
+  status(200),
+  that("type = 'searchset'"),
+  { says: `finds resources of type ${type}`, holds: (answer) => matchesIn(answer, type).length > 0 },
+  {
+    says: `every ${type}: ${expression}`,
+    holds: (answer, data) => matchesIn(answer, type).every((one) => holdsFor(expression, one, data)),
+  },
+];
+
+/** A searchset in which a resource is, and another one is not. */
+export const has = (placeholder: string): Expectation => ({
+  says: `finds ${placeholder}`,
+  holds: (answer, data) => isIn(answer, fillText(placeholder, data)),
+});
+
+/** A searchset in which a resource is not. */
+export const hasNot = (placeholder: string): Expectation => ({
+  says: `does not find ${placeholder}`,
+  holds: (answer, data) => isResource(answer.resource, 'Bundle') && !isIn(answer, fillText(placeholder, data)),
+});
+
+function isIn({ resource: bundle }: Answer, reference: string): boolean {
+  const entries = isResource(bundle, 'Bundle') ? (bundle.entry ?? []) : [];
+  return entries.some(({ resource: one }) => `${one?.resourceType}/${one?.id}` === reference);
+}
+
+/** That a reference leads to a resource, whatever its address and version (FHIRPath on an element `reference`). */
+export const leadsTo = (placeholder: string): string => `reference.matches('(^|/)${placeholder}(/_history/.+)?$')`;

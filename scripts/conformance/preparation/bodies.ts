@@ -1,0 +1,182 @@
+/** Resources as the kit sends them; texts have placeholders that are filled in when they are sent. */
+
+const serviceType = [
+  {
+    coding: [{ system: '{serviceType.system}', code: '{serviceType.code}' }],
+    text: 'Consultation',
+  },
+];
+
+const specialty = [{ coding: [{ system: '{specialty.system}', code: '{specialty.code}' }] }];
+
+const tag = [{ system: '{config.metaTagSystem}', code: 'external' }];
+
+const priority = {
+  extension: [
+    {
+      url: '{uri.LocalTerminPriorityExtension}',
+      valueCodeableConcept: { coding: [{ system: '{config.terminologySystem}', code: '394848005' }] },
+    },
+  ],
+};
+
+const anyActor = { reference: '{practitioner}', display: 'Conformance test' };
+
+/** What the clinic has: bodies of what staff create. */
+export const clinic = {
+  practitioner: { resourceType: 'Practitioner', active: true, name: [{ family: 'Test', given: ['Conformance'] }] },
+  healthcareService: {
+    resourceType: 'HealthcareService',
+    active: true,
+    name: 'Conformance test {run}',
+    type: serviceType,
+    specialty,
+  },
+  schedule: {
+    resourceType: 'Schedule',
+    active: true,
+    extension: [
+      {
+        url: 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Schedule.name',
+        valueString: 'Conformance test',
+      },
+    ],
+    serviceType,
+    specialty,
+    actor: [anyActor],
+  },
+  serviceSchedule: {
+    resourceType: 'Schedule',
+    active: true,
+    serviceType,
+    specialty,
+    actor: [{ reference: '{healthcareService}', display: 'Conformance test' }],
+  },
+  inactiveSchedule: { resourceType: 'Schedule', active: false, serviceType, specialty, actor: [anyActor] },
+  manualSchedule: {
+    resourceType: 'Schedule',
+    active: true,
+    extension: [{ url: '{uri.LocalConfirmation}', valueCode: 'manual' }],
+    serviceType,
+    specialty,
+    actor: [anyActor],
+  },
+  encounter: {
+    resourceType: 'Encounter',
+    identifier: [
+      {
+        type: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'VN' }] },
+        system: 'urn:appointment-booking:conformance',
+        value: '{run}',
+      },
+    ],
+    status: 'planned',
+    class: { system: 'http://terminology.hl7.org/CodeSystem/v3-ActCode', code: 'IMP', display: 'inpatient encounter' },
+    type: [
+      { coding: [{ system: 'http://fhir.de/CodeSystem/Kontaktebene', code: 'einrichtungskontakt' }] },
+      { coding: [{ system: 'http://fhir.de/CodeSystem/kontaktart-de', code: 'normalstationaer' }] },
+    ],
+    serviceType: { coding: [{ system: 'http://fhir.de/CodeSystem/dkgev/Fachabteilungsschluessel', code: '1500' }] },
+    subject: { reference: '{patient}' },
+    appointment: [{ reference: '{endedAppointment}' }],
+    hospitalization: {
+      admitSource: { coding: [{ system: 'http://fhir.de/CodeSystem/dgkev/Aufnahmeanlass', code: 'E' }] },
+    },
+    serviceProvider: {
+      identifier: { system: 'urn:appointment-booking:conformance', value: '{run}' },
+      display: 'Hospital',
+    },
+  },
+} as const;
+
+/** A free Slot of half an hour on a Schedule, or of whatever is said otherwise. */
+export const slotOn = (schedule: string, more: object = {}): object => ({
+  resourceType: 'Slot',
+  schedule: { reference: schedule },
+  status: 'free',
+  start: '{time.start}',
+  end: '{time.end}',
+  ...more,
+});
+
+/** A patient as a requestor submits it. */
+export const patient = (more: object = {}): object => ({
+  resourceType: 'Patient',
+  meta: { tag },
+  identifier: [{ system: 'urn:appointment-booking:conformance', value: '{run}' }],
+  active: true,
+  name: [{ use: 'official', family: 'Test', given: ['Conformance'] }],
+  gender: 'unknown',
+  birthDate: '1980-05-17',
+  ...more,
+});
+
+/** The participant that stands for a patient. */
+export const participant = (reference: string): object => ({
+  actor: { reference, display: 'Conformance Test' },
+  status: 'accepted',
+});
+
+/** An appointment as a requestor proposes it, by default for the patient and the whole slot; `undefined` leaves out. */
+export const proposal = (more: object = {}): object => ({
+  resourceType: 'Appointment',
+  meta: { profile: ['{uri.LocalTermin}'], tag },
+  status: 'proposed',
+  start: '{slot.start}',
+  end: '{slot.end}',
+  slot: [{ reference: '{slot}' }],
+  serviceType,
+  specialty,
+  comment: 'Conformance test',
+  patientInstruction: 'Please bring your referral.',
+  _priority: priority,
+  participant: [participant('{patient}')],
+  ...more,
+});
+
+/** The parameters of `$book`. */
+export const parameters = (appointment: object, ...more: readonly object[]): object => ({
+  resourceType: 'Parameters',
+  parameter: [{ name: 'appt-resource', resource: appointment }, ...more],
+});
+
+/** An operation of a FHIRPath Patch. */
+export type PatchOperation =
+  | { readonly type: 'replace'; readonly path: string; readonly value: object }
+  | { readonly type: 'add'; readonly path: string; readonly name: string; readonly value: object };
+
+/** A FHIRPath Patch; `value` is the part's value as FHIR's JSON has it: `{ valueCode: 'cancelled' }`. */
+export const patch = (...operations: readonly PatchOperation[]): object => ({
+  resourceType: 'Parameters',
+  parameter: operations.map(({ value, ...texts }) => ({
+    name: 'operation',
+    part: [
+      { name: 'type', valueCode: texts.type },
+      { name: 'path', valueString: texts.path },
+      ...('name' in texts ? [{ name: 'name', valueString: texts.name }] : []),
+      { name: 'value', ...value },
+    ],
+  })),
+});
+
+const cancelled: PatchOperation = { type: 'replace', path: 'Appointment.status', value: { valueCode: 'cancelled' } };
+
+/** The FHIRPath Patch that cancels an appointment. */
+export const cancellation = patch(cancelled);
+
+/** The system of the reasons why an appointment is cancelled. */
+export const CANCELLATION_REASON = 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason';
+
+/** The same with a reason: the patient cancels. */
+export const cancelledByPatient = patch(cancelled, {
+  type: 'add',
+  path: 'Appointment',
+  name: 'cancelationReason',
+  value: { valueCodeableConcept: { coding: [{ system: CANCELLATION_REASON, code: 'pat' }] } },
+});
+
+/** A change that staff make: a JSON Patch of one operation. */
+export const staffPatch = (op: 'replace' | 'add', path: string, value: unknown) => ({
+  headers: { 'content-type': 'application/json-patch+json' },
+  body: [{ op, path, value }],
+});

@@ -1,0 +1,42 @@
+/**
+ * What checks need to be there before, and what a tester has to prepare where the kit cannot make it: without access as
+ * staff, or where the service keeps its clinic elsewhere. Checks whose needs are not met are skipped and say so.
+ */
+export const needs = {
+  staff:
+    'access as clinic staff to a FHIR server on which changes to appointments count as the repository’s own (--staff-url)',
+  practitioner: 'a Practitioner with a name',
+  healthcareService: 'an active HealthcareService with name, type and specialty NEUR (IHE-D)',
+  schedule:
+    'an active Schedule with a service type (coded, with text), specialty NEUR (IHE-D), a name, and the Practitioner as actor with display; confirmed at once',
+  serviceSchedule: 'an active Schedule of the HealthcareService',
+  inactiveSchedule: 'a Schedule that is not active',
+  manualSchedule: 'an active Schedule whose appointments staff confirm by hand',
+  slot: 'free Slots in the future on the Schedule, one for each check that books (found by search if the Schedule is named)',
+  otherSlot:
+    'further free Slots in the future on the Schedule, at other times (found by search if the Schedule is named)',
+  longSlot: 'a free Slot of eleven hours in the future on the Schedule',
+  serviceSlot: 'a free Slot in the future on the Schedule of the HealthcareService',
+  manualSlot: 'free Slots in the future on a Schedule whose appointments staff confirm by hand',
+  pastSlot: 'a Slot on the Schedule that is free and over',
+  busySlot: 'a busy Slot in the future on the Schedule',
+  patient: 'an active Patient that the requestor may book for',
+  inactivePatient: 'a Patient of the requestor that is not active',
+  endedAppointment:
+    'a cancelled Appointment of the Patient on the busy Slot, at its time: it replaces another one; with tag external, cancellation reason "pat", service type of the Schedule, specialty NEUR (IHE-D), priority 394848005 (SNOMED CT), comment and patientInstruction',
+  encounter: 'a planned Encounter of the Patient that names the cancelled Appointment, with an admission number',
+  listener: 'an address at which the service reaches this machine (--hook-url, --hook-port)',
+} as const satisfies Record<string, string>;
+
+/** Something that a check needs. */
+export type Need = keyof typeof needs;
+
+/** What is used up by one check: every check gets another. */
+export const usedUp: readonly Need[] = ['slot', 'otherSlot', 'longSlot', 'manualSlot'];
+
+/** A need that is not met. */
+export class Unprepared extends Error {
+  constructor(need: Need) {
+    super(`Prepare ${needs[need]}.`);
+  }
+}

@@ -1,0 +1,70 @@
+import type { RequestStep } from '../check.ts';
+import { success } from '../expectation.ts';
+import { cancelledByPatient, clinic, parameters, patient, proposal, slotOn, staffPatch } from './bodies.ts';
+import type { Need } from './needs.ts';
+
+/** Which times a recipe gets as `{time.start}` and `{time.end}`. */
+export type Time = 'halfHour' | 'longDay' | 'past';
+
+/** How the kit makes what checks need: what this takes in turn, and the steps, of which one keeps the result. */
+export interface Recipe {
+  readonly needs: readonly Need[];
+  readonly time?: Time;
+  readonly steps: readonly RequestStep[];
+}
+
+const byStaff = (needs: readonly Need[], keep: Need, type: string, body: object, time?: Time): Recipe => ({
+  needs: ['staff', ...needs],
+  ...(time && { time }),
+  steps: [{ by: 'staff', request: `POST /${type}`, body, keep, expect: [success] }],
+});
+
+const freeSlot = (keep: Need, schedule: Need, time: Time): Recipe =>
+  byStaff([schedule], keep, 'Slot', slotOn(`{${schedule}}`), time);
+
+const byRequestor = (keep: Need, body: object): Recipe => ({
+  needs: [],
+  steps: [{ request: 'POST /Patient', body, keep, expect: [success] }],
+});
+
+const replacing = parameters(
+  proposal({ start: '{busySlot.start}', end: '{busySlot.end}', slot: [{ reference: '{busySlot}' }] }),
+  { name: 'cancelled-appt-id', valueUri: '{replaced}' },
+);
+
+const setSlot = (status: string): RequestStep => ({
+  by: 'staff',
+  request: 'PATCH /{busySlot}',
+  ...staffPatch('replace', '/status', status),
+  expect: [success],
+});
+
+/** What the kit can make, given access as staff or as a requestor. */
+export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
+  practitioner: byStaff([], 'practitioner', 'Practitioner', clinic.practitioner),
+  healthcareService: byStaff([], 'healthcareService', 'HealthcareService', clinic.healthcareService),
+  schedule: byStaff(['practitioner'], 'schedule', 'Schedule', clinic.schedule),
+  serviceSchedule: byStaff(['healthcareService'], 'serviceSchedule', 'Schedule', clinic.serviceSchedule),
+  inactiveSchedule: byStaff(['practitioner'], 'inactiveSchedule', 'Schedule', clinic.inactiveSchedule),
+  manualSchedule: byStaff(['practitioner'], 'manualSchedule', 'Schedule', clinic.manualSchedule),
+  slot: freeSlot('slot', 'schedule', 'halfHour'),
+  otherSlot: freeSlot('otherSlot', 'schedule', 'halfHour'),
+  longSlot: freeSlot('longSlot', 'schedule', 'longDay'),
+  serviceSlot: freeSlot('serviceSlot', 'serviceSchedule', 'halfHour'),
+  manualSlot: freeSlot('manualSlot', 'manualSchedule', 'halfHour'),
+  pastSlot: freeSlot('pastSlot', 'schedule', 'past'),
+  busySlot: byStaff(['schedule'], 'busySlot', 'Slot', slotOn('{schedule}', { status: 'busy' }), 'halfHour'),
+  patient: byRequestor('patient', patient()),
+  inactivePatient: byRequestor('inactivePatient', patient({ identifier: undefined, active: false })),
+  endedAppointment: {
+    needs: ['staff', 'slot', 'busySlot', 'patient'],
+    steps: [
+      { request: 'POST /Appointment/$book', body: proposal(), keep: 'replaced', expect: [success] },
+      setSlot('free'),
+      { request: 'POST /Appointment/$book', body: replacing, keep: 'endedAppointment', expect: [success] },
+      { request: 'PATCH /{endedAppointment}', body: cancelledByPatient, keep: 'endedAppointment', expect: [success] },
+      setSlot('busy'),
+    ],
+  },
+  encounter: byStaff(['patient', 'endedAppointment'], 'encounter', 'Encounter', clinic.encounter),
+};

@@ -1,0 +1,23 @@
+import { formatTable } from '../../cli/table.ts';
+import type { Result } from '../run.ts';
+import { count, type Report, verdicts } from './summary.ts';
+
+const rowOf = ({ check, verdict }: Result): string[] => [verdict, check.level, check.name, check.rule];
+
+function reasons(results: readonly Result[]): string[] {
+  return results
+    .filter(({ reason }) => reason !== '')
+    .map(({ check, verdict, reason }) => `${check.name} (${verdict}; ${check.section})\n  ${reason}`);
+}
+
+/** A run for people: every check in a row, then why each did not pass, then the numbers. */
+export function tableReport({ results, left, baseUrl, stage }: Report): string {
+  const counts = Object.entries(count(results)).filter(([, number]) => number > 0);
+  const names: Readonly<Record<string, string>> = verdicts;
+  return [
+    formatTable(['verdict', 'level', 'check', 'rule'], results.map(rowOf)),
+    ...reasons(results),
+    ...(left.length > 0 ? [`Could not be taken back: ${left.join(', ')}`] : []),
+    `${baseUrl}, ${stage}: ${counts.map(([verdict, number]) => `${number} ${names[verdict]}`).join(', ')}.`,
+  ].join('\n\n');
+}

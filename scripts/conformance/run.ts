@@ -1,0 +1,140 @@
+import type { BookingConfig } from '../../core/config/config.ts';
+import type { Actors } from './actors.ts';
+import { carryOut, type Outcome } from './carry-out.ts';
+import { type Check, isNotification, type Stage, type Step } from './check.ts';
+import { cleanUp, type Ledger, noting } from './clean-up.ts';
+import type { Client } from './client.ts';
+import type { Listener } from './listener.ts';
+import { Unprepared } from './preparation/needs.ts';
+import { type Given, type Prepare, preparation } from './preparation/prepare.ts';
+import type { Data } from './template.ts';
+
+/**
+ * What has come of a check. `passed` and `failed` as they say; `warning`: a rule that is not binding is not followed;
+ * `skipped`: something has to be prepared; `replaced`: not followed, but another check stands for it and passes.
+ */
+export type Verdict = 'passed' | 'failed' | 'warning' | 'skipped' | 'replaced';
+
+/** The result of a check. */
+export interface Result {
+  readonly check: Check;
+  readonly verdict: Verdict;
+  /** What was sent, in order, and the status of each answer. */
+  readonly exchanges: readonly { readonly sent: string; readonly status: number }[];
+  /** Why it did not pass; empty if it did. */
+  readonly reason: string;
+  /** How long it took, in milliseconds. */
+  readonly duration: number;
+}
+
+/** What is examined, and with what. */
+export interface Examination {
+  readonly checks: readonly Check[];
+  readonly stage: Stage;
+  /** The names of profiles, extensions and code systems that the service uses. */
+  readonly config: BookingConfig;
+  readonly requestor: Client;
+  readonly staff?: Client;
+  readonly nobody: Client;
+  readonly listener?: Listener;
+  readonly given: Given;
+  readonly serviceType: { readonly system: string; readonly code: string };
+  /** Unique for this run: it stands in what is made. */
+  readonly run: string;
+  /** When the first appointment begins, in milliseconds since 1970 UTC. */
+  readonly from: number;
+  readonly onResult: (result: Result) => void;
+  /** Ends the run after the check that is being carried out; what was made is taken back. */
+  readonly signal?: AbortSignal;
+}
+
+/** The specialty of everything that is made: what the stages of ISiK demand. */
+const NEUROLOGY = { system: 'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen', code: 'NEUR' };
+
+/** Whether a service that claims a stage has to follow the rule. */
+export const appliesTo = ({ stages }: Check, stage: Stage): boolean => stages?.includes(stage) ?? true;
+
+function explain({ sent, answer, failed }: Outcome): string {
+  const expected = failed.map(({ says }) => says).join('; ');
+  return `${sent}: expected ${expected}, but got ${answer.status} ${answer.text.slice(0, 400)}`;
+}
+
+const unmet = ({ level }: Check): Verdict => (level === 'MUST' ? 'failed' : 'warning');
+
+async function examine(check: Check, prepare: Prepare, actors: Actors): Promise<Result> {
+  const begin = performance.now();
+  const exchanges: { sent: string; status: number }[] = [];
+  const result = (verdict: Verdict, reason = ''): Result => ({
+    check,
+    verdict,
+    exchanges,
+    reason,
+    duration: Math.round(performance.now() - begin),
+  });
+  try {
+    let data: Data = await prepare(check.needs ?? []);
+    for (const step of check.steps) {
+      const outcome = await carryOut(step, data, actors);
+      exchanges.push({ sent: outcome.sent, status: outcome.answer.status });
+      if (outcome.failed.length > 0) {
+        return result(unmet(check), explain(outcome));
+      }
+      data = { ...data, ...outcome.kept };
+    }
+    return result('passed');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return error instanceof Unprepared ? result('skipped', reason) : result(unmet(check), reason);
+  }
+}
+
+/** A failure for which another check stands that has passed is none. */
+function settle(results: readonly Result[]): Result[] {
+  const passed = new Set(results.flatMap(({ check, verdict }) => (verdict === 'passed' ? [check.name] : [])));
+  return results.map((result) =>
+    result.check.orElse && passed.has(result.check.orElse) && result.verdict === 'failed'
+      ? { ...result, verdict: 'replaced' }
+      : result,
+  );
+}
+
+/** What a run has found, and what it could not take back. */
+export interface Findings {
+  readonly results: readonly Result[];
+  readonly left: readonly string[];
+}
+
+/** Staff are known by their address; a check that only they can do says so by its needs. */
+const needsOf = (check: Check): Check => {
+  const byStaff = check.steps.some((step: Step) => !isNotification(step) && step.by === 'staff');
+  return byStaff ? { ...check, needs: ['staff', ...(check.needs ?? [])] } : check;
+};
+
+/**
+ * Examines a service: each check that its stage has, one after the other; then takes back what was made.
+ *
+ * @throws Error if taking back fails because the service cannot be reached
+ */
+export async function runChecks(examination: Examination): Promise<Findings> {
+  const { checks, stage, config, staff, listener, given, serviceType, run, from, onResult } = examination;
+  const ledger: Ledger = { made: new Map() };
+  const requestor = noting(examination.requestor, ledger);
+  const actors: Actors = {
+    requestor,
+    nobody: examination.nobody,
+    ...(staff && { staff: noting(staff, ledger) }),
+    ...(listener && { listener }),
+  };
+  const constants = { config, uri: config.uris, serviceType, specialty: NEUROLOGY, run };
+  const prepare = preparation({ actors, given, constants, from });
+  const results: Result[] = [];
+  for (const check of checks.filter((one) => appliesTo(one, stage)).map(needsOf)) {
+    if (examination.signal?.aborted) {
+      break;
+    }
+    const result = await examine(check, prepare, actors);
+    results.push(result);
+    onResult(result);
+  }
+  return { results: settle(results), left: await cleanUp(examination.requestor, staff, ledger) };
+}

@@ -1,0 +1,43 @@
+import type { CodeableConcept } from '@medplum/fhirtypes';
+import { isResource } from '../../core/fhir/resource.ts';
+import type { Client } from './client.ts';
+
+/** A coding of FHIR's own example code system of services: general practice. */
+const general = { system: 'http://terminology.hl7.org/CodeSystem/service-type', code: '124' };
+
+function firstCoding(concepts: readonly CodeableConcept[]) {
+  const codings = concepts.flatMap(({ coding = [] }) => coding);
+  return codings.flatMap(({ system, code }) => (system && code ? [{ system, code }] : []))[0];
+}
+
+function typesOf(resource: unknown): readonly CodeableConcept[] {
+  if (isResource(resource, 'Bundle')) {
+    return (resource.entry ?? []).flatMap((entry) => typesOf(entry.resource));
+  }
+  return isResource(resource, 'HealthcareService')
+    ? (resource.type ?? [])
+    : isResource(resource, 'Schedule')
+      ? (resource.serviceType ?? [])
+      : [];
+}
+
+/**
+ * A service type that the service under test offers.
+ *
+ * @param schedules - references to Schedules that the tester has prepared: theirs goes before that of any other
+ *   Schedule or HealthcareService that the service shows
+ */
+export async function offeredServiceType(
+  requestor: Client,
+  schedules: readonly string[] = [],
+): Promise<{ system: string; code: string }> {
+  const paths = [...schedules.map((one) => `/${one}`), '/HealthcareService?_count=20', '/Schedule?_count=20'];
+  for (const path of paths) {
+    const { resource } = await requestor.send({ method: 'GET', path });
+    const coding = firstCoding(typesOf(resource));
+    if (coding) {
+      return coding;
+    }
+  }
+  return general;
+}

@@ -1,0 +1,66 @@
+import { isObject } from '../../core/fhir/resource.ts';
+
+/** What placeholders stand for: constants, prepared resources, and answers that earlier steps have kept. */
+export type Data = Readonly<Record<string, unknown>>;
+
+const placeholder = /\{([A-Za-z][\w-]*(?:\.[\w-]+)*)\}/g;
+
+/** The names of the placeholders in a text: what stands before the first dot. */
+export function namesIn(text: string): string[] {
+  return [...text.matchAll(placeholder)].flatMap(([, path]) => path?.split('.')[0] ?? []);
+}
+
+/** An element of an object, an entry of a list, or the `date` of a moment as it was written. */
+function part(value: unknown, step: string): unknown {
+  if (typeof value === 'string') {
+    return step === 'date' ? value.slice(0, 10) : undefined;
+  }
+  return isObject(value) ? value[step] : Array.isArray(value) ? value[Number(step)] : undefined;
+}
+
+function valueAt(path: string, data: Data): string {
+  let value: unknown = data;
+  for (const step of path.split('.')) {
+    value = part(value, step);
+  }
+  if (isObject(value) && typeof value.resourceType === 'string' && typeof value.id === 'string') {
+    return `${value.resourceType}/${value.id}`;
+  }
+  if (value === undefined || typeof value === 'object') {
+    throw new Error(`There is no {${path}}.`);
+  }
+  return String(value);
+}
+
+/**
+ * Fills in the placeholders of a text: `{slot}` is the reference to a resource, `{slot.start}` an element of it,
+ * `{slot.start.date}` its date.
+ *
+ * @param encode - applied to each value
+ * @throws Error that names a placeholder that nothing stands for
+ */
+export function fillText(text: string, data: Data, encode: (value: string) => string = (value) => value): string {
+  return text.replace(placeholder, (_, path: string) => encode(valueAt(path, data)));
+}
+
+/** Fills in the placeholders of every text in a value. */
+export function fill(value: unknown, data: Data): unknown {
+  if (typeof value === 'string') {
+    return fillText(value, data);
+  }
+  if (Array.isArray(value)) {
+    return value.map((one) => fill(one, data));
+  }
+  return isObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fill(one, data)]))
+    : value;
+}
+
+/** Every text in a value. */
+export function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') {
+    return [value];
+  }
+  const parts = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [];
+  return parts.flatMap(textsIn);
+}
