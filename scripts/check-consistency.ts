@@ -5,18 +5,22 @@ import { Command } from 'commander';
 import { checkConsistency, type Finding } from '../core/booking/consistency/check.ts';
 import { rules } from '../core/booking/consistency/finding.ts';
 import { doubtfulSlots } from '../core/booking/consistency/taken-time.ts';
+import type { ResourceSet } from '../core/booking/resource-set.ts';
 import { bots as botNames } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
+import { findUnpublished, type OnProgress } from './consistency/published.ts';
 import { readOfferedBefore, readStored, type Source } from './consistency/read.ts';
+import { remediesFor, repair } from './consistency/repair.ts';
 import { GATEWAY_CLIENT } from './deploy/gateway-client.ts';
 import { connect } from './medplum/connect.ts';
 
 interface CheckArguments extends CredentialArguments {
   readonly schedule?: readonly string[];
+  readonly repair?: boolean;
   readonly json?: boolean;
 }
 
@@ -34,6 +38,10 @@ deleted or moved by hand is reported as missing: the check cannot know that it w
 Warnings may be harmless: a patient, or answers, that a later re-submission of the appointment has replaced.
 While bookings go on, what is being written looks inconsistent for a moment: whatever is found is looked for a second
 time, and only what is still there is reported.
+
+With --repair, the Bots of the service mend it by the rules of daily work: the slots of an appointment follow its status, what
+nobody holds is released, and schedules are published again. Two bookings at one time, and whatever else has no single right
+answer, are listed for a person to decide.
 
 With a token instead of client credentials: MEDPLUM_BASE_URL and MEDPLUM_TOKEN.
 Exit status: 0 without errors, 1 with errors or if the check could not be made.`;
@@ -80,44 +88,71 @@ async function serviceBots(medplum: MedplumClient, config: BookingConfig): Promi
   return found.length > 0 ? new Set(authors) : undefined;
 }
 
-/** What a check has found, and how much it has looked at. */
+/** What a check has found, and what it has looked at. */
 export interface Check {
   readonly findings: readonly Finding[];
   /** Number of resources read. */
   readonly checked: number;
+  readonly state: ResourceSet;
 }
 
-async function checkOnce(medplum: MedplumClient, config: BookingConfig, schedules: readonly string[]): Promise<Check> {
+/** What is checked, and who is told how far it has come. */
+interface Scope {
+  /** References to the schedules to check; without any, the whole project. */
+  readonly schedules?: readonly string[];
+  readonly onProgress?: OnProgress;
+}
+
+async function checkOnce(
+  medplum: MedplumClient,
+  config: BookingConfig,
+  { schedules = [], onProgress }: Scope,
+): Promise<Check> {
   const bots = await serviceBots(medplum, config);
   const source = sourceOf(medplum);
   const { state, stretches } = await readStored(source, config, schedules, bots);
   const originSystem = artefactUri(config, 'LocalSlotOrigin');
   const context = { now: Date.now(), config, originSystem, stretches, ...(bots && { bots }) };
   const offered = await readOfferedBefore(source, doubtfulSlots(state, context));
-  return { findings: checkConsistency(state, { ...context, offered }), checked: state.size };
+  const findings = [
+    ...checkConsistency(state, { ...context, offered }),
+    ...(await findUnpublished(medplum, state, schedules, context.now, config, onProgress)),
+  ];
+  return { findings, checked: state.size, state };
 }
 
 /** The longest duration of a booking, in milliseconds. */
 const LONGEST_BOOKING = 2_000;
 
-/**
- * Checks what a project has stored, twice if anything is found: what is being written at the moment is no finding.
- *
- * @param schedules - references to the schedules to check; without any, the whole project
- */
-export async function checkProject(
-  medplum: MedplumClient,
-  config: BookingConfig,
-  schedules: readonly string[] = [],
-): Promise<Check> {
-  const first = await checkOnce(medplum, config, schedules);
+const sameAs = ({ rule, resource }: Finding): string => `${rule} ${resource}`;
+
+/** Checks what a project has stored, twice if anything is found: what is being written at the moment is no finding. */
+export async function checkProject(medplum: MedplumClient, config: BookingConfig, scope: Scope = {}): Promise<Check> {
+  const first = await checkOnce(medplum, config, scope);
   if (first.findings.length === 0) {
     return first;
   }
   await setTimeout(LONGEST_BOOKING);
-  const known = new Set(first.findings.map((finding) => JSON.stringify(finding)));
-  const second = await checkOnce(medplum, config, schedules);
-  return { ...second, findings: second.findings.filter((finding) => known.has(JSON.stringify(finding))) };
+  const known = new Set(first.findings.map(sameAs));
+  const second = await checkOnce(medplum, config, scope);
+  return { ...second, findings: second.findings.filter((finding) => known.has(sameAs(finding))) };
+}
+
+/** What a repair has mended, what it could not mend, and what is left. */
+export interface Repair {
+  readonly mended: readonly Finding[];
+  readonly failures: readonly string[];
+  readonly left: Check;
+}
+
+/** Checks a project, mends what has one right answer, and checks again. */
+export async function repairProject(medplum: MedplumClient, config: BookingConfig, scope: Scope = {}): Promise<Repair> {
+  const before = await checkProject(medplum, config, scope);
+  const planned = remediesFor(before.findings, before.state, config);
+  const failures = await repair(medplum, planned, config, scope.onProgress);
+  const left = planned.length > 0 ? await checkProject(medplum, config, scope) : before;
+  const still = new Set(left.findings.map(sameAs));
+  return { mended: before.findings.filter((finding) => !still.has(sameAs(finding))), failures, left };
 }
 
 /** What does not agree in a whole project; see {@link checkProject}. */
@@ -127,26 +162,55 @@ export async function findInconsistencies(medplum: MedplumClient, config: Bookin
 
 const head = ['severity', 'rule', 'resource', 'found'];
 
+const rowsOf = (findings: readonly Finding[]): string[][] =>
+  findings.map(({ severity, rule, resource, diagnostics }) => [severity, rule, resource, diagnostics]);
+
 function report({ findings, checked }: Check): string {
-  const rows = findings.map(({ severity, rule, resource, diagnostics }) => [severity, rule, resource, diagnostics]);
+  const rows = rowsOf(findings);
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   const summary = `${checked} resources checked: ${errors} errors, ${findings.length - errors} warnings.`;
   return rows.length > 0 ? `${formatTable(head, rows)}\n\n${summary}` : summary;
 }
 
+function reportRepair({ mended, failures, left }: Repair): string {
+  const parts = [
+    ...(mended.length > 0 ? [`Mended:\n${formatTable(head, rowsOf(mended))}`] : ['Nothing was mended.']),
+    ...failures.map((failure) => `Failed: ${failure}`),
+    ...(left.findings.length > 0 ? ['Left, for a person to decide:'] : []),
+  ];
+  return `${parts.join('\n\n')}\n\n${report(left)}`;
+}
+
+/** Says on a terminal how far a long run has come, every hundred schedules. */
+function showProgress(done: number, all: number): void {
+  if (done > 0 && done % 100 === 0) {
+    console.error(`${done} of ${all}`);
+  }
+}
+
 async function main(): Promise<void> {
   const given = withCredentials(new Command())
     .name('npm run check:consistency --')
-    .description('Checks that appointments, slots and related resources are consistent. It changes nothing.')
+    .description(
+      'Checks that appointments, slots, opening hours and related resources agree. It changes nothing without --repair.',
+    )
     .option('--schedule <references...>', 'check these schedules only (Schedule/123)')
+    .option('--repair', 'mend what has one right answer, and list the rest')
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', explanation)
     .parse()
     .opts<CheckArguments>();
   const medplum = await clientOf(given);
-  const check = await checkProject(medplum, loadConfig(given.config), given.schedule);
-  console.log(given.json ? JSON.stringify(check, undefined, 2) : report(check));
-  process.exitCode = check.findings.some(({ severity }) => severity === 'error') ? 1 : 0;
+  const config = loadConfig(given.config);
+  const scope: Scope = { onProgress: showProgress, ...(given.schedule && { schedules: given.schedule }) };
+  const repaired = given.repair ? await repairProject(medplum, config, scope) : undefined;
+  const check = repaired?.left ?? (await checkProject(medplum, config, scope));
+  const { findings, checked } = check;
+  const plain = { ...(repaired && { mended: repaired.mended, failures: repaired.failures }), findings, checked };
+  const text = repaired ? reportRepair(repaired) : report(check);
+  console.log(given.json ? JSON.stringify(plain, undefined, 2) : text);
+  const isInOrder = findings.every(({ severity }) => severity !== 'error') && !repaired?.failures.length;
+  process.exitCode = isInOrder ? 0 : 1;
 }
 
 await runAsProgram(import.meta.url, main);

@@ -67,12 +67,28 @@ export async function preview(
   now: number,
   config: BookingConfig,
 ): Promise<Preview> {
+  return previewFor(medplum, schedule, await readSlots(medplum, schedule.id, now - DAY), calendars, now, config);
+}
+
+/**
+ * The same, for a schedule whose Slots were read before.
+ *
+ * @param stored - all that have not ended a day before `now`
+ */
+export async function previewFor(
+  medplum: MedplumClient,
+  schedule: Calendars['schedules'][number],
+  stored: readonly Slot[],
+  calendars: Calendars,
+  now: number,
+  config: BookingConfig,
+): Promise<Preview> {
   const publishing = publishingIn(schedule, calendars, config);
   const { horizonWeeks } = config.calendar;
   const ends = (publishing.kind === 'on' ? publishing.calendars : []).map(
     ({ parameters }) => publishedPeriod(schedule, parameters.timeZone, now, horizonWeeks).value?.end ?? now,
   );
-  const slots = await readSlots(medplum, schedule.id, now - DAY);
+  const slots = stored.filter(({ end }) => Date.parse(end) > now - DAY);
   const last = slots.map(({ end }) => Date.parse(end)).filter((end) => !Number.isNaN(end));
   const window = { start: now - DAY, end: last.concat(ends).reduce((one, other) => Math.max(one, other), now) + DAY };
   const [offered, held] = [await onceOffered(medplum, slots, config), await heldSlots(medplum, slots)];

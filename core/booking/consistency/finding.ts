@@ -21,6 +21,10 @@ export const rules = {
     display: 'A block lies over a booked slot: somebody has to move one of them',
   },
   'free-over-taken': { severity: 'warning', display: 'A slot is free although something takes its time' },
+  'published-differs': {
+    severity: 'warning',
+    display: 'The published slots of a schedule do not match its opening hours',
+  },
   'buffer-left-over': { severity: 'error', display: 'The buffer of a booking is left that is over' },
   'reference-missing': { severity: 'error', display: 'A referenced resource does not exist' },
   'job-left-over': { severity: 'error', display: 'An accepted asynchronous booking has not been carried out' },

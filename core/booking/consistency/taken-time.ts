@@ -68,6 +68,25 @@ function doubled({ takings, places }: TakenSlots, onPurpose: ReadonlySet<string>
   );
 }
 
+/** Booked Slots that were published for one place: it has room for one appointment at a time. */
+function doubledPlaces({ places }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
+  const published = places.filter((slot) => isBooked(slot) && slot.end > now);
+  const byPlace = Map.groupBy(published, ({ role }) => (role.kind === 'published' ? role.key.place : undefined));
+  byPlace.delete(undefined);
+  return [...byPlace.values()].flatMap((ofPlace) => {
+    const sorted = ofPlace.toSorted((one, other) => one.start - other.start);
+    let last: PlacedSlot | undefined;
+    return sorted.flatMap((slot) => {
+      const other = last;
+      last = other && other.end > slot.end ? other : slot;
+      const isMeant = onPurpose.has(slot.id) || (other && onPurpose.has(other.id));
+      return other && overlaps(slot, other) && !isMeant
+        ? [finding('time-taken-twice', `Slot/${slot.id}`, `It takes the same time as ${show(other)}.`)]
+        : [];
+    });
+  });
+}
+
 /** Free Slots over takings: nobody can book them, and within seconds the service should have withdrawn them. */
 function offeredInVain({ takings, free }: TakenSlots, now: number): Finding[] {
   return free
@@ -114,6 +133,7 @@ export function issuesOfTakenTime(state: ResourceSet, context: ConsistencyContex
   return [
     ...bySchedule(state, context).flatMap((slots) => [
       ...doubled(slots, onPurpose, context.now),
+      ...doubledPlaces(slots, onPurpose, context.now),
       ...offeredInVain(slots, context.now),
     ]),
     ...buffersLeftOver(state, context),

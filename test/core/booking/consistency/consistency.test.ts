@@ -149,5 +149,11 @@ describe('what does not', () => {
 
 it('leftovers are warnings, everything else is an error', () => {
   const warnings = Object.entries(rules).flatMap(([name, { severity }]) => (severity === 'warning' ? [name] : []));
-  expect(warnings).toEqual(['booking-blocked', 'free-over-taken', 'answers-left-over', 'patient-left-over']);
+  expect(warnings).toEqual([
+    'booking-blocked',
+    'free-over-taken',
+    'published-differs',
+    'answers-left-over',
+    'patient-left-over',
+  ]);
 });

@@ -45,7 +45,41 @@ const find = (...resources: readonly Resource[]) =>
     ({ rule, resource }) => `${rule} ${resource}`,
   );
 
+/** A Slot that was published for a place. */
+const published = (id: string, status: Slot['status'], from: string, to: string, place = 1) =>
+  slot(id, status, from, to, {
+    identifier: [{ system: artefactUri(config, 'LocalPublishedSlot'), value: `offer/1/service/${at(from)}/${place}` }],
+  });
+
 const taking = slot('taking', 'busy', '09:00', '09:30');
+
+describe('the booked slots that were published for one place', () => {
+  const first = published('a', 'busy', '09:00', '09:30');
+
+  it.each<[string, Slot, string[]]>([
+    ['overlap', published('b', 'busy-tentative', '09:15', '09:45'), ['time-taken-twice Slot/b']],
+    ['touch', published('b', 'busy', '09:30', '10:00'), []],
+    ['overlap on another place', published('b', 'busy', '09:15', '09:45', 2), []],
+    ['and a free one', published('b', 'free', '09:15', '09:45'), []],
+    ['overlap in the past', published('b', 'busy', '06:00', '06:30'), []],
+  ])('%s', (_, other, expected) => {
+    expect(find(first, other)).toEqual(expected);
+  });
+
+  it('overlap though another lies between', () => {
+    const long = published('long', 'busy', '08:00', '11:00');
+    expect(find(long, first, published('b', 'busy', '10:00', '10:30'))).toEqual([
+      'time-taken-twice Slot/a',
+      'time-taken-twice Slot/b',
+    ]);
+  });
+
+  it('overlap on purpose', () => {
+    const url = artefactUri(config, 'LocalOverbooking');
+    const meant = { ...booked('b'), extension: [{ url, valueBoolean: true }] };
+    expect(find(first, published('b', 'busy', '09:15', '09:45'), meant)).toEqual([]);
+  });
+});
 
 describe('what takes the time of a Schedule', () => {
   it.each<[string, Slot, string[]]>([

@@ -1,0 +1,64 @@
+import type { MedplumClient } from '@medplum/core';
+import { type Finding, finding } from '../../core/booking/consistency/finding.ts';
+import { type ResourceSet, resourcesOfType } from '../../core/booking/resource-set.ts';
+import { publicationIn } from '../../core/calendar/publish/publication.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { idIn } from '../../core/fhir/reference/reference.ts';
+import { type Preview, previewFor } from '../calendar/preview.ts';
+import { type Calendars, publishingIn, readCalendars } from '../calendar/read.ts';
+
+/** Is told how many of how many schedules have been compared. */
+export type OnProgress = (done: number, all: number) => void;
+
+/** The end of what was published last; later days follow once a day. */
+function publishedUntil(id: string, { publications }: Calendars): number {
+  const task = publications.get(id);
+  return (task && publicationIn(task)?.from) ?? 0;
+}
+
+/** Whether everything is published that can be: not before the first publication, during one, or with invalid hours. */
+function isSettled(id: string, { publications }: Calendars): boolean {
+  return publications.get(id)?.status === 'completed';
+}
+
+function differenceIn({ published, withdrawn, changed }: Preview, until: number): string | undefined {
+  const missing = published.filter((start) => Date.parse(start) < until);
+  const parts = Object.entries({ published: missing, withdrawn, changed }).filter(([, starts]) => starts.length > 0);
+  const [first] = parts.flatMap(([, starts]) => starts).sort();
+  const counts = parts.map(([what, { length }]) => `${length} to be ${what}`).join(', ');
+  return first === undefined ? undefined : `Slots differ from its opening hours: ${counts}, the first at ${first}.`;
+}
+
+/**
+ * Compares the published Slots of schedules with their opening hours, closed days and takings, by the rules by which
+ * they are published.
+ *
+ * @param state - all Slots of these schedules
+ * @param wanted - references to the schedules; without any, all
+ * @param now - milliseconds since 1970 UTC
+ */
+export async function findUnpublished(
+  medplum: MedplumClient,
+  state: ResourceSet,
+  wanted: readonly string[],
+  now: number,
+  config: BookingConfig,
+  onProgress: OnProgress = () => undefined,
+): Promise<Finding[]> {
+  const calendars = await readCalendars(medplum, config);
+  const slots = Map.groupBy(resourcesOfType(state, 'Slot'), ({ schedule }) => idIn(schedule, 'Schedule'));
+  const chosen = calendars.schedules.filter(
+    (schedule) =>
+      (wanted.length === 0 || wanted.includes(`Schedule/${schedule.id}`)) &&
+      isSettled(schedule.id, calendars) &&
+      publishingIn(schedule, calendars, config).kind !== 'kept',
+  );
+  const findings: Finding[] = [];
+  for (const [index, schedule] of chosen.entries()) {
+    const seen = await previewFor(medplum, schedule, slots.get(schedule.id) ?? [], calendars, now, config);
+    const difference = differenceIn(seen, publishedUntil(schedule.id, calendars));
+    findings.push(...(difference ? [finding('published-differs', `Schedule/${schedule.id}`, difference)] : []));
+    onProgress(index + 1, chosen.length);
+  }
+  return findings;
+}

@@ -1,0 +1,120 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, Task } from '@medplum/fhirtypes';
+import { slotIdsOf } from '../../core/booking/appointment/slot-use.ts';
+import { neededSlotStatus } from '../../core/booking/appointment/status.ts';
+import type { Finding, Rule } from '../../core/booking/consistency/finding.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../../core/booking/resource-set.ts';
+import { publicationQuery, publicationTask } from '../../core/calendar/publish/publication.ts';
+import { bufferOf } from '../../core/calendar/slots/slot-role.ts';
+import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { idIn } from '../../core/fhir/reference/reference.ts';
+import { untilPublished } from '../calendar/progress.ts';
+import { searchAll } from '../calendar/read.ts';
+
+/**
+ * How a finding is mended: the slots of an appointment follow its status; a slot that nobody holds is released, as if
+ * the appointment that held it had been deleted; or a schedule is published again.
+ */
+export type Remedy =
+  | { readonly kind: 'follow'; readonly appointment: string }
+  | { readonly kind: 'release'; readonly slot: string }
+  | { readonly kind: 'publish'; readonly schedule: string };
+
+type RemedyFor = (id: string, state: ResourceSet, config: BookingConfig) => readonly Remedy[];
+
+const holdersFollow: RemedyFor = (id, state) =>
+  resourcesOfType(state, 'Appointment')
+    .filter((one) => neededSlotStatus(one) !== undefined && slotIdsOf(one).includes(id))
+    .map((one): Remedy => ({ kind: 'follow', appointment: one.id ?? '' }));
+
+const bookedIsReleased: RemedyFor = (id, state, config) => {
+  const buffer = findResource(state, 'Slot', id);
+  const slot = buffer && bufferOf(buffer, config);
+  return slot === undefined ? [] : [{ kind: 'release', slot }];
+};
+
+const scheduleIsPublished: RemedyFor = (id, state) => {
+  const schedule = idIn(findResource(state, 'Slot', id)?.schedule, 'Schedule');
+  return schedule === undefined ? [] : [{ kind: 'publish', schedule }];
+};
+
+/** The rules whose findings have one right answer. Of all others a person has to decide. */
+const remedies: Partial<Readonly<Record<Rule, RemedyFor>>> = {
+  'slot-status': holdersFollow,
+  'slot-without-appointment': (slot) => [{ kind: 'release', slot }],
+  'buffer-left-over': bookedIsReleased,
+  'free-over-taken': scheduleIsPublished,
+  'published-differs': (schedule) => [{ kind: 'publish', schedule }],
+};
+
+/** What mends the findings, each remedy once. */
+export function remediesFor(findings: readonly Finding[], state: ResourceSet, config: BookingConfig): Remedy[] {
+  const found = findings.flatMap(({ rule, resource }) => {
+    const id = resource.slice(resource.indexOf('/') + 1);
+    return remedies[rule]?.(id, state, config) ?? [];
+  });
+  return [...new Map(found.map((remedy) => [JSON.stringify(remedy), remedy])).values()];
+}
+
+async function execute(medplum: MedplumClient, input: unknown, config: BookingConfig): Promise<void> {
+  const url = medplum.fhirUrl('Bot', '$execute');
+  url.searchParams.set('identifier', `${artefactUri(config, 'LocalBot')}|sync-slots`);
+  await medplum.post(url, input, 'application/fhir+json');
+}
+
+async function requestPublication(medplum: MedplumClient, schedule: string, config: BookingConfig): Promise<void> {
+  const query = publicationQuery({ focus: `Schedule/${schedule}` }, config).replace('Task?', '');
+  const [stored] = await searchAll(medplum, 'Task', query);
+  const task: Task = publicationTask({ schedule, status: 'requested' }, config);
+  await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
+}
+
+/** What the Bot that lets slots follow appointments is told of one that held a slot and is gone. */
+const deletedHolder = (slot: string): { readonly deletedResource: Appointment } => ({
+  deletedResource: {
+    resourceType: 'Appointment',
+    id: slot,
+    status: 'cancelled',
+    participant: [],
+    slot: [{ reference: `Slot/${slot}` }],
+  },
+});
+
+function apply(medplum: MedplumClient, remedy: Remedy, config: BookingConfig): Promise<void> {
+  switch (remedy.kind) {
+    case 'follow':
+      return execute(medplum, { resourceType: 'Appointment', id: remedy.appointment }, config);
+    case 'release':
+      return execute(medplum, deletedHolder(remedy.slot), config);
+    case 'publish':
+      return requestPublication(medplum, remedy.schedule, config);
+  }
+}
+
+/**
+ * Carries out remedies by the Bots of the service, which follow the same rules as in daily work, and waits for the
+ * publications.
+ *
+ * @param onProgress - is told before each remedy, and how many there are
+ * @returns a sentence for each remedy that failed; the others are carried out all the same
+ */
+export async function repair(
+  medplum: MedplumClient,
+  planned: readonly Remedy[],
+  config: BookingConfig,
+  onProgress: (done: number, all: number) => void = () => undefined,
+): Promise<string[]> {
+  const failures: string[] = [];
+  const since = Date.now();
+  for (const [index, remedy] of planned.entries()) {
+    onProgress(index, planned.length);
+    await apply(medplum, remedy, config).catch((error: unknown) => {
+      failures.push(`${JSON.stringify(remedy)}: ${error instanceof Error ? error.message : String(error)}`);
+    });
+  }
+  const schedules = planned.flatMap((remedy) => (remedy.kind === 'publish' ? [remedy.schedule] : []));
+  if (schedules.length > 0) {
+    await untilPublished(medplum, { schedules, since, by: 'schedule' }, config, () => undefined);
+  }
+  return failures;
+}
