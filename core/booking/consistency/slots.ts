@@ -1,4 +1,5 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
+import { placedSlots, isTaken as takesTime } from '../../calendar/slots/slot-role.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
@@ -69,9 +70,17 @@ function gaps(fragments: readonly CalendarSlot[], whole: Interval | undefined): 
   return whole && reached < whole.end ? [...found, { start: reached, end: whole.end }] : found;
 }
 
+/** What takes the time of each Schedule without having been offered: slots are narrowed to what it leaves. */
+function takingsOf(state: ResourceSet, { config, offered = new Set() }: ConsistencyContext) {
+  const placed = placedSlots(resourcesOfType(state, 'Slot'), offered, config);
+  const takings = placed.filter(({ role, resource }) => role.kind === 'taking' && takesTime(resource));
+  return Map.groupBy(takings, ({ resource }) => resource.schedule.reference);
+}
+
 function issuesOfFragments(
   origin: string,
   fragments: readonly CalendarSlot[],
+  takings: readonly Interval[],
   { stretches }: ConsistencyContext,
 ): Finding[] {
   const sorted = [...fragments].sort((one, other) => one.start - other.start);
@@ -83,18 +92,22 @@ function issuesOfFragments(
       const diagnostics = `${show(fragment)} overlaps another fragment of the former Slot/${origin}.`;
       return finding('fragments-overlap', `Slot/${fragment.id}`, diagnostics);
     }),
-    ...gaps(sorted, stretches?.get(origin)).map((gap) =>
-      finding('fragments-missing', `Slot/${origin}`, `${show(gap)} is no longer covered by any of its fragments.`),
-    ),
+    ...gaps(sorted, stretches?.get(origin))
+      .filter((gap) => !takings.some((taking) => overlaps(taking, gap)))
+      .map((gap) =>
+        finding('fragments-missing', `Slot/${origin}`, `${show(gap)} is no longer covered by any of its fragments.`),
+      ),
   ];
 }
 
 /**
  * Checks every slot: one that the service has taken is held by one appointment, and the fragments of what was one slot
- * follow one another without a gap or an overlap. Fragments that were joined to others, and are void, do not count.
+ * follow one another without an overlap, and without a gap but for what something else takes. Fragments that were joined
+ * to others, and are void, do not count.
  */
 export function issuesOfSlots(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const holders = holdersOf(state);
+  const takings = takingsOf(state, context);
   const slots = resourcesOfType(state, 'Slot');
   const valid = [...calendarOf(slots, context.originSystem).values()].filter(
     ({ status }) => status !== 'entered-in-error',
@@ -102,7 +115,7 @@ export function issuesOfSlots(state: ResourceSet, context: ConsistencyContext): 
   return [
     ...slots.flatMap((slot) => issuesOfSlot(slot, holders, state, context)),
     ...[...Map.groupBy(valid, ({ origin }) => origin)].flatMap(([origin, fragments]) =>
-      issuesOfFragments(origin, fragments, context),
+      issuesOfFragments(origin, fragments, takings.get(fragments[0]?.resource.schedule.reference) ?? [], context),
     ),
   ];
 }

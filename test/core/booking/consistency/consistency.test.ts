@@ -55,6 +55,14 @@ describe('what agrees', () => {
     ['an appointment of the clinic without a slot', [booked({ meta: {}, slot: [] })]],
     ['pieces that follow one another', [slot('nine', '09:00', '09:20'), piece('p', '09:20', '09:40')]],
     [
+      'pieces around what takes the time between them',
+      [
+        slot('nine', '09:00', '09:20'),
+        slot('taking', '09:20', '09:40', { status: 'busy-unavailable' }),
+        piece('p', '09:40', '10:00'),
+      ],
+    ],
+    [
       'an emptied piece',
       [slot('nine', '09:00', '10:00'), piece('p', '09:20', '09:40', { status: 'entered-in-error' })],
     ],
