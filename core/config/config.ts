@@ -6,6 +6,9 @@ export type Confirmation = 'automatic' | 'manual';
 /** Where the Bots run that are called through the gateway: in Medplum, or in the gateway itself. */
 export type BotRuntimeName = 'medplum' | 'gateway';
 
+/** What runs the Bots that run in Medplum, by the name that Medplum gives it (`Bot.runtimeVersion`). */
+export type MedplumRuntime = 'vmcontext' | 'awslambda';
+
 /** What becomes of search parameters that the service does not know: refused, or ignored and named in the answer. */
 export type SearchHandling = 'strict' | 'lenient';
 
@@ -105,6 +108,8 @@ export interface BookingConfig {
   readonly timeout: number;
   /** Where the Bots run that are called through the gateway. Medplum runs all others. */
   readonly bots: BotRuntimeName;
+  /** What runs the Bots that run in Medplum. */
+  readonly botRuntime: MedplumRuntime;
   /**
    * Id of the ClientApplication with which the gateway writes where it runs Bots itself: what it has written counts as
    * written by the service. The deployment finds it, and the gateway knows it as its own; no file says it.

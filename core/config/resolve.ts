@@ -64,6 +64,7 @@ const fileSchema = z.strictObject({
   handling: z.enum(['strict', 'lenient']).optional(),
   timeout: z.int().min(5).max(600).default(15),
   bots: z.enum(['medplum', 'gateway']).default('medplum'),
+  botRuntime: z.enum(['vmcontext', 'awslambda']).default('vmcontext'),
   holds: holdsSchema.default(holdsSchema.parse({})),
   requestors: requestorsSchema.default(requestorsSchema.parse({})),
   requests: requestsSchema.default(requestsSchema.parse({})),

@@ -32,7 +32,7 @@ function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id' | 'me
     identifier: [{ system: artefactUri(config, 'LocalBot'), value: name }],
     name,
     description: bots[name],
-    runtimeVersion: 'vmcontext',
+    runtimeVersion: config.botRuntime,
     timeout: Math.round(timeLimits(config).bot / 1_000),
     auditEventDestination: ['log'],
     ...(clock[name] && { cronString: clock[name] }),
@@ -51,12 +51,12 @@ async function findBot({ connection, config }: BotPlan, name: BotName): Promise<
 }
 
 /** Creates the Bot the way Medplum's own app does: together with its membership in the project. */
-async function createBot({ connection, policyId }: BotPlan, name: BotName): Promise<WithId<Bot>> {
+async function createBot({ connection, config, policyId }: BotPlan, name: BotName): Promise<WithId<Bot>> {
   const { medplum, projectId } = connection;
   const { id } = await medplum.post<WithId<Bot>>(`admin/projects/${projectId}/bot`, {
     name,
     description: bots[name],
-    runtimeVersion: 'vmcontext',
+    runtimeVersion: config.botRuntime,
     accessPolicy: { reference: `AccessPolicy/${policyId}` },
   });
   return medplum.readResource('Bot', id);

@@ -78,7 +78,7 @@ export function assessBot({ status, text }: Pick<HttpAnswer, 'status' | 'text'>)
   if (/vm ?context/i.test(text)) {
     return error(
       'the server runs no Bots in its VM context',
-      'Set vmContextBotsEnabled (MEDPLUM_VM_CONTEXT_BOTS_ENABLED=true) in the configuration of the server.',
+      'Set vmContextBotsEnabled (MEDPLUM_VM_CONTEXT_BOTS_ENABLED=true) in the configuration of the server, or "botRuntime": "awslambda" in booking.config.json.',
     );
   }
   return status === 404

@@ -79,6 +79,8 @@ export interface FaultyProxy {
   target: string;
   /** Chooses the fault of a request; `undefined` lets it pass. */
   choose: (passing: Passing) => Fault | undefined;
+  /** Ends every connection, as a server does that has waited long enough for a request. */
+  readonly closeConnections: () => void;
 }
 
 async function bodyOf(message: IncomingMessage): Promise<string> {
@@ -105,12 +107,17 @@ const pass: Fault = async (forward, socket) => void socket.write(raw(await forwa
 
 /** Starts a proxy that lets everything pass until it is told otherwise; it ends with the tests of the file. */
 export async function startProxy(): Promise<FaultyProxy> {
+  const sockets = new Set<Socket>();
   const proxy: FaultyProxy & { url: string } = {
     url: '',
     target: '',
     choose: () => undefined,
+    closeConnections: () => {
+      for (const socket of sockets) {
+        socket.destroy();
+      }
+    },
   };
-  const sockets = new Set<Socket>();
   const server = createServer((message: IncomingMessage, response: ServerResponse) => {
     const { socket } = response;
     const handle = async (): Promise<void> => {
@@ -129,9 +136,7 @@ export async function startProxy(): Promise<FaultyProxy> {
   const address = server.address();
   proxy.url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`;
   atEnd(async () => {
-    for (const socket of sockets) {
-      socket.destroy();
-    }
+    proxy.closeConnections();
     await new Promise((resolve) => server.close(resolve));
   });
   return proxy;
