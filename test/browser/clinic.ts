@@ -23,6 +23,8 @@ export interface TestServiceOptions {
   readonly questionnaire?: Pick<Questionnaire, 'item' | 'title'>;
   readonly name?: string;
   readonly doctor?: string;
+  /** How many hours the clinic has to answer a request; without it there is no deadline. */
+  readonly confirmWithin?: number;
 }
 
 /** The origin of the pages. */
@@ -42,14 +44,24 @@ export const halfHours = (from: number, count: number): number[] =>
 
 /** A service with a calendar, free times and questions of its own. */
 export async function aService(options: TestServiceOptions): Promise<TestService> {
-  const { starts, confirmation = 'automatic', questionnaire, doctor = 'Dr. Mira Lindner' } = options;
+  const { starts, confirmation = 'automatic', questionnaire, doctor = 'Dr. Mira Lindner', confirmWithin } = options;
   const code = `test-${randomUUID()}`;
   const system = artefactUri(config, 'LocalServiceType');
   const name = options.name ?? `Visit ${code.slice(5, 13)}`;
   const schedule = await aSchedule({
     serviceType: [{ coding: [{ system, code, display: name }] }],
     actor: [{ display: doctor }],
-    extension: [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: confirmation }],
+    extension: [
+      { url: artefactUri(config, 'LocalConfirmation'), valueCode: confirmation },
+      ...(confirmWithin === undefined
+        ? []
+        : [
+            {
+              url: artefactUri(config, 'LocalBookingPolicy'),
+              extension: [{ url: 'confirmWithin', valueDuration: { value: confirmWithin, code: 'h' } }],
+            },
+          ]),
+    ],
   });
   const slots: Slot[] = [];
   for (const start of starts) {

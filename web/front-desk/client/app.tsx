@@ -8,6 +8,7 @@ import { textsOf } from '../texts/texts.ts';
 import { CalendarPage } from './day/page.tsx';
 import { Announcer } from './parts/announce.tsx';
 import { initialLanguage, rememberLanguage, TextsContext, useTexts } from './parts/use-texts.ts';
+import { RequestsPage } from './requests/page.tsx';
 import { onSessionChange, type Person, sessionState, signIn, signOut } from './session/session.ts';
 import { theme } from './theme.ts';
 
@@ -55,7 +56,10 @@ function Header({
   const { title, nav, session, language } = useTexts();
   const [location] = useLocation();
   const other: Language = language === 'en' ? 'de' : 'en';
-  const pages = [['/calendar', nav.calendar]] as const;
+  const pages = [
+    ['/calendar', nav.calendar],
+    ['/requests', nav.requests],
+  ] as const;
   return (
     <header>
       <a className="skip" href="#main">
@@ -86,6 +90,7 @@ function Pages() {
   return (
     <Switch>
       <Route path="/calendar" component={CalendarPage} />
+      <Route path="/requests" component={RequestsPage} />
       <Route>
         <Redirect to="/calendar" replace />
       </Route>

@@ -181,4 +181,15 @@ export const german: Texts = {
     alternatives: 'Diese Zeiten sind frei:',
     take: (time) => `${time} nehmen`,
   },
+  requests: {
+    title: 'Anfragen',
+    none: 'Nichts wartet auf eine Antwort.',
+    help: 'In der Liste: Pfeiltasten wählen, c bestätigt, d lehnt ab.',
+    urgent: 'Dringend:',
+    noDeadline: 'ohne Frist',
+    over: 'die Frist ist vorbei',
+    noTime: 'ohne lesbare Zeit',
+    inCalendar: 'Im Kalender zeigen',
+    until: (time) => `Antwort bis ${time}`,
+  },
 };

@@ -178,4 +178,15 @@ export const english: Texts = {
     alternatives: 'These times are free:',
     take: (time) => `Take ${time}`,
   },
+  requests: {
+    title: 'Requests',
+    none: 'Nothing waits for an answer.',
+    help: 'In the list: arrow keys choose, c confirms, d declines.',
+    urgent: 'Urgent:',
+    noDeadline: 'no deadline',
+    over: 'the deadline is over',
+    noTime: 'no time that can be read',
+    inCalendar: 'Show in the calendar',
+    until: (time) => `answer by ${time}`,
+  },
 };

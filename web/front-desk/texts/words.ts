@@ -119,4 +119,7 @@ export interface Texts extends Words<'languageName' | 'title' | 'loading' | 'clo
     'book' | 'block' | 'blockReason' | 'blockReasonHelp' | 'unblock' | 'closedDay' | 'takenWhy' | 'bufferWhy' | 'gone'
   >;
   readonly booking: BookingWords;
+  readonly requests: Words<'title' | 'none' | 'help' | 'urgent' | 'noDeadline' | 'over' | 'noTime' | 'inCalendar'> & {
+    readonly until: (time: string) => string;
+  };
 }

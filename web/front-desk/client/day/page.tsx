@@ -1,5 +1,5 @@
 import { Alert, Button, Loader } from '@mantine/core';
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useCallback, useMemo } from 'react';
 import { patientNameOf } from '../../appointment/people.ts';
 import { type Entry, entriesOf, unplacedOf } from '../../day/entries.ts';
 import { kinds, signOf } from '../../day/kinds.ts';
@@ -9,6 +9,7 @@ import { read } from '../fhir/client.ts';
 import { dayText, timeText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../parts/use-loaded.ts';
+import { useNow } from '../parts/use-now.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { Grid } from './grid.tsx';
@@ -19,18 +20,6 @@ import { useCalendar, useSchedules } from './use-calendar.ts';
 
 /** How many calendars are shown where nobody has chosen. */
 const FIRST = 6;
-
-const MINUTE = 60_000;
-
-/** The time, to the minute. */
-function useNow(): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), MINUTE);
-    return () => clearInterval(timer);
-  }, []);
-  return now;
-}
 
 /** What every sign means. */
 function Legend() {

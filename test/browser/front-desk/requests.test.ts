@@ -1,0 +1,74 @@
+import { expect, test } from '@playwright/test';
+import { stored } from '../../contract/fixtures.ts';
+import { medplum } from '../../contract/http.ts';
+import { expectAccessible } from '../axe.ts';
+import { aService, halfHours, morning, origin } from '../clinic.ts';
+import { bookedBy, visitDesk } from './desk.ts';
+
+const statusOf = async (id: string | undefined) => (await stored('Appointment', `_id=${id}`))[0];
+
+test('requests are answered one after the other from the keyboard, the earliest deadline first', async ({ page }) => {
+  const later = await aService({ starts: halfHours(morning(6), 1), confirmation: 'manual', confirmWithin: 2 });
+  const sooner = await aService({ starts: halfHours(morning(7), 2), confirmation: 'manual', confirmWithin: 1 });
+  const last = await bookedBy('portal-b', later, 0, 'Zuletzt');
+  const first = await bookedBy('portal-a', sooner, 0, 'Zuerst');
+  const second = await bookedBy('portal-b', sooner, 1, 'Danach');
+  await visitDesk(page, `${origin}/front-desk/requests`);
+  const rows = page.getByRole('list', { name: 'Requests' }).getByRole('button');
+  await expect(rows.nth(0)).toContainText('Kim Zuerst');
+  await expect(rows.nth(0)).toContainText('Portal A');
+  await expect(rows.nth(0)).toContainText('answer by');
+  await expect(rows.nth(1)).toContainText('Kim Danach');
+  await expect(rows.nth(2)).toContainText('Kim Zuletzt');
+  await expect(page.locator('.history li')).toHaveCount(1);
+  await expectAccessible(page);
+
+  await rows.nth(0).focus();
+  await page.keyboard.press('c');
+  await expect(rows.nth(0)).toContainText('Kim Danach');
+  await expect(rows.nth(0)).toBeFocused();
+  expect((await statusOf(first.id))?.status).toBe('booked');
+
+  await page.keyboard.press('d');
+  await expect(page.getByLabel('Reason')).toBeFocused();
+  await page.keyboard.type('Full that day');
+  await expectAccessible(page);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await expect(rows.nth(0)).toContainText('Kim Zuletzt');
+  await expect(rows.nth(0)).toBeFocused();
+  expect(await statusOf(second.id)).toMatchObject({
+    status: 'cancelled',
+    cancelationReason: { text: 'Full that day' },
+  });
+
+  // A colleague answers the last one: it goes by itself.
+  const pending = await statusOf(last.id);
+  await medplum('front-desk', 'PUT', `/Appointment/${last.id}`, { body: { ...pending, status: 'booked' } });
+  await expect(page.getByText('Kim Zuletzt')).toHaveCount(0, { timeout: 20_000 });
+});
+
+test('a request that a colleague has changed at the same moment is not answered over it, and nothing typed is lost', async ({
+  page,
+}) => {
+  const service = await aService({ starts: halfHours(morning(8), 1), confirmation: 'manual', confirmWithin: 3 });
+  const request = await bookedBy('portal-a', service, 0, 'Zugleich');
+  await visitDesk(page, `${origin}/front-desk/requests?open=${request.id}`);
+  await page.getByRole('button', { name: 'Decline' }).click();
+  await page.getByLabel('Reason').fill('We are closed');
+  // The page does not hear of the change.
+  await page.route('**/fhir/R4/Appointment?*_total*', (route) => route.abort());
+  const pending = await statusOf(request.id);
+  const body = { ...pending, comment: 'Wheelchair' };
+  expect((await medplum('front-desk', 'PUT', `/Appointment/${request.id}`, { body })).status).toBe(200);
+  await page.getByRole('button', { name: 'Decline' }).click();
+  await expect(page.getByRole('alert')).toContainText('Somebody else was faster');
+  await expect(page.getByLabel('Reason')).toHaveValue('We are closed');
+  await expectAccessible(page);
+  expect((await statusOf(request.id))?.status).toBe('pending');
+  await page.getByRole('button', { name: 'Load again' }).click();
+  await expect(page.locator('.facts')).toContainText('Wheelchair');
+  await page.getByRole('button', { name: 'Decline' }).click();
+  await expect(page.getByRole('status').getByText('Declined.')).toBeVisible();
+  expect((await statusOf(request.id))?.status).toBe('cancelled');
+});

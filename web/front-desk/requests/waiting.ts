@@ -1,0 +1,97 @@
+import type { Appointment, Patient, Task } from '@medplum/fhirtypes';
+import { deadlineOf } from '../../../core/booking/confirmation/deadline.ts';
+import { CONFIRM_TASK } from '../../../core/booking/confirmation/task.ts';
+import { type ArtefactConfig, artefactUri } from '../../../core/config/config.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+
+/** A request that waits for the clinic. */
+export interface Waiting {
+  readonly id: string;
+  readonly appointment: Appointment;
+  /** Until when it must be answered, in milliseconds since 1970 UTC. */
+  readonly deadline: number | undefined;
+  /** When it was asked, where that is known. */
+  readonly asked: number | undefined;
+  /** Whether most of its time is over. */
+  readonly isUrgent: boolean;
+  /** The name of who asked, as its Task has it. */
+  readonly requester: string | undefined;
+}
+
+/** What was read of requests. */
+export interface Requests {
+  readonly waiting: readonly Waiting[];
+  readonly patients: ReadonlyMap<string, Patient>;
+}
+
+/** The searches for what waits: the appointments with their patients, and the Tasks of those with a deadline. */
+export function requestSearches(config: ArtefactConfig) {
+  const code = `${artefactUri(config, 'LocalTask')}|${CONFIRM_TASK}`;
+  return {
+    appointments: [
+      ['status', 'pending'],
+      ['_include', 'Appointment:patient'],
+    ],
+    tasks: [
+      ['code', code],
+      ['status', 'draft,requested,received,accepted,ready,in-progress,on-hold'],
+    ],
+  } as const;
+}
+
+const compare = (one: number | undefined, other: number | undefined): number =>
+  (one ?? Number.POSITIVE_INFINITY) === (other ?? Number.POSITIVE_INFINITY)
+    ? 0
+    : (one ?? Number.POSITIVE_INFINITY) - (other ?? Number.POSITIVE_INFINITY);
+
+/** The earliest deadline first; those without one come last, the one that was asked first before the others. */
+function byDeadline(one: Waiting, other: Waiting): number {
+  return compare(one.deadline, other.deadline) || compare(one.asked, other.asked) || one.id.localeCompare(other.id);
+}
+
+/** Sorts what the searches have found; what is broken is shown as far as it can be read. */
+export function requestsIn(resources: readonly unknown[], config: ArtefactConfig): Requests {
+  const tasks = new Map<string, Task>();
+  for (const one of resources) {
+    if (isResource(one, 'Task')) {
+      tasks.set(idIn(one.focus, 'Appointment') ?? '', one);
+    }
+  }
+  const appointments = new Map(
+    resources.filter((one) => isResource(one, 'Appointment')).map((one) => [one.id ?? '', one]),
+  );
+  const waiting = [...appointments].map(([id, appointment]): Waiting => {
+    const task = tasks.get(id);
+    return {
+      id,
+      appointment,
+      deadline: deadlineOf(appointment, config),
+      asked:
+        parseInstant(task?.authoredOn) ??
+        parseInstant(appointment.created) ??
+        parseInstant(appointment.meta?.lastUpdated),
+      isUrgent: task?.priority === 'urgent',
+      requester: task?.requester?.display,
+    };
+  });
+  const patients = resources.filter((one) => isResource(one, 'Patient'));
+  return {
+    waiting: waiting.toSorted(byDeadline),
+    patients: new Map(patients.map((one) => [one.id ?? '', one])),
+  };
+}
+
+/**
+ * Which request comes next when one has been answered: the one after it, else the last.
+ *
+ * @param before - the requests while it was among them
+ * @param after - those that still wait
+ */
+export function nextAfter(id: string, before: readonly Waiting[], after: readonly Waiting[]): string | undefined {
+  const left = new Set(after.map((one) => one.id));
+  const index = before.findIndex((one) => one.id === id);
+  const next = before.slice(index + 1).find((one) => one.id !== id && left.has(one.id));
+  return next?.id ?? after.filter((one) => one.id !== id).at(-1)?.id;
+}
