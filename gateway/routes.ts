@@ -151,7 +151,7 @@ function bodyLimits({ limits }: GatewayContext): Readonly<Record<BodyKind, numbe
 function formProblem(error: { code?: string }, { limits, config }: GatewayContext): FhirResponse {
   const diagnostics = `The form of a search can have at most ${limits.formBytes} bytes.`;
   return error.code === 'FST_ERR_CTP_BODY_TOO_LARGE'
-    ? refusal([{ code: 'malformed-request', diagnostics }], config)
+    ? refusal([{ code: 'malformed-request', diagnostics, expression: 'http.body' }], config)
     : errorResponse(error);
 }
 
@@ -185,7 +185,11 @@ function addRoute(app: FastifyInstance, route: Route, context: GatewayContext, a
         route.body === 'patch' ? !isPatchBody(request) : route.body === 'fhir' && !isObject(request.body);
       if (isMissing) {
         const diagnostics = `The body must be a ${route.body === 'patch' ? 'patch' : 'FHIR resource'}.`;
-        return answer(request, reply, refusal([{ code: 'malformed-request', diagnostics }], config));
+        return answer(
+          request,
+          reply,
+          refusal([{ code: 'malformed-request', diagnostics, expression: 'http.body' }], config),
+        );
       }
       return undefined;
     },

@@ -10,7 +10,9 @@ import { JSON_PATCH, json, xml } from './formats.ts';
 /** A request body as it was read: the value, or everything that is wrong with it. */
 export type ReadBody = { readonly value: unknown } | { readonly issues: readonly Issue[] };
 
-const malformed = (diagnostics: string): ReadBody => ({ issues: [{ code: 'malformed-request', diagnostics }] });
+const malformed = (diagnostics: string): ReadBody => ({
+  issues: [{ code: 'malformed-request', diagnostics, expression: 'http.body' }],
+});
 
 /** The size of a JSON text: how deep objects and arrays are nested, and how many values there are at most. */
 interface JsonSize {
@@ -87,7 +89,8 @@ async function readXml(text: string, depth: number): Promise<ReadBody> {
   for (let start = 0; start < text.length && reader.write(text.slice(start, start + XML_PIECE)); start += XML_PIECE) {
     await others();
   }
-  return reader.end();
+  const read = reader.end();
+  return 'issues' in read ? { issues: read.issues.map((issue) => ({ expression: 'http.body', ...issue })) } : read;
 }
 
 /** What a route takes as its body. */

@@ -143,7 +143,7 @@ function batchIssues(body: unknown): readonly Issue[] {
     { code: 'malformed-request', diagnostics, expression },
   ];
   if (!isResource(body, 'Bundle')) {
-    return malformed('Bundle', 'The body must be a Bundle.');
+    return malformed('http.body', 'The body must be a Bundle.');
   }
   const { type, entry = [] }: { type?: unknown; entry?: unknown } = body;
   if (type !== 'batch') {

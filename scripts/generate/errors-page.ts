@@ -14,11 +14,13 @@ HTTP status is that of the most serious one (400 before 422 before 409). In each
 
 - \`details.coding\` has one of the codes below, from the CodeSystem \`LocalBookingError\`,
 - \`code\` is FHIR's issue type,
-- \`expression\` is the path of the element at fault, from the root of the request body,
+- \`expression\` is the path of the element at fault, from the root of the request body; \`http.body\` is the body as a whole,
+  \`http.\` and a name is a header or a search parameter,
 - \`diagnostics\` says what was sent and what is allowed.
 
-HTTP errors (401, 403, 404, 405, 406, 413, 415, 429, 502) are OperationOutcomes, too, without such a code. For a PATCH,
-\`profile-violation\` has the status 400.
+HTTP errors (401, 403, 404, 405, 406, 410, 413, 415, 429, 502) are OperationOutcomes, too, without such a code. For a PATCH,
+\`profile-violation\` has the status 400. Only \`/oauth2\` has the errors of OAuth: JSON with \`error\` and
+\`error_description\` (RFC 6749, section 5.2).
 
 | code | status | issue type | meaning |
 | --- | --- | --- | --- |

@@ -49,6 +49,30 @@ export function shapeIssues(value: unknown, shape: Shape, path: string): Issue[]
 }
 
 /**
+ * A JSON value without what has another shape: the rules can judge the rest. In lists the places stay: what cannot be
+ * read there becomes empty.
+ *
+ * @param value - what was sent, with problems that `shapeIssues` has reported
+ */
+export function withoutMisshapen(value: unknown, shape: Shape): unknown {
+  if (value === undefined || !fits(value, shape)) {
+    return undefined;
+  }
+  if (isList(shape) && Array.isArray(value)) {
+    const empty = typeof shape.list === 'string' ? '' : {};
+    return value.map((entry) => withoutMisshapen(entry ?? null, shape.list) ?? empty);
+  }
+  if (typeof shape !== 'object' || !isObject(value)) {
+    return value;
+  }
+  const read = Object.entries(shape).filter(([child]) => value[child] !== undefined);
+  return {
+    ...value,
+    ...Object.fromEntries(read.map(([child, inner]) => [child, withoutMisshapen(value[child], inner)])),
+  };
+}
+
+/**
  * Finds elements that a resource cannot have.
  *
  * @param shape - names every element that the resource may have

@@ -3,7 +3,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { ResourceSet } from '../resource-set.ts';
 import type { BookingContext } from './context.ts';
 import type { Knowledge, Wanted } from './knowledge.ts';
-import type { ParsedRequest } from './request/request.ts';
+import { type ParsedRequest, withoutConsequences } from './request/request.ts';
 import { findExistingBooking } from './resubmission/idempotency.ts';
 import { issuesSoFar, lastIssues } from './rules.ts';
 import { situationOf } from './situation.ts';
@@ -31,7 +31,7 @@ export type BookingPlan =
  * @see specification 3 and 4.4
  */
 export function planBooking(
-  { request, issues: malformed }: ParsedRequest,
+  { request, issues: malformed, unreadable }: ParsedRequest,
   state: ResourceSet,
   context: BookingContext,
   known: Knowledge = {},
@@ -44,11 +44,11 @@ export function planBooking(
   if (existing && malformed.length === 0) {
     return { kind: 'existing', appointment: existing };
   }
-  const found = [...malformed, ...issuesSoFar(situation)];
+  const found = [...malformed, ...withoutConsequences(issuesSoFar(situation), unreadable)];
   const wanted = wantedFor(situation, found);
   if (wanted) {
     return { kind: 'read', wanted };
   }
-  const issues = [...found, ...lastIssues(situation)];
+  const issues = [...found, ...withoutConsequences(lastIssues(situation), unreadable)];
   return issues.length > 0 ? { kind: 'refuse', issues } : { kind: 'write', transaction: transactionOf(situation) };
 }

@@ -28,16 +28,17 @@ const statusRule: Rule = ({
 
 const timeRule: Rule = ({ request: { appointment, interval }, context: { now } }) => {
   const { value, path } = appointment;
-  const isReversed = !interval && parseInstant(value.start) !== undefined && parseInstant(value.end) !== undefined;
-  if (isReversed) {
+  const start = parseInstant(value.start);
+  const issues: Issue[] = [];
+  if (!interval && start !== undefined && parseInstant(value.end) !== undefined) {
     const diagnostics = `The end ${value.end} must be later than the start ${value.start}.`;
-    return [{ code: 'period-invalid', diagnostics, expression: `${path}.end` }];
+    issues.push({ code: 'period-invalid', diagnostics, expression: `${path}.end` });
   }
-  if (interval && interval.start <= now) {
+  if (start !== undefined && start <= now) {
     const diagnostics = `The start ${value.start} must be in the future; it is ${formatInstant(now)} now.`;
-    return [{ code: 'start-in-past', diagnostics, expression: `${path}.start` }];
+    issues.push({ code: 'start-in-past', diagnostics, expression: `${path}.start` });
   }
-  return [];
+  return issues;
 };
 
 /** What is attached already stays, readable or not. */

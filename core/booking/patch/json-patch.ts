@@ -28,6 +28,7 @@ const pointerPattern = /^(?:\/(?:[^~/]|~[01])*)*$/;
 const invalid = (index: number, diagnostics: string): Issue => ({
   code: 'patch-invalid',
   diagnostics: `Operation ${index}: ${diagnostics}`,
+  expression: 'http.body',
 });
 
 function isOperationName(value: unknown): value is JsonOperationName {

@@ -30,8 +30,8 @@ const CANCELLATION = 1024;
 /** The same in values. */
 const CANCELLATION_VALUES = 20;
 
-const invalid = (diagnostics: string, expression?: string): { readonly issues: Issue[] } => ({
-  issues: [{ code: 'patch-invalid', diagnostics, ...(expression && { expression }) }],
+const invalid = (diagnostics: string, expression = 'http.body'): { readonly issues: Issue[] } => ({
+  issues: [{ code: 'patch-invalid', diagnostics, expression }],
 });
 
 function lengthProblem(operations: readonly unknown[], text: string): string | undefined {
@@ -141,20 +141,20 @@ export function applyPatch(
     }
     document = edited.document;
     if (JSON.stringify(document).length > longest) {
-      return invalid(`The appointment would have more than ${longest} characters.`);
+      return invalid(`The appointment would have more than ${longest} characters.`, 'Appointment');
     }
   }
   const mostValues = Math.max(MOST_VALUES, countValues(stored, Number.POSITIVE_INFINITY) + CANCELLATION_VALUES);
   const tooLarge = sizeProblem(document, mostValues);
   if (tooLarge) {
-    return invalid(`The appointment must not ${tooLarge}.`);
+    return invalid(`The appointment must not ${tooLarge}.`, 'Appointment');
   }
   const issues = isObject(document)
     ? [...serverIssues(stored, document), ...securityIssues(stored, document), ...addedIssues(stored, document)]
     : [];
   return issues.length === 0 && isResource(document, 'Appointment')
     ? { result: document }
-    : { issues: issues.length > 0 ? issues : invalid('The result is not an Appointment.').issues };
+    : { issues: issues.length > 0 ? issues : invalid('The result is not an Appointment.', 'Appointment').issues };
 }
 
 /** Whether two appointments are equal. */

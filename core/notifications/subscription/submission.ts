@@ -68,7 +68,7 @@ export function parseSubmission(
   const sent = sizeProblem(body) ? undefined : withoutReserved(body, config);
   if (!isSubscription(sent)) {
     const diagnostics = `The body must be a Subscription resource, with ${MOST_VALUES} values at most, nested at most ${DEEPEST} levels deep.`;
-    return { issues: [{ code: 'malformed-request', diagnostics }] };
+    return { issues: [{ code: 'malformed-request', diagnostics, expression: 'http.body' }] };
   }
   const { settings, issues: found } = readSubscriptionParameters(sent, config);
   const issues = [

@@ -12,7 +12,7 @@ const without =
 
 describe('malformed, wrong resource, or a required element missing: 400 and nothing written', () => {
   it.each<[string, Change, string[]]>([
-    ['another resource', () => ({ resourceType: 'Patient' }), ['malformed-request']],
+    ['another resource', () => ({ resourceType: 'Patient' }), ['malformed-request http.body']],
     ['an unknown parameter', (a) => parameters(a, ['colour', a]), ['parameter-unknown Parameters.parameter[1].name']],
     ['no status', without('status'), ['element-missing Appointment.status']],
     ['no start', without('start'), ['element-missing Appointment.start']],
@@ -75,7 +75,7 @@ describe.each<[string, Record<string, string>]>([
     const { schedule, slot, patient } = await aClinic();
     const body = proposed(patient, [slot], { identifier: [{ system: 'urn:portal', value }] });
     const answer = await book(body, 'portal-a', headers);
-    expect([answer.status, ...issuesOf(answer)]).toEqual([400, 'malformed-request']);
+    expect([answer.status, ...issuesOf(answer)]).toEqual([400, 'malformed-request http.body']);
     expect(await slotsOf(schedule)).toEqual(['free 0-30']);
   });
 });

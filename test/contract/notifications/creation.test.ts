@@ -57,7 +57,7 @@ it('all that is wrong comes back at once', async () => {
 
 it('a body that is no Subscription: 400', async () => {
   const answer = await submit({ resourceType: 'Basic' });
-  expect([answer.status, issuesOf(answer)]).toEqual([400, ['malformed-request']]);
+  expect([answer.status, issuesOf(answer)]).toEqual([400, ['malformed-request http.body']]);
 });
 
 it('GET /metadata names the topics, the profile and the operations', async () => {

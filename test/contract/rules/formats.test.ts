@@ -103,7 +103,7 @@ describe('XML', () => {
   ])('%s: %i', async (body, status) => {
     const options = { body, headers: { 'content-type': 'application/fhir+xml' } };
     const answer = await request('portal-a', 'POST', '/Appointment/$book', options);
-    expect([answer.status, ...issuesOf(answer)]).toEqual([status, 'malformed-request']);
+    expect([answer.status, ...issuesOf(answer)]).toEqual([status, 'malformed-request http.body']);
     expect(isActionable(answer)).toBe(true);
   });
 

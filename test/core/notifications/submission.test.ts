@@ -25,6 +25,7 @@ describe('a submitted Subscription', () => {
           code: 'malformed-request',
           diagnostics:
             'The body must be a Subscription resource, with 10000 values at most, nested at most 64 levels deep.',
+          expression: 'http.body',
         },
       ],
     });

@@ -13,6 +13,7 @@ import {
   type Shape,
   shapeIssues,
   unknownIssues,
+  withoutMisshapen,
 } from '../../appointment/elements.ts';
 
 /** A value together with the FHIRPath of the element it stood in. */
@@ -91,7 +92,23 @@ interface ReadParameter {
   readonly input?: Input;
   readonly located?: Located<unknown>;
   readonly issues: readonly Issue[];
+  /** The elements of the wrong form, left out of what is located. */
+  readonly unreadable?: readonly string[];
+  /** Whether a list is longer than it may be: then nothing is done with the request. */
+  readonly isTooLong?: boolean;
 }
+
+/** What the body of `$book` holds. */
+export interface ReadInputs {
+  readonly inputs: BookInputs;
+  readonly issues: readonly Issue[];
+  /** The paths of what could not be read: nothing is known about them. */
+  readonly unreadable: readonly string[];
+  /** Whether the rest cannot be judged: it is too large, or no body of the operation. */
+  readonly isHopeless: boolean;
+}
+
+const pathsOf = (issues: readonly Issue[]): string[] => issues.flatMap(({ expression }) => expression ?? []);
 
 const malformed = (diagnostics: string, expression?: string): Issue => ({
   code: 'malformed-request',
@@ -108,7 +125,7 @@ function readResource(
 ): ReadParameter {
   const tooLong = boundIssues(sent, bounds, path);
   if (tooLong.length > 0) {
-    return { issues: tooLong };
+    return { issues: tooLong, isTooLong: true };
   }
   const value = withoutReserved(sent, config);
   const misshapen = shapeIssues(value, shape, path);
@@ -119,7 +136,8 @@ function readResource(
     ...identifierIssues(value, path),
     ...narrativeIssues(value, path),
   ];
-  return { ...(misshapen.length === 0 && { input, located: { value, path } }), issues };
+  const readable = misshapen.length === 0 ? value : withoutMisshapen(value, shape);
+  return { input, located: { value: readable, path }, issues, unreadable: pathsOf(misshapen) };
 }
 
 function readBoolean(
@@ -207,11 +225,18 @@ function isLocated<T extends ResourceType>(type: T) {
 /** Most parameters of one request: more than all that there are, each as often as it may be given. */
 const MOST_PARAMETERS = 50;
 
-function readParameters(parameters: readonly unknown[], config: TagConfig) {
+const hopeless = (issues: readonly Issue[]): ReadInputs => ({
+  inputs: { answers: [] },
+  issues,
+  unreadable: [],
+  isHopeless: true,
+});
+
+function readParameters(parameters: readonly unknown[], config: TagConfig): ReadInputs {
   const repeated = repetitionIssues(parameters);
   if (parameters.length > MOST_PARAMETERS || repeated.length > 0) {
     const issues = boundIssues({ parameter: parameters }, { parameter: MOST_PARAMETERS }, 'Parameters');
-    return { inputs: { answers: [] }, issues: [...issues, ...repeated] };
+    return hopeless([...issues, ...repeated]);
   }
   const read = parameters.map((parameter, index) => readParameter(parameter, `Parameters.parameter[${index}]`, config));
   const found = (input: Input) => read.flatMap((one) => (one.input === input && one.located ? [one.located] : []));
@@ -224,7 +249,9 @@ function readParameters(parameters: readonly unknown[], config: TagConfig) {
     replaced: found('replaced')[0],
     dryRun: found('dryRun')[0],
   };
-  return { inputs, issues: read.flatMap(({ issues }) => issues) };
+  const unreadable = read.flatMap((one) => one.unreadable ?? (one.located ? [] : pathsOf(one.issues)));
+  const isHopeless = read.some(({ isTooLong }) => isTooLong === true);
+  return { inputs, issues: read.flatMap(({ issues }) => issues), unreadable, isHopeless };
 }
 
 /**
@@ -232,23 +259,28 @@ function readParameters(parameters: readonly unknown[], config: TagConfig) {
  * identifiers that the service alone sets are dropped. Sizes and numbers are checked before anything else is done.
  *
  * @param body - parsed JSON of any kind
- * @returns the inputs, and an issue (`malformed-request`, `parameter-unknown`, `profile-violation`) for each part that
- *   is not what the operation takes
+ * @returns the inputs without what could not be read, and an issue (`malformed-request`, `parameter-unknown`,
+ *   `profile-violation`) for each part that is not what the operation takes
  * @see specification 4.4; https://hl7.org/fhir/R4/operations.html#request
  */
-export function readInputs(body: unknown, config: TagConfig): { inputs: BookInputs; issues: readonly Issue[] } {
+export function readInputs(body: unknown, config: TagConfig): ReadInputs {
   const tooLarge = sizeProblem(body);
   if (tooLarge) {
-    return { inputs: { answers: [] }, issues: [malformed(`The body of $book must not ${tooLarge}.`)] };
+    return hopeless([malformed(`The body of $book must not ${tooLarge}.`, 'http.body')]);
   }
   if (isObject(body) && body.resourceType === 'Appointment') {
-    const { located, issues } = readResource(body, appointment, 'Appointment', config);
+    const {
+      located,
+      issues,
+      unreadable = [],
+      isTooLong = false,
+    } = readResource(body, appointment, 'Appointment', config);
     const [found] = located ? isLocated('Appointment')(located) : [];
-    return { inputs: { ...(found && { appointment: found }), answers: [] }, issues };
+    return { inputs: { ...(found && { appointment: found }), answers: [] }, issues, unreadable, isHopeless: isTooLong };
   }
   if (!isResource(body, 'Parameters') || !Array.isArray(body.parameter)) {
     const diagnostics = 'The body of $book must be an Appointment, or Parameters with an appt-resource.';
-    return { inputs: { answers: [] }, issues: [malformed(diagnostics)] };
+    return hopeless([malformed(diagnostics, isResource(body, 'Parameters') ? 'Parameters.parameter' : 'http.body')]);
   }
   return readParameters(body.parameter, config);
 }

@@ -29,6 +29,18 @@ export interface BookRequest {
 export interface ParsedRequest {
   readonly request?: BookRequest;
   readonly issues: readonly Issue[];
+  /** The paths of what could not be read, and is left out of the request. */
+  readonly unreadable?: readonly string[];
+}
+
+const contains = (outer: string, inner: string): boolean =>
+  inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
+
+/** The issues that do not come from something that could not be read, which is an issue of its own. */
+export function withoutConsequences(issues: readonly Issue[], unreadable: readonly string[] = []): readonly Issue[] {
+  return issues.filter(({ expression: path = '' }) =>
+    unreadable.every((element) => !contains(element, path) && !contains(path, element)),
+  );
 }
 
 /** What a request is for: to book a time, or to hold it for some minutes. */
@@ -119,11 +131,11 @@ function replacementIssues({ replaced }: { readonly replaced?: Located<unknown> 
  * @param body - parsed JSON of any kind
  * @param config - the installation, whose base address absolute references may carry
  * @param purpose - a hold needs no patient
- * @returns issues of status 400, and the request unless its parts are of the wrong JSON type
+ * @returns issues of status 400, and the request without what is of the wrong JSON type, unless nothing can be judged
  * @see specification 2.1 and 4.4
  */
 export function parseBookRequest(body: unknown, config: RequestConfig, purpose: Purpose = 'book'): ParsedRequest {
-  const { inputs, issues } = readInputs(body, config);
+  const { inputs, issues, unreadable, isHopeless } = readInputs(body, config);
   const { appointment, patient, relatedPerson, answers } = inputs;
   if (!appointment) {
     const diagnostics = 'The appointment to book is missing: send it as the parameter appt-resource.';
@@ -131,35 +143,37 @@ export function parseBookRequest(body: unknown, config: RequestConfig, purpose: 
       issues: issues.length > 0 ? issues : [{ code: 'element-missing', diagnostics, expression: 'Parameters' }],
     };
   }
-  if (issues.some(({ code }) => code === 'malformed-request')) {
+  if (isHopeless) {
     return { issues };
   }
+  const areParametersRead = unreadable.every((path) => contains(appointment.path, path));
   const isHolding = purpose === 'hold';
   const slots = readSlots(appointment, config.baseUrl);
   const schedule = readReference(inputs.schedule, config.baseUrl, 'Schedule');
   const replaced = readReference(inputs.replaced, config.baseUrl, 'Appointment');
   const participation = readParticipants(appointment, { patient, relatedPerson }, config.baseUrl);
   const isPlaceNamed = appointment.value.slot !== undefined || inputs.schedule !== undefined;
-  const placeIssues: Issue[] = isPlaceNamed
-    ? []
-    : [
-        {
-          code: 'slot-or-schedule-missing',
-          diagnostics: 'Name the slots in Appointment.slot, or a schedule in the parameter schedule.',
-          expression: `${appointment.path}.slot`,
-        },
-      ];
-  const found = [
-    ...issues,
-    ...missingElements(appointment, patient !== undefined || isHolding),
+  const placeIssues: Issue[] =
+    isPlaceNamed || !areParametersRead
+      ? []
+      : [
+          {
+            code: 'slot-or-schedule-missing',
+            diagnostics: 'Name the slots in Appointment.slot, or a schedule in the parameter schedule.',
+            expression: `${appointment.path}.slot`,
+          },
+        ];
+  const more = [
+    ...missingElements(appointment, patient !== undefined || isHolding || !areParametersRead),
     ...(isHolding ? replacementIssues(inputs) : []),
     ...instantIssues(appointment),
     ...placeIssues,
     ...slots.issues,
     ...schedule.issues,
     ...replaced.issues,
-    ...participation.issues.filter(({ code }) => !(isHolding && code === 'patient-missing')),
+    ...participation.issues.filter(({ code }) => code !== 'patient-missing' || (!isHolding && areParametersRead)),
   ];
+  const found = [...issues, ...withoutConsequences(more, unreadable)];
   return {
     request: {
       appointment,
@@ -174,6 +188,7 @@ export function parseBookRequest(body: unknown, config: RequestConfig, purpose: 
       isDryRun: inputs.dryRun?.value === true,
     },
     issues: [...found, ...conditionalReferenceIssues(body, rootOf(body), found)],
+    unreadable,
   };
 }
 

@@ -57,7 +57,7 @@ describe('the bounds of a booking', () => {
     for (let depth = 0; depth < 100_000; depth++) {
       deep = [deep];
     }
-    expect(issues({ ...appointment(), supportingInformation: deep })).toEqual(['malformed-request undefined']);
+    expect(issues({ ...appointment(), supportingInformation: deep })).toEqual(['malformed-request http.body']);
   });
 });
 

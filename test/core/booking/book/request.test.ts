@@ -16,10 +16,10 @@ const participant = (reference: string) => ({ participant: [{ actor: { reference
 
 describe('the form of a request', () => {
   it.each<[string, unknown, string[]]>([
-    ['no object', 'hello', ['malformed-request']],
-    ['null', null, ['malformed-request']],
-    ['another resource', patient, ['malformed-request']],
-    ['Parameters without parameters', { resourceType: 'Parameters' }, ['malformed-request']],
+    ['no object', 'hello', ['malformed-request http.body']],
+    ['null', null, ['malformed-request http.body']],
+    ['another resource', patient, ['malformed-request http.body']],
+    ['Parameters without parameters', { resourceType: 'Parameters' }, ['malformed-request Parameters.parameter']],
     ['no appointment', parameters(), ['element-missing Parameters']],
     ['a patient only', parameters(resourceParameter('patient', patient)), ['element-missing Parameters']],
     [
@@ -53,6 +53,34 @@ describe('the form of a request', () => {
       'several elements of the wrong type',
       { ...appointment(), status: 5, serviceType: [{ coding: 'ct' }] },
       ['malformed-request Appointment.status', 'malformed-request Appointment.serviceType[0].coding'],
+    ],
+    [
+      'elements of the wrong type, and rules that are broken besides',
+      { ...appointment({ start: '2020-01-01T10:00:00Z', end: '2020-01-01T09:00:00Z' }), slot: 'nine', mood: 'good' },
+      [
+        'malformed-request Appointment.slot',
+        'malformed-request Appointment.mood',
+        'period-invalid Appointment.end',
+        'start-in-past Appointment.start',
+      ],
+    ],
+    [
+      'an element of the wrong type, which is not missing too',
+      { ...appointment(), start: 5, participant: [{ actor: { reference: 7 }, status: 'accepted' }] },
+      ['malformed-request Appointment.start', 'malformed-request Appointment.participant[0].actor.reference'],
+    ],
+    [
+      'parameters that cannot be read, and what is wrong besides',
+      parameters(
+        resourceParameter('appt-resource', appointment({ status: 'booked', slot: undefined, participant: undefined })),
+        { name: 'schedule', valueString: 'x' },
+        resourceParameter('patient', { resourceType: 'Group' }),
+      ),
+      [
+        'malformed-request Parameters.parameter[1]',
+        'malformed-request Parameters.parameter[2]',
+        'status-not-proposed Parameters.parameter[0].resource.status',
+      ],
     ],
     [
       'everything missing',

@@ -26,7 +26,7 @@ describe('a patch', () => {
   it('cancels an appointment that is longer than a patch may be', () => {
     const long = { ...stored, comment: 'x'.repeat(LONGEST_PATCH) };
     expect(applied(long, [{ op: 'replace', path: '/status', value: 'cancelled' }])).toBe('applied');
-    expect(applied(long, [add('/description', 'x'.repeat(2000))])).toEqual(['patch-invalid undefined']);
+    expect(applied(long, [add('/description', 'x'.repeat(2000))])).toEqual(['patch-invalid Appointment']);
   });
 
   it.each([
@@ -55,7 +55,7 @@ describe('a patch', () => {
     for (let depth = 0; depth < 10_000; depth++) {
       deep = [deep];
     }
-    expect(applied(stored, [add('/comment', deep)])).toEqual(['patch-invalid undefined']);
+    expect(applied(stored, [add('/comment', deep)])).toEqual(['patch-invalid http.body']);
   });
 });
 

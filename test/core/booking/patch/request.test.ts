@@ -41,6 +41,7 @@ describe('a request to patch', () => {
         {
           code: 'patch-invalid',
           diagnostics: 'The body must be a Parameters resource with a FHIRPath Patch, or a JSON Patch.',
+          expression: 'http.body',
         },
       ],
     });
