@@ -75,6 +75,8 @@ export const servedTypes = {
   Organization: readOnly,
   Questionnaire: readOnly,
   QuestionnaireResponse: { interactions: withVersions, profile: 'LocalQuestionnaireResponse' },
+  Encounter: readOnly,
+  RelatedPerson: readOnly,
   Subscription: {
     interactions: ['read', 'search-type', 'create', 'update', 'delete'],
     operations: ['status', 'events', 'get-ws-binding-token'],

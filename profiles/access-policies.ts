@@ -39,6 +39,7 @@ const clinic: readonly ResourceType[] = [
   'Appointment',
   'AppointmentResponse',
   'CodeSystem',
+  'Encounter',
   'HealthcareService',
   'Location',
   'Organization',
@@ -115,6 +116,14 @@ const owned = (types: readonly ResourceType[], requestor: string, config: Bookin
     interaction: readVersions,
   }));
 
+/**
+ * The encounters that a requestor's appointments have led to. Earlier versions stay with the clinic: one may have been
+ * about somebody else.
+ */
+function ownEncounters(config: BookingConfig): AccessPolicyResource[] {
+  return owned(['Encounter'], '%profile.id', config).map((one) => ({ ...one, interaction: look }));
+}
+
 /** What has come of a requestor's asynchronous bookings; what it had sent stays with the Bots. */
 function ownJobs(config: BookingConfig): AccessPolicyResource {
   const [jobs] = owned(['Task'], '%profile.id', config);
@@ -153,6 +162,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
   requestor: (config) => [
     ...permit(discovery, look),
     ...owned(written, '%profile.id', config),
+    ...ownEncounters(config),
     ownPatients(config),
     ownJobs(config),
     ...ownSubscriptions(config),
@@ -174,6 +184,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
   bots: () => [
     ...permit(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson'], [...readVersions, ...write]),
     ...permit(['Slot', 'Subscription', 'Task'], [...readVersions, ...write, 'delete']),
+    ...permit(['Encounter'], [...readVersions, 'update']),
     ...permit(['Communication'], [...look, ...write, 'delete']),
     ...permit(['Device', 'HealthcareService', 'Location', 'Practitioner', 'PractitionerRole', 'Schedule'], look),
   ],

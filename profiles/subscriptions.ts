@@ -98,6 +98,13 @@ const triggers = {
     interactions: ['update'],
     expression: () => "%current.active = false or %current.link.where(type = 'replaced-by').exists()",
   },
+  'encounter-changed': {
+    bot: 'tag-encounter',
+    reason: 'Shows encounters that are made or changed in Medplum to the requestors of their appointments',
+    criteria: () => 'Encounter',
+    interactions: ['create', 'update'],
+    author: 'others',
+  },
   'patient-deleted': {
     bot: 'handle-patient-change',
     reason: 'Cancels the appointments of patients who were deleted',

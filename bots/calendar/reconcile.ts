@@ -3,9 +3,11 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { hasEnded } from '../../core/booking/appointment/ended.ts';
 import { isWaiting } from '../../core/booking/confirmation/deadline.ts';
 import { isOpenTask, isRequestTask } from '../../core/booking/confirmation/task.ts';
+import { withOwners } from '../../core/booking/encounter/owner.ts';
 import { isActivePatient } from '../../core/booking/patient/identity.ts';
 import { isOutOfSync } from '../../core/booking/slots/synchronize.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
+import { shareEncounter } from '../lib/booking/encounter-owner.ts';
 import { syncAppointment, syncAppointmentsOfPatient } from '../lib/booking/slot-sync.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
@@ -48,11 +50,15 @@ async function endedOnes(
 /** What is to be done about one page of what was changed lately, the latest first. */
 async function leftOn(medplum: MedplumClient, page: number, start: number) {
   const lately = `_lastUpdated=ge${formatInstant(start - HORIZON)}&_sort=-_lastUpdated&_count=${PAGE}&_offset=${page * PAGE}`;
-  const [changed, persons] = await readInBatch(medplum, [
+  const [changed, persons, visits] = await readInBatch(medplum, [
     `Appointment?${lately}&_include=Appointment:slot&_revinclude=Task:focus`,
     `Patient?${lately}`,
+    `Encounter?${lately}&_include=Encounter:appointment`,
   ]);
   const [appointments, patients] = [ofType('Appointment', changed), ofType('Patient', persons)];
+  const encounters = ofType('Encounter', visits);
+  const named = ofType('Appointment', visits);
+  const untagged = encounters.filter((encounter) => withOwners(encounter, named, config) !== encounter);
   const slots = new Map(ofType('Slot', changed).map((slot) => [slot.id ?? '', slot]));
   const waiting = new Set(
     ofType('Task', changed).flatMap((task) =>
@@ -66,7 +72,7 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
   );
   const gone = patients.filter((patient) => !isActivePatient(patient));
   return {
-    isLast: appointments.length < PAGE && patients.length < PAGE,
+    isLast: [appointments, patients, encounters].every(({ length }) => length < PAGE),
     left: [
       ...outOfSync.map((appointment) => () => syncAppointment(medplum, appointment)),
       ...gone.map(
@@ -74,12 +80,18 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
           () =>
             syncAppointmentsOfPatient(medplum, id ?? ''),
       ),
+      ...untagged.map(
+        ({ id }) =>
+          () =>
+            shareEncounter(medplum, id ?? ''),
+      ),
     ],
   };
 }
 
 /**
- * Runs every minute, ends holds and requests that are over, and does what `sync-slots` and `handle-patient-change` should have done:
+ * Runs every minute, ends holds and requests that are over, and does what `sync-slots`, `handle-patient-change` and
+ * `tag-encounter` should have done:
  * Medplum does not start a Bot again that has failed, and a job may be lost with its server.
  *
  * @throws Error when Medplum does not answer, or something could not be corrected; the next run tries again

@@ -11,6 +11,7 @@ const byFolder = {
     'validate-appointment': 'Checks every other change of an appointment by the same rules before Medplum stores it',
     'validate-patient': 'Refuses a portal to make a patient inactive whose appointments it could not cancel',
     'end-requests': 'Reminds staff of requests that wait for the clinic, and ends those whose deadline is over',
+    'tag-encounter': 'Shows an encounter to the requestor whose appointment led to it',
     'handle-patient-change':
       'Transfers or cancels the appointments of a patient who was merged, deleted or made inactive',
   },
@@ -53,6 +54,7 @@ const startedBy = {
   'validate-slot': 'medplum',
   'sync-slots': 'medplum',
   'handle-patient-change': 'medplum',
+  'tag-encounter': 'medplum',
   'end-requests': 'medplum',
   'write-subscription': 'caller',
   'subscription-operations': 'caller',

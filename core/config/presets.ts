@@ -52,6 +52,8 @@ const stage3: Preset = {
     CodeSystem: `${basismodul3}/ISiKCodeSystem`,
     ValueSet: `${basismodul3}/ISiKValueSet`,
     Practitioner: `${basismodul3}/ISiKPersonImGesundheitsberuf`,
+    Encounter: 'StructureDefinition/ISiKTerminKontaktMitGesundheitseinrichtung',
+    RelatedPerson: `${basismodul3}/ISiKAngehoeriger`,
   },
   published: {
     ...everyStage,
@@ -70,6 +72,8 @@ const stage4: Preset = {
     Practitioner: 'StructureDefinition/ISiKPersonImGesundheitsberuf',
     Location: 'StructureDefinition/ISiKStandort',
     Organization: 'StructureDefinition/ISiKOrganisation',
+    Encounter: 'StructureDefinition/ISiKKontaktGesundheitseinrichtung',
+    RelatedPerson: 'StructureDefinition/ISiKAngehoeriger',
   },
   published: everyStage,
 };

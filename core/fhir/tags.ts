@@ -31,6 +31,11 @@ function ownerTags({ meta }: Pick<Resource, 'meta'>, config: TagConfig): Coding[
   return (Array.isArray(meta?.tag) ? meta.tag : []).filter((tag) => isOwnerTag(tag, config));
 }
 
+/** The tags of a resource that name no owner, as they are. */
+export function tagsOfOthers({ meta }: Pick<Resource, 'meta'>, config: TagConfig): Coding[] {
+  return (Array.isArray(meta?.tag) ? meta.tag : []).filter((tag) => !isOwnerTag(tag, config));
+}
+
 /** The id of the requestor that owns a resource, if one does. */
 export function ownerOf(resource: Pick<Resource, 'meta'>, config: TagConfig): string | undefined {
   return ownerTags(resource, config)[0]?.code;

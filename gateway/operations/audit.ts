@@ -5,7 +5,13 @@ import type { FhirResponse } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
 
 /** The types whose reads and changes are recorded. */
-const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson']);
+const personal: ReadonlySet<string> = new Set([
+  'Appointment',
+  'Encounter',
+  'Patient',
+  'QuestionnaireResponse',
+  'RelatedPerson',
+]);
 
 /** FHIR's interactions, by method and the end of the route; the first that fits. */
 const interactions: readonly (readonly [method: string, route: RegExp, interaction: string])[] = [

@@ -37,7 +37,14 @@ const defaults: Partial<Record<ServedTypeName, readonly SearchParam[]>> = {
  * The types of which callers see different parts. Where nothing else orders them the database's own order would, which
  * depends on what others have stored; and pages could overlap.
  */
-const ordered: readonly ServedTypeName[] = ['Appointment', 'Patient', 'QuestionnaireResponse', 'Subscription'];
+const ordered: readonly ServedTypeName[] = [
+  'Appointment',
+  'Encounter',
+  'Patient',
+  'QuestionnaireResponse',
+  'RelatedPerson',
+  'Subscription',
+];
 
 const maxParameters = 100;
 const maxChains = 5;

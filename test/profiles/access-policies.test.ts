@@ -105,6 +105,17 @@ describe('a requestor', () => {
     expect(permitting(requestor, 'read', slot)?.hiddenFields).toBeUndefined();
   });
 
+  test('reads the encounters that are tagged as its own, and no earlier versions of them', () => {
+    const encounter = (owner: string): Resource => ({
+      resourceType: 'Encounter',
+      status: 'planned',
+      class: { code: 'AMB' },
+      ...tagged(tagOf(owner)),
+    });
+    expect(allowed(requestor, encounter('portal-a'))).toEqual(['read', 'search']);
+    expect(allowed(requestor, encounter('portal-b'))).toEqual([]);
+  });
+
   test('creates and updates its own patients', () => {
     expect(allowed(requestor, patient(external, tagOf('portal-a')))).toEqual(
       expect.arrayContaining(['create', 'update']),

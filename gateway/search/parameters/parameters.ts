@@ -22,7 +22,7 @@ const uri: SearchParameterEntry = { type: 'uri' };
 const composite: SearchParameterEntry = { type: 'composite' };
 const reference = (...targets: ServedTypeName[]): SearchParameterEntry => ({ type: 'reference', targets });
 
-const actor = reference('Patient', 'Practitioner', 'PractitionerRole', 'HealthcareService', 'Location');
+const actors = ['Patient', 'Practitioner', 'PractitionerRole', 'HealthcareService', 'Location'] as const;
 
 const address = {
   address: string,
@@ -66,7 +66,7 @@ export const commonSearchParameters: Readonly<Record<string, SearchParameterEntr
 export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<string, SearchParameterEntry>>>> = {
   Appointment: {
     ...offer,
-    actor,
+    actor: reference(...actors, 'RelatedPerson'),
     'appointment-type': token,
     date,
     identifier: token,
@@ -106,7 +106,7 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     start: date,
     status: code('http://hl7.org/fhir/slotstatus'),
   },
-  Schedule: { ...offer, active: boolean, actor, date, identifier: token },
+  Schedule: { ...offer, active: boolean, actor: reference(...actors), date, identifier: token },
   HealthcareService: {
     ...offer,
     active: boolean,
@@ -191,6 +191,26 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     source: reference('Patient', 'Practitioner', 'PractitionerRole'),
     status: code('http://hl7.org/fhir/questionnaire-answers-status'),
     subject: reference('Patient', 'Appointment'),
+  },
+  Encounter: {
+    appointment: reference('Appointment'),
+    class: token,
+    identifier: token,
+    location: reference('Location'),
+    patient: reference('Patient'),
+    'service-provider': reference('Organization'),
+    status: code('http://hl7.org/fhir/encounter-status'),
+    subject: reference('Patient'),
+    type: token,
+  },
+  RelatedPerson: {
+    ...address,
+    active: boolean,
+    identifier: token,
+    name: string,
+    patient: reference('Patient'),
+    phone: token,
+    telecom: token,
   },
   Subscription: {
     criteria: string,

@@ -49,12 +49,18 @@ const required: readonly Required[] = [
     parameters: { _id: 'token', schedule: 'reference', status: 'token', start: 'date' },
     later: { _count: 'number' },
   },
+  {
+    type: 'Encounter',
+    interactions: ['read', 'search-type'],
+    in: fromStage5,
+    parameters: { _id: 'token', appointment: 'reference' },
+  },
 ];
 
 const SCENARIO = 'Read and Validation of the CapabilityStatement';
 
 const features: Readonly<Record<string, (type: string) => string>> = {
-  read: (type) => `${type}-Read`,
+  read: (type) => (type === 'Encounter' ? 'Encounter-Appointment-Read' : `${type}-Read`),
   'search-type': (type) => `${type}-Search`,
 };
 

@@ -278,6 +278,85 @@ const byCount = (type: Type): Check => ({
 
 const types = Object.keys(subjects) as Type[];
 
+const encounterContents = [
+  "status = 'planned'",
+  "identifier.where(value = '{run}').exists()",
+  "class.where(system = 'http://terminology.hl7.org/CodeSystem/v3-ActCode' and code = 'IMP').exists()",
+  "type.coding.where(system = 'http://fhir.de/CodeSystem/kontaktart-de' and code = 'normalstationaer').exists()",
+  "serviceType.coding.where(system = 'http://fhir.de/CodeSystem/dkgev/Fachabteilungsschluessel' and code = '1500').exists()",
+  "hospitalization.admitSource.coding.where(system = 'http://fhir.de/CodeSystem/dgkev/Aufnahmeanlass' and code = 'E').exists()",
+  "serviceProvider.display = 'Hospital' and serviceProvider.identifier.value.exists()",
+  `subject.${leadsTo('{patient}')}`,
+  `appointment.where(${leadsTo('{endedAppointment}')}).exists()`,
+  'period.exists().not()',
+];
+
+/** How long an Encounter may take until the requestor of its appointment sees it, in seconds. */
+const SOON = 30;
+
+/** The Encounter to which an appointment leads. */
+const encounterChecks: readonly Check[] = [
+  {
+    name: 'read-encounter-in-full',
+    level: 'MUST',
+    rule: 'GET /Encounter/[id] answers the planned Encounter of an Appointment, as XML.',
+    section: 'ISiK Terminplanung, Encounter',
+    stages: fromStage5,
+    needs: ['encounter', 'endedAppointment', 'patient'],
+    steps: [
+      {
+        request: 'GET /{encounter}',
+        format: 'xml',
+        within: SOON,
+        expect: [status(200), resource('Encounter'), that("id = '{encounter.id}'"), ...encounterContents.map(that)],
+      },
+    ],
+    covers: [{ feature: 'Encounter-Appointment-Read', scenario: 'Read and Validate planned Encounter by its ID' }],
+  },
+  {
+    name: 'search-encounter-by-appointment',
+    level: 'MUST',
+    rule: 'Encounters are found by their Appointment.',
+    section: 'ISiK Terminplanung, Encounter',
+    stages: fromStage5,
+    needs: ['encounter', 'endedAppointment'],
+    steps: [
+      {
+        request: 'GET /Encounter/?appointment={endedAppointment.id}',
+        within: SOON,
+        expect: [
+          ...findsOnly('Encounter', `appointment.where(${leadsTo('{endedAppointment}')}).exists()`),
+          has('{encounter}'),
+        ],
+      },
+    ],
+  },
+  {
+    name: 'search-encounter-by-appointment-earlier',
+    level: 'MAY',
+    rule: 'Encounters are found by their Appointment, as XML.',
+    section: 'ISiK Terminplanung, Encounter',
+    stages: ['isik3', 'isik4'],
+    needs: ['encounter', 'endedAppointment'],
+    steps: [
+      {
+        request: 'GET /Encounter/?appointment={endedAppointment.id}',
+        format: 'xml',
+        within: SOON,
+        expect: [status(200), has('{encounter}')],
+      },
+      {
+        request: 'GET /Encounter/{encounter.id}',
+        expect: [status(200), that(`appointment.where(${leadsTo('{endedAppointment}')}).exists()`)],
+      },
+    ],
+    covers: [
+      { feature: 'Encounter-Read-Appointment', scenario: 'Read eines Encounter anhand der ID' },
+      { feature: 'Encounter-Search-Appointment', scenario: 'Suche des Encounters anhand der Patienten-Id' },
+    ],
+  },
+];
+
 /** Reading and searching as the stages of ISiK want it, and the current state of a booking (specification 4.7). */
 export const readingChecks: readonly Check[] = [
   read('Appointment', 'Read an Appointment by ID'),
@@ -288,6 +367,7 @@ export const readingChecks: readonly Check[] = [
   ...types.map(byCount),
   ...searches.map(searchCheck),
   ...(['Appointment'] as const).map(tag).map(searchCheck),
+  ...encounterChecks,
   {
     name: 'search-slot-by-practitioner',
     level: 'MUST',

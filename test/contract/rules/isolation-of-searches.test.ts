@@ -107,6 +107,13 @@ const known: readonly Pick<Search, 'type' | 'query'>[] = [
   { type: 'Patient', query: '_has:RelatedPerson:patient:name=Geheim' },
   { type: 'Patient', query: '_filter=link.family eq "Geheim"' },
   { type: 'Patient', query: 'family=Muster&_sort=link.family' },
+  { type: 'Encounter', query: 'part-of.type=secret-code' },
+  { type: 'Encounter', query: 'appointment:Appointment.patient.family=Geheim' },
+  { type: 'Encounter', query: 'part-of:Encounter.status=in-progress' },
+  { type: 'Appointment', query: '_has:Encounter:appointment:status=in-progress' },
+  { type: 'Appointment', query: '_has:Encounter:appointment:type=secret-code' },
+  { type: 'Appointment', query: 'actor:RelatedPerson.phone=%2B49301234567' },
+  { type: 'RelatedPerson', query: 'patient.link:Patient.family=Geheim' },
 ];
 
 const limit = scaled(60_000 + numRuns * 200);

@@ -4,7 +4,16 @@
  * into something else, so that answers can be compared.
  */
 import { randomUUID } from 'node:crypto';
-import type { Appointment, Patient, QuestionnaireResponse, Resource, ResourceType, Schedule } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  Encounter,
+  Patient,
+  QuestionnaireResponse,
+  Resource,
+  ResourceType,
+  Schedule,
+} from '@medplum/fhirtypes';
+import { until } from '../../lib/until.ts';
 import { aPatient, aSchedule, aSlot, book, parameters, proposed, stored, succeeded } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import type { Wanted } from './generate.ts';
@@ -69,13 +78,44 @@ const to = (resource: Resource) => ({ reference: `${resource.resourceType}/${res
 /** A booking with answers; the appointment and the answers. */
 async function aBooking(role: 'portal-a' | 'portal-b', patient: Patient, schedule: Schedule, from: number, more = {}) {
   const slot = await aSlot(schedule, from, from + 30);
-  const body = parameters(proposed(patient, [slot], { from, to: from + 30, ...more }), [
-    'patientSubmittedInformation',
-    answers({ questionnaire: secret.questionnaire, authored: secret.authored }),
-  ]);
+  const relative = {
+    resourceType: 'RelatedPerson',
+    patient: to(patient),
+    name: [{ family: role === 'portal-a' ? 'Muster' : secret.family }],
+    telecom: [{ system: 'phone', value: secret.phone }],
+  };
+  const body = parameters(
+    proposed(patient, [slot], { from, to: from + 30, ...more }),
+    ['patientSubmittedInformation', answers({ questionnaire: secret.questionnaire, authored: secret.authored })],
+    ['related-person', relative],
+  );
   const appointment = succeeded('Appointment', await book(body, role));
   const [reference = ''] = appointment.supportingInformation?.flatMap((one) => one.reference ?? []) ?? [];
-  return { slot, appointment, answers: reference };
+  const actors = appointment.participant.flatMap(({ actor }) => actor?.reference ?? []);
+  const person = actors.find((one) => one.startsWith('RelatedPerson/'))?.split('/')[1];
+  return { slot, appointment, answers: reference, person };
+}
+
+/** An encounter to which an appointment has led, when its requestor sees it. */
+async function anEncounter(
+  role: 'portal-a' | 'portal-b',
+  patient: Patient,
+  appointment: Appointment,
+  more: object = {},
+) {
+  const encounter = await made('Encounter', {
+    resourceType: 'Encounter',
+    status: 'planned',
+    class: { code: 'AMB' },
+    subject: to(patient),
+    appointment: [to(appointment)],
+    ...more,
+  });
+  await until(
+    () => request(role, 'GET', `/Encounter/${encounter.id}`),
+    ({ status }) => status === 200,
+  );
+  return encounter;
 }
 
 /** What everybody reads and nobody else changes: one of each type. */
@@ -120,7 +160,10 @@ async function foreignData(schedule: Schedule) {
   const patient = await aPatient('portal-b', secretPatient);
   const others = await Promise.all([1, 2, 3].map(() => aPatient('portal-b', secretPatient)));
   const more = { description: secret.family, reasonCode: [coded] };
-  return { patient, others, booking: await aBooking('portal-b', patient, schedule, 60, more) };
+  const booking = await aBooking('portal-b', patient, schedule, 60, more);
+  const secrets = { status: 'in-progress', type: [coded], identifier: [{ value: secret.code }] };
+  const encounter = await anEncounter('portal-b', patient, booking.appointment, secrets);
+  return { patient, others, booking, encounter };
 }
 
 type Foreign = Awaited<ReturnType<typeof foreignData>>;
@@ -133,6 +176,8 @@ async function ownData({ organization, practitioner, schedule }: Clinic, foreign
   await aPatient('portal-a', { name: [{ family: 'Zweitens' }], birthDate: '1970-01-01' });
   const booking = await aBooking('portal-a', patient, schedule, 0);
   await aBooking('portal-a', patient, schedule, 120);
+  const partOf = to(foreign.encounter);
+  const encounter = await anEncounter('portal-a', patient, booking.appointment, { partOf });
   const linked = { ...patient, link: [{ type: 'seealso', other: to(foreign.patient) }] };
   succeeded('Patient', await request('portal-a', 'PUT', `/Patient/${patient.id}`, { body: linked }));
   const relative = await made('RelatedPerson', {
@@ -149,7 +194,7 @@ async function ownData({ organization, practitioner, schedule }: Clinic, foreign
     source: to(foreign.patient),
     author: to(foreign.patient),
   } satisfies Partial<QuestionnaireResponse>);
-  return { patient, booking, relative };
+  return { patient, booking, relative, encounter };
 }
 
 /** Values by search parameter that tell foreign data from other data. */
@@ -172,9 +217,10 @@ const guesses: Readonly<Record<string, readonly string[]>> = {
   'reason-code': [secret.code],
   questionnaire: [secret.questionnaire],
   authored: ['2020-02-02T10:00:00Z', 'lt2021-01-01', 'ge2020-01-01'],
-  status: ['booked', 'completed', 'free', 'busy', 'active', 'in-progress'],
+  status: ['booked', 'completed', 'free', 'busy', 'active', 'in-progress', 'planned', 'finished'],
   description: [secret.family],
   'part-status': ['accepted', 'tentative'],
+  type: [secret.code],
   _lastUpdated: ['ge2020-01-01', 'lt2020-01-01'],
 };
 
@@ -192,7 +238,11 @@ function idsByType(resources: readonly Resource[]): Record<string, string[]> {
 async function wantedOf(clinic: Clinic, own: Own, foreign: Foreign): Promise<Wanted> {
   const published = [...(await stored('CodeSystem', '')).slice(0, 1), ...(await stored('ValueSet', '')).slice(0, 1)];
   const stable = idsByType([...Object.values(clinic), own.booking.slot, foreign.booking.slot, ...published]);
-  const personal = [own, foreign].flatMap(({ patient, booking }) => [patient, booking.appointment]);
+  const personal = [own, foreign].flatMap(({ patient, booking, encounter }) => [
+    patient,
+    booking.appointment,
+    encounter,
+  ]);
   const known = idsByType([...personal, ...foreign.others]);
   const references: Record<string, string[]> = {
     QuestionnaireResponse: [own.booking.answers, foreign.booking.answers],
@@ -224,7 +274,7 @@ export async function twoStores(): Promise<TwoStores> {
   const clinic = await theClinic();
   const foreign = await foreignData(clinic.schedule);
   const own = await ownData(clinic, foreign);
-  const { patient, others, booking } = foreign;
+  const { patient, others, booking, encounter } = foreign;
   return {
     wanted: await wantedOf(clinic, own, foreign),
     telling: `_id=${own.patient.id}&link:Patient.family=${secret.family}`,
@@ -232,6 +282,12 @@ export async function twoStores(): Promise<TwoStores> {
       await edit('Patient', patient.id, otherPatient);
       await Promise.all(others.map(({ id }) => medplum('front-desk', 'DELETE', `/Patient/${id}`)));
       await medplum('front-desk', 'DELETE', `/RelatedPerson/${own.relative.id}`);
+      await edit('RelatedPerson', booking.person, { name: [{ family: 'Anders' }], telecom: [] });
+      await edit('Encounter', encounter.id, {
+        status: 'finished',
+        type: [],
+        identifier: [],
+      } satisfies Partial<Encounter>);
       await edit('QuestionnaireResponse', booking.answers.split('/')[1], {
         status: 'in-progress',
         questionnaire: 'https://example.org/other',

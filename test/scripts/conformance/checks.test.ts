@@ -108,6 +108,10 @@ const inStage5: Readonly<Record<string, readonly string[]>> = {
   'HealthcareService-Search': ['Search for the HealthcareService by Count'],
   'Schedule-Search': ['Search for the Schedule by Count'],
   'Slot-Search': ['Search for the Slot by Count'],
+  'Encounter-Appointment-Read': [
+    'Read and Validation of the CapabilityStatement',
+    'Read and Validate planned Encounter by its ID',
+  ],
 };
 
 /** The checks of a stage that cover a scenario and are binding. */

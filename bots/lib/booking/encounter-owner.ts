@@ -1,0 +1,38 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Encounter } from '@medplum/fhirtypes';
+import { appointmentsOf, withOwners } from '../../../core/booking/encounter/owner.ts';
+import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { config } from '../config.ts';
+import { type BundleAnswer, retryOvertaken, sendTransaction } from '../medplum.ts';
+import { ofType, readInBatch } from '../read.ts';
+
+/** Reads, decides and writes once. */
+async function attempt(medplum: MedplumClient, id: string): Promise<BundleAnswer['kind'] | 'unchanged'> {
+  const [found] = await readInBatch(medplum, [`Encounter?_id=${id}`]);
+  const [encounter]: Encounter[] = ofType('Encounter', found);
+  if (!encounter) {
+    return 'unchanged';
+  }
+  const ids = appointmentsOf(encounter, config).map((reference) => reference.replace('Appointment/', ''));
+  const [named] =
+    ids.length > 0 ? await readInBatch(medplum, [`Appointment?_id=${ids.join(',')}&_count=${ids.length}`]) : [];
+  const shared = withOwners(encounter, ofType('Appointment', named), config);
+  return shared === encounter ? 'unchanged' : (await sendTransaction(medplum, [updateEntry(encounter, shared)])).kind;
+}
+
+/**
+ * Gives an encounter the tags of the requestors that may see it. It depends on what is stored only, so that a missed or
+ * repeated run does no harm.
+ *
+ * @throws Error when the server could not be reached, refuses the result, or conflicts with other requests persist
+ */
+export async function shareEncounter(medplum: MedplumClient, id: string): Promise<void> {
+  const result = await retryOvertaken(
+    () => attempt(medplum, id),
+    (kind) => kind === 'overtaken',
+    { most: config.maxAttempts },
+  );
+  if (result !== 'unchanged' && result !== 'done') {
+    throw new Error(`The tags of Encounter/${id} could not be written (${result}).`);
+  }
+}

@@ -1,0 +1,55 @@
+import type { Appointment, Encounter } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../../config/config.ts';
+import { formatReference, parseReference } from '../../fhir/reference/reference.ts';
+import { ownerOf, requestorTag, type TagConfig, tagsOfOthers } from '../../fhir/tags.ts';
+
+/** The part of the configuration that the owners of an encounter depend on. */
+export type OwnerConfig = TagConfig & Pick<BookingConfig, 'baseUrl'>;
+
+const MOST_APPOINTMENTS = 50;
+
+/** The appointments that an encounter names: `Appointment/id`, each once, and so many at most. */
+export function appointmentsOf({ appointment = [] }: Encounter, { baseUrl }: OwnerConfig): string[] {
+  const named = appointment.flatMap(({ reference }) => parseReference(reference, baseUrl, ['Appointment']) ?? []);
+  return [...new Set(named.map(formatReference))].slice(0, MOST_APPOINTMENTS);
+}
+
+/** Whether somebody takes part in an appointment as its patient. */
+function isPatientOf(patient: string, { participant }: Appointment, { baseUrl }: OwnerConfig): boolean {
+  return participant.some(({ actor }) => {
+    const found = parseReference(actor?.reference, baseUrl, ['Patient']);
+    return found !== undefined && formatReference(found) === patient;
+  });
+}
+
+/**
+ * The requestors that an encounter is shown to: those whose appointment led to it, as long as its subject is the patient of
+ * that appointment.
+ *
+ * @param appointments - those that the encounter names, as far as they exist
+ * @returns ids of profiles, in order
+ */
+function ownersOf(encounter: Encounter, appointments: readonly Appointment[], config: OwnerConfig): string[] {
+  const subject = parseReference(encounter.subject?.reference, config.baseUrl, ['Patient']);
+  const named = appointmentsOf(encounter, config);
+  const own = appointments.filter(
+    (appointment) =>
+      subject &&
+      named.includes(`Appointment/${appointment.id}`) &&
+      isPatientOf(formatReference(subject), appointment, config),
+  );
+  return [...new Set(own.flatMap((appointment) => ownerOf(appointment, config) ?? []))].sort();
+}
+
+/**
+ * An encounter with the tags of those it is shown to, and of nobody else.
+ *
+ * @param appointments - those that the encounter names, as far as they exist
+ * @returns the same encounter if its tags are right
+ */
+export function withOwners(encounter: Encounter, appointments: readonly Appointment[], config: OwnerConfig): Encounter {
+  const owners = ownersOf(encounter, appointments, config).map((owner) => requestorTag(owner, config));
+  const tag = [...tagsOfOthers(encounter, config), ...owners];
+  const isRight = JSON.stringify(encounter.meta?.tag ?? []) === JSON.stringify(tag);
+  return isRight ? encounter : { ...encounter, meta: { ...encounter.meta, tag } };
+}

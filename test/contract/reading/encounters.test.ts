@@ -1,0 +1,121 @@
+import { expect, it } from '@jest/globals';
+import type { Appointment, Encounter, Patient } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
+import { until } from '../../lib/until.ts';
+import { aClinic, aPatient, book, proposed, succeeded } from '../fixtures.ts';
+import { type Answer, medplum, request, resourceIn } from '../http.ts';
+import { config, type Role } from '../installation.ts';
+
+const to = ({ resourceType, id }: Appointment | Patient) => ({ reference: `${resourceType}/${id}` });
+
+async function aBooking() {
+  const { slot, patient } = await aClinic();
+  return { patient, appointment: succeeded('Appointment', await book(proposed(patient, [slot]))) };
+}
+
+/** An encounter, made by the clinic's staff. */
+async function anEncounter(appointment: Appointment, patient: Patient, more: Partial<Encounter> = {}) {
+  const body: Encounter = {
+    resourceType: 'Encounter',
+    status: 'planned',
+    class: { system: 'http://terminology.hl7.org/CodeSystem/v3-ActCode', code: 'AMB' },
+    subject: to(patient),
+    appointment: [to(appointment)],
+    ...more,
+  };
+  return succeeded('Encounter', await medplum('front-desk', 'POST', '/Encounter', { body }));
+}
+
+const read = ({ id }: Encounter, role: Role = 'portal-a') => request(role, 'GET', `/Encounter/${id}`);
+
+const turnsTo = (status: number, encounter: Encounter) =>
+  until(
+    () => read(encounter),
+    (answer) => answer.status === status,
+  );
+
+const found = (answer: Answer) =>
+  (resourceIn('Bundle', answer).entry ?? []).map(({ resource }) => `${resource?.resourceType}/${resource?.id}`);
+
+it('the requestor of an appointment reads the encounter it has led to; others do not', async () => {
+  const { appointment, patient } = await aBooking();
+  const encounter = await anEncounter(appointment, patient);
+  const answer = await turnsTo(200, encounter);
+  expect(resourceIn('Encounter', answer).appointment).toEqual([to(appointment)]);
+  expect((await read(encounter, 'portal-b')).status).toBe(404);
+  expect((await read(encounter, 'front-desk')).status).toBe(200);
+  expect((await medplum('portal-b', 'GET', `/Encounter/${encounter.id}`)).status).toBe(404);
+});
+
+it('the link is followed both ways', async () => {
+  const { appointment, patient } = await aBooking();
+  const encounter = await anEncounter(appointment, patient);
+  await turnsTo(200, encounter);
+  const [one, other] = [`Encounter/${encounter.id}`, `Appointment/${appointment.id}`];
+  for (const [path, expected] of [
+    [`/Encounter?appointment=Appointment/${appointment.id}`, [one]],
+    [`/Encounter?appointment=${appointment.id}&status=planned`, [one]],
+    [`/Encounter?patient=Patient/${patient.id}&_include=Encounter:appointment`, [one, other]],
+    [`/Encounter?appointment:Appointment.patient=Patient/${patient.id}`, [one]],
+    [`/Appointment?_id=${appointment.id}&_revinclude=Encounter:appointment`, [other, one]],
+  ] as const) {
+    expect(found(await request('portal-a', 'GET', path))).toEqual(expected);
+    expect(found(await request('portal-b', 'GET', path))).toEqual([]);
+  }
+});
+
+it('an encounter of another patient is not shown, whatever it names', async () => {
+  const { appointment, patient } = await aBooking();
+  const other = await aPatient('portal-b');
+  const foreign = await anEncounter(appointment, other, {
+    meta: { tag: [{ system: artefactUri(config, 'LocalRequestor'), code: 'somebody' }] },
+  });
+  const own = await anEncounter(appointment, patient);
+  await turnsTo(200, own);
+  expect((await read(foreign)).status).toBe(404);
+  expect(found(await request('portal-a', 'GET', `/Encounter?appointment=${appointment.id}`))).toEqual([
+    `Encounter/${own.id}`,
+  ]);
+});
+
+it('an encounter that turns out to be about somebody else is shown no longer, with none of its versions', async () => {
+  const { appointment, patient } = await aBooking();
+  const encounter = await anEncounter(appointment, patient);
+  const shown = resourceIn('Encounter', await turnsTo(200, encounter));
+  const stored = succeeded('Encounter', await medplum('front-desk', 'GET', `/Encounter/${encounter.id}`));
+  const body = { ...stored, subject: to(await aPatient('portal-b')) };
+  succeeded('Encounter', await medplum('front-desk', 'PUT', `/Encounter/${encounter.id}`, { body }));
+  await turnsTo(404, encounter);
+  for (const path of [
+    `/Encounter/${encounter.id}/_history`,
+    `/Encounter/${encounter.id}/_history/${shown.meta?.versionId}`,
+  ]) {
+    expect([403, 404, 405]).toContain((await request('portal-a', 'GET', path)).status);
+    expect([403, 404]).toContain((await medplum('portal-a', 'GET', path)).status);
+  }
+});
+
+it('tags that staff take off or leave behind are put right', async () => {
+  const { appointment, patient } = await aBooking();
+  const encounter = await anEncounter(appointment, patient);
+  await turnsTo(200, encounter);
+  const stored = succeeded('Encounter', await medplum('front-desk', 'GET', `/Encounter/${encounter.id}`));
+  const { meta: _, ...untagged } = { ...stored, status: 'arrived' as const };
+  succeeded('Encounter', await medplum('front-desk', 'PUT', `/Encounter/${encounter.id}`, { body: untagged }));
+  const answer = await until(
+    () => read(encounter),
+    ({ status, body }) => status === 200 && JSON.stringify(body).includes('arrived'),
+  );
+  expect(resourceIn('Encounter', answer).status).toBe('arrived');
+});
+
+it('a requestor writes no encounter', async () => {
+  const { appointment, patient } = await aBooking();
+  const encounter = await anEncounter(appointment, patient);
+  await turnsTo(200, encounter);
+  const body = { ...encounter, status: 'cancelled' };
+  expect((await request('portal-a', 'PUT', `/Encounter/${encounter.id}`, { body })).status).toBe(405);
+  expect((await request('portal-a', 'POST', '/Encounter', { body })).status).toBe(405);
+  expect((await medplum('portal-a', 'PUT', `/Encounter/${encounter.id}`, { body })).status).toBe(403);
+  expect((await medplum('portal-a', 'POST', '/Encounter', { body })).status).toBe(403);
+});
