@@ -41,6 +41,7 @@ const sources: readonly CodeSystemSource[] = [
       deletion: 'An appointment that is about to be deleted, or was deleted a moment ago',
       quota: 'A limited number of appointments',
       confirm: 'A requested appointment that waits for the clinic',
+      collision: 'An appointment whose time something else takes: staff decide',
       subscriber: 'The count of Subscriptions of one subscriber',
     },
   },

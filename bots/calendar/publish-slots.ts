@@ -8,6 +8,7 @@ import { isObject, isResource } from '../../core/fhir/resource.ts';
 import type { Interval } from '../../core/time/interval.ts';
 import { union } from '../../core/time/interval-set.ts';
 import { DAY } from '../../core/time/time-zone.ts';
+import { resolveCollisions } from '../lib/booking/collisions.ts';
 import { readOpeningHours } from '../lib/calendar/opening-hours.ts';
 import { atOnce, workOn, writePublication } from '../lib/calendar/publication.ts';
 import { requestPublication, requestRollForward } from '../lib/calendar/request.ts';
@@ -53,8 +54,9 @@ async function timesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Int
   return union(times);
 }
 
-/** Publishes the time around a Slot that was taken or released again. */
+/** Resolves what a Slot collides with, and publishes the time around one that was taken or released again. */
 async function slotChanged(medplum: MedplumClient, slot: Slot): Promise<void> {
+  await resolveCollisions(medplum, slot);
   const id = idIn(slot.schedule, 'Schedule');
   const windows = (await timesOf(medplum, slot)).filter(({ end }) => end > Date.now());
   if (id === undefined || windows.length === 0) {

@@ -1,0 +1,122 @@
+import type { Appointment, BundleEntry, CodeableConcept, Slot, Task } from '@medplum/fhirtypes';
+import { isBuffer, isTaken, type PlacedSlot, placedSlots, takesFrom } from '../../calendar/slots/slot-role.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { formatInstant } from '../../fhir/instant.ts';
+import { bookingErrors } from '../../fhir/outcome/errors.ts';
+import { idIn } from '../../fhir/reference/reference.ts';
+import { overlaps } from '../../time/interval.ts';
+import { hasEnded } from '../appointment/ended.ts';
+import { slotIdsOf } from '../appointment/slot-use.ts';
+import { holdsSlots, statusQuery } from '../appointment/status.ts';
+import type { DeadlineConfig } from '../confirmation/deadline.ts';
+import { search, searchUrl } from '../search.ts';
+
+/** The part of the configuration that collisions depend on. */
+export type CollisionConfig = DeadlineConfig & Pick<BookingConfig, 'timeZone'>;
+
+/** Code of the Tasks of appointments whose time something else takes, in the CodeSystem LocalTask. */
+export const COLLISION_TASK = 'collision';
+
+/** An appointment, and what somebody has written over its time. */
+export interface Collision {
+  readonly appointment: Appointment;
+  readonly taking: PlacedSlot;
+}
+
+const isOnPurpose = ({ extension = [] }: Appointment | Slot, config: CollisionConfig): boolean =>
+  extension.some((one) => one.url === artefactUri(config, 'LocalOverbooking') && one.valueBoolean === true);
+
+const isBooked = ({ resource: { status } }: PlacedSlot): boolean => status === 'busy' || status === 'busy-tentative';
+
+/**
+ * The booked Slots whose time a Slot takes that was never offered and is no buffer.
+ *
+ * @param slots - of its Schedule, itself among them, those that overlap it
+ * @param offered - ids of those that were once free although nothing marks them
+ * @param now - milliseconds since 1970 UTC: what has passed collides no more
+ */
+export function slotsUnder(
+  taking: Slot,
+  slots: readonly Slot[],
+  offered: ReadonlySet<string>,
+  now: number,
+  config: CollisionConfig,
+): { readonly taking: PlacedSlot; readonly under: readonly PlacedSlot[] } | undefined {
+  const placed = placedSlots(slots, offered, config);
+  const own = placed.find(({ id }) => id === taking.id);
+  const isTaking = own?.role.kind === 'taking' && isTaken(own.resource) && !isBuffer(own.resource);
+  if (!own || !isTaking || own.end <= now || isOnPurpose(taking, config)) {
+    return undefined;
+  }
+  const services = (slot: PlacedSlot): readonly CodeableConcept[] => slot.resource.serviceType ?? [];
+  const under = placed.filter(
+    (slot) => slot.id !== own.id && isBooked(slot) && overlaps(slot, own) && takesFrom(own.resource, services(slot)),
+  );
+  return { taking: own, under };
+}
+
+/** The search for the appointments that hold some Slots. */
+export function holdersRead(slots: readonly PlacedSlot[]): BundleEntry {
+  return search('Appointment', [
+    ['slot', slots.map(({ id }) => `Slot/${id}`).join(',')],
+    ['status', statusQuery(holdsSlots)],
+    ['_count', '200'],
+  ]);
+}
+
+/** The appointments that lose their time, unless they or what takes it say that they are an overbooking. */
+export function collisions(
+  taking: PlacedSlot,
+  appointments: readonly Appointment[],
+  now: number,
+  config: CollisionConfig,
+): Collision[] {
+  return appointments
+    .filter((one) => holdsSlots(one) && !hasEnded(one, now, config) && !isOnPurpose(one, config))
+    .filter((one) => !slotIdsOf(one).includes(taking.id))
+    .map((appointment) => ({ appointment, taking }));
+}
+
+/**
+ * Whether an appointment gives way by itself: what the clinic books wins over a hold, and over a request that it has not
+ * confirmed. A block may lie over both, and a confirmed appointment is a promise: of these a person decides.
+ */
+export function givesWay({ appointment: { status }, taking }: Collision): boolean {
+  return taking.resource.status === 'busy' && (status === 'proposed' || status === 'pending');
+}
+
+/** An appointment that gives way, as it is stored: its reason says why. */
+export function givenWay({ appointment }: Collision, config: CollisionConfig): Appointment {
+  const code = 'slot-not-free';
+  const coding = [{ system: artefactUri(config, 'LocalBookingError'), code, display: bookingErrors[code].display }];
+  return {
+    ...appointment,
+    status: 'cancelled',
+    cancelationReason: { coding, text: 'The clinic has given the time to another appointment.' },
+  };
+}
+
+/** The open Task of a collision, once for each appointment, by which staff learn what they have to decide. */
+export function collisionTask({ appointment, taking }: Collision, config: CollisionConfig): BundleEntry {
+  const code = { system: artefactUri(config, 'LocalTask'), code: COLLISION_TASK };
+  const focus = { reference: `Appointment/${appointment.id}` };
+  const patient = appointment.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
+  const times = `${formatInstant(taking.start)} to ${formatInstant(taking.end)}`;
+  const resource: Task = {
+    resourceType: 'Task',
+    status: 'requested',
+    intent: 'order',
+    priority: 'urgent',
+    code: { coding: [code], text: 'Resolve a double booking' },
+    description: `Slot/${taking.id} (${taking.resource.status}) takes the time from ${times} of this appointment: move or cancel one of them.`,
+    focus,
+    ...(patient && { for: patient }),
+    reasonReference: { reference: `Slot/${taking.id}` },
+  };
+  const ifNoneExist = searchUrl('Task', [
+    ['code', `${code.system}|${code.code}`],
+    ['focus', focus.reference],
+    ['status', 'requested'],
+  ]).replace('Task?', '');
+  return { request: { method: 'POST', url: 'Task', ifNoneExist }, resource };
+}

@@ -1,0 +1,50 @@
+import { expect, it } from '@jest/globals';
+import type { Slot } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
+import { until } from '../../lib/until.ts';
+import { aClinic, book, minutes, proposed, stored, succeeded } from '../fixtures.ts';
+import { medplum } from '../http.ts';
+import { config } from '../installation.ts';
+import { byHandWithin } from '../requests/fixtures.ts';
+
+const code = encodeURIComponent(`${artefactUri(config, 'LocalTask')}|collision`);
+
+const tasksOf = (id: string | undefined) => stored('Task', `code=${code}&focus=Appointment/${id}`);
+
+const write = (schedule: Slot['schedule'], status: Slot['status'], from: number, to: number) =>
+  medplum('front-desk', 'POST', '/Slot', {
+    body: { resourceType: 'Slot', schedule, status, start: minutes(from), end: minutes(to) },
+  });
+
+it('a block over a confirmed appointment: staff find it among their Tasks, once', async () => {
+  const { slot, patient } = await aClinic();
+  const booked = succeeded('Appointment', await book(proposed(patient, [slot])));
+  expect((await write(slot.schedule, 'busy-unavailable', 10, 60)).status).toBe(201);
+  const [task] = await until(
+    () => tasksOf(booked.id),
+    (found) => found.length > 0,
+  );
+  expect(task).toMatchObject({ status: 'requested', priority: 'urgent', for: { reference: `Patient/${patient.id}` } });
+  expect((await write(slot.schedule, 'busy-unavailable', 0, 20)).status).toBe(201);
+  const [seen] = await stored('Appointment', `_id=${booked.id}`);
+  expect(seen?.status).toBe('booked');
+  expect(await tasksOf(booked.id)).toHaveLength(1);
+});
+
+it('an appointment of staff over a request that waits: the request gives way, with its reason', async () => {
+  const { slot, patient } = await aClinic(byHandWithin(60, 'min'));
+  const pending = succeeded('Appointment', await book(proposed(patient, [slot])));
+  expect(pending.status).toBe('pending');
+  // The guard refuses it as long as its writer may not have seen the request.
+  await until(
+    () => write(slot.schedule, 'busy', 10, 60),
+    ({ status }) => status === 201,
+    60_000,
+  );
+  const [seen] = await until(
+    () => stored('Appointment', `_id=${pending.id}`),
+    ([found]) => found?.status === 'cancelled',
+  );
+  expect(seen?.cancelationReason?.coding?.map((one) => one.code)).toEqual(['slot-not-free']);
+  expect(await tasksOf(pending.id)).toEqual([]);
+});
