@@ -5,6 +5,7 @@ import type { BotRuntime } from './bots/runtime.ts';
 import type { Addresses } from './medplum/address-rewriting.ts';
 import type { Upstream, UpstreamLimits } from './medplum/client.ts';
 import type { Callers } from './medplum/current-profile.ts';
+import type { Calendars } from './search/calendars.ts';
 import type { BindingTokens } from './websocket/binding-token.ts';
 
 /** Limits of the gateway; every one has a default. */
@@ -89,6 +90,7 @@ export interface GatewayContext {
   readonly upstream: Upstream;
   readonly bots: BotRuntime;
   readonly callers: Callers;
+  readonly calendars: Calendars;
   readonly turns: BookingQueue;
   readonly bindingTokens: BindingTokens;
   /** The origins whose scripts may call the interface from a browser. */

@@ -35,6 +35,7 @@ import { addHealth } from './operations/health.ts';
 import { addMetrics } from './operations/metrics.ts';
 import { addProtocolChecks, hostProblem } from './operations/protocol.ts';
 import { addFhirRoutes } from './routes.ts';
+import { createCalendars } from './search/calendars.ts';
 import { createBindingTokens } from './websocket/binding-token.ts';
 import { addWebsockets, isWebsocket } from './websocket/server.ts';
 
@@ -88,6 +89,7 @@ function createContext({
     bots: bots ? botsInGateway(bots, host) : botsInMedplum(upstream, config),
     addresses: createAddresses(config, [medplumBaseUrl, ...medplumAliases]),
     callers,
+    calendars: createCalendars(upstream, now),
     turns: createBookingQueue(all.turnMs),
     bindingTokens: createBindingTokens(bindingKey, now),
     corsOrigins,
