@@ -37,7 +37,7 @@ function unfoundAnswer({ appointment, unfound }: FakeServer, url: string): Bundl
     [`Appointment?_id=${appointment.id}`]: searchset([]),
     [`Patient?_has:Appointment:patient:_id=${appointment.id}&_count=1000`]: searchset([]),
     [`Appointment/${appointment.id}`]: { response: { status: '200' }, resource: appointment },
-    [`Appointment/${appointment.id}/_history`]: { response: { status: '200' }, resource: history },
+    [`Appointment/${appointment.id}/_history?_count=2`]: { response: { status: '200' }, resource: history },
   };
   return unfound && answers[url];
 }
