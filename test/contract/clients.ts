@@ -16,9 +16,10 @@ async function found(type: 'AccessPolicy' | 'ProjectMembership', query: string) 
   return entry?.[0]?.resource;
 }
 
-/** A client of the installation, and its bearer token. */
+/** A client of the installation, its secret, and a bearer token. */
 export interface Client {
   readonly id: string;
+  readonly secret: string;
   readonly token: string;
 }
 
@@ -49,7 +50,7 @@ export async function aClient(policy: string, parameter?: ProjectMembershipAcces
     client_secret: `${made.secret}`,
   });
   const { access_token: token } = await json('oauth2/token', { method: 'POST', body: form });
-  return { id: `${made.id}`, token: String(token) };
+  return { id: `${made.id}`, secret: `${made.secret}`, token: String(token) };
 }
 
 /** Removes a client that a test has made. */
