@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import type { BookingConfig } from '../core/config/config.ts';
 import { findInstallation, type Installation } from './bench/installation.ts';
-import { type Measurement, measure, nothing, quantile, throughput, together } from './bench/measure.ts';
+import { describeCircumstances, load } from './bench/machine.ts';
+import { type Measurement, measure } from './bench/measure.ts';
+import { parseReport, type Report, type Row, remarksOn, rowOf, tableOf } from './bench/report.ts';
 import { bookBy, makePlaces, type Place, type TargetName, targetNames, targetsOf } from './bench/targets.ts';
 import { runAsProgram } from './cli/command.ts';
 import { loadConfig } from './cli/load-config.ts';
@@ -13,6 +16,7 @@ interface BenchArguments {
   readonly rounds: number;
   readonly only: readonly TargetName[];
   readonly json?: boolean;
+  readonly compare?: string;
   readonly config?: string;
 }
 
@@ -36,12 +40,6 @@ function readTargets(text: string): TargetName[] {
   });
 }
 
-/** The figures of one way at one number of callers. */
-interface Row extends Measurement {
-  readonly callers: number;
-  readonly way: TargetName;
-}
-
 /** Measures all targets in turns, a part of the bookings in each round, so that whatever else the machine does hits all alike. */
 async function measureAll(
   callers: number,
@@ -50,7 +48,7 @@ async function measureAll(
   config: BookingConfig,
 ): Promise<Row[]> {
   const share = Math.ceil(bookings / rounds);
-  const found = new Map<TargetName, Measurement>();
+  const found = new Map<TargetName, Measurement[]>();
   const run = (way: TargetName, places: readonly Place[]) =>
     measure(places, callers, (place) => bookBy(way, place, installation, config));
   for (const way of only) {
@@ -60,39 +58,19 @@ async function measureAll(
     const order = [...only.slice(round % only.length), ...only.slice(0, round % only.length)];
     for (const way of order) {
       const places = await makePlaces(installation, config, share, Date.now());
-      found.set(way, together(found.get(way) ?? nothing, await run(way, places)));
+      found.set(way, [...(found.get(way) ?? []), await run(way, places)]);
     }
   }
-  return only.map((way) => ({ callers, way, ...(found.get(way) ?? nothing) }));
+  return only.map((way) => rowOf(callers, way, found.get(way) ?? []));
 }
 
-const head = [
-  'callers',
-  'way',
-  'p50 ms',
-  'p95 ms',
-  'bookings/s',
-  'p50 × bare',
-  'throughput × bare',
-  'conflicts',
-  'failures',
-];
-
-function cellsOf(row: Row, bare: Row | undefined): string[] {
-  const median = quantile(row.durations, 0.5);
-  const ratios = bare
-    ? [(median / quantile(bare.durations, 0.5)).toFixed(2), (throughput(row) / throughput(bare)).toFixed(2)]
-    : ['', ''];
-  return [
-    String(row.callers),
-    row.way,
-    median.toFixed(1),
-    quantile(row.durations, 0.95).toFixed(1),
-    throughput(row).toFixed(1),
-    ...ratios,
-    String(row.conflicts),
-    String(row.failures),
-  ];
+function print(report: Report, before: Report | undefined, asJson = false): void {
+  if (asJson) {
+    console.log(JSON.stringify(report, undefined, 2));
+    return;
+  }
+  const { head, rows } = tableOf(report, before);
+  console.log(`${remarksOn(report, before).join('\n')}\n\n${formatTable(head, rows)}`);
 }
 
 async function main(): Promise<void> {
@@ -109,7 +87,8 @@ async function main(): Promise<void> {
     .option('--bookings <number>', 'bookings per target and number of callers', positive, 200)
     .option('--rounds <number>', 'number of rounds; the targets alternate', positive, 5)
     .option('--only <targets>', `only these targets (${targetNames.join(', ')})`, readTargets, targetNames)
-    .option('--json', 'print the figures as JSON')
+    .option('--json', 'print the figures as JSON, for --compare')
+    .option('--compare <file>', 'compare with the figures of an earlier run, printed with --json')
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .parse()
     .opts<BenchArguments>();
@@ -118,14 +97,15 @@ async function main(): Promise<void> {
   try {
     const offered = await targetsOf(installation, config, Date.now());
     const only = given.only.filter((way) => offered.includes(way));
-    const rows: string[][] = [];
+    const before = given.compare === undefined ? undefined : parseReport(readFileSync(given.compare, 'utf8'));
+    const circumstances = await describeCircumstances(installation, Date.now());
+    const atFirst = load();
+    const rows: Row[] = [];
     for (const callers of given.callers) {
-      const measured = await measureAll(callers, { ...given, only }, installation, config);
-      const bare = measured.find(({ way }) => way === 'bare');
-      rows.push(...measured.map((row) => cellsOf(row, bare)));
+      rows.push(...(await measureAll(callers, { ...given, only }, installation, config)));
     }
-    const asObjects = rows.map((row) => Object.fromEntries(head.map((name, column) => [name, row[column]])));
-    console.log(given.json ? JSON.stringify(asObjects, undefined, 2) : formatTable(head, rows));
+    const { bookings, rounds } = given;
+    print({ circumstances, load: [atFirst, load()], bookings, rounds, rows }, before, given.json);
   } finally {
     installation.stop();
   }

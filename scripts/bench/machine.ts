@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { cpus, loadavg, totalmem } from 'node:os';
+import { z } from 'zod';
+import { versionIn } from '../medplum/version.ts';
+import type { Installation } from './installation.ts';
+
+/** On what was measured: figures of different machines or versions are not to be compared. */
+export const circumstancesSchema = z.object({
+  date: z.string(),
+  processor: z.string(),
+  cores: z.number(),
+  memoryGb: z.number(),
+  node: z.string(),
+  medplum: z.string(),
+  service: z.string(),
+  /** Where the Bots run that the gateway calls. */
+  bots: z.string(),
+});
+
+/** On what was measured. */
+export type Circumstances = z.infer<typeof circumstancesSchema>;
+
+const packageSchema = z.object({ version: z.string() });
+
+const readySchema = z.object({ bots: z.string() });
+
+const jsonOf = (url: string): Promise<unknown> =>
+  fetch(url)
+    .then((response): Promise<unknown> => response.json())
+    .catch(() => undefined);
+
+/** Describes this machine, and the installation that is measured. */
+export async function describeCircumstances({ base, medplum }: Installation, now: number): Promise<Circumstances> {
+  const [health, ready] = await Promise.all([
+    jsonOf(new URL('/healthcheck', medplum).href),
+    jsonOf(new URL('/readyz', base).href),
+  ]);
+  const [first] = cpus();
+  return {
+    date: new Date(now).toISOString().slice(0, 10),
+    processor: first?.model ?? 'unknown',
+    cores: cpus().length,
+    memoryGb: Math.round(totalmem() / 1024 ** 3),
+    node: process.versions.node,
+    medplum: versionIn(health) ?? 'unknown',
+    service: packageSchema.parse(JSON.parse(readFileSync('package.json', 'utf8'))).version,
+    bots: readySchema.safeParse(ready).data?.bots ?? 'medplum',
+  };
+}
+
+/** How many programs want to run on this machine, over the last minute. */
+export const load = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10;
+
+/** The circumstances as two lines. */
+export function circumstancesText({ date, processor, cores, memoryGb, ...versions }: Circumstances): string {
+  const { node, medplum, service, bots } = versions;
+  return (
+    `${date}, ${processor}, ${cores} cores, ${memoryGb} GB, Node.js ${node}\n` +
+    `Medplum ${medplum}, service ${service}, Bots that the gateway calls run in ${bots}`
+  );
+}
+
+/** In what the circumstances of two measurements differ, other than the date. */
+export function differences(before: Circumstances, after: Circumstances): string[] {
+  const keys = ['processor', 'cores', 'memoryGb', 'node', 'medplum', 'service', 'bots'] as const;
+  return keys.flatMap((key) => (before[key] === after[key] ? [] : [`${key}: ${before[key]} → ${after[key]}`]));
+}

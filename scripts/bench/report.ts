@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { circumstancesSchema, circumstancesText, differences } from './machine.ts';
+import { type Measurement, nothing, quantile, throughput, together } from './measure.ts';
+
+const range = z.tuple([z.number(), z.number()]);
+
+const rowSchema = z.object({
+  callers: z.number(),
+  way: z.string(),
+  /** In milliseconds. */
+  p50: z.number(),
+  p95: z.number(),
+  perSecond: z.number(),
+  /** The least and the greatest value of a round. */
+  spread: z.object({ p50: range, perSecond: range }),
+  conflicts: z.number(),
+  failures: z.number(),
+});
+
+/** The figures of one way to book at one number of callers. */
+export type Row = z.infer<typeof rowSchema>;
+
+const reportSchema = z.object({
+  circumstances: circumstancesSchema,
+  /** How many programs wanted to run before and after: with more than there are cores, figures mean little. */
+  load: range,
+  bookings: z.number(),
+  rounds: z.number(),
+  rows: z.array(rowSchema),
+});
+
+/** What a benchmark has found. */
+export type Report = z.infer<typeof reportSchema>;
+
+/**
+ * Reads a report that was written before with `--json`.
+ *
+ * @throws Error when it is none
+ */
+export function parseReport(text: string): Report {
+  const parsed = reportSchema.safeParse(JSON.parse(text));
+  if (!parsed.success) {
+    throw new Error(`This is no report of npm run bench -- --json: ${z.prettifyError(parsed.error)}`);
+  }
+  return parsed.data;
+}
+
+const rounded = (value: number): number => Math.round(value * 10) / 10;
+
+const rangeOf = (values: readonly number[]): [number, number] => [
+  rounded(Math.min(...values)),
+  rounded(Math.max(...values)),
+];
+
+/** The figures of several rounds. */
+export function rowOf(callers: number, way: string, rounds: readonly Measurement[]): Row {
+  const all = rounds.reduce(together, nothing);
+  const measured = rounds.filter(({ durations }) => durations.length > 0);
+  return {
+    callers,
+    way,
+    p50: rounded(quantile(all.durations, 0.5)),
+    p95: rounded(quantile(all.durations, 0.95)),
+    perSecond: rounded(throughput(all)),
+    spread: {
+      p50: rangeOf(measured.map(({ durations }) => quantile(durations, 0.5))),
+      perSecond: rangeOf(measured.map(throughput)),
+    },
+    conflicts: all.conflicts,
+    failures: all.failures,
+  };
+}
+
+const head = [
+  'callers',
+  'way',
+  'p50 ms',
+  'of rounds',
+  'p95 ms',
+  'bookings/s',
+  'of rounds',
+  'p50 × bare',
+  'throughput × bare',
+  'conflicts',
+  'failures',
+];
+
+const text = ([least, greatest]: readonly [number, number]): string => `${least.toFixed(1)}–${greatest.toFixed(1)}`;
+
+const ratio = (value: number, to: number | undefined): string => (to ? (value / to).toFixed(2) : '');
+
+function same(rows: readonly Row[], { callers }: Row, way: string): Row | undefined {
+  return rows.find((row) => row.callers === callers && row.way === way);
+}
+
+/** Whether all that was measured now lies outside of what was measured before. */
+const isApart = (now: readonly [number, number], before: readonly [number, number]): boolean =>
+  now[0] > before[1] || now[1] < before[0];
+
+const changeOf = (value: number, earlier: number, isBeyond: boolean): string =>
+  `${(value / earlier).toFixed(2)}${isBeyond ? '' : ' (within the spread)'}`;
+
+function comparison(row: Row, before: Report | undefined): string[] {
+  const earlier = before && same(before.rows, row, row.way);
+  if (!before) {
+    return [];
+  }
+  return earlier
+    ? [
+        changeOf(row.p50, earlier.p50, isApart(row.spread.p50, earlier.spread.p50)),
+        changeOf(row.perSecond, earlier.perSecond, isApart(row.spread.perSecond, earlier.spread.perSecond)),
+      ]
+    : ['', ''];
+}
+
+/** The figures as a table; with an earlier report, by how much each has changed. */
+export function tableOf({ rows }: Report, before?: Report): { head: string[]; rows: string[][] } {
+  const cells = rows.map((row) => {
+    const bare = same(rows, row, 'bare');
+    return [
+      String(row.callers),
+      row.way,
+      row.p50.toFixed(1),
+      text(row.spread.p50),
+      row.p95.toFixed(1),
+      row.perSecond.toFixed(1),
+      text(row.spread.perSecond),
+      ratio(row.p50, bare?.p50),
+      ratio(row.perSecond, bare?.perSecond),
+      String(row.conflicts),
+      String(row.failures),
+      ...comparison(row, before),
+    ];
+  });
+  return { head: [...head, ...(before ? ['p50 × before', 'throughput × before'] : [])], rows: cells };
+}
+
+/** On what was measured, and what makes the figures, or the comparison, doubtful. */
+export function remarksOn({ circumstances, load, bookings, rounds }: Report, before?: Report): string[] {
+  const busy = Math.max(...load) > circumstances.cores;
+  const others = before ? differences(before.circumstances, circumstances) : [];
+  return [
+    circumstancesText(circumstances),
+    `${bookings} bookings in ${rounds} rounds; load of the machine ${load[0]} before and ${load[1]} after`,
+    ...(busy
+      ? [`The machine has ${circumstances.cores} cores and was busier than that: repeat it on a quiet one.`]
+      : []),
+    ...(others.length > 0 ? [`Compared with other circumstances: ${others.join(', ')}.`] : []),
+  ];
+}
