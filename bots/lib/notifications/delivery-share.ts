@@ -50,13 +50,17 @@ async function nextDue(medplum: MedplumClient, subscriber: string): Promise<stri
   return ids[Math.floor(Math.random() * ids.length)];
 }
 
-/** Delivers one outbox after the other: the one that was asked for, then those of the same subscriber that wait. */
+/**
+ * Delivers one outbox after the other: the one that was asked for, then those of the same subscriber that wait. It ends
+ * if others have used the subscriber's share meanwhile.
+ */
 async function deliverInTurn(medplum: MedplumClient, first: string, subscriber: string | undefined): Promise<void> {
   const end = Date.now() + LONGEST;
   let next: string | undefined = first;
   while (next !== undefined) {
     await deliverPending(medplum, next);
-    next = subscriber !== undefined && Date.now() < end ? await nextDue(medplum, subscriber) : undefined;
+    const goesOn = subscriber !== undefined && Date.now() < end && !(await isShareUsed(medplum, subscriber));
+    next = goesOn ? await nextDue(medplum, subscriber) : undefined;
   }
 }
 

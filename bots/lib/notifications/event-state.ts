@@ -13,6 +13,7 @@ import { concernQuery } from '../../../core/notifications/events/concern.ts';
 import { type Event, eventKey, eventOf } from '../../../core/notifications/events/event.ts';
 import { config } from '../config.ts';
 import { ofType, readHistories, readInTransaction } from '../read.ts';
+import { formerPatients, type MergedPatients, readMergedPatients } from './merged-patients.ts';
 import { readOpenOutboxes, type SubscriptionOutbox } from './outbox-store.ts';
 
 /** The newest versions of an appointment that are looked at. */
@@ -31,6 +32,8 @@ export interface EventState {
   readonly events: readonly Communication[];
   /** Ids of the appointments that were deleted. */
   readonly gone: ReadonlySet<string>;
+  /** Who was merged into the patients of the appointments. */
+  readonly merged: MergedPatients;
 }
 
 /**
@@ -48,7 +51,7 @@ export async function readEventState(
 ): Promise<EventState> {
   const outboxes = await readOpenOutboxes(medplum, tags === 'any' ? undefined : concernQuery(tags, config));
   if (outboxes.length === 0) {
-    return { outboxes, changes: [], events: [], gone: new Set() };
+    return { outboxes, changes: [], events: [], gone: new Set(), merged: [] };
   }
   const about = ids.map((id) => `Appointment/${id}`);
   const [events, current] = await readInTransaction(medplum, [
@@ -67,10 +70,12 @@ export async function readEventState(
     );
   }
   const found = ofType('Communication', events);
+  const changes = versions.flatMap((one) => changesOf(one, config)).sort(byTime);
   return {
     outboxes,
     gone: new Set(ids.filter((id) => !existing.has(id))),
-    changes: versions.flatMap((one) => changesOf(one, config)).sort(byTime),
+    changes,
+    merged: await readMergedPatients(medplum, outboxes, changes),
     events: found.length < MOST ? found : await readEventsOfEach(medplum, outboxes, about),
   };
 }
@@ -120,6 +125,7 @@ export function missingEvents(
     return [];
   }
   const known = new Set(knownEvents(state, subscription.id).map(eventKey));
-  const subscriber = { owner, settings, since: recordedSince(outbox.since, Date.now(), config) };
+  const formerOf = formerPatients(state.merged, stored);
+  const subscriber = { owner, settings, since: recordedSince(outbox.since, Date.now(), config), formerOf };
   return newEvents(state.changes.filter(isReadable), subscriber, known, outbox.events, config);
 }

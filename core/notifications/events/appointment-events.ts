@@ -4,7 +4,7 @@ import type { BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { belongsTo, changedBy } from '../../fhir/tags.ts';
-import { matchesFilter } from '../subscription/filter.ts';
+import { type FormerOf, matchesFilter } from '../subscription/filter.ts';
 import type { SubscriptionParameters } from '../subscription/subscription-parameters.ts';
 import { type Topic, type Transition, topics } from '../subscription/topics.ts';
 import { type Event, eventKey } from './event.ts';
@@ -25,6 +25,8 @@ export interface Subscriber {
   readonly settings: SubscriptionParameters;
   /** Changes after this moment are events; milliseconds since 1970 UTC. */
   readonly since: number;
+  /** The merged patients whom the subscriber may know. */
+  readonly formerOf?: FormerOf;
 }
 
 /** An entry of a history: a version, or when the appointment was deleted, as an instant. */
@@ -93,7 +95,7 @@ function concernsHold({ previous, current }: Change, config: ChangeConfig): bool
  *
  * @see specification section 6
  */
-function isEventFor(change: Change, { owner, settings, since }: Subscriber, config: ChangeConfig): boolean {
+function isEventFor(change: Change, { owner, settings, since, formerOf }: Subscriber, config: ChangeConfig): boolean {
   const { previous, current, by, deleted } = change;
   const topic: Topic = topics[settings.topic];
   const time = Date.parse(deleted ?? current.meta?.lastUpdated ?? '');
@@ -107,7 +109,7 @@ function isEventFor(change: Change, { owner, settings, since }: Subscriber, conf
     !isEcho &&
     !concernsHold(change, config) &&
     topic.covers(change) &&
-    matchesFilter(current, settings.conditions)
+    matchesFilter(current, settings.conditions, formerOf)
   );
 }
 

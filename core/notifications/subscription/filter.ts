@@ -76,9 +76,22 @@ export function parseFilter(text: unknown, expression: string, baseUrl: string):
   return wrong === undefined ? conditions : issue(wrong);
 }
 
-/** Whether an appointment meets all conditions. */
-export function matchesFilter(appointment: Appointment, conditions: readonly Condition[]): boolean {
+/** The patients who were merged into one, as references; none of other resources. */
+export type FormerOf = (reference: string) => readonly string[];
+
+/**
+ * Whether an appointment meets all conditions.
+ *
+ * @param formerOf - a filter that names a merged patient means the one into whom it was merged, too
+ */
+export function matchesFilter(
+  appointment: Appointment,
+  conditions: readonly Condition[],
+  formerOf: FormerOf = () => [],
+): boolean {
   return conditions.every(({ name, values }) =>
-    filterParameters[name].of(appointment).some((value) => value !== undefined && values.includes(value)),
+    filterParameters[name]
+      .of(appointment)
+      .some((value) => value !== undefined && [value, ...formerOf(value)].some((one) => values.includes(one))),
   );
 }

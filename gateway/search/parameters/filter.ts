@@ -3,7 +3,7 @@ import { formatReference, isId, parseReference } from '../../../core/fhir/refere
 import { isServedType, type ServedTypeName, servedTypeNames } from '../../served-types.ts';
 import { rewriteCodes } from './codes.ts';
 import { isIssue, type SearchParam, searchIssue } from './param.ts';
-import { type SearchParameterEntry, searchModifiers, searchParameter, searchParameters } from './parameters.ts';
+import { modifiersOf, type SearchParameterEntry, searchParameter, searchParameters } from './parameters.ts';
 
 /** One link of a chain: a reference parameter, as it was written (`actor:Patient`), and the type that it leads to. */
 interface ChainLink {
@@ -92,8 +92,8 @@ function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl
   if (modifier && isServedType(modifier) && entry.targets?.includes(modifier)) {
     return { name: upstreamName, value: rewriteReferences(sent.value, [modifier], baseUrl), entry };
   }
-  if (modifier !== undefined && !searchModifiers[entry.type].includes(modifier)) {
-    const known = searchModifiers[entry.type].join(', ') || 'none';
+  if (modifier !== undefined && !modifiersOf(entry).includes(modifier)) {
+    const known = modifiersOf(entry).join(', ') || 'none';
     return searchIssue(sent.name, `'${name}' does not support the modifier '${modifier}'. Supported: ${known}.`);
   }
   const isRewritten = modifier === undefined || modifier === 'not';

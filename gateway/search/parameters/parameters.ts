@@ -10,6 +10,8 @@ export interface SearchParameterEntry {
   readonly codeSystem?: string;
   /** Of a date: whether its element knows no times. */
   readonly isWholeDay?: boolean;
+  /** The modifiers that it can carry, if Medplum understands fewer than those of its type. */
+  readonly modifiers?: readonly string[];
 }
 
 const token: SearchParameterEntry = { type: 'token' };
@@ -18,6 +20,8 @@ const boolean = code('http://terminology.hl7.org/CodeSystem/special-values');
 const gender = code('http://hl7.org/fhir/administrative-gender');
 const date: SearchParameterEntry = { type: 'date' };
 const string: SearchParameterEntry = { type: 'string' };
+/** A part of names or addresses: Medplum takes the value of `:missing` for one of them, and finds nothing. */
+const part: SearchParameterEntry = { type: 'string', modifiers: ['exact', 'contains'] };
 const uri: SearchParameterEntry = { type: 'uri' };
 const composite: SearchParameterEntry = { type: 'composite' };
 const reference = (...targets: ServedTypeName[]): SearchParameterEntry => ({ type: 'reference', targets });
@@ -25,11 +29,11 @@ const reference = (...targets: ServedTypeName[]): SearchParameterEntry => ({ typ
 const actors = ['Patient', 'Practitioner', 'PractitionerRole', 'HealthcareService', 'Location'] as const;
 
 const address = {
-  address: string,
-  'address-city': string,
-  'address-country': string,
-  'address-postalcode': string,
-  'address-state': string,
+  address: part,
+  'address-city': part,
+  'address-country': part,
+  'address-postalcode': part,
+  'address-state': part,
 } as const;
 
 const offer = { 'service-category': token, 'service-type': token, specialty: token } as const;
@@ -86,14 +90,14 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     'death-date': date,
     deceased: boolean,
     email: token,
-    family: string,
+    family: part,
     gender,
     'general-practitioner': reference('Organization', 'Practitioner', 'PractitionerRole'),
-    given: string,
+    given: part,
     identifier: token,
     language: token,
     link: reference('Patient'),
-    name: string,
+    name: part,
     organization: reference('Organization'),
     phone: token,
     telecom: token,
@@ -135,11 +139,11 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     active: boolean,
     communication: token,
     email: token,
-    family: string,
+    family: part,
     gender,
-    given: string,
+    given: part,
     identifier: token,
-    name: string,
+    name: part,
     phone: token,
     telecom: token,
   },
@@ -222,7 +226,7 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
 };
 
 /** The modifiers that each type of parameter can carry, besides `:Type` on references. */
-export const searchModifiers: Readonly<Record<SearchParameterEntry['type'], readonly string[]>> = {
+const searchModifiers: Readonly<Record<SearchParameterEntry['type'], readonly string[]>> = {
   token: ['not', 'missing', 'text'],
   date: ['missing'],
   string: ['exact', 'contains', 'missing'],
@@ -230,6 +234,10 @@ export const searchModifiers: Readonly<Record<SearchParameterEntry['type'], read
   reference: ['missing', 'identifier'],
   composite: [],
 };
+
+/** The modifiers that a parameter can carry, besides `:Type` on references. */
+export const modifiersOf = ({ type, modifiers }: SearchParameterEntry): readonly string[] =>
+  modifiers ?? searchModifiers[type];
 
 /**
  * Looks a search parameter up.

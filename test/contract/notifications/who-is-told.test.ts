@@ -8,6 +8,7 @@ import { aBooking, about, cancel, confirm, staffChange, subscribed } from './fix
 import { eventEntries, events, focusIn, type Listener, listen, numbersAt, ofKind } from './listener.ts';
 import './stand-ins.ts';
 import { until } from '../../lib/until.ts';
+import { merge } from '../patients-who-go/fixtures.ts';
 
 const open: Listener[] = [];
 async function aListener(): Promise<Listener> {
@@ -165,6 +166,32 @@ it('a filter leaves out what does not meet it', async () => {
   const [first] = await events(listener, 1);
   expect(numbersAt(listener)).toEqual([1]);
   expect(first && focusIn(first.bundle)[0]).toMatch(new RegExp(`${wanted.id}$`));
+});
+
+it('a filter by a patient whom the clinic has merged means the one who stays, for those who may know', async () => {
+  const [own, repository, foreign] = [await aListener(), await aListener(), await aListener()];
+  const [patient, survivor] = [await aPatient(), await aPatient('portal-b')];
+  const [first, theirs] = [
+    await aBooking('manual', 'portal-a', patient),
+    await aBooking('manual', 'portal-b', survivor),
+  ];
+  const filter = `Appointment?patient=Patient/${patient.id}`;
+  await subscribed(own, { filter });
+  await subscribed(repository, { filter, ...ownChanges }, 'front-desk');
+  await subscribed(foreign, { filter }, 'portal-b');
+  await merge(patient, survivor);
+  await until(
+    async () => succeeded('Appointment', await medplum('front-desk', 'GET', `/Appointment/${first.id}`)),
+    ({ participant }) => participant[0]?.actor?.reference === `Patient/${survivor.id}`,
+  );
+  await confirm(first);
+  await confirm(theirs);
+  const focus = async (listener: Listener, count: number) =>
+    (await events(listener, count)).map(({ bundle }) => focusIn(bundle)[0]?.split('/').at(-1));
+  expect(await focus(own, 2)).toEqual([first.id, first.id]);
+  expect(new Set(await focus(repository, 3))).toEqual(new Set([first.id, theirs.id]));
+  expect(numbersAt(own)).toEqual([1, 2]);
+  expect(numbersAt(foreign)).toEqual([]);
 });
 
 it('those who could read a deleted appointment are notified once, with DELETE and without the resource', async () => {

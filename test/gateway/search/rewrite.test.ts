@@ -132,6 +132,10 @@ describe('search rewrites', () => {
 
   test.each<[ServedTypeName, string]>([
     ['Slot', 'foo=1'],
+    ['Patient', 'family:missing=false'],
+    ['Practitioner', 'name:missing=true'],
+    ['Location', 'address-city:missing=true'],
+    ['Appointment', 'patient.given:missing=true'],
     ['Slot', '_has:Appointment:slot:status=booked'],
     ['Slot', '_filter=status eq free'],
     ['Slot', '_type=Bot'],

@@ -1,0 +1,67 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Patient } from '@medplum/fhirtypes';
+import { replacedBy } from '../../../core/booking/appointment/patient-change.ts';
+import { belongsTo } from '../../../core/fhir/tags.ts';
+import type { Change } from '../../../core/notifications/events/appointment-events.ts';
+import type { FormerOf } from '../../../core/notifications/subscription/filter.ts';
+import { config } from '../config.ts';
+import { ofType, readInTransaction } from '../read.ts';
+import type { SubscriptionOutbox } from './outbox-store.ts';
+
+/** How many merges in a row are followed. */
+const LONGEST_CHAIN = 8;
+
+/** How many merged patients are looked at. */
+const MOST = 1000;
+
+const isPatient = (reference: string | undefined): reference is string => reference?.startsWith('Patient/') ?? false;
+
+/** Whether a Subscription asks for the appointments of certain patients. */
+const asksForPatients = ({ settings }: SubscriptionOutbox): boolean =>
+  settings?.conditions.some(({ values }) => values.some(isPatient)) ?? false;
+
+/** Those who were merged into the patients of some changes, and their records. */
+export type MergedPatients = readonly Patient[];
+
+/**
+ * Reads who was merged into the patients of appointments, if a Subscription asks for certain patients: the subscriber
+ * knows the patient whom it has submitted, and the appointment names the one into whom the clinic has merged it.
+ *
+ * @throws Error when the server does not answer
+ */
+export async function readMergedPatients(
+  medplum: MedplumClient,
+  outboxes: readonly SubscriptionOutbox[],
+  changes: readonly Change[],
+): Promise<MergedPatients> {
+  const actors = changes.flatMap(({ current }) => current.participant.map(({ actor }) => actor?.reference));
+  let asked = outboxes.some(asksForPatients) ? [...new Set(actors.filter(isPatient))] : [];
+  const merged = new Map<string, Patient>();
+  for (let merges = 0; asked.length > 0 && merges < LONGEST_CHAIN && merged.size < MOST; merges++) {
+    const [found] = await readInTransaction(medplum, [`Patient?link=${asked.join(',')}&_count=${MOST}`]);
+    const known = new Set(asked);
+    const fresh = ofType('Patient', found).filter(
+      (one) => one.id && !merged.has(one.id) && known.has(`Patient/${replacedBy(one)}`),
+    );
+    for (const one of fresh) {
+      merged.set(one.id ?? '', one);
+    }
+    asked = fresh.map(({ id }) => `Patient/${id}`);
+  }
+  return [...merged.values()];
+}
+
+/** The merged patients whom a subscriber may know: its own, or all if it may read every appointment. */
+export function formerPatients(merged: MergedPatients, { owner, outbox }: SubscriptionOutbox): FormerOf {
+  const mayKnow = (one: Patient): boolean => outbox.readable.includes('Appointment') || belongsTo(one, owner, config);
+  const before = (reference: string, depth: number): string[] =>
+    depth >= LONGEST_CHAIN
+      ? []
+      : merged
+          .filter((one) => `Patient/${replacedBy(one)}` === reference)
+          .flatMap((one) => [
+            ...(mayKnow(one) ? [`Patient/${one.id}`] : []),
+            ...before(`Patient/${one.id}`, depth + 1),
+          ]);
+  return (reference) => (isPatient(reference) ? before(reference, 0) : []);
+}
