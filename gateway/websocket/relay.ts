@@ -57,62 +57,19 @@ function connectToMedplum(url: string, { limits }: GatewayContext, report: (even
     .on('error', lost);
 }
 
+type Report = (event: SessionEvent) => void;
+
 /**
- * Serves one websocket: passes events to its session and performs the actions that the session returns.
- *
- * @param client - the client's websocket
- * @param medplumUrl - where Medplum takes websockets
+ * Takes a session from event to event. Effects report events, too: those come after all effects of the step that they
+ * belong to. An effect that fails ends the session, nothing else.
  */
-export function relay(
-  client: WebSocket,
-  medplumUrl: string,
-  context: GatewayContext,
-  { claim, release, failed }: SharedSockets,
-): void {
-  const { config, addresses, limits, bindingTokens } = context;
+function createLoop(
+  limits: GatewayContext['limits'],
+  perform: (effect: SessionEffect) => void,
+  failed: SharedSockets['failed'],
+): Report {
   let session: Session = newSession;
   const events: SessionEvent[] = [];
-  let medplum: WebSocket | undefined;
-  const timers = createTimers((timer) => report({ kind: 'timer', timer }));
-  const tell = (message: object): void => {
-    if (client.bufferedAmount > unreadBytes) {
-      report({ kind: 'unread' });
-    } else {
-      client.send(JSON.stringify(isAnyResource(message) ? addresses.rewriteResource(message) : message));
-    }
-  };
-  const act = (effect: SessionEffect): void => {
-    switch (effect.kind) {
-      case 'tell':
-        tell(effect.message);
-        break;
-      case 'refuse':
-        tell(toOperationOutcome([{ code: 'malformed-request', diagnostics: effect.diagnostics }], config));
-        break;
-      case 'connect':
-        medplum = connectToMedplum(medplumUrl, context, report);
-        break;
-      case 'say':
-        medplum?.send(effect.text);
-        break;
-      case 'claim':
-        report({ kind: claim(effect.binding), binding: effect.binding });
-        break;
-      case 'release':
-        release(effect.id);
-        break;
-      case 'start':
-        timers.start(effect.timer, effect.ms);
-        break;
-      case 'cancel':
-        timers.cancel(effect.timer);
-        break;
-      case 'close':
-        client.close(effect.code, effect.reason);
-        medplum?.terminate();
-        break;
-    }
-  };
   const safely = (action: () => void): void => {
     try {
       action();
@@ -121,26 +78,79 @@ export function relay(
       events.push({ kind: 'failed' });
     }
   };
-  // Effects report events, too: those come after all effects of the step that they belong to.
-  const report = (event: SessionEvent): void => {
+  const happen = (event: SessionEvent): void => {
+    const { session: after, effects } = step(session, event, Date.now(), limits);
+    session = after;
+    for (const effect of effects) {
+      safely(() => perform(effect));
+    }
+  };
+  return (event) => {
     if (events.push(event) > 1) {
       return;
     }
     for (let next = events[0]; next; next = events[0]) {
       const happened = next;
-      safely(() => {
-        const { session: after, effects } = step(session, happened, Date.now(), limits);
-        session = after;
-        for (const effect of effects) {
-          safely(() => act(effect));
-        }
-      });
+      safely(() => happen(happened));
       events.shift();
     }
   };
+}
+
+/** Writes to a client, as long as it reads what it is told. */
+function createVoice(client: WebSocket, { addresses }: GatewayContext, report: Report): (message: object) => void {
+  return (message) => {
+    if (client.bufferedAmount > unreadBytes) {
+      report({ kind: 'unread' });
+    } else {
+      client.send(JSON.stringify(isAnyResource(message) ? addresses.rewriteResource(message) : message));
+    }
+  };
+}
+
+/** Performs the effects of one session. */
+function createPerformer(
+  client: WebSocket,
+  medplumUrl: string,
+  context: GatewayContext,
+  { claim, release }: SharedSockets,
+  report: Report,
+): (effect: SessionEffect) => void {
+  let medplum: WebSocket | undefined;
+  const timers = createTimers((timer) => report({ kind: 'timer', timer }));
+  const tell = createVoice(client, context, report);
+  const performers: { readonly [K in SessionEffect['kind']]: (effect: Extract<SessionEffect, { kind: K }>) => void } = {
+    tell: ({ message }) => tell(message),
+    refuse: ({ diagnostics }) => tell(toOperationOutcome([{ code: 'malformed-request', diagnostics }], context.config)),
+    connect: () => {
+      medplum = connectToMedplum(medplumUrl, context, report);
+    },
+    say: ({ text }) => medplum?.send(text),
+    claim: ({ binding }) => report({ kind: claim(binding), binding }),
+    release: ({ id }) => release(id),
+    start: ({ timer, ms }) => timers.start(timer, ms),
+    cancel: ({ timer }) => timers.cancel(timer),
+    close: ({ code, reason }) => {
+      client.close(code, reason);
+      medplum?.terminate();
+    },
+  };
+  return <K extends SessionEffect['kind']>(effect: Extract<SessionEffect, { kind: K }>) =>
+    performers[effect.kind as K](effect);
+}
+
+/**
+ * Serves one websocket: passes events to its session and performs the effects that the session returns.
+ *
+ * @param client - the client's websocket
+ * @param medplumUrl - where Medplum takes websockets
+ */
+export function relay(client: WebSocket, medplumUrl: string, context: GatewayContext, shared: SharedSockets): void {
+  const report: Report = createLoop(context.limits, (effect) => perform(effect), shared.failed);
+  const perform = createPerformer(client, medplumUrl, context, shared, report);
   client
     .on('message', (data: RawData) => {
-      const message = readClientMessage(data.toString(), bindingTokens.unseal);
+      const message = readClientMessage(data.toString(), context.bindingTokens.unseal);
       report({ kind: 'said', message });
     })
     .on('close', () => report({ kind: 'gone' }));
