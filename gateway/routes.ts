@@ -10,115 +10,15 @@ import { isId } from '../core/fhir/reference/reference.ts';
 import { isObject } from '../core/fhir/resource.ts';
 import type { Admission } from './admission/admission.ts';
 import type { GatewayContext } from './context.ts';
-import { fastifyHandler, type Handler, representationOf, representationOrDefault } from './handler.ts';
+import { fastifyHandler, representationOf, representationOrDefault } from './handler.ts';
 import { addBodyParsers, announcesBody, type BodyKind, isPatchBody, isReadBody, isSupportedBody } from './http/body.ts';
 import { problem, refusal } from './http/errors.ts';
 import { formats, JSON_PATCH } from './http/formats.ts';
 import { type FhirResponse, send } from './http/response.ts';
-import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
-import { batch } from './interactions/batch.ts';
-import { book } from './interactions/book.ts';
 import { capabilityStatement } from './interactions/capability-statement.ts';
-import { history, vread } from './interactions/history.ts';
-import { hold } from './interactions/hold.ts';
-import { patchAppointment } from './interactions/patch.ts';
-import { createPatient, updatePatient } from './interactions/patient.ts';
-import { read } from './interactions/read.ts';
-import { createSubscription, deleteSubscription, updateSubscription } from './interactions/subscription.ts';
-import { subscriptionEvents, subscriptionStatus, websocketToken } from './interactions/subscription-operations.ts';
+import { openApi } from './openapi.ts';
 import { errorResponse } from './operations/error-handler.ts';
-import { searchByGet, searchByPost } from './search/search.ts';
-import {
-  type Interaction,
-  type OperationName,
-  type ServedOperation,
-  type ServedType,
-  type ServedTypeName,
-  servedOperations,
-  servedTypeNames,
-  servedTypes,
-} from './served-types.ts';
-
-/** One route below the FHIR base address. */
-interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  readonly handler: Handler;
-  readonly body?: BodyKind;
-  readonly isPublic?: boolean;
-}
-
-/** The handlers of writes, by resource type. */
-const writes: Readonly<
-  Partial<Record<ServedTypeName, Partial<Record<'create' | 'update' | 'patch' | 'delete', Handler>>>>
-> = {
-  Appointment: { patch: patchAppointment },
-  Patient: { create: createPatient, update: updatePatient },
-  Subscription: { create: createSubscription, update: updateSubscription, delete: deleteSubscription },
-};
-
-const operations: Readonly<Record<OperationName, Handler>> = {
-  book,
-  hold,
-  status: subscriptionStatus,
-  events: subscriptionEvents,
-  'get-ws-binding-token': websocketToken,
-};
-
-function refuseAll(): Promise<FhirResponse> {
-  return Promise.resolve(problem('method-not-allowed'));
-}
-
-/** The routes that carry out an interaction. */
-const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly Route[]>> = {
-  read: (type) => [{ method: 'GET', path: `/${type}/:id`, handler: read(type) }],
-  vread: (type) => [{ method: 'GET', path: `/${type}/:id/_history/:vid`, handler: vread(type) }],
-  'history-instance': (type) => [{ method: 'GET', path: `/${type}/:id/_history`, handler: history(type) }],
-  'search-type': (type) => [
-    { method: 'GET', path: `/${type}`, handler: searchByGet(type) },
-    { method: 'POST', path: `/${type}/_search`, handler: searchByPost(type), body: 'form' },
-  ],
-  create: (type) => [{ method: 'POST', path: `/${type}`, handler: writes[type]?.create ?? refuseAll, body: 'fhir' }],
-  update: (type) => [{ method: 'PUT', path: `/${type}/:id`, handler: writes[type]?.update ?? refuseAll, body: 'fhir' }],
-  patch: (type) => [
-    { method: 'PATCH', path: `/${type}/:id`, handler: writes[type]?.patch ?? refuseAll, body: 'patch' },
-  ],
-  delete: (type) => [{ method: 'DELETE', path: `/${type}/:id`, handler: writes[type]?.delete ?? refuseAll }],
-};
-
-/** The operations that must have a body. */
-const withBody: readonly OperationName[] = ['book', 'hold'];
-
-/** The routes of an operation. */
-function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {
-  const { levels, methods }: ServedOperation = servedOperations[name];
-  const paths = levels.map((level) => (level === 'type' ? `/${type}/$${name}` : `/${type}/:id/$${name}`));
-  return paths.flatMap((path) =>
-    methods.map((method) => ({
-      method,
-      path,
-      handler: operations[name],
-      ...(withBody.includes(name) && { body: 'fhir' as const }),
-    })),
-  );
-}
-
-/** All routes of the FHIR interface, made from the allow-list. */
-function fhirRoutes(metadata: Handler): readonly Route[] {
-  const typed = servedTypeNames.flatMap((type) => {
-    const served: ServedType = servedTypes[type];
-    const called = (served.operations ?? []).flatMap((name) => routesOfOperation(type, name));
-    return [...served.interactions.flatMap((interaction) => routesOf[interaction](type)), ...called];
-  });
-  const routes: readonly Route[] = [
-    { method: 'GET', path: '/metadata', handler: metadata, isPublic: true },
-    { method: 'GET', path: '/async/:id', handler: readBookingJob },
-    { method: 'DELETE', path: '/async/:id', handler: cancelBookingJob },
-    ...typed,
-  ];
-  const readables = routes.filter(({ method }) => method === 'GET');
-  return [{ method: 'POST', path: '', handler: batch(readables), body: 'fhir' }, ...routes];
-}
+import { fhirRoutes, type Route } from './route-table.ts';
 
 const allMethods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -234,6 +134,10 @@ export async function addFhirRoutes(
 ): Promise<void> {
   const statement = capabilityStatement(context.config, date, context.corsOrigins.length > 0);
   const routes = fhirRoutes(async () => ({ status: 200, resource: statement }));
+  const description = JSON.stringify(openApi(context.config, routes));
+  app.get(`${context.addresses.basePath}/openapi.json`, async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').header('cache-control', 'no-store').send(description),
+  );
   const fhir: FastifyPluginAsync = async (scope) => {
     addBodyParsers(scope, context.limits.depth);
     for (const route of routes) {

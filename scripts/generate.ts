@@ -5,6 +5,7 @@ import { runAsProgram } from './cli/command.ts';
 import { conformancePage } from './generate/conformance-page.ts';
 import { elementsModule } from './generate/elements.ts';
 import { errorsPage } from './generate/errors-page.ts';
+import { openApiFile } from './generate/openapi-file.ts';
 import { packageFiles } from './generate/package-files.ts';
 import { searchDefinitionsModule } from './generate/search-definitions.ts';
 
@@ -12,6 +13,7 @@ import { searchDefinitionsModule } from './generate/search-definitions.ts';
 const files: Readonly<Record<string, () => string>> = {
   'docs/conformance-checks.md': conformancePage,
   'docs/errors.md': errorsPage,
+  'docs/openapi.json': openApiFile,
   'core/fhir/xml/elements.ts': elementsModule,
   'gateway/search/parameters/definitions.ts': searchDefinitionsModule,
   ...packageFiles,

@@ -1,0 +1,180 @@
+import type { BookingConfig } from '../core/config/config.ts';
+import type { BodyKind } from './http/body.ts';
+import { formats, JSON_PATCH } from './http/formats.ts';
+import { serviceVersion } from './interactions/capability-statement.ts';
+import { oauthEndpoints } from './oauth/discovery.ts';
+import type { RouteDescription } from './route-table.ts';
+import { commonSearchParameters, searchParameters } from './search/parameters/parameters.ts';
+import { searchControls } from './search/result/result-parameters.ts';
+import { type ServedTypeName, servedTypeNames } from './served-types.ts';
+
+/** A part of an OpenAPI description; its content is JSON. */
+type Json = Readonly<Record<string, unknown>>;
+
+/** What an interaction does, and the answers when it succeeds: their status, and what they hold. */
+interface InteractionText {
+  readonly summary: string;
+  readonly answers: Readonly<Record<string, string>>;
+  /** The type of the answer's resource, if it is not the type of the route. */
+  readonly gives?: string;
+}
+
+const found = { '200': 'Found' };
+const done = { '200': 'Done' };
+
+/** The interactions of FHIR and the operations of the service, as `RouteDescription.interaction` names them. */
+const interactions: Readonly<Record<string, InteractionText>> = {
+  capabilities: { summary: 'What the service can do', answers: found, gives: 'CapabilityStatement' },
+  batch: { summary: 'Several reads in one request', answers: { '200': 'Answered entry by entry' }, gives: 'Bundle' },
+  read: { summary: 'Read', answers: { ...found, '304': 'The client has the current version' } },
+  vread: { summary: 'Read a version', answers: found },
+  'history-instance': { summary: 'The versions, the newest first', answers: found, gives: 'Bundle' },
+  'search-type': { summary: 'Search', answers: found, gives: 'Bundle' },
+  create: { summary: 'Create', answers: { '200': 'It was there already (If-None-Exist)', '201': 'Created' } },
+  update: { summary: 'Replace', answers: { '200': 'Replaced' } },
+  patch: { summary: 'Change parts, or cancel', answers: { '200': 'Changed' } },
+  delete: { summary: 'Delete', answers: { '204': 'Deleted' } },
+  $book: {
+    summary: 'Book, move or replace an appointment',
+    answers: { '200': 'Booked before, or a dry run', '201': 'Confirmed', '202': 'Waiting for the clinic, or accepted' },
+  },
+  $hold: { summary: 'Hold a time for some minutes', answers: { '200': 'Held before', '201': 'Held' } },
+  $status: { summary: 'The state of Subscriptions', answers: done, gives: 'Bundle' },
+  $events: { summary: 'The events of a Subscription', answers: done, gives: 'Bundle' },
+  '$get-ws-binding-token': { summary: 'A token that binds a websocket', answers: done, gives: 'Parameters' },
+  'async-read': {
+    summary: 'The result of an asynchronous booking',
+    answers: { '200': 'Booked', '202': 'Not finished yet' },
+    gives: 'Appointment',
+  },
+  'async-delete': {
+    summary: 'Cancel an asynchronous booking',
+    answers: { '202': 'Cancelled, unless it has finished' },
+    gives: 'OperationOutcome',
+  },
+};
+
+/** FHIR's own media types; the general ones, which are served too, would say everything twice. */
+const fhirTypes = formats.map(({ mediaTypes }) => mediaTypes[0]);
+
+const ref = (type: string): Json => ({ $ref: `#/components/schemas/${type}` });
+
+const contentOf = (types: readonly string[], schema: Json): Json =>
+  Object.fromEntries(types.map((type) => [type, { schema }]));
+
+const query = (name: string, description: string): Json => ({
+  name,
+  in: 'query',
+  description,
+  schema: { type: 'string' },
+});
+
+/** What shapes the result of a search, but for the places that links lead to. */
+const controls = Object.keys(searchControls).filter((name) => !['_offset', '_cursor', '_fields'].includes(name));
+
+/** The name of a component: a colon cannot be in it. */
+const nameOf = (parameter: string): string => parameter.replace(':', '-');
+
+/** The parameters of a search, from the tables that searches are checked by. */
+function searchQuery(type: ServedTypeName): readonly Json[] {
+  const filters = Object.entries({ ...commonSearchParameters, ...searchParameters[type] });
+  return [
+    ...filters.map(([name, { type: kind }]) => query(name, `Search parameter of the type ${kind}`)),
+    ...controls.map((name) => ({ $ref: `#/components/parameters/${nameOf(name)}` })),
+  ];
+}
+
+function parametersOf({ path, interaction, type, method }: RouteDescription): readonly Json[] {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
+  const inPath = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string', maxLength: 64 } }));
+  const isSearch = interaction === 'search-type' && method === 'GET' && type;
+  const paging = interaction === 'history-instance' ? [query('_count', 'At most 100'), query('_offset', 'From')] : [];
+  return [...inPath, ...(isSearch ? searchQuery(type) : []), ...paging];
+}
+
+/** What a request sends, by the kind of its body. */
+function bodyOf({ body, interaction, type }: RouteDescription): Json {
+  const sent = interaction === 'batch' ? ref('Bundle') : ref(type ?? 'Bundle');
+  const operation = { oneOf: [ref('Appointment'), ref('Parameters')] };
+  const contents: Readonly<Record<BodyKind, Json>> = {
+    fhir: contentOf(fhirTypes, interaction.startsWith('$') ? operation : sent),
+    patch: {
+      ...contentOf(fhirTypes, ref('Parameters')),
+      [JSON_PATCH]: { schema: { type: 'array', items: { type: 'object' } } },
+    },
+    form: contentOf(['application/x-www-form-urlencoded'], { type: 'object' }),
+  };
+  return body ? { requestBody: { required: body !== 'form', content: contents[body] } } : {};
+}
+
+function operationOf(route: RouteDescription): Json {
+  const { interaction, type, isPublic, method, path } = route;
+  const { summary = interaction, answers = done, gives } = interactions[interaction] ?? {};
+  const content = contentOf(fhirTypes, ref(gives ?? type ?? 'OperationOutcome'));
+  const succeeded = Object.entries(answers).map(([status, description]): [string, Json] => [
+    status,
+    { description, ...(!['204', '304'].includes(status) && { content }) },
+  ]);
+  const id = `${method}${path}`.toLowerCase().replace(/[^a-z]+/g, '-');
+  return {
+    operationId: id.replace(/-$/, ''),
+    summary,
+    ...(type && { tags: [type] }),
+    ...(isPublic && { security: [] }),
+    ...(parametersOf(route).length > 0 && { parameters: parametersOf(route) }),
+    ...bodyOf(route),
+    responses: { ...Object.fromEntries(succeeded), default: { $ref: '#/components/responses/Refused' } },
+  };
+}
+
+/** A resource, as far as OpenAPI says anything of it: FHIR itself defines the rest. */
+const schemaOf = (resourceType: string): Json => ({
+  type: 'object',
+  required: ['resourceType'],
+  properties: { resourceType: { const: resourceType } },
+  externalDocs: { url: `https://hl7.org/fhir/R4/${resourceType.toLowerCase()}.html` },
+});
+
+/** Types that are not stored by the service, but sent or answered. */
+const others = ['Bundle', 'CapabilityStatement', 'OperationOutcome', 'Parameters'] as const;
+
+/**
+ * The interface as OpenAPI describes it, made from the tables that routes and searches are made from. What a resource
+ * holds it leaves to FHIR and to the profiles that the CapabilityStatement names.
+ *
+ * @param config - the installation, for its address
+ * @param routes - of the FHIR interface
+ * @see https://spec.openapis.org/oas/v3.1.1
+ */
+export function openApi(config: Pick<BookingConfig, 'baseUrl'>, routes: readonly RouteDescription[]): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}') || '/';
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+  }
+  const { token_endpoint: tokenUrl } = oauthEndpoints(new URL(config.baseUrl));
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Appointment booking',
+      version: serviceVersion,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      description: 'FHIR R4. The CapabilityStatement at /metadata names the profiles; /oauth2 has the errors of OAuth.',
+    },
+    servers: [{ url: config.baseUrl }],
+    security: [{ oauth2: [] }],
+    tags: servedTypeNames.map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: { oauth2: { type: 'oauth2', flows: { clientCredentials: { tokenUrl, scopes: {} } } } },
+      schemas: Object.fromEntries([...servedTypeNames, ...others].map((type) => [type, schemaOf(type)])),
+      parameters: Object.fromEntries(controls.map((name) => [nameOf(name), query(name, 'Shapes the result')])),
+      responses: {
+        Refused: {
+          description: 'Every problem that was found',
+          content: contentOf(fhirTypes, ref('OperationOutcome')),
+        },
+      },
+    },
+  };
+}

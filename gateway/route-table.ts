@@ -1,0 +1,125 @@
+import type { Handler } from './handler.ts';
+import type { BodyKind } from './http/body.ts';
+import { problem } from './http/errors.ts';
+import type { FhirResponse } from './http/response.ts';
+import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
+import { batch } from './interactions/batch.ts';
+import { book } from './interactions/book.ts';
+import { history, vread } from './interactions/history.ts';
+import { hold } from './interactions/hold.ts';
+import { patchAppointment } from './interactions/patch.ts';
+import { createPatient, updatePatient } from './interactions/patient.ts';
+import { read } from './interactions/read.ts';
+import { createSubscription, deleteSubscription, updateSubscription } from './interactions/subscription.ts';
+import { subscriptionEvents, subscriptionStatus, websocketToken } from './interactions/subscription-operations.ts';
+import { searchByGet, searchByPost } from './search/search.ts';
+import {
+  type Interaction,
+  type OperationName,
+  type ServedOperation,
+  type ServedType,
+  type ServedTypeName,
+  servedOperations,
+  servedTypeNames,
+  servedTypes,
+} from './served-types.ts';
+
+/** One route below the FHIR base address. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly handler: Handler;
+  readonly body?: BodyKind;
+  readonly isPublic?: boolean;
+  /** The type that it is about, if it is about one. */
+  readonly type?: ServedTypeName;
+  /** FHIR's code of the interaction, the name of an operation with its dollar, or `async-…`. */
+  readonly interaction: string;
+}
+
+/** What a route is, without what it does. */
+export type RouteDescription = Omit<Route, 'handler'>;
+
+/** A route of an interaction, before it is known which. */
+type Path = Omit<Route, 'type' | 'interaction'>;
+
+/** The handlers of writes, by resource type. */
+const writes: Readonly<
+  Partial<Record<ServedTypeName, Partial<Record<'create' | 'update' | 'patch' | 'delete', Handler>>>>
+> = {
+  Appointment: { patch: patchAppointment },
+  Patient: { create: createPatient, update: updatePatient },
+  Subscription: { create: createSubscription, update: updateSubscription, delete: deleteSubscription },
+};
+
+const operations: Readonly<Record<OperationName, Handler>> = {
+  book,
+  hold,
+  status: subscriptionStatus,
+  events: subscriptionEvents,
+  'get-ws-binding-token': websocketToken,
+};
+
+function refuseAll(): Promise<FhirResponse> {
+  return Promise.resolve(problem('method-not-allowed'));
+}
+
+/** The routes that carry out an interaction. */
+const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly Path[]>> = {
+  read: (type) => [{ method: 'GET', path: `/${type}/:id`, handler: read(type) }],
+  vread: (type) => [{ method: 'GET', path: `/${type}/:id/_history/:vid`, handler: vread(type) }],
+  'history-instance': (type) => [{ method: 'GET', path: `/${type}/:id/_history`, handler: history(type) }],
+  'search-type': (type) => [
+    { method: 'GET', path: `/${type}`, handler: searchByGet(type) },
+    { method: 'POST', path: `/${type}/_search`, handler: searchByPost(type), body: 'form' },
+  ],
+  create: (type) => [{ method: 'POST', path: `/${type}`, handler: writes[type]?.create ?? refuseAll, body: 'fhir' }],
+  update: (type) => [{ method: 'PUT', path: `/${type}/:id`, handler: writes[type]?.update ?? refuseAll, body: 'fhir' }],
+  patch: (type) => [
+    { method: 'PATCH', path: `/${type}/:id`, handler: writes[type]?.patch ?? refuseAll, body: 'patch' },
+  ],
+  delete: (type) => [{ method: 'DELETE', path: `/${type}/:id`, handler: writes[type]?.delete ?? refuseAll }],
+};
+
+/** The operations that must have a body. */
+const withBody: readonly OperationName[] = ['book', 'hold'];
+
+/** The routes of an operation. */
+function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {
+  const { levels, methods }: ServedOperation = servedOperations[name];
+  const paths = levels.map((level) => (level === 'type' ? `/${type}/$${name}` : `/${type}/:id/$${name}`));
+  return paths.flatMap((path) =>
+    methods.map((method) => ({
+      method,
+      path,
+      type,
+      interaction: `$${name}`,
+      handler: operations[name],
+      ...(withBody.includes(name) && { body: 'fhir' as const }),
+    })),
+  );
+}
+
+/**
+ * All routes of the FHIR interface, made from the allow-list.
+ *
+ * @param metadata - answers with the CapabilityStatement
+ */
+export function fhirRoutes(metadata: Handler): readonly Route[] {
+  const typed = servedTypeNames.flatMap((type) => {
+    const served: ServedType = servedTypes[type];
+    const called = (served.operations ?? []).flatMap((name) => routesOfOperation(type, name));
+    const plain = served.interactions.flatMap((interaction) =>
+      routesOf[interaction](type).map((path): Route => ({ ...path, type, interaction })),
+    );
+    return [...plain, ...called];
+  });
+  const routes: readonly Route[] = [
+    { method: 'GET', path: '/metadata', handler: metadata, isPublic: true, interaction: 'capabilities' },
+    { method: 'GET', path: '/async/:id', handler: readBookingJob, interaction: 'async-read' },
+    { method: 'DELETE', path: '/async/:id', handler: cancelBookingJob, interaction: 'async-delete' },
+    ...typed,
+  ];
+  const readables = routes.filter(({ method }) => method === 'GET');
+  return [{ method: 'POST', path: '', handler: batch(readables), body: 'fhir', interaction: 'batch' }, ...routes];
+}

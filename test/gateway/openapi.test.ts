@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { isObject } from '../../core/fhir/resource.ts';
+import { openApi } from '../../gateway/openapi.ts';
+import { fhirRoutes } from '../../gateway/route-table.ts';
+import { searchParameters } from '../../gateway/search/parameters/parameters.ts';
+import { base, gatewayTo } from './fake-medplum.ts';
+
+const routes = fhirRoutes(() => Promise.resolve({ status: 404 }));
+const description: unknown = JSON.parse(JSON.stringify(openApi({ baseUrl: base }, routes)));
+const member = (value: unknown, ...path: readonly string[]): unknown =>
+  path.reduce((one, name) => (isObject(one) ? one[name] : undefined), value);
+const operations = routes.map(({ method, path }) =>
+  member(description, 'paths', path.replace(/:(\w+)/g, '{$1}') || '/', method.toLowerCase()),
+);
+
+test('the description is valid OpenAPI', async () => {
+  const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(description)));
+  expect([valid, errors]).toEqual([true, undefined]);
+});
+
+test('it describes every route, each by a name of its own', () => {
+  const names = operations.map((operation) => member(operation, 'operationId'));
+  expect(new Set(names).size).toBe(routes.length);
+  expect(names).not.toContain(undefined);
+  const summaries = operations.map((operation) => member(operation, 'summary'));
+  expect(summaries.filter((summary) => routes.some(({ interaction }) => interaction === summary))).toEqual([]);
+});
+
+test('every reference leads to something', () => {
+  const references = [...JSON.stringify(description).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path ?? '');
+  expect(references.length).toBeGreaterThan(100);
+  expect(references.filter((path) => member(description, ...path.split('/')) === undefined)).toEqual([]);
+});
+
+test('a search has the parameters that are checked', () => {
+  const search = member(description, 'paths', '/Slot', 'get', 'parameters');
+  const names = Array.isArray(search) ? search.map((one) => member(one, 'name')) : [];
+  expect(names).toEqual(expect.arrayContaining([...Object.keys(searchParameters.Slot), '_id']));
+});
+
+test('the gateway serves it with its own address, without a token', async () => {
+  const gateway = gatewayTo({ url: 'http://127.0.0.1:1' });
+  const answer = await gateway.inject('/fhir/R4/openapi.json');
+  expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+  expect(answer.json()).toEqual(description);
+  expect(answer.body).toContain(`"servers":[{"url":"${base}"}]`);
+  await gateway.close();
+});
+
+test('the file in docs differs in its address only', () => {
+  const inDocs = readFileSync('docs/openapi.json', 'utf8');
+  expect(JSON.parse(inDocs)).toEqual(
+    JSON.parse(JSON.stringify(openApi({ baseUrl: 'https://booking.example.org/fhir/R4' }, routes))),
+  );
+});
