@@ -15,6 +15,7 @@ import { policyChecks } from './doctor/policies.ts';
 import { projectChecks } from './doctor/project.ts';
 import { queueChecks } from './doctor/queues.ts';
 import { serverChecks } from './doctor/server.ts';
+import { terminologyChecks } from './doctor/terminology.ts';
 import { type Credentials, logIn } from './medplum/connect.ts';
 import { requesterFor } from './medplum/http.ts';
 
@@ -26,6 +27,7 @@ const checks: readonly Check[] = [
   ...policyChecks,
   ...queueChecks,
   ...calendarChecks,
+  ...terminologyChecks,
   ...gatewayChecks,
   ...exposureChecks,
 ];

@@ -47,6 +47,38 @@ test('an installation in order has no errors, and nothing is left behind', async
   expect(await deployment.connection.medplum.searchResources('Basic')).toHaveLength(0);
 });
 
+test('a code system that a schedule names and nobody is shown is found, with what to create', async () => {
+  const check = 'code systems of services';
+  expect(await examined(check)).toMatchObject({ level: 'ok' });
+  const { medplum } = deployment.connection;
+  const system = 'https://clinic.example/services';
+  const schedule = await medplum.createResource({
+    resourceType: 'Schedule',
+    actor: [{ display: 'Room 1' }],
+    serviceType: [{ coding: [{ system, code: 'x-ray' }] }],
+  });
+  const missing = await examined(check);
+  expect(missing).toMatchObject({ level: 'warning', help: expect.stringContaining('ResourceUsage') });
+  expect(missing.found).toBe(`${system}, named by Schedule/${schedule.id}, is not there`);
+  const usage = (type: string) => ({
+    code: { system: config.contextTypeSystem, code: 'ResourceUsage' },
+    valueCodeableConcept: { coding: [{ system: config.resourceTypesSystem, code: type }] },
+  });
+  const codeSystem = await medplum.createResource({
+    resourceType: 'CodeSystem',
+    url: system,
+    status: 'active',
+    content: 'not-present',
+    useContext: [usage('HealthcareService')],
+  });
+  expect((await examined(check)).found).toContain('is not found for Schedule (useContext)');
+  await medplum.updateResource({ ...codeSystem, useContext: [usage('HealthcareService'), usage('Schedule')] });
+  expect(await examined(check)).toMatchObject({ level: 'ok' });
+  await medplum.updateResource({ ...schedule, active: false });
+  await medplum.deleteResource('CodeSystem', codeSystem.id);
+  expect(await examined(check)).toMatchObject({ level: 'ok' });
+});
+
 test("Medplum's default limit of bodies is found, with the setting that helps", async () => {
   expect(await examined('body size')).toMatchObject({ level: 'warning', help: expect.stringContaining('maxJsonSize') });
 });

@@ -1,0 +1,90 @@
+import type { CodeableConcept, CodeSystem, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
+import { searchAll } from '../calendar/read.ts';
+import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
+
+/** What codes services, and the code systems that are there. */
+export interface Coded {
+  readonly schedules: readonly Schedule[];
+  readonly services: readonly HealthcareService[];
+  readonly codeSystems: readonly CodeSystem[];
+}
+
+type UsageConfig = Pick<BookingConfig, 'contextTypeSystem' | 'resourceTypesSystem'>;
+
+/** How many findings the line names. */
+const NAMED = 3;
+
+/** Whether a requestor finds a code system by the type in which its codes are used. */
+function isFoundFor(type: string, { useContext = [] }: CodeSystem, config: UsageConfig): boolean {
+  return useContext.some(
+    ({ code, valueCodeableConcept }) =>
+      code.system === config.contextTypeSystem &&
+      code.code === RESOURCE_USAGE &&
+      valueCodeableConcept?.coding?.some((one) => one.system === config.resourceTypesSystem && one.code === type),
+  );
+}
+
+/** The code systems of the services of bookable resources of a type, each with the first resource that names it. */
+function systemsOf(
+  resources: readonly (Schedule | HealthcareService)[],
+  conceptsOf: (resource: Schedule | HealthcareService) => readonly CodeableConcept[],
+): Map<string, string> {
+  const systems = new Map<string, string>();
+  for (const resource of resources.filter(({ active }) => active !== false)) {
+    for (const system of conceptsOf(resource).flatMap(({ coding = [] }) => coding.flatMap((one) => one.system ?? []))) {
+      systems.set(system, systems.get(system) ?? `${resource.resourceType}/${resource.id}`);
+    }
+  }
+  return systems;
+}
+
+/** What is wrong with the code systems that one type names. */
+function problemsOf(type: string, named: ReadonlyMap<string, string>, found: Coded, config: UsageConfig): string[] {
+  return [...named].flatMap(([system, resource]) => {
+    const known = found.codeSystems.filter(({ url }) => url === system);
+    if (known.some((one) => isFoundFor(type, one, config))) {
+      return [];
+    }
+    const problem = known.length > 0 ? `is not found for ${type} (useContext)` : 'is not there';
+    return [`${system}, named by ${resource}, ${problem}`];
+  });
+}
+
+/**
+ * Finds the code systems of bookable services that requestors are not shown: every one that a Schedule or a
+ * HealthcareService names has to be found by `context-type-value`.
+ *
+ * @see specification 4.1, rules 1 and 2
+ */
+export function assessTerminology(found: Coded, { config }: { readonly config: UsageConfig }): Verdict {
+  const ofSchedules = systemsOf(found.schedules, (one) =>
+    one.resourceType === 'Schedule' ? (one.serviceType ?? []) : [],
+  );
+  const ofServices = systemsOf(found.services, (one) =>
+    one.resourceType === 'HealthcareService' ? (one.type ?? []) : [],
+  );
+  const problems = [
+    ...problemsOf('Schedule', ofSchedules, found, config),
+    ...problemsOf('HealthcareService', ofServices, found, config),
+  ];
+  const more = problems.length > NAMED ? `; and ${problems.length - NAMED} more` : '';
+  return problems.length === 0
+    ? ok(`${new Set([...ofSchedules.keys(), ...ofServices.keys()]).size} code systems of services are shown to portals`)
+    : warning(
+        `${problems.slice(0, NAMED).join('; ')}${more}`,
+        `Create the CodeSystem in Medplum with its url, and a useContext for each type: code ${config.contextTypeSystem}|${RESOURCE_USAGE}, value ${config.resourceTypesSystem}|Schedule (or HealthcareService).`,
+      );
+}
+
+async function readCoded({ medplum }: Installation): Promise<Coded> {
+  return {
+    schedules: await searchAll(medplum, 'Schedule', {}),
+    services: await searchAll(medplum, 'HealthcareService', {}),
+    codeSystems: await searchAll(medplum, 'CodeSystem', { _fields: 'url,useContext' }),
+  };
+}
+
+/** What portals need in order to understand codes. */
+export const terminologyChecks: readonly Check[] = [check('code systems of services', readCoded, assessTerminology)];
