@@ -67,7 +67,7 @@ async function printFirstSteps(
   { schedules, patients }: Demo,
   log: (line: string) => void,
 ): Promise<void> {
-  const schedule = schedules[0]?.reference ?? '';
+  const [{ reference: schedule, service } = { reference: '', service: '' }] = schedules;
   const slot = await medplum.searchOne('Slot', {
     schedule,
     status: 'free',
@@ -79,7 +79,7 @@ async function printFirstSteps(
     return;
   }
   const { id, start, end } = slot;
-  const taken = { slot: { reference: `Slot/${id}`, start, end }, schedule, patient: patients['Portal A'] };
+  const taken = { slot: { reference: `Slot/${id}`, start, end }, schedule, service, patient: patients['Portal A'] };
   log('\nTo copy and paste:');
   for (const { title, command } of firstSteps({ config, token: PORTAL_TOKEN, ...taken })) {
     log(`\n# ${title}\n${command}`);

@@ -1,4 +1,5 @@
 import type { ResourceType } from '@medplum/fhirtypes';
+import type { AppointmentRules, PatientRules } from './profile-rules.ts';
 
 /** How a new booking is answered: confirmed by the service at once, or by the clinic's staff later. */
 export type Confirmation = 'automatic' | 'manual';
@@ -86,6 +87,10 @@ export interface BookingConfig {
   readonly instantiates: readonly string[];
   /** Profiles of a publisher that resources conform to, by type, where the service has no profile of its own. */
   readonly supportedProfiles: Readonly<Partial<Record<ResourceType, string>>>;
+  /** What a publisher's profile of Appointment demands beyond the specification; absent where it is the project's own. */
+  readonly appointmentRules?: AppointmentRules;
+  /** Likewise what every patient must have in order to claim the publisher's profile. */
+  readonly patientRules?: PatientRules;
   /**
    * Canonical URI of each artefact in this installation, for example
    * `https://example.org/fhir/StructureDefinition/LocalTermin`.

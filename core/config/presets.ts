@@ -1,4 +1,5 @@
 import type { Artefact, BookingConfig, SearchHandling } from './config.ts';
+import type { AppointmentRules, PatientRules } from './profile-rules.ts';
 
 /** The values of a preset: URIs, names, and what its publisher requires of every installation. */
 export interface Preset
@@ -15,6 +16,8 @@ export interface Preset
   readonly instantiates?: readonly string[];
   /** Likewise the profiles of what the clinic itself keeps, by type. */
   readonly supportedProfiles?: BookingConfig['supportedProfiles'];
+  readonly appointmentRules?: AppointmentRules;
+  readonly patientRules?: PatientRules;
   readonly timeZone?: string;
   readonly handling?: SearchHandling;
 }
@@ -31,6 +34,29 @@ const ofGematik = {
   handling: 'lenient',
 } as const;
 
+/** The code systems of the ValueSet IHEXDSpracticeSettingCode. */
+const practiceSettings = [
+  'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen',
+  'http://ihe-d.de/CodeSystems/NichtaerztlicheFachrichtungen',
+];
+
+/** What ISiKTermin demands in every stage; stage 3 leaves the coding of the specialty open. */
+const isikTermin: AppointmentRules = {
+  needsServiceType: true,
+  allowsText: true,
+  specialty: { systems: practiceSettings, within: 'at-most-one' },
+  prioritySystem: 'http://snomed.info/sct',
+  cancelationReason: {
+    system: 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason',
+    codes: ['pat', 'prov', 'maint', 'meds-inc', 'other'],
+  },
+};
+
+/** What ISiKPatient demands in every stage: the number that the clinic has given to the patient. */
+const isikPatient: PatientRules = {
+  identifierType: { system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'MR' },
+};
+
 /** What every stage of ISiK Terminplanung publishes. */
 const everyStage = {
   LocalTermin: 'StructureDefinition/ISiKTermin',
@@ -45,6 +71,8 @@ const basismodul3 = 'https://gematik.de/fhir/isik/v3/Basismodul/StructureDefinit
 
 const stage3: Preset = {
   ...ofGematik,
+  appointmentRules: isikTermin,
+  patientRules: isikPatient,
   profileBase: 'https://gematik.de/fhir/isik/v3/Terminplanung',
   instantiates: ['CapabilityStatement/terminplanung-server'],
   supportedProfiles: {
@@ -63,6 +91,8 @@ const stage3: Preset = {
 
 const stage4: Preset = {
   ...ofGematik,
+  appointmentRules: { ...isikTermin, specialty: { systems: practiceSettings, within: 'one' } },
+  patientRules: isikPatient,
   profileBase: 'https://gematik.de/fhir/isik',
   instantiates: ['CapabilityStatement/ISiKCapabilityStatementTerminplanungServer'],
   supportedProfiles: {
@@ -91,14 +121,22 @@ const formsAndSubscriptions = {
   'appointment-cancel': 'SubscriptionTopic/appointment-cancel',
 } as const;
 
+/** From stage 5 on the specialty itself is sliced by its codings. */
+const eachSpecialty: AppointmentRules = {
+  ...isikTermin,
+  specialty: { systems: practiceSettings, within: 'each' },
+};
+
 const stage5: Preset = {
   ...stage4,
+  appointmentRules: eachSpecialty,
   instantiates: roles,
   published: { ...everyStage, ...formsAndSubscriptions, 'appointment-update': 'SubscriptionTopic/appointment-change' },
 };
 
 const stage6: Preset = {
   ...stage4,
+  appointmentRules: eachSpecialty,
   instantiates: roles,
   published: { ...everyStage, ...formsAndSubscriptions, 'appointment-update': 'SubscriptionTopic/appointment-update' },
 };

@@ -88,10 +88,25 @@ const concept = (config: BookingConfig, artefact: Artefact, code: string, displa
   coding: [{ system: artefactUri(config, artefact), code, display }],
 });
 
+/** The codes of IHE Germany for the specialties, where the publisher of the profiles wants them. */
+const practiceSettings: Readonly<Record<keyof typeof specialties, string>> = {
+  'general-medicine': 'ALLG',
+  'internal-medicine': 'INNE',
+  surgery: 'CHIR',
+  radiology: 'RADI',
+  gynaecology: 'FRAU',
+  paediatrics: 'KIJU',
+};
+
+function specialtyOf(config: BookingConfig, name: keyof typeof specialties): CodeableConcept[] {
+  const own = concept(config, 'LocalSpecialty', name, specialties[name]);
+  const system = config.appointmentRules?.specialty.systems[0];
+  return [system ? { coding: [{ system, code: practiceSettings[name] }, ...(own.coding ?? [])] } : own];
+}
+
 /** The specialty of a schedule, coded. */
-export const specialty = (config: BookingConfig, schedule: DemoSchedule): CodeableConcept[] => [
-  concept(config, 'LocalSpecialty', schedule.specialty, specialties[schedule.specialty]),
-];
+export const specialty = (config: BookingConfig, schedule: DemoSchedule): CodeableConcept[] =>
+  specialtyOf(config, schedule.specialty);
 
 /** What belongs to no other demo data: the clinic, its place, its people. */
 export function clinic(): (Organization | Location | Practitioner)[] {
@@ -128,7 +143,7 @@ export function ctService(config: BookingConfig, organization: string, location:
     providedBy: { reference: organization },
     location: [{ reference: location }],
     type: [concept(config, 'LocalServiceType', 'CT', services.CT)],
-    specialty: [concept(config, 'LocalSpecialty', 'radiology', specialties.radiology)],
+    specialty: specialtyOf(config, 'radiology'),
   };
 }
 

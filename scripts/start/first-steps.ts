@@ -9,6 +9,8 @@ export interface FirstSteps {
   readonly token: string;
   /** A free slot: its reference, start and end. */
   readonly slot: { readonly reference: string; readonly start: string; readonly end: string };
+  /** The service that the slot offers: a code of LocalServiceType. */
+  readonly service: string;
   /** References to the slot's schedule and to a patient of the requestor. */
   readonly schedule: string;
   readonly patient: string;
@@ -30,7 +32,7 @@ function get(url: string, token: string, parameters: Readonly<Record<string, str
   return ['curl -sG', quote(url), '-H', quote(`Authorization: Bearer ${token}`), ...query].join(' ');
 }
 
-function proposed({ config, slot, patient }: FirstSteps): Appointment {
+function proposed({ config, slot, service, patient }: FirstSteps): Appointment {
   return {
     resourceType: 'Appointment',
     meta: {
@@ -41,6 +43,7 @@ function proposed({ config, slot, patient }: FirstSteps): Appointment {
     start: slot.start,
     end: slot.end,
     slot: [{ reference: slot.reference }],
+    serviceType: [{ coding: [{ system: artefactUri(config, 'LocalServiceType'), code: service }] }],
     participant: [{ actor: { reference: patient }, status: 'accepted' }],
   };
 }

@@ -8,11 +8,12 @@ import { addedActorIssues } from './actors.ts';
 import { appointmentShape, shapeIssues } from './elements.ts';
 import { immutableIssues } from './immutable-elements.ts';
 import { profileIssues } from './profile.ts';
+import { publisherIssues } from './publisher-rules.ts';
 import { reservedIssues } from './reserved-elements.ts';
 import { type Changer, isOpen, statusIssues, transitionIssues } from './status.ts';
 
 /** The part of the configuration that changes depend on. */
-export type ChangeConfig = Pick<BookingConfig, 'baseUrl' | 'uris' | 'metaTagSystem'>;
+export type ChangeConfig = Pick<BookingConfig, 'baseUrl' | 'uris' | 'metaTagSystem' | 'appointmentRules'>;
 
 /** The patients of an appointment that exist, by id; one that was deleted is not in it. */
 export type Patients = ReadonlyMap<string, Patient>;
@@ -80,6 +81,19 @@ function statusChangeIssues(
 }
 
 /**
+ * What a change adds to what the publisher of the profile does not allow. An appointment that was booked before the rules
+ * held can still be changed and cancelled.
+ */
+function newPublisherIssues(stored: Appointment, result: Appointment, config: ChangeConfig): Issue[] {
+  const known = new Set(
+    publisherIssues({ value: stored, path: 'Appointment' }, config).map(({ expression }) => expression),
+  );
+  return publisherIssues({ value: result, path: 'Appointment' }, config).filter(
+    ({ expression }) => !known.has(expression),
+  );
+}
+
+/**
  * Decides whether an appointment may be changed. All rules for changes are here, for every caller and every interface.
  *
  * @param stored - the appointment as it is
@@ -119,6 +133,7 @@ export function validateChange(
     ...(claimsProfile(stored, config)
       ? profileIssues(located, config).filter(({ expression }) => !changed.has(expression))
       : []),
+    ...(changer === 'requestor' ? newPublisherIssues(stored, result, config) : []),
   ];
 }
 

@@ -1,10 +1,11 @@
 import type { Appointment, AppointmentParticipant, CodeableConcept, Element } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import { artefactUri } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { Located } from '../book/request/parameters.ts';
+import type { PublisherConfig } from './publisher-rules.ts';
 
 /** The part of the configuration that the profile depends on. */
-export type ProfileConfig = ArtefactConfig;
+export type ProfileConfig = PublisherConfig;
 
 /** FHIR's JSON keeps the extensions of a primitive element in a property of its own. */
 type WithPriority = Appointment & { readonly _priority?: Element };
@@ -15,9 +16,16 @@ const violation = (diagnostics: string, expression: string): Issue => ({
   expression,
 });
 
-function codingIssues(concepts: readonly CodeableConcept[] | undefined, path: string): Issue[] {
-  return (concepts ?? []).flatMap(({ coding }, index) => {
+function codingIssues(
+  concepts: readonly CodeableConcept[] | undefined,
+  path: string,
+  allowsText: boolean | undefined = false,
+): Issue[] {
+  return (concepts ?? []).flatMap(({ coding, text }, index) => {
     const conceptPath = `${path}[${index}]`;
+    if (!coding && allowsText && text) {
+      return [];
+    }
     if (!coding) {
       return [violation('A coding with system and code is required.', `${conceptPath}.coding`)];
     }
@@ -88,9 +96,10 @@ function priorityIssues({ value, path }: Located<Appointment>, config: ProfileCo
  */
 export function profileIssues(appointment: Located<Appointment>, config: ProfileConfig): Issue[] {
   const { value, path } = appointment;
+  const { allowsText } = config.appointmentRules ?? {};
   return [
-    ...codingIssues(value.serviceType, `${path}.serviceType`),
-    ...codingIssues(value.specialty, `${path}.specialty`),
+    ...codingIssues(value.serviceType, `${path}.serviceType`, allowsText),
+    ...codingIssues(value.specialty, `${path}.specialty`, allowsText),
     ...participantIssues(appointment),
     ...priorityIssues(appointment, config),
   ];

@@ -1,8 +1,9 @@
 import type { AppointmentParticipant, BundleEntry, Patient, Reference, RelatedPerson } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { ServiceConfig } from '../../fhir/service-author.ts';
 import { belongsTo, metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
+import { conformsToProfile } from '../patient/conformance.ts';
 import { duplicatesOf } from '../patient/deduplicate.ts';
 import { hasCommonIdentifier, isActivePatient } from '../patient/identity.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
@@ -21,7 +22,7 @@ export interface ResolvedParticipants {
 /** What participants depend on besides the request and the state. */
 export interface ParticipantContext {
   readonly requestor: string;
-  readonly config: TagConfig;
+  readonly config: TagConfig & Pick<BookingConfig, 'patientRules'>;
   readonly newId: () => string;
 }
 
@@ -87,10 +88,15 @@ function submittedPatient(
     expression: `${patient.path}.identifier`,
   };
   const profile = artefactUri(context.config, 'LocalPatient');
+  const conforms = conformsToProfile(patient.value, context.config);
+  const claimed = { ...meta, profile: (meta?.profile ?? []).filter((one) => conforms || one !== profile) };
   const created: BundleEntry = {
     fullUrl: reference,
     request: { method: 'POST', url: 'Patient' },
-    resource: { ...submitted, meta: metaOfSubmitted(meta, context.requestor, context.config, [profile]) },
+    resource: {
+      ...submitted,
+      meta: metaOfSubmitted(claimed, context.requestor, context.config, conforms ? [profile] : []),
+    },
   };
   return {
     reference,

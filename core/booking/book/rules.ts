@@ -2,6 +2,7 @@ import { boundIssues } from '../../fhir/bounds.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { profileIssues } from '../appointment/profile.ts';
+import { publisherIssues } from '../appointment/publisher-rules.ts';
 import { quotaIssues } from '../policy/quota.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
 import { questionnaireResponseIssues } from './request/questionnaire-response.ts';
@@ -55,11 +56,18 @@ const answersRule: Rule = ({ request: { appointment }, earlier, state, context: 
 const unitedRule: Rule = ({ request: { appointment }, earlier: { previous } }) =>
   previous ? boundIssues(appointment.value, unitedBounds, appointment.path) : [];
 
+/** A re-submission that does not name its service type keeps the one that it has. */
+const publisherRule: Rule = ({ request: { appointment }, earlier: { previous }, context }) => {
+  const kept = previous?.serviceType && { serviceType: previous.serviceType };
+  return publisherIssues({ ...appointment, value: { ...kept, ...appointment.value } }, context.config);
+};
+
 /** The rules that are judged whatever was read by now, in the order in which their issues are reported. */
 const rules: readonly Rule[] = [
   statusRule,
   timeRule,
   ({ request, context }) => profileIssues(request.appointment, context.config),
+  publisherRule,
   answersRule,
   unitedRule,
   ({ earlier }) => earlier.issues,

@@ -1,12 +1,12 @@
-import type { Appointment, CodeableConcept, Extension } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import type { Appointment, Extension } from '@medplum/fhirtypes';
+import { artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Interval } from '../../time/interval.ts';
+import { type ReasonConfig, reasonOf } from '../appointment/cancelation-reason.ts';
 import type { EffectivePolicy } from '../policy/effective-policy.ts';
 
 /** The part of the configuration that deadlines depend on. */
-export type DeadlineConfig = ArtefactConfig;
+export type DeadlineConfig = ReasonConfig;
 
 const CODE = 'confirmation-expired';
 
@@ -56,17 +56,10 @@ export function deadlineExtensions(
   return [{ url: artefactUri(config, 'LocalConfirmationDeadline'), valueInstant: formatInstant(deadline) }];
 }
 
-function reason(config: DeadlineConfig): CodeableConcept {
-  const system = artefactUri(config, 'LocalBookingError');
-  return {
-    coding: [{ system, code: CODE, display: bookingErrors[CODE].display }],
-    text: 'The clinic has not confirmed the appointment in time.',
-  };
-}
-
 /** A request whose deadline is over, as it is stored when its time is given back. */
 export function unconfirmed(request: Appointment, config: DeadlineConfig): Appointment {
-  return { ...request, status: 'cancelled', cancelationReason: reason(config) };
+  const cancelationReason = reasonOf(CODE, 'The clinic has not confirmed the appointment in time.', config);
+  return { ...request, status: 'cancelled', cancelationReason };
 }
 
 /** Whether a request ended because its deadline was over, tidied up or not. */

@@ -1,10 +1,10 @@
-import type { Appointment, CodeableConcept, Extension } from '@medplum/fhirtypes';
-import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+import type { Appointment, Extension } from '@medplum/fhirtypes';
+import { artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import { bookingErrors } from '../../fhir/outcome/errors.ts';
+import { type ReasonConfig, reasonOf } from '../appointment/cancelation-reason.ts';
 
 /** The part of the configuration that holds depend on. */
-export type HoldConfig = ArtefactConfig;
+export type HoldConfig = ReasonConfig;
 
 /** How long a hold lasts unless a policy sets another time: ten minutes, in milliseconds. */
 export const DEFAULT_HOLD = 600_000;
@@ -48,15 +48,9 @@ export function holdExtensions(until: number, isProlonging: boolean, config: Hol
   ];
 }
 
-function reason(config: HoldConfig): CodeableConcept {
-  const { display } = bookingErrors['hold-expired'];
-  const system = artefactUri(config, 'LocalBookingError');
-  return { coding: [{ system, code: 'hold-expired', display }], text: 'The hold is over.' };
-}
-
 /** An expired hold as it is stored when its time is released. */
 export function expired(hold: Appointment, config: HoldConfig): Appointment {
-  return { ...hold, status: 'cancelled', cancelationReason: reason(config) };
+  return { ...hold, status: 'cancelled', cancelationReason: reasonOf('hold-expired', 'The hold is over.', config) };
 }
 
 /**

@@ -352,6 +352,79 @@ export const bookingChecks: readonly Check[] = [
       _priority: { extension: [{ url: '{uri.LocalTerminPriorityExtension}', valueString: 'urgent' }] },
     }),
   }),
+  refused({
+    name: 'book-without-service-type',
+    rule: 'An Appointment without a service type is refused.',
+    section: 'ISiK Terminplanung, ISiKTermin.serviceType',
+    stages: isikStages,
+    body: proposal({ serviceType: undefined }),
+  }),
+  {
+    name: 'book-service-type-in-words',
+    level: 'MUST',
+    rule: 'A service type in words is enough.',
+    section: 'ISiK Terminplanung, ISiKTermin.serviceType',
+    stages: isikStages,
+    needs: ['slot', 'patient'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        body: proposal({ serviceType: [{ text: 'Consultation' }] }),
+        expect: [success, resource('Appointment'), isBookedOrPending],
+      },
+    ],
+  },
+  {
+    name: 'book-without-specialty',
+    level: 'MUST',
+    rule: 'An Appointment without a specialty is booked.',
+    section: 'ISiK Terminplanung, ISiKTermin.specialty',
+    stages: isikStages,
+    needs: ['slot', 'patient'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        body: proposal({ specialty: undefined }),
+        expect: [success, resource('Appointment'), isBookedOrPending],
+      },
+    ],
+  },
+  refused({
+    name: 'book-specialty-of-another-system',
+    rule: 'A specialty that is not coded by IHE Germany is refused.',
+    section: 'ISiK Terminplanung, ISiKTermin.specialty, slice Fachrichtung',
+    stages: ['isik4', 'isik5', 'isik'],
+    body: proposal({ specialty: [{ coding: [{ system: 'https://example.org/specialties', code: 'neurology' }] }] }),
+  }),
+  refused({
+    name: 'book-priority-of-another-system',
+    rule: 'A priority that is not coded in SNOMED CT is refused.',
+    section: 'ISiK Terminplanung, ISiKTerminPriorityExtension',
+    stages: isikStages,
+    body: proposal({
+      _priority: {
+        extension: [
+          {
+            url: '{uri.LocalTerminPriorityExtension}',
+            valueCodeableConcept: { coding: [{ system: 'https://example.org/priorities', code: 'high' }] },
+          },
+        ],
+      },
+    }),
+  }),
+  refused({
+    name: 'book-implicit-rules',
+    rule: 'An Appointment with implicitRules is refused.',
+    section: 'ISiK Terminplanung, ISiKTermin.implicitRules',
+    stages: isikStages,
+    body: proposal({ implicitRules: 'https://example.org/rules' }),
+  }),
+  refused({
+    name: 'book-unknown-modifier-extension',
+    rule: 'An Appointment with a modifierExtension that the service does not know is refused.',
+    section: 'FHIR R4, extensibility, modifier extensions',
+    body: proposal({ modifierExtension: [{ url: 'https://example.org/not', valueBoolean: true }] }),
+  }),
   {
     name: 'rebook-in-another-slot',
     level: 'MUST',

@@ -110,6 +110,28 @@ export const changingChecks: readonly Check[] = [
     ],
   },
   {
+    name: 'patch-reason-not-bound',
+    level: 'MUST',
+    rule: 'A reason for a cancellation that is not one of the bound codes is refused.',
+    section: 'ISiK Terminplanung, ISiKTermin.cancelationReason',
+    stages: isikStages,
+    needs: ['slot', 'patient'],
+    steps: [
+      book,
+      {
+        request: 'PATCH /{appointment}',
+        body: patch({
+          type: 'add',
+          path: 'Appointment',
+          name: 'cancelationReason',
+          value: { valueCodeableConcept: { coding: [{ system: 'https://example.org/reasons', code: 'mood' }] } },
+        }),
+        expect: [refusal, codedOutcome],
+      },
+      { request: 'GET /{appointment}', expect: [status(200), that('cancelationReason.exists().not()')] },
+    ],
+  },
+  {
     name: 'patch-other-element',
     level: 'MUST',
     rule: 'A FHIRPath Patch updates what may be changed.',

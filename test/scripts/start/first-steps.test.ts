@@ -5,6 +5,7 @@ import { firstSteps } from '../../../scripts/start/first-steps.ts';
 
 const config = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4' });
 const steps = firstSteps({
+  service: 'CT',
   config,
   token: 'portal-a',
   slot: { reference: 'Slot/1', start: '2027-01-11T09:00:00.000Z', end: '2027-01-11T09:30:00.000Z' },

@@ -18,7 +18,8 @@ function offeredBy({ resource }: CalendarSlot, state: ResourceSet): readonly Cod
 
 /**
  * Checks that the service asked for is offered where it is to be booked: each type of service by one of the slots at
- * least, and by each slot one of the types. Where neither slot nor schedule names any, everything is offered.
+ * least, and by each slot one of the types. Where neither slot nor schedule names any, everything is offered; a type in
+ * words alone cannot be compared, and is left to the clinic.
  *
  * @returns `service-type-not-offered` for each type and each slot at fault
  * @see specification 2.4, Schedule.serviceType
@@ -28,7 +29,8 @@ export function serviceTypeIssues(
   slots: readonly CalendarSlot[],
   state: ResourceSet,
 ): Issue[] {
-  const wanted = appointment.value.serviceType ?? [];
+  const all = appointment.value.serviceType ?? [];
+  const wanted = all.filter(({ coding }) => coding);
   const offers = slots.map((slot) => ({ slot, offered: offeredBy(slot, state) }));
   const isOffered = (type: CodeableConcept, offered: readonly CodeableConcept[] | undefined): boolean =>
     !offered || offered.some((offer) => hasCommonCoding(type, offer));
@@ -43,7 +45,7 @@ export function serviceTypeIssues(
         code: 'service-type-not-offered',
         diagnostics:
           'None of the slots offers this service type; see Slot.serviceType and Schedule.serviceType for what is offered.',
-        expression: `${appointment.path}.serviceType[${wanted.indexOf(type)}]`,
+        expression: `${appointment.path}.serviceType[${all.indexOf(type)}]`,
       }),
     ),
     ...useless.map(

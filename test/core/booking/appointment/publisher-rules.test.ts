@@ -1,0 +1,127 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Appointment } from '@medplum/fhirtypes';
+import { reasonOf } from '../../../../core/booking/appointment/cancelation-reason.ts';
+import { validateChange } from '../../../../core/booking/appointment/change.ts';
+import { profileIssues } from '../../../../core/booking/appointment/profile.ts';
+import { publisherIssues } from '../../../../core/booking/appointment/publisher-rules.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
+import { presets } from '../../../../core/config/presets.ts';
+import { resolveConfig } from '../../../../core/config/resolve.ts';
+
+const configOf = (preset: string) => resolveConfig({ preset, baseUrl: 'https://clinic.example/fhir/R4' });
+
+const ihe = { system: 'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen', code: 'NEUR' };
+const other = { system: 'https://example.org/specialties', code: 'neurology' };
+const type = { coding: [{ system: 'https://example.org/services', code: 'ct' }] };
+
+const priority = (system: string) => ({
+  extension: [
+    {
+      url: artefactUri(configOf('isik'), 'LocalTerminPriorityExtension'),
+      valueCodeableConcept: { coding: [{ system, code: '394848005' }] },
+    },
+  ],
+});
+
+const appointment = (more: object = {}): Appointment => ({
+  resourceType: 'Appointment',
+  id: 'a',
+  status: 'booked',
+  serviceType: [type],
+  participant: [{ status: 'accepted', actor: { reference: 'Patient/p' } }],
+  ...more,
+});
+
+const issuesOf = (preset: string, value: Appointment) =>
+  publisherIssues({ value, path: 'Appointment' }, configOf(preset)).map(
+    ({ code, expression }) => `${code} ${expression}`,
+  );
+
+const isik = Object.keys(presets).filter((name) => name !== 'default');
+
+test('the specification alone demands none of it', () => {
+  const bad = appointment({
+    serviceType: undefined,
+    specialty: [{ coding: [other] }],
+    cancelationReason: { text: 'x' },
+  });
+  expect(issuesOf('default', bad)).toEqual([]);
+});
+
+describe.each(isik)('with the preset %s', (preset) => {
+  test('an appointment names its service type; what conforms has no issues', () => {
+    expect(issuesOf(preset, appointment())).toEqual([]);
+    expect(issuesOf(preset, appointment({ specialty: [{ coding: [ihe] }] }))).toEqual([]);
+    expect(issuesOf(preset, appointment({ serviceType: undefined }))).toEqual([
+      'profile-violation Appointment.serviceType',
+    ]);
+    expect(issuesOf(preset, appointment({ serviceType: [] }))).toEqual(['profile-violation Appointment.serviceType']);
+  });
+
+  test('a service type may be given in words, but not as nothing', () => {
+    const config = configOf(preset);
+    const judged = (concept: object) =>
+      profileIssues({ value: appointment({ serviceType: [concept] }), path: 'Appointment' }, config).map(
+        ({ expression }) => expression,
+      );
+    expect(judged({ text: 'Consultation' })).toEqual([]);
+    expect(judged({ text: '' })).toEqual(['Appointment.serviceType[0].coding']);
+    expect(judged({ coding: [{ code: 'x' }], text: 'x' })).toEqual(['Appointment.serviceType[0].coding[0]']);
+  });
+
+  test('priority and reason for a cancellation are bound', () => {
+    const { system = '', codes = [] } = configOf(preset).appointmentRules?.cancelationReason ?? {};
+    for (const code of codes) {
+      expect(issuesOf(preset, appointment({ cancelationReason: { coding: [other, { system, code }] } }))).toEqual([]);
+    }
+    for (const reason of [{ text: 'mood' }, { coding: [{ system, code: 'mood' }] }, { coding: [{ code: 'pat' }] }]) {
+      const found = issuesOf(preset, appointment({ cancelationReason: reason }));
+      expect(found).toEqual(['profile-violation Appointment.cancelationReason']);
+    }
+  });
+
+  test('the reasons of the service itself are among those that are bound', () => {
+    for (const code of ['hold-expired', 'confirmation-expired'] as const) {
+      const cancelationReason = reasonOf(code, 'Over.', configOf(preset));
+      expect(cancelationReason.coding?.[0]?.code).toBe(code);
+      expect(issuesOf(preset, appointment({ cancelationReason }))).toEqual([]);
+    }
+  });
+
+  test('a change adds nothing that the rules forbid, and what was so before can still be cancelled', () => {
+    const config = configOf(preset);
+    const patients = new Map([['p', { resourceType: 'Patient' as const, id: 'p', active: true }]]);
+    const change = (stored: Appointment, more: object) =>
+      validateChange(stored, { ...stored, ...more }, 'requestor', patients, 0, config).map(
+        ({ expression }) => expression,
+      );
+    const old = appointment({ serviceType: undefined });
+    expect(change(old, { status: 'cancelled' })).toEqual([]);
+    expect(change(appointment(), { serviceType: undefined })).toEqual(['Appointment.serviceType']);
+    expect(change(appointment(), { cancelationReason: { coding: [other] } })).toEqual([
+      'Appointment.cancelationReason',
+    ]);
+  });
+});
+
+test('a priority is coded in SNOMED CT', () => {
+  expect(issuesOf('isik', appointment({ _priority: priority('http://snomed.info/sct') }))).toEqual([]);
+  expect(issuesOf('isik', appointment({ _priority: priority('https://example.org/p') }))).toEqual([
+    'profile-violation Appointment.priority.extension[0].value',
+  ]);
+});
+
+test.each([
+  ['isik3', [[other]], []],
+  ['isik3', [[ihe], [ihe]], ['Appointment.specialty']],
+  ['isik4', [[other]], ['Appointment.specialty']],
+  ['isik4', [[ihe], [other]], []],
+  ['isik4', [[ihe], [ihe]], ['Appointment.specialty']],
+  ['isik5', [[ihe, other]], []],
+  ['isik5', [[ihe], [other]], ['Appointment.specialty[1]']],
+  ['isik5', [[ihe, ihe]], ['Appointment.specialty[0]']],
+  ['isik', [[other]], ['Appointment.specialty[0]']],
+])('%s: the specialties %j', (preset, specialties, expected) => {
+  const found = issuesOf(preset, appointment({ specialty: specialties.map((coding) => ({ coding })) }));
+  expect(found).toEqual(expected.map((path) => `profile-violation ${path}`));
+});
