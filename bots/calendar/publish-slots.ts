@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { HealthcareService, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import { publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
+import { publicationIn, publicationQuery, windowsFrom } from '../../core/calendar/publish/publication.ts';
 import { rollForwardIn, rollForwardQuery } from '../../core/calendar/publish/roll-forward.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
@@ -9,7 +9,7 @@ import type { Interval } from '../../core/time/interval.ts';
 import { union } from '../../core/time/interval-set.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { resolveCollisions } from '../lib/booking/collisions.ts';
-import { readOpeningHours } from '../lib/calendar/opening-hours.ts';
+import { type OpeningHours, readOpeningHours } from '../lib/calendar/opening-hours.ts';
 import { atOnce, workOn, writePublication } from '../lib/calendar/publication.ts';
 import { requestPublication, requestRollForward } from '../lib/calendar/request.ts';
 import { publicationsOf, rollForward, takesPart } from '../lib/calendar/roll-forward.ts';
@@ -54,6 +54,11 @@ async function timesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Int
   return union(times);
 }
 
+/** A period in the parts in which it is published. */
+function partsOf({ start, end }: Interval, { publishing }: OpeningHours): Interval[] {
+  return windowsFrom(start, end, publishing).map((part) => ({ start: part.start, end: Math.min(part.end, end) }));
+}
+
 /** Resolves what a Slot collides with, and publishes the time around one that was taken or released again. */
 async function slotChanged(medplum: MedplumClient, slot: Slot): Promise<void> {
   await resolveCollisions(medplum, slot);
@@ -67,7 +72,8 @@ async function slotChanged(medplum: MedplumClient, slot: Slot): Promise<void> {
     return;
   }
   const hours = await readOpeningHours(medplum, id);
-  for (const window of hours ? windows : []) {
+  const parts = windows.flatMap(({ start, end }) => (hours ? partsOf({ start, end }, hours) : []));
+  for (const window of parts) {
     const result = await retryOvertaken(
       () => (hours ? publishWindow(medplum, hours, window) : Promise.resolve('published' as const)),
       (kind) => kind === 'overtaken',

@@ -8,6 +8,7 @@ export const calendarProblems = {
   'time-zone-unknown': 'The time zone does not exist',
   'alignment-invalid': 'The times at which appointments begin do not repeat every day',
   'capacity-invalid': 'The number of places is out of range',
+  'slots-too-many': 'The opening hours ask for more Slots a day than are published',
   'hours-invalid': 'The opening hours are invalid',
   'period-invalid': 'A period is invalid, or ends before it starts',
   'parameters-contradictory': 'Scheduling parameters contradict each other',

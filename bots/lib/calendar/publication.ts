@@ -149,7 +149,7 @@ async function publishAll(
   const end = await endOf(medplum, hours, now);
   let stored = claimed;
   let hasBegun = false;
-  for (const window of windowsFrom(Math.max(stored.publication.from ?? 0, now - DAY), end)) {
+  for (const window of windowsFrom(Math.max(stored.publication.from ?? 0, now - DAY), end, hours.publishing)) {
     const guard = guardOf(stored, deadline, pace);
     const isLate = hasBegun && Date.now() > deadline;
     hasBegun = true;

@@ -3,6 +3,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { type CalendarProblem, faulty } from '../problem.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
 import { scheduleHours, serviceHours } from '../time/weekly-hours.ts';
+import { MOST_CLOSURES, tooMany, tooManySlots } from './bounds.ts';
 import { alignment, capacity, type Layer, length, parametersIn, timeZone } from './parameter-values.ts';
 import { SCHEDULING_PARAMETERS } from './scheduling-parameters.ts';
 
@@ -29,12 +30,20 @@ function valueProblems(layer: Layer): CalendarProblem[] {
     alignment([layer]),
     capacity([layer]),
   ];
-  return read.flatMap(({ problems }) => problems);
+  const [grid, places] = [alignment([layer]).value, capacity([layer]).value];
+  return [
+    ...read.flatMap(({ problems }) => problems),
+    ...(grid && places !== undefined ? tooManySlots(grid, places, layer.path) : []),
+  ];
 }
 
 /** The zone does not matter for whether a period can be read. */
-const closureProblems = (closures: readonly Closure[]): CalendarProblem[] =>
-  closures.flatMap(({ period, path }) => periodInterval(period, 'UTC', path).problems);
+function closureProblems(closures: readonly Closure[], holder: string): readonly CalendarProblem[] {
+  const problems = tooMany(closures.length, MOST_CLOSURES, 'closures', holder);
+  return problems.length > 0
+    ? problems
+    : closures.flatMap(({ period, path }) => periodInterval(period, 'UTC', path).problems);
+}
 
 function scheduleProblems({ planningHorizon }: Schedule, parameters: readonly Parameters[]): CalendarProblem[] {
   const availabilities = parameters.flatMap((layer) => parametersIn(layer, 'availability'));
@@ -46,7 +55,7 @@ function scheduleProblems({ planningHorizon }: Schedule, parameters: readonly Pa
   return [
     ...availabilities.flatMap(({ extension, path }) => [
       ...scheduleHours(extension, path).problems,
-      ...closureProblems(scheduleClosures(extension, path)),
+      ...closureProblems(scheduleClosures(extension, path), path),
     ]),
     ...twice.flatMap(
       ({ path }) =>
@@ -61,7 +70,7 @@ function serviceProblems(service: HealthcareService, parameters: readonly Parame
   const misplaced = ['service', 'availability'].flatMap((url) => (first ? parametersIn(first, url) : []));
   return [
     ...serviceHours(service.availableTime ?? [], 'HealthcareService.availableTime').problems,
-    ...closureProblems(serviceClosures(service, 'HealthcareService')),
+    ...closureProblems(serviceClosures(service, 'HealthcareService'), 'HealthcareService.notAvailable'),
     ...misplaced.flatMap(
       ({ path, extension }) =>
         faulty(

@@ -2,6 +2,7 @@ import type { CodeableConcept, HealthcareService, Reference, Resource, Schedule 
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { SERVICE_TYPE_REFERENCE, serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import type { CalendarProblem } from '../problem.ts';
+import { MOST_SLOTS_A_DAY, slotsADay } from './bounds.ts';
 import { type SchedulingParameters, schedulingParameters } from './scheduling-parameters.ts';
 
 /** Medplum's code for a Schedule that offers every service. */
@@ -76,6 +77,12 @@ function actorProblems({ schedule, actor }: ScheduleContext): CalendarProblem[] 
       ];
 }
 
+const tooDense = (count: number): CalendarProblem => ({
+  code: 'slots-too-many',
+  diagnostics: `All services of the Schedule together make ${count} slots a day, and at most ${MOST_SLOTS_A_DAY.schedule} are possible. Name fewer services, or give them a longer alignment interval.`,
+  expression: 'Schedule.serviceType',
+});
+
 /**
  * What to publish for a Schedule, or why nothing is published.
  *
@@ -98,7 +105,12 @@ export function publishingOf(context: ScheduleContext, config: ArtefactConfig): 
   const read = actor
     ? offered.map((service) => ({ service, found: schedulingParameters(schedule, service, actor) }))
     : [];
+  const total = read.reduce(
+    (sum, { found: { value } }) => sum + (value ? slotsADay(value.alignment, value.capacity) : 0),
+    0,
+  );
   const problems = [
+    ...(total > MOST_SLOTS_A_DAY.schedule ? [tooDense(total)] : []),
     ...missingServices(ids, services),
     ...actorProblems(context),
     ...read.flatMap(({ found }) => found.problems),

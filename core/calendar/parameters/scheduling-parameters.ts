@@ -3,6 +3,7 @@ import type { Interval } from '../../time/interval.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
 import { alwaysOpen, scheduleHours, serviceHours, type WeeklyHours } from '../time/weekly-hours.ts';
+import { MOST_CLOSURES, tooMany, tooManySlots } from './bounds.ts';
 import {
   type Alignment,
   actorTimeZone,
@@ -42,7 +43,11 @@ function hours({ availableTime }: HealthcareService, [ofSchedule]: readonly [Lay
   return availableTime ? serviceHours(availableTime, `${path}.availableTime`) : sound(alwaysOpen);
 }
 
-function closedTimes(closures: readonly Closure[], zone: string): Checked<readonly Interval[]> {
+function closedTimes(closures: readonly Closure[], zone: string, path: string): Checked<readonly Interval[]> {
+  const problems = tooMany(closures.length, MOST_CLOSURES, 'closures', path);
+  if (problems.length > 0) {
+    return { value: undefined, problems };
+  }
   return together(
     closures.map(({ period, path }) => {
       const { value, problems } = periodInterval(period, zone, path);
@@ -125,8 +130,12 @@ export function schedulingParameters(
     ...parametersIn(layers[0], 'availability').flatMap((found) => scheduleClosures(found.extension, found.path)),
     ...serviceClosures(service, path),
   ];
-  const closed = closedTimes(closures, read.timeZone.value ?? 'UTC');
-  const found = [...Object.values(read), closed].flatMap((one) => one.problems);
+  const closed = closedTimes(closures, read.timeZone.value ?? 'UTC', path);
+  const places = read.capacity.value ?? 1;
+  const found = [
+    ...[...Object.values(read), closed].flatMap((one) => one.problems),
+    ...(read.alignment.value ? tooManySlots(read.alignment.value, places, `${path}.extension`) : []),
+  ];
   const [duration, zoneName, open] = [read.duration.value, read.timeZone.value, read.hours.value];
   if (found.length > 0 || duration === undefined || zoneName === undefined || !open || !read.alignment.value) {
     return { value: undefined, problems: found };
@@ -139,6 +148,6 @@ export function schedulingParameters(
     timeZone: zoneName,
     hours: open,
     closed: closed.value ?? [],
-    capacity: read.capacity.value ?? 1,
+    capacity: places,
   });
 }

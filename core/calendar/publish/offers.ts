@@ -47,12 +47,16 @@ export function publishedPeriod(
     : { value, problems };
 }
 
+const openOf = ({ parameters }: ServiceCalendar, period: Interval): IntervalSet =>
+  openIntervals(parameters.hours, parameters.timeZone, period);
+
 /** The time during which a place of a service is open and not taken. */
 function freeTime(
   calendar: ServiceCalendar,
   period: Interval,
   slots: readonly PlacedSlot[],
   place: number,
+  open: IntervalSet = openOf(calendar, period),
 ): IntervalSet {
   const { parameters, service } = calendar;
   const services = serviceTypeOf(service);
@@ -61,7 +65,6 @@ function freeTime(
       (role.kind === 'taking' && takesFrom(resource, services)) ||
       (role.kind === 'published' && role.key.place === place && resource.status !== 'entered-in-error'),
   );
-  const open = openIntervals(parameters.hours, parameters.timeZone, period);
   return subtract(open, union([...parameters.closed, ...taken]));
 }
 
@@ -70,26 +73,29 @@ function freeTime(
  * appointment with its buffers lies within the opening hours and within time that nothing takes.
  *
  * @param period - `publishedPeriod`; buffers must not leave it either
- * @param now - no Slot begins earlier
+ * @param from - no Slot begins earlier, and none at or after `until`
  * @param slots - the Slots that take time: takings, and published Slots that are held
  */
 export function wantedSlots(
   schedule: Schedule & { readonly id: string },
   calendar: ServiceCalendar,
   period: Interval,
-  now: number,
+  { start: from, end: until }: Interval,
   slots: readonly PlacedSlot[],
   config: ArtefactConfig,
 ): WantedSlot[] {
   const { duration, bufferBefore, bufferAfter, alignment, capacity } = calendar.parameters;
   const length = duration * MINUTE;
   const places = Array.from({ length: capacity }, (_, index) => index + 1);
+  const open = openOf(calendar, period);
   return places.flatMap((place) =>
-    freeTime(calendar, period, slots, place)
-      .flatMap(({ start, end }) =>
-        alignedStarts({ start: start + bufferBefore * MINUTE, end: end - bufferAfter * MINUTE }, alignment, length),
-      )
-      .filter((start) => start >= now)
+    freeTime(calendar, period, slots, place, open)
+      .flatMap(({ start, end }) => {
+        const first = Math.max(start + bufferBefore * MINUTE, from);
+        const last = Math.min(end - bufferAfter * MINUTE, until + length);
+        return alignedStarts({ start: first, end: last }, alignment, length);
+      })
+      .filter((start) => start < until)
       .map((start) => offeredSlot(schedule, calendar, { start, end: start + length }, place, config)),
   );
 }

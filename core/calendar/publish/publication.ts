@@ -4,6 +4,8 @@ import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
+import { slotsADay } from '../parameters/bounds.ts';
+import type { Publishing } from '../parameters/schedule-calendar.ts';
 import type { CalendarProblem } from '../problem.ts';
 
 /** Code of the Tasks that publish the opening hours of a Schedule, in the CodeSystem LocalTask. */
@@ -79,20 +81,36 @@ export function publicationQuery(more: Readonly<Record<string, string>>, config:
   return `Task?${new URLSearchParams({ code, ...more })}`;
 }
 
-/** How much of a calendar is read and written at once, in milliseconds. */
-const WINDOW = 14 * DAY;
+/** How much of a calendar is read and written at once, at most, in days. */
+const WINDOW = 14;
+
+/** How many Slots are decided about at once: Medplum does nothing else in the meantime. */
+const AT_ONCE = 1_500;
+
+/** How much of a calendar is published at once, in milliseconds: the less, the more Slots a day it has. */
+function windowLength(publishing: Publishing): number {
+  const calendars = publishing.kind === 'on' ? publishing.calendars : [];
+  const perDay = calendars.reduce(
+    (sum, { parameters }) => sum + slotsADay(parameters.alignment, parameters.capacity),
+    0,
+  );
+  return Math.max(1, Math.min(WINDOW, Math.floor(AT_ONCE / Math.max(1, perDay)))) * DAY;
+}
 
 /**
  * The windows in which the rest of a calendar is published, one after the other. Their bounds are fixed, so that a
  * change does not restart windows that others have finished.
  *
+ * @param publishing - of the Schedule
+ *
  * @param from - where to begin
  * @param to - the end of the published period; the time after it is one last window, in which all Slots are withdrawn
  */
-export function windowsFrom(from: number, to: number): Interval[] {
+export function windowsFrom(from: number, to: number, publishing: Publishing): Interval[] {
+  const length = windowLength(publishing);
   const windows: Interval[] = [];
   for (let start = from; start < to; ) {
-    const end = (Math.floor(start / WINDOW) + 1) * WINDOW;
+    const end = (Math.floor(start / length) + 1) * length;
     windows.push({ start, end });
     start = end;
   }

@@ -168,7 +168,7 @@ export function planSlots(state: PublishState, config: PublishConfig): PublishPl
   const taken = [...takings, ...heldPublished(published, held)];
   const calendars = wanted.calendars.map(({ calendar }) => calendar);
   const offers = wanted.calendars.flatMap(({ calendar, period }) =>
-    wantedSlots(schedule, calendar, period, now, taken, config).filter(isNear),
+    wantedSlots(schedule, calendar, period, ahead(window, now), taken, config),
   );
   return {
     changes: [

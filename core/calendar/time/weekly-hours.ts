@@ -2,6 +2,7 @@ import type { Extension, HealthcareServiceAvailableTime } from '@medplum/fhirtyp
 import type { Interval } from '../../time/interval.ts';
 import { type IntervalSet, intersect, union } from '../../time/interval-set.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
+import { MOST_HOURS, tooMany } from '../parameters/bounds.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
 
 /** A time of the week at which a Schedule is open. */
@@ -55,8 +56,16 @@ function readEntry({ days, allDay, start, end }: Entry, path: string): Checked<W
     : sound({ days: numbers, start: from, end: to });
 }
 
-function all(entries: readonly Checked<WeeklyHours | undefined>[]): Checked<readonly WeeklyHours[]> {
-  return together(entries.map(({ value, problems }) => ({ value: value && [value], problems })));
+/** Reads each entry of a list, unless there are too many of them. */
+function all<T>(
+  entries: readonly T[],
+  read: (entry: T, index: number) => Checked<WeeklyHours | undefined>,
+  path: string,
+): Checked<readonly WeeklyHours[]> {
+  const problems = tooMany(entries.length, MOST_HOURS, 'entries of opening hours', path);
+  return problems.length > 0
+    ? { value: undefined, problems }
+    : together(entries.map(read).map(({ value, problems }) => ({ value: value && [value], problems })));
 }
 
 /** Reads `HealthcareService.availableTime`; an empty list is never open. */
@@ -65,9 +74,10 @@ export function serviceHours(
   path: string,
 ): Checked<readonly WeeklyHours[]> {
   return all(
-    times.map(({ daysOfWeek = [], allDay = false, availableStartTime, availableEndTime }, index) =>
+    times,
+    ({ daysOfWeek = [], allDay = false, availableStartTime, availableEndTime }, index) =>
       readEntry({ days: daysOfWeek, allDay, start: availableStartTime, end: availableEndTime }, `${path}[${index}]`),
-    ),
+    path,
   );
 }
 
@@ -95,9 +105,9 @@ function readTimeExtension(extension: Extension, path: string): Checked<WeeklyHo
 /** Reads the extension `availability` of a Schedule, which has the shape of R5's Availability. */
 export function scheduleHours(availability: Extension, path: string): Checked<readonly WeeklyHours[]> {
   return all(
-    extensionsNamed(availability, 'availableTime').map((time, index) =>
-      readTimeExtension(time, `${path}.extension('availableTime')[${index}]`),
-    ),
+    extensionsNamed(availability, 'availableTime'),
+    (time, index) => readTimeExtension(time, `${path}.extension('availableTime')[${index}]`),
+    path,
   );
 }
 
