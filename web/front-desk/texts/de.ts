@@ -32,6 +32,7 @@ export const german: Texts = {
     span: 'Ansicht',
     day: 'Tag',
     week: 'Woche',
+    weekFrom: (day) => `Woche ab ${day}`,
     calendars: 'Kalender',
     noCalendars: 'Es gibt noch keine Kalender. Ein Kalender ist ein Schedule mit einem actor.',
     nothing: 'Hier ist nichts',

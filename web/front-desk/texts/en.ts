@@ -32,6 +32,7 @@ export const english: Texts = {
     span: 'Shown',
     day: 'Day',
     week: 'Week',
+    weekFrom: (day) => `Week from ${day}`,
     calendars: 'Calendars',
     noCalendars: 'There are no calendars yet. A calendar is a Schedule with an actor.',
     nothing: 'Nothing here',

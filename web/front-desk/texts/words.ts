@@ -109,7 +109,7 @@ export interface Texts extends Words<'languageName' | 'title' | 'loading' | 'clo
     | 'unplaced'
     | 'closed'
     | 'help'
-  > & { readonly updated: (time: string) => string };
+  > & { readonly updated: (time: string) => string; readonly weekFrom: (day: string) => string };
   readonly kind: Words<Kind>;
   readonly status: Words<Appointment['status']>;
   readonly why: Words<Unplaced['why']>;

@@ -64,10 +64,8 @@ export function CalendarPage() {
   );
   const open = useCallback((one: Entry) => go({ open: one.key }), [go]);
   const unplaced = data ? unplacedOf(all, data) : [];
-  const title =
-    place.span === 'day'
-      ? dayText(intervalOf(place.day, config.timeZone).start, texts.language)
-      : `${texts.day.week} ${dayText(intervalOf(days[0] ?? '', config.timeZone).start, texts.language)}`;
+  const first = dayText(intervalOf(days[0] ?? '', config.timeZone).start, texts.language);
+  const title = place.span === 'day' ? first : texts.day.weekFrom(first);
   return (
     <>
       <h1 aria-live="polite">{title}</h1>
