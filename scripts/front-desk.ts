@@ -14,7 +14,7 @@ async function main(): Promise<void> {
   const given = command.parse().opts<CredentialArguments & { origin?: string }>();
   const { origin } = new URL(given.origin ?? loadConfig(given.config).baseUrl);
   const credentials = credentialsFrom(given);
-  console.log(`FRONT_DESK_CLIENT_ID=${await ensurePageClient(await connect(credentials), origin)}`);
+  console.log(`DESK_CLIENT_ID=${await ensurePageClient(await connect(credentials), origin)}`);
 }
 
 await runAsProgram(import.meta.url, main);

@@ -48,7 +48,7 @@ async function warnIfUnreachable(baseUrl: string, logger: Logger): Promise<void>
  * Runs the gateway alone. Environment: `MEDPLUM_BASE_URL` (required), `MEDPLUM_ALIASES` (further addresses of that
  * server, separated by commas), `PORT` (8080), `HOST` (0.0.0.0), `BOOKING_CONFIG`, `LOG_LEVEL` (info), `TRUST_PROXY`,
  * `METRICS_PORT`, `METRICS_HOST`, `WEBSOCKET_TOKEN_KEY`, `CORS_ORIGINS`, `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`,
- * `PORTAL_CLIENT_ID` and `FRONT_DESK_CLIENT_ID` and what belongs to them, and the limits of `limitVariables`: see
+ * `PORTAL_CLIENT_ID` and `DESK_CLIENT_ID` and what belongs to them, and the limits of `limitVariables`: see
  * docs/operators.md.
  * SIGTERM and SIGINT end it gracefully.
  */

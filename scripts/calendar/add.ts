@@ -1,11 +1,11 @@
 import type { HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
+import { changeService } from '../../core/calendar/change/opening-hours.ts';
 import { serviceTypeOf } from '../../core/calendar/parameters/schedule-calendar.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { type HoursArguments, hoursChange } from './change.ts';
 import { findService } from './find.ts';
 import { follow, open, requireUsable, type Session, save, type WritingArguments } from './session.ts';
-import { changeService } from './settings.ts';
 
 /** Adds a service that takes appointments. */
 export async function addService(

@@ -1,11 +1,11 @@
 import type { Schedule } from '@medplum/fhirtypes';
+import { changeSchedule, changeService, type HoursChange } from '../../core/calendar/change/opening-hours.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { findService, findTarget, labelOf, type Target } from './find.ts';
 import { parseHours } from './hours-text.ts';
 import { preview } from './preview.ts';
 import { type Calendars, nameOf, servicesOf } from './read.ts';
 import { follow, open, requireUsable, type Session, save, type WritingArguments } from './session.ts';
-import { changeSchedule, changeService, type HoursChange } from './settings.ts';
 import { previewText, serviceName } from './texts.ts';
 
 /** The options by which opening hours are given. */

@@ -1,18 +1,17 @@
 import type { Slot } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../core/booking/appointment/status.ts';
+import {
+  type ClosedDay,
+  close,
+  closedDaysIn,
+  emptyClosedDays,
+  reopen,
+} from '../../core/calendar/change/closed-days-list.ts';
 import { periodInterval } from '../../core/calendar/time/not-available.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';
-import {
-  type ClosedDay,
-  close,
-  closedDay,
-  closedDaysIn,
-  emptyClosedDays,
-  publicHolidays,
-  reopen,
-} from './closed-days.ts';
+import { closedDay, publicHolidays } from './closed-days.ts';
 import { findTarget } from './find.ts';
 import { publishingIn, searchAll } from './read.ts';
 import { follow, open, type Session, save, type WritingArguments } from './session.ts';

@@ -1,14 +1,5 @@
-import type { HealthcareService } from '@medplum/fhirtypes';
 import Holidays from 'date-holidays';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
-
-/** Days on which everything is closed. */
-export interface ClosedDay {
-  /** First and last day, as dates. */
-  readonly start: string;
-  readonly end: string;
-  readonly reason: string;
-}
+import type { ClosedDay } from '../../core/calendar/change/closed-days-list.ts';
 
 const datePattern = /^\d{4}-\d{2}-\d{2}$/;
 
@@ -55,48 +46,4 @@ export function publicHolidays(region: string, year: number): ClosedDay[] {
     .getHolidays(year)
     .filter(({ type }) => type === 'public')
     .map(({ date, name }) => ({ start: date.slice(0, 10), end: date.slice(0, 10), reason: name }));
-}
-
-/** The list of closed days as a resource, empty. */
-export function emptyClosedDays(config: BookingConfig): HealthcareService {
-  return {
-    resourceType: 'HealthcareService',
-    identifier: [{ system: artefactUri(config, 'LocalClosedDays'), value: 'practice' }],
-    active: false,
-    name: 'Closed days',
-  };
-}
-
-/** What is closed, in order. */
-export function closedDaysIn({ notAvailable = [] }: HealthcareService): ClosedDay[] {
-  return notAvailable
-    .map(({ description, during }) => ({ start: during?.start ?? '', end: during?.end ?? '', reason: description }))
-    .sort((one, other) => (one.start < other.start ? -1 : 1));
-}
-
-function withDays(list: HealthcareService, days: readonly ClosedDay[]): HealthcareService {
-  const notAvailable = days.map(({ start, end, reason }) => ({
-    description: reason,
-    during: { ...(start && { start }), ...(end && { end }) },
-  }));
-  const { notAvailable: _, ...rest } = list;
-  return { ...rest, ...(notAvailable.length > 0 && { notAvailable }) };
-}
-
-/** The list with more closed days; those that are in it already are not entered twice. */
-export function close(list: HealthcareService, days: readonly ClosedDay[]): HealthcareService {
-  const stored = closedDaysIn(list);
-  const isNew = ({ start, end }: ClosedDay): boolean => !stored.some((one) => one.start === start && one.end === end);
-  return withDays(
-    list,
-    [...stored, ...days.filter(isNew)].sort((one, other) => (one.start < other.start ? -1 : 1)),
-  );
-}
-
-/** The list without the closures that begin within some days. */
-export function reopen(list: HealthcareService, { start, end }: ClosedDay): HealthcareService {
-  return withDays(
-    list,
-    closedDaysIn(list).filter((one) => one.start < start || one.start > end),
-  );
 }

@@ -1,4 +1,5 @@
 import type { HealthcareService, Task } from '@medplum/fhirtypes';
+import { closedDaysIn } from '../../core/calendar/change/closed-days-list.ts';
 import { publicationTask } from '../../core/calendar/publish/publication.ts';
 import {
   nextPass,
@@ -9,7 +10,6 @@ import {
 import { formatInstant } from '../../core/fhir/instant.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';
-import { closedDaysIn } from './closed-days.ts';
 import { findTarget } from './find.ts';
 import { hoursText } from './hours-text.ts';
 import { type Calendars, nameOf, publishingIn, searchAll, servicesOf } from './read.ts';

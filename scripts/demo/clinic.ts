@@ -8,6 +8,7 @@ import type {
   Practitioner,
   Schedule,
 } from '@medplum/fhirtypes';
+import { changeService } from '../../core/calendar/change/opening-hours.ts';
 import { serviceTypeOf } from '../../core/calendar/parameters/schedule-calendar.ts';
 import { SCHEDULING_PARAMETERS } from '../../core/calendar/parameters/scheduling-parameters.ts';
 import {
@@ -20,7 +21,6 @@ import {
 import { requestorTag } from '../../core/fhir/tags.ts';
 import { services, specialties } from '../../profiles/services.ts';
 import { parseHours } from '../calendar/hours-text.ts';
-import { changeService } from '../calendar/settings.ts';
 
 /** System of the identifiers by which the demo data is found again. */
 export const DEMO_SYSTEM = 'urn:appointment-booking:demo';

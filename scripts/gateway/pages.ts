@@ -76,7 +76,7 @@ export function pagesFor(config: BookingConfig, settings: PageSettings): Fastify
 }
 
 /**
- * How people sign in at the front desk, from `FRONT_DESK_CLIENT_ID` and `FRONT_DESK_MEDPLUM_URL`; without the first there is
+ * How people sign in at the front desk, from `DESK_CLIENT_ID` and `DESK_MEDPLUM_URL`; without the first there is
  * no front desk.
  *
  * @param medplumBaseUrl - where the gateway reaches Medplum, which browsers use if nothing else is set
@@ -86,13 +86,13 @@ export function frontDeskFrom(
   environment: Readonly<Record<string, string | undefined>>,
   medplumBaseUrl: string,
 ): FrontDeskSettings | undefined {
-  const { FRONT_DESK_CLIENT_ID: clientId, FRONT_DESK_MEDPLUM_URL: given } = environment;
+  const { DESK_CLIENT_ID: clientId, DESK_MEDPLUM_URL: given } = environment;
   if (!clientId) {
     return undefined;
   }
   const address = given || medplumBaseUrl;
   if (!/^https?:/.test(address) || !URL.canParse(address)) {
-    throw new Error(`FRONT_DESK_MEDPLUM_URL must be the address of Medplum in browsers, not ${address}.`);
+    throw new Error(`DESK_MEDPLUM_URL must be the address of Medplum in browsers, not ${address}.`);
   }
   return { clientId, medplumUrl: address.endsWith('/') ? address : `${address}/` };
 }

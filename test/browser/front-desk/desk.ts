@@ -3,9 +3,55 @@ import { book, proposed, succeeded } from '../../contract/fixtures.ts';
 import { request } from '../../contract/http.ts';
 import { origin, type TestService } from '../clinic.ts';
 
-/** The people of the demo clinic. */
-export const maria = { email: 'maria@clinic.example', password: 'front-desk' };
-export const jan = { email: 'jan@clinic.example', password: 'front-desk' };
+/** Somebody who can sign in. */
+interface Person {
+  readonly email: string;
+  readonly password: string;
+}
+
+/**
+ * Two people of the clinic. For another installation set DESK_PEOPLE, `email:password` of both, separated by a comma;
+ * they are signed in past the page of Medplum's app, which need not run.
+ */
+const others = process.env.DESK_PEOPLE?.split(',').map((one): Person => {
+  const [email = '', password = ''] = one.split(':');
+  return { email, password };
+});
+
+const [first, second] = others ?? [
+  { email: 'maria@clinic.example', password: 'front-desk' },
+  { email: 'jan@clinic.example', password: 'front-desk' },
+];
+if (!first || !second) {
+  throw new Error('DESK_PEOPLE must name two people.');
+}
+export const [maria, jan] = [first, second];
+
+/** Does what the sign-in page of Medplum's app does: a login by `auth/login`, and back to the client with its code. */
+async function answerForApp(page: Page, { email, password }: Person): Promise<void> {
+  await page.route(
+    ({ pathname }) => pathname === '/oauth',
+    async (route) => {
+      const { searchParams: asked } = new URL(route.request().url());
+      const response = await fetch(new URL('auth/login', process.env.MEDPLUM_BASE_URL), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          email,
+          password,
+          clientId: asked.get('client_id'),
+          scope: asked.get('scope'),
+          codeChallenge: asked.get('code_challenge'),
+          codeChallengeMethod: asked.get('code_challenge_method'),
+        }),
+      });
+      const { code } = (await response.json()) as { code?: string };
+      const back = new URL(asked.get('redirect_uri') ?? '');
+      back.search = new URLSearchParams({ code: code ?? '', state: asked.get('state') ?? '' }).toString();
+      await route.fulfill({ status: 302, headers: { location: back.href } });
+    },
+  );
+}
 
 /** The day of a moment in the clinic, as addresses name it. */
 export const dayOf = (time: number): string =>
@@ -18,11 +64,16 @@ export function calendarOf({ schedule, slots }: TestService, more = ''): string 
 }
 
 /** Signs somebody in on the page that Medplum shows. */
-export async function signInThere(page: Page, { email, password } = maria): Promise<void> {
+export async function signInThere(page: Page, person = maria): Promise<void> {
+  if (others) {
+    await answerForApp(page, person);
+  }
   await page.getByRole('button', { name: /Sign in with Medplum|Mit Medplum anmelden/ }).click();
-  await page.getByLabel('E-mail').fill(email);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  if (!others) {
+    await page.getByLabel('E-mail').fill(person.email);
+    await page.getByLabel('Password').fill(person.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
 }
 
 /** Opens a page of the front desk, signed in. */

@@ -4,18 +4,18 @@ import { frontDeskFrom } from '../../../scripts/gateway/pages.ts';
 const medplum = 'http://medplum:8103/';
 
 test('without a client there is no front desk', () => {
-  expect(frontDeskFrom({ FRONT_DESK_MEDPLUM_URL: 'nonsense' }, medplum)).toBeUndefined();
+  expect(frontDeskFrom({ DESK_MEDPLUM_URL: 'nonsense' }, medplum)).toBeUndefined();
 });
 
 test.each([
   [undefined, medplum],
   ['https://medplum.example', 'https://medplum.example/'],
 ])('browsers reach Medplum at %p: %s', (given, medplumUrl) => {
-  const environment = { FRONT_DESK_CLIENT_ID: 'x', FRONT_DESK_MEDPLUM_URL: given };
+  const environment = { DESK_CLIENT_ID: 'x', DESK_MEDPLUM_URL: given };
   expect(frontDeskFrom(environment, medplum)).toEqual({ clientId: 'x', medplumUrl });
 });
 
 test('an address that is none is refused by its name', () => {
-  const environment = { FRONT_DESK_CLIENT_ID: 'x', FRONT_DESK_MEDPLUM_URL: 'medplum.example' };
-  expect(() => frontDeskFrom(environment, medplum)).toThrow(/^FRONT_DESK_MEDPLUM_URL must be/);
+  const environment = { DESK_CLIENT_ID: 'x', DESK_MEDPLUM_URL: 'medplum.example' };
+  expect(() => frontDeskFrom(environment, medplum)).toThrow(/^DESK_MEDPLUM_URL must be/);
 });

@@ -6,6 +6,7 @@ import { nameOf } from '../appointment/people.ts';
 import { FRONT_DESK_PATH } from '../settings.ts';
 import { textsOf } from '../texts/texts.ts';
 import { CalendarPage } from './day/page.tsx';
+import { HoursPage } from './hours/page.tsx';
 import { Announcer } from './parts/announce.tsx';
 import { initialLanguage, rememberLanguage, TextsContext, useTexts } from './parts/use-texts.ts';
 import { RequestsPage } from './requests/page.tsx';
@@ -59,6 +60,7 @@ function Header({
   const pages = [
     ['/calendar', nav.calendar],
     ['/requests', nav.requests],
+    ['/hours', nav.hours],
   ] as const;
   return (
     <header>
@@ -91,6 +93,7 @@ function Pages() {
     <Switch>
       <Route path="/calendar" component={CalendarPage} />
       <Route path="/requests" component={RequestsPage} />
+      <Route path="/hours" component={HoursPage} />
       <Route>
         <Redirect to="/calendar" replace />
       </Route>

@@ -5,6 +5,7 @@ import type { StatusStep } from '../appointment/status-steps.ts';
 import type { Unplaced } from '../day/entries.ts';
 import type { Kind } from '../day/kinds.ts';
 import type { Situation } from '../fhir/refusal.ts';
+import type { Weekday } from '../hours/weekly-rows.ts';
 
 /** Words, by their names. */
 type Words<Name extends string> = Readonly<Record<Name, string>>;
@@ -87,6 +88,43 @@ type BookingWords = Words<
   readonly take: (time: string) => string;
 };
 
+/** The words of opening hours. */
+type HoursWords = Words<
+  | 'title'
+  | 'of'
+  | 'closedDays'
+  | 'never'
+  | 'start'
+  | 'end'
+  | 'add'
+  | 'duration'
+  | 'bufferBefore'
+  | 'bufferAfter'
+  | 'missing'
+  | 'missingDays'
+  | 'show'
+  | 'save'
+  | 'saving'
+  | 'saved'
+  | 'preview'
+  | 'noSchedule'
+  | 'noClosed'
+  | 'reopen'
+  | 'closeDays'
+  | 'closedReason'
+> & {
+  readonly weekday: Words<Weekday>;
+  readonly closedField: Words<'start' | 'end' | 'reason'>;
+  readonly line: (number: number) => string;
+  readonly remove: (number: number) => string;
+  readonly looking: (done: number, all: number) => string;
+  readonly wouldChange: (published: number, withdrawn: number) => string;
+  readonly come: (count: number) => string;
+  readonly go: (count: number) => string;
+  readonly outside: (count: number) => string;
+  readonly reopenDay: (day: string) => string;
+};
+
 /** All words of the front desk in one language. */
 export interface Texts extends Words<'languageName' | 'title' | 'loading' | 'close' | 'reload' | 'serverSays'> {
   readonly language: Language;
@@ -122,4 +160,5 @@ export interface Texts extends Words<'languageName' | 'title' | 'loading' | 'clo
   readonly requests: Words<'title' | 'none' | 'help' | 'urgent' | 'noDeadline' | 'over' | 'noTime' | 'inCalendar'> & {
     readonly until: (time: string) => string;
   };
+  readonly hours: HoursWords;
 }

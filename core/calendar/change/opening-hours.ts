@@ -1,7 +1,7 @@
 import type { Extension, HealthcareService, HealthcareServiceAvailableTime, Schedule } from '@medplum/fhirtypes';
-import { SCHEDULING_PARAMETERS } from '../../core/calendar/parameters/scheduling-parameters.ts';
+import { SCHEDULING_PARAMETERS } from '../parameters/scheduling-parameters.ts';
 
-/** What a command changes of the opening hours of a service or a schedule; what is left out stays. */
+/** What is changed of the opening hours of a service or a schedule; what is left out stays. */
 export interface HoursChange {
   readonly hours?: readonly HealthcareServiceAvailableTime[];
   /** Minutes. */

@@ -1,0 +1,54 @@
+import type { HealthcareService } from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
+
+/** Days on which everything is closed. */
+export interface ClosedDay {
+  /** First and last day, as dates. */
+  readonly start: string;
+  readonly end: string;
+  readonly reason: string;
+}
+
+/** The list of closed days as a resource, empty. */
+export function emptyClosedDays(config: ArtefactConfig): HealthcareService {
+  return {
+    resourceType: 'HealthcareService',
+    identifier: [{ system: artefactUri(config, 'LocalClosedDays'), value: 'practice' }],
+    active: false,
+    name: 'Closed days',
+  };
+}
+
+/** What is closed, in order. */
+export function closedDaysIn({ notAvailable = [] }: HealthcareService): ClosedDay[] {
+  return notAvailable
+    .map(({ description, during }) => ({ start: during?.start ?? '', end: during?.end ?? '', reason: description }))
+    .sort((one, other) => (one.start < other.start ? -1 : 1));
+}
+
+function withDays(list: HealthcareService, days: readonly ClosedDay[]): HealthcareService {
+  const notAvailable = days.map(({ start, end, reason }) => ({
+    description: reason,
+    during: { ...(start && { start }), ...(end && { end }) },
+  }));
+  const { notAvailable: _, ...rest } = list;
+  return { ...rest, ...(notAvailable.length > 0 && { notAvailable }) };
+}
+
+/** The list with more closed days; those that are in it already are not entered twice. */
+export function close(list: HealthcareService, days: readonly ClosedDay[]): HealthcareService {
+  const stored = closedDaysIn(list);
+  const isNew = ({ start, end }: ClosedDay): boolean => !stored.some((one) => one.start === start && one.end === end);
+  return withDays(
+    list,
+    [...stored, ...days.filter(isNew)].sort((one, other) => (one.start < other.start ? -1 : 1)),
+  );
+}
+
+/** The list without the closures that begin within some days. */
+export function reopen(list: HealthcareService, { start, end }: ClosedDay): HealthcareService {
+  return withDays(
+    list,
+    closedDaysIn(list).filter((one) => one.start < start || one.start > end),
+  );
+}

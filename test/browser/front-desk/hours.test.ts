@@ -1,0 +1,99 @@
+import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { expect, test } from '@playwright/test';
+import { changeService } from '../../../core/calendar/change/opening-hours.ts';
+import { serviceTypeOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
+import { parseHours } from '../../../scripts/calendar/hours-text.ts';
+import { aSchedule, book, proposed, stored, succeeded } from '../../contract/fixtures.ts';
+import { medplum, request } from '../../contract/http.ts';
+import { expectAccessible } from '../axe.ts';
+import { origin } from '../clinic.ts';
+import { visitDesk } from './desk.ts';
+
+/** A service that is open on Monday mornings, and the calendar that offers it. */
+async function aMonday(): Promise<{ readonly service: HealthcareService; readonly schedule: Schedule }> {
+  const empty: HealthcareService = { resourceType: 'HealthcareService', active: true, name: `Monday ${Date.now()}` };
+  const hours = { hours: parseHours('mon 09:00-12:00'), duration: 60, timeZone: 'Europe/Berlin' };
+  const body = changeService(empty, hours);
+  const service = succeeded('HealthcareService', await medplum('front-desk', 'POST', '/HealthcareService', { body }));
+  const actor = succeeded(
+    'Practitioner',
+    await medplum('front-desk', 'POST', '/Practitioner', {
+      body: { resourceType: 'Practitioner', name: [{ family: 'Montag' }] },
+    }),
+  );
+  const schedule = await aSchedule({
+    serviceType: serviceTypeOf({ ...service, id: service.id ?? '' }),
+    actor: [{ reference: `Practitioner/${actor.id}`, display: 'Dr. Montag' }],
+  });
+  return { service, schedule };
+}
+
+const freeOf = ({ id }: Schedule) => stored('Slot', `schedule=Schedule/${id}&status=free&_sort=start`);
+
+test('staff see what other hours would change, which bookings would lie outside, and save them', async ({ page }) => {
+  test.slow();
+  const { service, schedule } = await aMonday();
+  await expect.poll(async () => (await freeOf(schedule)).length, { timeout: 60_000 }).toBeGreaterThan(20);
+  const [first] = await freeOf(schedule);
+  if (!first) {
+    throw new Error('Nothing was published.');
+  }
+  const made = await request('portal-a', 'POST', '/Patient', {
+    body: { resourceType: 'Patient', name: [{ family: 'Montag', given: ['Kim'] }] },
+  });
+  const wanted = proposed(succeeded('Patient', made), [first]);
+  succeeded('Appointment', await book({ ...wanted, start: first.start, end: first.end, serviceType: undefined }));
+
+  await visitDesk(page, `${origin}/front-desk/hours?of=${service.id}`);
+  await expect(page.getByLabel('From')).toHaveValue('09:00');
+  await expectAccessible(page);
+  await page.getByLabel('From').fill('10:00');
+  await page.getByLabel('To').fill('13:00');
+  await page.getByRole('button', { name: 'Show what that would change' }).click();
+  const preview = page.getByRole('status', { name: 'What would change' });
+  await expect(preview).toContainText(/\d+ free times would come, \d+ would go/);
+  await expect(preview).toContainText('1 bookings would lie outside');
+  await expectAccessible(page);
+  expect((await freeOf(schedule)).some(({ start }) => start.includes('T08:00'))).toBe(true);
+
+  await page.getByRole('button', { name: 'Save the hours' }).click();
+  await expect(page.getByText('Saved. The free times follow within seconds.')).toBeVisible();
+  await expect
+    .poll(async () => (await freeOf(schedule)).some(({ start }) => start.includes('T08:00')), { timeout: 60_000 })
+    .toBe(false);
+  const [kept] = await stored('Appointment', `slot=Slot/${first.id}`);
+  expect(kept?.status).toBe('booked');
+});
+
+test('hours that a colleague has changed meanwhile are not overwritten, and what was typed stays', async ({ page }) => {
+  const { service } = await aMonday();
+  await visitDesk(page, `${origin}/front-desk/hours?of=${service.id}`);
+  await page.getByLabel('To').fill('11:00');
+  const [before] = await stored('HealthcareService', `_id=${service.id}`);
+  const body = { ...before, comment: 'Second floor' };
+  expect((await medplum('front-desk', 'PUT', `/HealthcareService/${service.id}`, { body })).status).toBe(200);
+  await page.getByRole('button', { name: 'Save the hours' }).click();
+  await expect(page.getByRole('alert')).toContainText('Somebody else was faster');
+  await page.getByRole('button', { name: 'Load again' }).click();
+  await expect(page.getByRole('alert')).toHaveCount(0);
+  await expect(page.getByLabel('To')).toHaveValue('11:00');
+  await page.getByRole('button', { name: 'Save the hours' }).click();
+  await expect(page.getByText('Saved. The free times follow within seconds.')).toBeVisible();
+  const [after] = await stored('HealthcareService', `_id=${service.id}`);
+  expect(after).toMatchObject({ comment: 'Second floor', availableTime: [{ availableEndTime: '11:00:00' }] });
+});
+
+test('staff close days of the whole clinic, and open them again', async ({ page }) => {
+  await visitDesk(page, `${origin}/front-desk/hours?of=closed-days`);
+  await page.getByLabel('First day').fill('2027-12-24');
+  await page.getByLabel('Last day').fill('2027-12-23');
+  await page.getByRole('button', { name: 'Close these days' }).click();
+  await expect(page.getByRole('alert')).toContainText('a last day that is not before it');
+  await page.getByLabel('Last day').fill('2027-12-26');
+  await page.getByLabel('Reason').fill('Christmas');
+  await page.getByRole('button', { name: 'Close these days' }).click();
+  await expect(page.getByText('24/12/2027–26/12/2027: Christmas')).toBeVisible();
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Open again: 24/12/2027' }).click();
+  await expect(page.getByText('Christmas')).toHaveCount(0);
+});

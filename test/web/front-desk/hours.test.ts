@@ -1,0 +1,106 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Appointment, HealthcareService, Practitioner, Schedule, Slot } from '@medplum/fhirtypes';
+import { changeService } from '../../../core/calendar/change/opening-hours.ts';
+import { serviceTypeOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
+import { loadConfig } from '../../../scripts/cli/load-config.ts';
+import { hoursData, withService } from '../../../web/front-desk/hours/calendars.ts';
+import { lengthsOf } from '../../../web/front-desk/hours/lengths.ts';
+import { previewOf } from '../../../web/front-desk/hours/preview.ts';
+import { areComplete, availableTimes, rowsOf } from '../../../web/front-desk/hours/weekly-rows.ts';
+
+const config = loadConfig();
+const now = Date.parse('2027-01-10T12:00:00Z');
+
+const times = (start: string, end: string) => availableTimes([{ days: ['mon'], start, end }]);
+const service: HealthcareService & { id: string } = {
+  ...changeService(
+    { resourceType: 'HealthcareService', active: true, name: 'Visit' },
+    { hours: times('09:00', '12:00'), duration: 60, timeZone: 'Etc/UTC' },
+  ),
+  id: 'h',
+};
+const schedule: Schedule = {
+  resourceType: 'Schedule',
+  id: 's',
+  active: true,
+  actor: [{ reference: 'Practitioner/p' }],
+  serviceType: serviceTypeOf(service),
+  planningHorizon: { end: '2027-01-11' },
+};
+const practitioner: Practitioner = { resourceType: 'Practitioner', id: 'p' };
+const data = hoursData([schedule, service], [practitioner], config);
+
+const slot: Slot = {
+  resourceType: 'Slot',
+  id: '1',
+  schedule: { reference: 'Schedule/s' },
+  status: 'busy',
+  start: '2027-01-11T09:00:00Z',
+  end: '2027-01-11T10:00:00Z',
+};
+const booked: Appointment = {
+  resourceType: 'Appointment',
+  id: 'a',
+  status: 'booked',
+  start: slot.start,
+  end: slot.end,
+  slot: [{ reference: 'Slot/1' }],
+  participant: [{ status: 'accepted' }],
+};
+
+function preview(changed: HealthcareService) {
+  const [own] = data.schedules;
+  if (!own) {
+    throw new Error('The Schedule cannot be read.');
+  }
+  const stored = { slots: [slot], appointments: [booked], offered: new Set<string>(), now };
+  return previewOf(own, withService(data, changed, config), stored, config);
+}
+
+describe('a preview', () => {
+  test('names the free times that come, and no booking within the hours', () => {
+    const { published, outside, problems } = preview(service);
+    expect(published.map((time) => new Date(time).toISOString())).toEqual([
+      '2027-01-11T10:00:00.000Z',
+      '2027-01-11T11:00:00.000Z',
+    ]);
+    expect([outside, problems]).toEqual([[], []]);
+  });
+
+  test('names the bookings that other hours, or closed days, leave outside', () => {
+    const later = changeService(service, { hours: times('10:00', '12:00') });
+    expect(preview({ ...later, id: 'h' }).outside.map(({ id }) => id)).toEqual(['a']);
+    const closed: HealthcareService = {
+      resourceType: 'HealthcareService',
+      identifier: [{ system: config.uris.LocalClosedDays, value: 'practice' }],
+      notAvailable: [{ description: 'x', during: { start: '2027-01-11', end: '2027-01-11' } }],
+    };
+    expect(preview(closed)).toMatchObject({ published: [], outside: [{ id: 'a' }] });
+  });
+
+  test('says why nothing is published', () => {
+    const broken = { ...service, extension: [] };
+    expect(preview(broken).problems).not.toEqual([]);
+  });
+});
+
+describe('lines of weekly hours', () => {
+  test('are those of the service, and become them again', () => {
+    expect(availableTimes(rowsOf(service.availableTime))).toEqual(service.availableTime);
+  });
+  test('are from midnight to midnight where a day is open all day', () => {
+    expect(rowsOf([{ daysOfWeek: ['sun'], allDay: true }])).toEqual([{ days: ['sun'], start: '00:00', end: '00:00' }]);
+  });
+  test.each([
+    [{ days: [], start: '09:00', end: '10:00' }],
+    [{ days: ['mon'] as const, start: '', end: '10:00' }],
+    [{ days: ['mon'] as const, start: '09:00', end: '25:00' }],
+  ])('%p is not complete', (row) => {
+    expect(areComplete([row])).toBe(false);
+  });
+});
+
+test('lengths are read in minutes, whatever their unit', () => {
+  expect(lengthsOf(service)).toEqual({ duration: 60, bufferBefore: 0, bufferAfter: 0, isNew: false });
+  expect(lengthsOf({ resourceType: 'HealthcareService' }).isNew).toBe(true);
+});

@@ -1,0 +1,104 @@
+import type { Appointment, HealthcareService, Slot } from '@medplum/fhirtypes';
+import { isUnmarked } from '../../../../core/calendar/slots/slot-role.ts';
+import { formatInstant } from '../../../../core/fhir/instant.ts';
+import { isResource } from '../../../../core/fhir/resource.ts';
+import { DAY } from '../../../../core/time/time-zone.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
+import { type HoursData, hoursData, schedulesOf, withService } from '../../hours/calendars.ts';
+import { type Preview, previewOf } from '../../hours/preview.ts';
+import { batch, resourcesIn, searchAll, searchUrl } from '../fhir/client.ts';
+import { useLoaded } from '../parts/use-loaded.ts';
+import { config } from '../settings.ts';
+
+const ALL = ['_count', '1000'] as const;
+
+/** How many histories are read in one request. */
+const AT_ONCE = 50;
+
+async function load(): Promise<HoursData | Refusal> {
+  const found = await searchAll([searchUrl('Schedule', [ALL]), searchUrl('HealthcareService', [ALL])]);
+  if (isRefusal(found)) {
+    return found;
+  }
+  const resources = found.flat();
+  const references = resources
+    .filter((one) => isResource(one, 'Schedule'))
+    .flatMap(({ actor }) => (Array.isArray(actor) ? actor : []).flatMap((one) => one?.reference ?? []));
+  const types = ['Practitioner', 'PractitionerRole', 'Location'] as const;
+  const searches = types.flatMap((type) => {
+    const ids = references.filter((one) => one.startsWith(`${type}/`)).map((one) => one.slice(type.length + 1));
+    return ids.length > 0 ? [searchUrl(type, [['_id', [...new Set(ids)].join(',')], ALL])] : [];
+  });
+  const actors = searches.length > 0 ? await searchAll(searches) : [];
+  return isRefusal(actors) ? actors : hoursData(resources, actors.flat(), config);
+}
+
+/** The opening hours of the clinic. */
+export const useHours = () => useLoaded('hours', load);
+
+/** Ids of the Slots without a mark that were once free: only their histories know. */
+async function onceOffered(slots: readonly Slot[]): Promise<Set<string> | Refusal> {
+  const offered = new Set<string>();
+  const unmarked = slots.filter((slot) => isUnmarked(slot, config));
+  for (let index = 0; index < unmarked.length; index += AT_ONCE) {
+    const entry = unmarked
+      .slice(index, index + AT_ONCE)
+      .map(({ id }) => ({ request: { method: 'GET' as const, url: `Slot/${id}/_history` } }));
+    const histories = await batch(entry);
+    if (isRefusal(histories)) {
+      return histories;
+    }
+    for (const history of resourcesIn(histories)) {
+      const versions = isResource(history, 'Bundle') ? resourcesIn(history) : [];
+      const slot = versions.find((one) => isResource(one, 'Slot') && one.status === 'free');
+      if (isResource(slot, 'Slot') && slot.id) {
+        offered.add(slot.id);
+      }
+    }
+  }
+  return offered;
+}
+
+/** What a change does, by the id of each Schedule that it concerns. */
+export type Previews = ReadonlyMap<string, Preview>;
+
+/**
+ * Finds out what another version of a service, or of the closed days, would do. Nothing is written.
+ *
+ * @param onProgress - told how many Schedules have been looked at, and how many there are
+ */
+export async function previewChange(
+  changed: HealthcareService,
+  data: HoursData,
+  isClosedDays: boolean,
+  onProgress: (done: number, all: number) => void,
+): Promise<Previews | Refusal> {
+  const now = Date.now();
+  const after = withService(data, changed, config);
+  const schedules = isClosedDays ? data.schedules : schedulesOf(changed, data);
+  const previews = new Map<string, Preview>();
+  const booked = await searchAll([searchUrl('Appointment', [['date', `ge${formatInstant(now - DAY)}`], ALL])]);
+  if (isRefusal(booked)) {
+    return booked;
+  }
+  const appointments = booked.flat().filter((one): one is Appointment => isResource(one, 'Appointment'));
+  for (const schedule of schedules) {
+    onProgress(previews.size, schedules.length);
+    const query = [
+      ['schedule', `Schedule/${schedule.id}`],
+      ['_filter', `(end gt "${formatInstant(now - DAY)}")`],
+      ALL,
+    ] as const;
+    const found = await searchAll([searchUrl('Slot', query)]);
+    if (isRefusal(found)) {
+      return found;
+    }
+    const slots = found.flat().filter((one): one is Slot => isResource(one, 'Slot'));
+    const offered = await onceOffered(slots);
+    if (isRefusal(offered)) {
+      return offered;
+    }
+    previews.set(schedule.id, previewOf(schedule, after, { slots, appointments, offered, now }, config));
+  }
+  return previews;
+}
