@@ -6,7 +6,7 @@ import { oauthEndpoints } from './oauth/discovery.ts';
 import type { RouteDescription } from './route-table.ts';
 import { commonSearchParameters, searchParameters } from './search/parameters/parameters.ts';
 import { searchControls } from './search/result/result-parameters.ts';
-import { type ServedTypeName, servedTypeNames } from './served-types.ts';
+import { definitionTypes, isServedType, type ServedTypeName, servedTypeNames } from './served-types.ts';
 
 /** A part of an OpenAPI description; its content is JSON. */
 type Json = Readonly<Record<string, unknown>>;
@@ -87,9 +87,10 @@ function searchQuery(type: ServedTypeName): readonly Json[] {
 function parametersOf({ path, interaction, type, method }: RouteDescription): readonly Json[] {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
   const inPath = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string', maxLength: 64 } }));
-  const isSearch = interaction === 'search-type' && method === 'GET' && type;
+  const isSearch = interaction === 'search-type' && method === 'GET' && isServedType(type) && type;
+  const byUrl = interaction === 'search-type' && !isServedType(type) ? [query('url', 'Canonical URL')] : [];
   const paging = interaction === 'history-instance' ? [query('_count', 'At most 100'), query('_offset', 'From')] : [];
-  return [...inPath, ...(isSearch ? searchQuery(type) : []), ...paging];
+  return [...inPath, ...(isSearch ? searchQuery(isSearch) : []), ...byUrl, ...paging];
 }
 
 /** What a request sends, by the kind of its body. */
@@ -163,11 +164,13 @@ export function openApi(config: Pick<BookingConfig, 'baseUrl'>, routes: readonly
     },
     servers: [{ url: config.baseUrl }],
     security: [{ oauth2: [] }],
-    tags: servedTypeNames.map((name) => ({ name })),
+    tags: [...servedTypeNames, ...definitionTypes].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: { oauth2: { type: 'oauth2', flows: { clientCredentials: { tokenUrl, scopes: {} } } } },
-      schemas: Object.fromEntries([...servedTypeNames, ...others].map((type) => [type, schemaOf(type)])),
+      schemas: Object.fromEntries(
+        [...servedTypeNames, ...definitionTypes, ...others].map((type) => [type, schemaOf(type)]),
+      ),
       parameters: Object.fromEntries(controls.map((name) => [nameOf(name), query(name, 'Shapes the result')])),
       responses: {
         Refused: {

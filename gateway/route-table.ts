@@ -5,6 +5,7 @@ import type { FhirResponse } from './http/response.ts';
 import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
 import { batch } from './interactions/batch.ts';
 import { book } from './interactions/book.ts';
+import { type Named, readDefinition, searchDefinitions } from './interactions/definitions.ts';
 import { history, vread } from './interactions/history.ts';
 import { hold } from './interactions/hold.ts';
 import { patchAppointment } from './interactions/patch.ts';
@@ -14,6 +15,8 @@ import { createSubscription, deleteSubscription, updateSubscription } from './in
 import { subscriptionEvents, subscriptionStatus, websocketToken } from './interactions/subscription-operations.ts';
 import { searchByGet, searchByPost } from './search/search.ts';
 import {
+  type DefinitionType,
+  definitionTypes,
   type Interaction,
   type OperationName,
   type ServedOperation,
@@ -32,7 +35,7 @@ export interface Route {
   readonly body?: BodyKind;
   readonly isPublic?: boolean;
   /** The type that it is about, if it is about one. */
-  readonly type?: ServedTypeName;
+  readonly type?: ServedTypeName | DefinitionType;
   /** FHIR's code of the interaction, the name of an operation with its dollar, or `async-…`. */
   readonly interaction: string;
 }
@@ -104,8 +107,9 @@ function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {
  * All routes of the FHIR interface, made from the allow-list.
  *
  * @param metadata - answers with the CapabilityStatement
+ * @param named - the definitions that it names
  */
-export function fhirRoutes(metadata: Handler): readonly Route[] {
+export function fhirRoutes(metadata: Handler, named: Named): readonly Route[] {
   const typed = servedTypeNames.flatMap((type) => {
     const served: ServedType = servedTypes[type];
     const called = (served.operations ?? []).flatMap((name) => routesOfOperation(type, name));
@@ -119,6 +123,10 @@ export function fhirRoutes(metadata: Handler): readonly Route[] {
     { method: 'GET', path: '/async/:id', handler: readBookingJob, interaction: 'async-read' },
     { method: 'DELETE', path: '/async/:id', handler: cancelBookingJob, interaction: 'async-delete' },
     ...typed,
+    ...definitionTypes.flatMap((type): Route[] => [
+      { method: 'GET', path: `/${type}/:id`, handler: readDefinition(type, named), type, interaction: 'read' },
+      { method: 'GET', path: `/${type}`, handler: searchDefinitions(type, named), type, interaction: 'search-type' },
+    ]),
   ];
   const readables = routes.filter(({ method }) => method === 'GET');
   return [{ method: 'POST', path: '', handler: batch(readables), body: 'fhir', interaction: 'batch' }, ...routes];

@@ -16,6 +16,7 @@ import { problem, refusal } from './http/errors.ts';
 import { formats, JSON_PATCH } from './http/formats.ts';
 import { type FhirResponse, send } from './http/response.ts';
 import { capabilityStatement } from './interactions/capability-statement.ts';
+import { namedBy } from './interactions/definitions.ts';
 import { openApi } from './openapi.ts';
 import { errorResponse } from './operations/error-handler.ts';
 import { fhirRoutes, type Route } from './route-table.ts';
@@ -133,7 +134,7 @@ export async function addFhirRoutes(
   date: string,
 ): Promise<void> {
   const statement = capabilityStatement(context.config, date, context.corsOrigins.length > 0);
-  const routes = fhirRoutes(async () => ({ status: 200, resource: statement }));
+  const routes = fhirRoutes(async () => ({ status: 200, resource: statement }), namedBy(statement));
   const description = JSON.stringify(openApi(context.config, routes));
   app.get(`${context.addresses.basePath}/openapi.json`, async (_request, reply) =>
     reply.type('application/json; charset=utf-8').header('cache-control', 'no-store').send(description),

@@ -94,3 +94,9 @@ export const servedTypeNames = Object.keys(servedTypes) as readonly ServedTypeNa
 export function isServedType(value: unknown): value is ServedTypeName {
   return typeof value === 'string' && Object.hasOwn(servedTypes, value);
 }
+
+/** The types of what the CapabilityStatement names: profiles, operations, search parameters. They can be read. */
+export const definitionTypes = ['StructureDefinition', 'OperationDefinition', 'SearchParameter'] as const;
+
+/** A type of definitions. */
+export type DefinitionType = (typeof definitionTypes)[number];

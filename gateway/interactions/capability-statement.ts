@@ -13,6 +13,8 @@ import { oauthEndpoints } from '../oauth/discovery.ts';
 import { searchDefinitions } from '../search/parameters/definitions.ts';
 import { commonSearchParameters, searchParameters } from '../search/parameters/parameters.ts';
 import {
+  type DefinitionType,
+  definitionTypes,
   type OperationName,
   type ServedOperation,
   type ServedType,
@@ -96,6 +98,15 @@ function describe(type: ServedTypeName, config: BookingConfig): CapabilityStatem
   };
 }
 
+/** What is named in the statement itself can be read, and searched for by its canonical URL. */
+const describeDefinitions = (type: DefinitionType): CapabilityStatementRestResource => ({
+  type,
+  interaction: [{ code: 'read' }, { code: 'search-type' }],
+  versioning: 'versioned',
+  readHistory: false,
+  searchParam: [{ name: 'url', definition: `${SEARCH_PARAMETER}conformance-url`, type: 'uri' }],
+});
+
 /**
  * What the service can do, made from the tables that its routes and searches are made from.
  *
@@ -133,7 +144,10 @@ export function capabilityStatement(config: BookingConfig, date: string, cors = 
             coding: [{ system: 'http://terminology.hl7.org/CodeSystem/restful-security-service', code }],
           })),
         },
-        resource: servedTypeNames.map((type) => describe(type, config)),
+        resource: [
+          ...servedTypeNames.map((type) => describe(type, config)),
+          ...definitionTypes.map(describeDefinitions),
+        ],
         interaction: [{ code: 'batch' }],
       },
     ],

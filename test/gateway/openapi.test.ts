@@ -7,7 +7,8 @@ import { fhirRoutes } from '../../gateway/route-table.ts';
 import { searchParameters } from '../../gateway/search/parameters/parameters.ts';
 import { base, gatewayTo } from './fake-medplum.ts';
 
-const routes = fhirRoutes(() => Promise.resolve({ status: 404 }));
+const named = { StructureDefinition: [], OperationDefinition: [], SearchParameter: [] };
+const routes = fhirRoutes(() => Promise.resolve({ status: 404 }), named);
 const description: unknown = JSON.parse(JSON.stringify(openApi({ baseUrl: base }, routes)));
 const member = (value: unknown, ...path: readonly string[]): unknown =>
   path.reduce((one, name) => (isObject(one) ? one[name] : undefined), value);

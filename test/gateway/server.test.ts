@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { artefactUri } from '../../core/config/config.ts';
 import { isObject } from '../../core/fhir/resource.ts';
-import { servedTypeNames } from '../../gateway/served-types.ts';
+import { definitionTypes, servedTypeNames } from '../../gateway/served-types.ts';
 import { until } from '../lib/until.ts';
 import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from './fake-medplum.ts';
 
@@ -39,7 +39,7 @@ describe('GET /metadata', () => {
     expect(() => validateResource(statement)).not.toThrow();
     expect(statement).toMatchObject({ fhirVersion: '4.0.1', implementation: { url: base } });
     const resources = statement.rest?.[0]?.resource ?? [];
-    expect(resources.map(({ type }) => type)).toEqual([...servedTypeNames]);
+    expect(resources.map(({ type }) => type)).toEqual([...servedTypeNames, ...definitionTypes]);
     const appointment = resources.find(({ type }) => type === 'Appointment');
     expect(appointment?.operation).toEqual([
       { name: 'book', definition: `${config.profileBase}/OperationDefinition/book` },

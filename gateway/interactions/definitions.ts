@@ -1,0 +1,120 @@
+import type { Bundle, CapabilityStatement, Resource } from '@medplum/fhirtypes';
+import { isObject } from '../../core/fhir/resource.ts';
+import type { GatewayContext } from '../context.ts';
+import type { FhirRequest, Handler } from '../handler.ts';
+import { problem, refusal } from '../http/errors.ts';
+import { type FhirResponse, isAnyResource, versionHeaders } from '../http/response.ts';
+import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
+import { isBundle } from '../medplum/public-resources.ts';
+import { searchIssue } from '../search/parameters/param.ts';
+import { parseQuery } from '../search/rewrite.ts';
+import type { DefinitionType } from '../served-types.ts';
+
+/** The canonical URLs that a CapabilityStatement names, by the type of what they define. */
+export type Named = Readonly<Record<DefinitionType, readonly string[]>>;
+
+/** What a CapabilityStatement names: profiles, operations and search parameters. */
+export function namedBy({ rest = [] }: CapabilityStatement): Named {
+  const resources = rest.flatMap(({ resource = [] }) => resource);
+  const once = (urls: readonly (string | undefined)[]) => [...new Set(urls.flatMap((url) => url ?? []))];
+  return {
+    StructureDefinition: once(resources.flatMap(({ supportedProfile = [] }) => supportedProfile)),
+    OperationDefinition: once(resources.flatMap(({ operation = [] }) => operation.map(({ definition }) => definition))),
+    SearchParameter: once(resources.flatMap(({ searchParam = [] }) => searchParam.map(({ definition }) => definition))),
+  };
+}
+
+/** The id under which a definition is read: the end of its canonical URL. */
+const idOf = (url: string): string => url.slice(url.lastIndexOf('/') + 1);
+
+const isNamed = (resource: unknown, urls: readonly string[]): resource is Resource & { readonly url: string } =>
+  isAnyResource(resource) && 'url' in resource && typeof resource.url === 'string' && urls.includes(resource.url);
+
+/** The definitions with these canonical URLs that the installation has, each once, or why there is no answer. */
+async function find(
+  type: DefinitionType,
+  urls: readonly string[],
+  { upstreamHeaders }: FhirRequest,
+  { upstream, config }: GatewayContext,
+): Promise<readonly Resource[] | FhirResponse> {
+  if (urls.length === 0) {
+    return [];
+  }
+  const found = await upstream.call({
+    method: 'POST',
+    path: `fhir/R4/${type}/_search`,
+    headers: { ...upstreamHeaders, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ url: urls.join(','), _count: '1000' }).toString(),
+  });
+  if (!isSuccess(found)) {
+    return upstreamProblem(found, config);
+  }
+  if (!isBundle(found.body)) {
+    return problem('bad-gateway');
+  }
+  const resources = (found.body.entry ?? []).map((entry): unknown => (isObject(entry) ? entry.resource : undefined));
+  const byId = new Map<string, Resource>();
+  for (const resource of resources) {
+    if (isNamed(resource, urls) && resource.resourceType === type && !byId.has(idOf(resource.url))) {
+      byId.set(idOf(resource.url), { ...resource, id: idOf(resource.url) });
+    }
+  }
+  return [...byId.values()];
+}
+
+const isAnswer = (found: readonly Resource[] | FhirResponse): found is FhirResponse => 'status' in found;
+
+/**
+ * `GET /{type}/{id}`: a definition that the CapabilityStatement names, by the end of its canonical URL.
+ *
+ * @param named - what can be read
+ */
+export function readDefinition(type: DefinitionType, named: Named): Handler {
+  return async (exchange, context) => {
+    const urls = named[type].filter((url) => idOf(url) === exchange.params.id);
+    const found = await find(type, urls, exchange, context);
+    if (isAnswer(found)) {
+      return found;
+    }
+    const [resource] = found;
+    return resource ? { status: 200, headers: versionHeaders(resource), resource } : problem('not-found');
+  };
+}
+
+/** `GET /{type}`: the definitions that the CapabilityStatement names and the installation has; `url` selects. */
+export function searchDefinitions(type: DefinitionType, named: Named): Handler {
+  return async (exchange, context) => {
+    const sent = parseQuery(exchange.query).filter(
+      ({ name, value }) => value !== '' && !/^_(format|pretty)$/.test(name),
+    );
+    const unknown = sent.filter(({ name }) => name !== 'url');
+    if (unknown.length > 0) {
+      const say = `${type} is searched by url only.`;
+      return refusal(
+        unknown.map(({ name }) => searchIssue(name, say)),
+        context.config,
+      );
+    }
+    const wanted = sent.map(({ value }) => value.split(','));
+    const urls = named[type].filter((url) => wanted.every((values) => values.includes(url)));
+    const found = await find(type, urls, exchange, context);
+    if (isAnswer(found)) {
+      return found;
+    }
+    const self = `${context.config.baseUrl}/${type}${exchange.query ? `?${exchange.query}` : ''}`;
+    const bundle: Bundle = {
+      resourceType: 'Bundle',
+      type: 'searchset',
+      total: found.length,
+      link: [{ relation: 'self', url: self }],
+      ...(found.length > 0 && {
+        entry: found.map((resource) => ({
+          fullUrl: `${context.config.baseUrl}/${type}/${resource.id}`,
+          resource,
+          search: { mode: 'match' as const },
+        })),
+      }),
+    };
+    return { status: 200, resource: bundle };
+  };
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { artefactUri } from '../../../core/config/config.ts';
+import { issuesOf, medplum, request, resourceIn } from '../http.ts';
+import { base, config } from '../installation.ts';
+
+const search = async (path: string) => resourceIn('Bundle', await request('portal-a', 'GET', path));
+const urlsIn = ({ entry = [] }: Awaited<ReturnType<typeof search>>) =>
+  entry.map(({ resource }) => (resource && 'url' in resource ? resource.url : undefined));
+
+describe('what the metadata names', () => {
+  it('a profile is found by its canonical URL, and read by the end of it', async () => {
+    const url = artefactUri(config, 'LocalTermin');
+    const bundle = await search(`/StructureDefinition?url=${encodeURIComponent(url)}`);
+    expect(bundle).toMatchObject({ type: 'searchset', total: 1, entry: [{ resource: { url, type: 'Appointment' } }] });
+    const path = bundle.entry?.[0]?.fullUrl?.replace(base, '') ?? '';
+    expect(path).toBe(`/StructureDefinition/${url.split('/').pop()}`);
+    const answer = await request('portal-a', 'GET', path);
+    expect([answer.status, answer.body]).toEqual([200, bundle.entry?.[0]?.resource]);
+  });
+
+  it('the operation $book is read', async () => {
+    const operation = await request(
+      'portal-a',
+      'GET',
+      `/OperationDefinition/${artefactUri(config, 'book').split('/').pop()}`,
+    );
+    expect([operation.status, operation.body]).toEqual([200, expect.objectContaining({ code: 'book' })]);
+  });
+
+  it('nothing else is found, whatever Medplum has', async () => {
+    const statement = resourceIn('CapabilityStatement', await request('nobody', 'GET', '/metadata'));
+    const text = JSON.stringify(statement);
+    for (const type of ['StructureDefinition', 'OperationDefinition', 'SearchParameter']) {
+      const urls = urlsIn(await search(`/${type}`));
+      expect(urls.filter((url) => !text.includes(`"${url}"`))).toEqual([]);
+    }
+    const tag = artefactUri(config, 'LocalRequestor');
+    for (const url of ['http://hl7.org/fhir/StructureDefinition/Patient', tag, 'x,y', '*']) {
+      expect(await search(`/StructureDefinition?url=${encodeURIComponent(url)}`)).toMatchObject({ total: 0 });
+    }
+  });
+
+  it('is not read by the ids of Medplum, nor searched otherwise', async () => {
+    const stored = resourceIn(
+      'Bundle',
+      await medplum('admin', 'GET', '/StructureDefinition?name=LocalTermin,ISiKTermin'),
+    );
+    const id = stored.entry?.[0]?.resource?.id ?? '00000000-0000-4000-8000-000000000000';
+    expect((await request('portal-a', 'GET', `/StructureDefinition/${id}`)).status).toBe(404);
+    const answer = await request('portal-a', 'GET', '/StructureDefinition?name=LocalTermin');
+    expect([answer.status, ...issuesOf(answer)]).toEqual([400, 'malformed-request http.name']);
+    expect((await request('portal-a', 'POST', '/StructureDefinition', { body: {} })).status).toBe(405);
+    expect((await request('nobody', 'GET', '/StructureDefinition')).status).toBe(401);
+  });
+});
