@@ -19,6 +19,7 @@ import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 import { ofType, ReadError, readInBatch } from '../read.ts';
+import { createLimitMemory } from './limit-memory.ts';
 import { readOffered } from './offered.ts';
 import { readMore } from './read-more.ts';
 
@@ -51,6 +52,8 @@ export interface DecisionOptions {
   /** Whether the decision is only asked for: then nothing is written on the way to it, no row of a quota either. */
   readonly isDry?: boolean | undefined;
 }
+
+const limitMemory = createLimitMemory(config);
 
 /** Something could not be read. */
 export const unavailable: Issue = {
@@ -120,7 +123,8 @@ export async function decideBooking(
   const now = Date.now();
   const reads = bookingReads(parsed.request, id, config);
   const wanted = reads.entry ?? [];
-  const entry = [...wanted, ...requestorLimitReads(limits, id, now, config)];
+  const asked = wanted.length > 0 ? limitMemory.toAsk(limits, id, now) : [];
+  const entry = [...wanted, ...requestorLimitReads(asked, id, now, config)];
   const read =
     wanted.length > 0
       ? await sendBundle(medplum, { ...reads, entry }, { authorization })
@@ -134,7 +138,12 @@ export async function decideBooking(
   try {
     const offered = await readOffered(medplum, interval ? unmarkedIn(found.state, interval, config) : []);
     const answers = (read.kind === 'done' && read.bundle.entry?.slice(wanted.length)) || [];
-    const reached = reachedLimits(limits, answers);
+    const reached = reachedLimits(asked, answers);
+    limitMemory.below(
+      asked.filter((limit) => !reached.has(limit)),
+      id,
+      now,
+    );
     const context: BookingContext = {
       now,
       requestor: id,

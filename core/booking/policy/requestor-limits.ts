@@ -59,6 +59,15 @@ export function requestorLimitReads(
   return limits.map((limit) => reads[limit](requestorQuery(requestor, config), now, config));
 }
 
+/**
+ * How many further bookings of a requestor that is below a limit need not ask for it again: one in a hundred of the
+ * limit, by which a limit is passed at most.
+ */
+export function slackOf(limit: RequestorLimit, { requestors }: RequestorLimitConfig): number {
+  const { maxOpenAppointments, maxBookingsPerMinute } = requestors;
+  return Math.floor((limit === 'open' ? maxOpenAppointments : maxBookingsPerMinute) / 100);
+}
+
 /** The limits that a requestor has reached, by the answers to `requestorLimitReads`. */
 export function reachedLimits(
   limits: readonly RequestorLimit[],
