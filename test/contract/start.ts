@@ -5,11 +5,8 @@ declare global {
   var installation: Installation | undefined;
 }
 
-/** Where the Bots run that are called through the gateway; `BOOKING_BOTS=gateway` lets the gateway run them. */
-const bots = process.env.BOOKING_BOTS ?? 'medplum';
-
 /** So little that reaching a limit takes no minutes, and more than the tests have beside one another. */
-const changes = { bots, notifications: { maxSubscriptions: 30 }, holds: { maxPerRequestor: 5 } };
+const changes = { notifications: { maxSubscriptions: 30 }, holds: { maxPerRequestor: 5 } };
 
 export default async function start(): Promise<void> {
   if (process.env.BOOKING_BASE_URL) {

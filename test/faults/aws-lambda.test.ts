@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Appointment, Resource } from '@medplum/fhirtypes';
+import type { Appointment } from '@medplum/fhirtypes';
 import { type BotName, botSource, bots } from '../../core/config/bots.ts';
 import { timeLimits } from '../../core/config/time-limits.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { bundleBot } from '../../scripts/build.ts';
 import { codeTitle } from '../../scripts/deploy/bots.ts';
-import { GATEWAY_CLIENT } from '../../scripts/deploy/gateway-client.ts';
 import { createLambda, type Invocation, type Lambda } from '../lib/aws-lambda/lambda.ts';
 import { extensionOf } from '../lib/aws-lambda/wrapper.ts';
+import { gatewayClient } from './gateway-client.ts';
 import { prepareInstallation } from './installation.ts';
 import { about, type FaultyProxy, faults, isTransaction, once, startProxy } from './proxy.ts';
 
@@ -43,15 +43,8 @@ afterAll(async () => {
 });
 
 async function tokenOfGateway(medplumUrl: string): Promise<string> {
-  const isClient = (one: Resource | undefined) => (isResource(one, 'ClientApplication') ? [one] : []);
-  const query = `/ClientApplication?name:exact=${encodeURIComponent(GATEWAY_CLIENT)}`;
-  const { entry } = http.resourceIn('Bundle', await http.medplum('admin', 'GET', query));
-  const [client] = (entry ?? []).flatMap(({ resource }) => isClient(resource));
-  const body = new URLSearchParams({
-    grant_type: 'client_credentials',
-    client_id: `${client?.id}`,
-    client_secret: `${client?.secret}`,
-  });
+  const { id = '', secret = '' } = (await gatewayClient(http)) ?? {};
+  const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: id, client_secret: secret });
   const answer = await fetch(`${medplumUrl}oauth2/token`, { method: 'POST', body });
   const { access_token: token } = (await answer.json()) as { access_token: string };
   return token;

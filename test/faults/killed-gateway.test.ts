@@ -4,8 +4,9 @@ import { beforeAll, expect, it } from '@jest/globals';
 import { freePort } from '../lib/free-port.ts';
 import type { Service } from '../lib/service.ts';
 import { until } from '../lib/until.ts';
+import { gatewayClient } from './gateway-client.ts';
 import { prepareInstallation, serviceOf } from './installation.ts';
-import { type FaultyProxy, startProxy } from './proxy.ts';
+import { type FaultyProxy, isTransaction, type Passing, startProxy } from './proxy.ts';
 
 let gateway: Service;
 let proxy: FaultyProxy;
@@ -20,18 +21,24 @@ beforeAll(async () => {
   proxy.target = installation.medplumUrl;
   port = await freePort();
   process.env.BOOKING_BASE_URL = `http://localhost:${port}/fhir/R4`;
-  gateway = serviceOf(
-    'scripts/gateway.ts',
-    { PORT: String(port), HOST: 'localhost', MEDPLUM_BASE_URL: proxy.url, LOG_LEVEL: 'info' },
-    'listening',
-  );
   [fixtures, http, consistent] = await Promise.all([
     import('../contract/fixtures.ts'),
     import('../contract/http.ts'),
     import('../contract/races/consistent.ts'),
   ]);
-  await Promise.all([installation.start(), gateway.start()]);
+  await installation.start();
+  const client = await gatewayClient(http);
+  const own: Record<string, string> = client ? { BOTS_CLIENT_ID: client.id, BOTS_CLIENT_SECRET: client.secret } : {};
+  gateway = serviceOf(
+    'scripts/gateway.ts',
+    { PORT: String(port), HOST: 'localhost', MEDPLUM_BASE_URL: proxy.url, LOG_LEVEL: 'info', ...own },
+    'listening',
+  );
+  await gateway.start();
 });
+
+/** What the gateway sends to book: the call of a Bot, or where it runs the Bots itself their transaction. */
+const isBooking = (passing: Passing): boolean => passing.path.includes('execute') || isTransaction(passing);
 
 const identifier = () => [{ system: 'urn:portal-a', value: randomUUID() }];
 
@@ -43,8 +50,8 @@ it.each([1, 4, 12])('killed when %i bookings have reached Medplum: the retries t
   );
   let arrived = 0;
   let killed: Promise<void> | undefined;
-  proxy.choose = ({ path }) => {
-    arrived += path.includes('execute') ? 1 : 0;
+  proxy.choose = (passing) => {
+    arrived += isBooking(passing) ? 1 : 0;
     killed ??= arrived === nth ? gateway.kill() : undefined;
     return undefined;
   };
@@ -82,8 +89,8 @@ it.each(['when its booking reaches Medplum', 'when Medplum has booked'] as const
     const { schedule, slot, patient } = await fixtures.aClinic();
     const body = fixtures.proposed(patient, [slot], { identifier: identifier() });
     const left = Promise.withResolvers<void>();
-    proxy.choose = ({ path }) =>
-      path.includes('execute')
+    proxy.choose = (passing) =>
+      isBooking(passing)
         ? async (forward, socket) => {
             const answer = forward();
             await (moment === 'when Medplum has booked' ? answer : undefined);

@@ -20,11 +20,15 @@ const LONGEST = 600;
 /** The widest limits that the configuration takes: tests book much in little time. */
 const wide = { maxOpenAppointments: 10_000, maxBookingsPerMinute: 10_000 };
 
+/** Where the Bots run that are called through the gateway: `BOOKING_BOTS=gateway` lets the gateway run them. */
+const bots = process.env.BOOKING_BOTS ?? 'medplum';
+
 /** The project's own configuration; a slow machine takes longer to answer. */
 function configuration(changes: object): string {
   const own: object = JSON.parse(readFileSync('booking.config.json', 'utf8'));
   return JSON.stringify({
     ...own,
+    bots,
     requestors: wide,
     timeout: Math.min(LONGEST, Math.ceil(15 * timeScale)),
     ...changes,
