@@ -1,0 +1,30 @@
+import { expect, test } from '@playwright/test';
+import { expectAccessible } from '../axe.ts';
+import { aService, halfHours, morning } from '../clinic.ts';
+import { calendarOf, signInThere, visitDesk } from './desk.ts';
+
+test('who is signed out while typing comes back to the same place, and nothing typed is lost', async ({ page }) => {
+  const service = await aService({ starts: halfHours(morning(6), 2) });
+  let token = '';
+  page.on('request', (request) => {
+    token = request.headers().authorization ?? token;
+  });
+  await visitDesk(page, calendarOf(service));
+  await page.locator('.grid').getByRole('button', { name: '09:00–09:30, free' }).click();
+  const form = page.getByRole('dialog');
+  await form.getByText('New patient').click();
+  await form.getByLabel('First names').fill('Toni');
+  await form.getByLabel('Family name').fill('Tippt');
+  const place = page.url();
+  await fetch(new URL('oauth2/logout', process.env.MEDPLUM_BASE_URL), {
+    method: 'POST',
+    headers: { authorization: token },
+  });
+  await expect(page.getByText('You are signed out').first()).toBeVisible({ timeout: 20_000 });
+  await expectAccessible(page);
+  await signInThere(page);
+  await expect(form.getByLabel('Family name')).toHaveValue('Tippt');
+  expect(page.url()).toBe(place);
+  await form.getByRole('button', { name: 'Book', exact: true }).click();
+  await expect(form.locator('.facts')).toContainText('Toni Tippt');
+});
