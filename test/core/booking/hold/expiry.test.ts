@@ -97,6 +97,6 @@ describe('how many a requestor holds', () => {
   });
 
   it('where it has more than are looked at, none is left', () => {
-    expect(issuesWith(0, 500)).toEqual(['too-many-holds']);
+    expect(issuesWith(0, 1_000)).toEqual(['too-many-holds']);
   });
 });
