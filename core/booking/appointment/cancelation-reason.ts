@@ -13,7 +13,7 @@ const OTHER = 'other';
  * publisher of the profile has bound the reasons.
  */
 export function reasonOf(
-  code: 'hold-expired' | 'confirmation-expired',
+  code: 'hold-expired' | 'confirmation-expired' | 'slot-not-free',
   text: string,
   config: ReasonConfig,
 ): CodeableConcept {

@@ -2,9 +2,9 @@ import type { Appointment, BundleEntry, CodeableConcept, Slot, Task } from '@med
 import { isBuffer, isTaken, type PlacedSlot, placedSlots, takesFrom } from '../../calendar/slots/slot-role.ts';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { overlaps } from '../../time/interval.ts';
+import { reasonOf } from '../appointment/cancelation-reason.ts';
 import { hasEnded } from '../appointment/ended.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { holdsSlots, statusQuery } from '../appointment/status.ts';
@@ -87,13 +87,8 @@ export function givesWay({ appointment: { status }, taking }: Collision): boolea
 
 /** An appointment that gives way, as it is stored: its reason says why. */
 export function givenWay({ appointment }: Collision, config: CollisionConfig): Appointment {
-  const code = 'slot-not-free';
-  const coding = [{ system: artefactUri(config, 'LocalBookingError'), code, display: bookingErrors[code].display }];
-  return {
-    ...appointment,
-    status: 'cancelled',
-    cancelationReason: { coding, text: 'The clinic has given the time to another appointment.' },
-  };
+  const text = 'The clinic has given the time to another appointment.';
+  return { ...appointment, status: 'cancelled', cancelationReason: reasonOf('slot-not-free', text, config) };
 }
 
 /** The open Task of a collision, once for each appointment, by which staff learn what they have to decide. */

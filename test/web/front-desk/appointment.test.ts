@@ -132,7 +132,7 @@ describe('what staff may do', () => {
     expect(canCancel({ ...booked, status })).toBe(isCancellable);
   });
   test('a reason is told if there is one', () => {
-    expect(cancelled(booked, ' Ill ').cancelationReason).toEqual({ text: 'Ill' });
+    expect(cancelled(booked, ' Ill ').cancelationReason).toMatchObject({ coding: [{ code: 'prov' }], text: 'Ill' });
     expect(cancelled(booked, ' ')).not.toHaveProperty('cancelationReason');
   });
 });

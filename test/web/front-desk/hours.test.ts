@@ -90,6 +90,22 @@ describe('lines of weekly hours', () => {
   });
   test('are from midnight to midnight where a day is open all day', () => {
     expect(rowsOf([{ daysOfWeek: ['sun'], allDay: true }])).toEqual([{ days: ['sun'], start: '00:00', end: '00:00' }]);
+    expect(availableTimes([{ days: ['sun'], start: '00:00', end: '00:00' }])).toEqual([
+      { daysOfWeek: ['sun'], allDay: true },
+    ]);
+  });
+
+  test('without entries are open at any time, and without lines never', () => {
+    const [always, ...more] = rowsOf(undefined);
+    expect([always, more]).toEqual([
+      { days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'], start: '00:00', end: '00:00' },
+      [],
+    ]);
+    expect(rowsOf([])).toEqual([always]);
+    expect(availableTimes(always ? [always] : [])).toEqual([{ daysOfWeek: always?.days, allDay: true }]);
+    const never = availableTimes([]);
+    expect(never).toEqual([{ daysOfWeek: always?.days }]);
+    expect(rowsOf(never)).toEqual([]);
   });
   test.each([
     [{ days: [], start: '09:00', end: '10:00' }],

@@ -22,8 +22,11 @@ export function withStatus(appointment: Appointment, status: StatusStep): Appoin
   return { ...appointment, status };
 }
 
+/** FHIR's code for a cancellation by the clinic, which profiles may demand beside a text. */
+const byProvider = { system: 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason', code: 'prov' };
+
 /** A declined or cancelled appointment, with the reason that the patient reads. */
 export function cancelled(appointment: Appointment, reason: string): Appointment {
   const text = reason.trim();
-  return { ...appointment, status: 'cancelled', ...(text && { cancelationReason: { text } }) };
+  return { ...appointment, status: 'cancelled', ...(text && { cancelationReason: { coding: [byProvider], text } }) };
 }

@@ -19,13 +19,26 @@ const isWeekday = (day: string): day is Weekday => weekdays.some((one) => one ==
 
 const list = <T>(value: readonly T[] | undefined): readonly T[] => (Array.isArray(value) ? value : []);
 
-/** The weekly hours of a service as lines. All day is from midnight to midnight. */
+const allDay = { start: '00:00', end: '00:00' } as const;
+
+/** What a service without opening hours means: it is open at any time. */
+const alwaysOpen: WeeklyRow = { days: weekdays, ...allDay };
+
+/**
+ * The weekly hours of a service as lines. All day is from midnight to midnight; an entry without times is never open and
+ * no line. A service without entries is open at any time.
+ */
 export function rowsOf(times: readonly HealthcareServiceAvailableTime[] | undefined): WeeklyRow[] {
-  return list(times).map(({ daysOfWeek, allDay, availableStartTime, availableEndTime }) => ({
-    days: list(daysOfWeek).filter(isWeekday),
-    start: allDay ? '00:00' : String(availableStartTime ?? '').slice(0, 5),
-    end: allDay ? '00:00' : String(availableEndTime ?? '').slice(0, 5),
-  }));
+  const entries = list(times);
+  return entries.length === 0
+    ? [alwaysOpen]
+    : entries
+        .filter((entry) => entry.allDay || entry.availableStartTime || entry.availableEndTime)
+        .map((entry) => ({
+          days: list(entry.daysOfWeek).filter(isWeekday),
+          start: entry.allDay ? allDay.start : String(entry.availableStartTime ?? '').slice(0, 5),
+          end: entry.allDay ? allDay.end : String(entry.availableEndTime ?? '').slice(0, 5),
+        }));
 }
 
 const isTime = (text: string): boolean => /^([01]\d|2[0-3]):[0-5]\d$/.test(text);
@@ -35,11 +48,21 @@ export function areComplete(rows: readonly WeeklyRow[]): boolean {
   return rows.every(({ days, start, end }) => days.length > 0 && isTime(start) && isTime(end));
 }
 
-/** The lines as a service has them. No line at all is never open. */
+/** Whether two lists of lines say the same. */
+export const areSame = (rows: readonly WeeklyRow[], others: readonly WeeklyRow[]): boolean =>
+  JSON.stringify(rows) === JSON.stringify(others);
+
+/**
+ * The lines as a service has them. No line at all is never open: one entry without times, since no entry would mean open
+ * at any time.
+ */
 export function availableTimes(rows: readonly WeeklyRow[]): HealthcareServiceAvailableTime[] {
-  return rows.map(({ days, start, end }) => ({
-    daysOfWeek: [...days],
-    availableStartTime: `${start}:00`,
-    availableEndTime: `${end}:00`,
-  }));
+  if (rows.length === 0) {
+    return [{ daysOfWeek: [...weekdays] }];
+  }
+  return rows.map(({ days, start, end }) =>
+    start === allDay.start && end === allDay.end
+      ? { daysOfWeek: [...days], allDay: true }
+      : { daysOfWeek: [...days], availableStartTime: `${start}:00`, availableEndTime: `${end}:00` },
+  );
 }

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { changeService } from '../../../../core/calendar/change/opening-hours.ts';
 import type { HoursData } from '../../hours/calendars.ts';
 import { lengthsOf } from '../../hours/lengths.ts';
-import { areComplete, availableTimes, rowsOf, type WeeklyRow, weekdays } from '../../hours/weekly-rows.ts';
+import { areComplete, areSame, availableTimes, rowsOf, type WeeklyRow, weekdays } from '../../hours/weekly-rows.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
@@ -87,7 +87,7 @@ export function WeeklyForm({
     const { rows, duration, bufferBefore, bufferAfter } = draft;
     const isLonger = duration !== stored.duration;
     return changeService(service, {
-      hours: availableTimes(rows),
+      ...(!areSame(rows, stored.rows) && { hours: availableTimes(rows) }),
       ...(duration && isLonger && { duration, ...(1440 % duration === 0 && { every: duration }) }),
       ...(bufferBefore !== stored.bufferBefore && { bufferBefore }),
       ...(bufferAfter !== stored.bufferAfter && { bufferAfter }),
