@@ -23,7 +23,7 @@ export interface TestServiceOptions {
   readonly questionnaire?: Pick<Questionnaire, 'item' | 'title'>;
   readonly name?: string;
   readonly doctor?: string;
-  /** How many hours the clinic has to answer a request; without it there is no deadline. */
+  /** How many minutes the clinic has to answer a request; without it there is no deadline. */
   readonly confirmWithin?: number;
 }
 
@@ -58,7 +58,7 @@ export async function aService(options: TestServiceOptions): Promise<TestService
         : [
             {
               url: artefactUri(config, 'LocalBookingPolicy'),
-              extension: [{ url: 'confirmWithin', valueDuration: { value: confirmWithin, code: 'h' } }],
+              extension: [{ url: 'confirmWithin', valueDuration: { value: confirmWithin, code: 'min' } }],
             },
           ]),
     ],

@@ -30,7 +30,7 @@ async function aFullDay(): Promise<readonly [TestService, TestService]> {
     name: 'Surgery',
     doctor: 'Dr. Jonas Weber',
     confirmation: 'manual',
-    confirmWithin: 1,
+    confirmWithin: 60,
   });
   for (const [index, family] of ['Albers', 'Bruns', 'Conrad', 'Dietz'].entries()) {
     const made = await bookedBy('portal-a', first, index, family);

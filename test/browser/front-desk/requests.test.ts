@@ -7,9 +7,10 @@ import { bookedBy, visitDesk } from './desk.ts';
 
 const statusOf = async (id: string | undefined) => (await stored('Appointment', `_id=${id}`))[0];
 
+// The deadlines are earlier than those of all other tests beside it.
 test('requests are answered one after the other from the keyboard, the earliest deadline first', async ({ page }) => {
-  const later = await aService({ starts: halfHours(morning(6), 1), confirmation: 'manual', confirmWithin: 2 });
-  const sooner = await aService({ starts: halfHours(morning(7), 2), confirmation: 'manual', confirmWithin: 1 });
+  const later = await aService({ starts: halfHours(morning(6), 1), confirmation: 'manual', confirmWithin: 30 });
+  const sooner = await aService({ starts: halfHours(morning(7), 2), confirmation: 'manual', confirmWithin: 15 });
   const last = await bookedBy('portal-b', later, 0, 'Zuletzt');
   const first = await bookedBy('portal-a', sooner, 0, 'Zuerst');
   const second = await bookedBy('portal-b', sooner, 1, 'Danach');
@@ -51,7 +52,7 @@ test('requests are answered one after the other from the keyboard, the earliest 
 test('a request that a colleague has changed at the same moment is not answered over it, and nothing typed is lost', async ({
   page,
 }) => {
-  const service = await aService({ starts: halfHours(morning(8), 1), confirmation: 'manual', confirmWithin: 3 });
+  const service = await aService({ starts: halfHours(morning(8), 1), confirmation: 'manual', confirmWithin: 180 });
   const request = await bookedBy('portal-a', service, 0, 'Zugleich');
   await visitDesk(page, `${origin}/front-desk/requests?open=${request.id}`);
   await page.getByRole('button', { name: 'Decline' }).click();
