@@ -76,7 +76,8 @@ for (const [device, options] of Object.entries(devices)) {
     await page.goto(`${origin}/front-desk/requests?open=${waiting?.id}`);
     await expect(page.locator('.history li')).toHaveCount(1);
     await take('requests');
-    await page.goto(`${origin}/front-desk/hours`);
+    const [consultation] = await stored('HealthcareService', 'name=General%20medical%20consultation');
+    await page.goto(`${origin}/front-desk/hours?of=${consultation?.id}`);
     await expect(page.getByRole('button', { name: /Add hours|Zeiten hinzufügen/ })).toBeVisible();
     await take('hours');
     expect(page.url()).not.toContain(dayOf(Date.now()));

@@ -198,6 +198,8 @@ export const german: Texts = {
     of: 'Zeiten von',
     closedDays: 'Schließtage der ganzen Praxis',
     never: 'Nie geöffnet.',
+    byHand:
+      'Aus diesen Zeiten wird nichts angeboten: Die Termine haben noch keine Länge. Was frei ist, wurde von Hand eingetragen.',
     start: 'Von',
     end: 'Bis',
     add: 'Zeiten hinzufügen',

@@ -195,6 +195,8 @@ export const english: Texts = {
     of: 'Hours of',
     closedDays: 'Closed days of the whole clinic',
     never: 'Never open.',
+    byHand:
+      'No times are published from these hours: their appointments have no length yet. What is free was put there by hand.',
     start: 'From',
     end: 'To',
     add: 'Add hours',

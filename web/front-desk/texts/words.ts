@@ -94,6 +94,7 @@ type HoursWords = Words<
   | 'of'
   | 'closedDays'
   | 'never'
+  | 'byHand'
   | 'start'
   | 'end'
   | 'add'

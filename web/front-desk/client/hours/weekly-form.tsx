@@ -119,6 +119,7 @@ export function WeeklyForm({
       }}
     >
       <Stack gap="md">
+        {!stored.duration && <p>{words.byHand}</p>}
         {draft.rows.length === 0 && <p>{words.never}</p>}
         {draft.rows.map((row, index) => (
           <Row
