@@ -7,7 +7,7 @@ import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.
 import { readOffered } from '../lib/booking/offered.ts';
 import { readForChange } from '../lib/booking/related-reads.ts';
 import { config } from '../lib/config.ts';
-import { rememberDeletion } from '../lib/notifications/deletions.ts';
+import { rememberDeletion } from '../lib/notifications/events/deletions.ts';
 import { readInBatch } from '../lib/read.ts';
 
 /** The header by which Medplum distinguishes a deletion from a change. */

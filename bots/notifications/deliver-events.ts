@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
-import { startDelivery } from '../lib/notifications/delivery-share.ts';
+import { startDelivery } from '../lib/notifications/delivery/delivery-share.ts';
 
 /**
  * Delivers what waits in an outbox.

@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { forgetDeletion } from '../lib/notifications/deletions.ts';
-import { recordEvents } from '../lib/notifications/event-writer.ts';
+import { forgetDeletion } from '../lib/notifications/events/deletions.ts';
+import { recordEvents } from '../lib/notifications/events/event-writer.ts';
 
 /**
  * Writes the events of an appointment that was changed or deleted, for all who must know of it.

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import { removeLeftovers, removeOldEvents } from '../lib/notifications/retention.ts';
+import { removeLeftovers, removeOldEvents } from '../lib/notifications/events/retention.ts';
 
 /** After so many milliseconds what is left is left to the next run: the Bot has ten seconds. */
 const LIMIT = 6_000;

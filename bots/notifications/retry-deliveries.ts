@@ -13,9 +13,9 @@ import { awaitsHandshake } from '../../core/notifications/delivery/outbox.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { sendTransaction } from '../lib/medplum.ts';
-import { followDeletions } from '../lib/notifications/deletions.ts';
-import { BATCH_SIZE } from '../lib/notifications/event-state.ts';
-import { recordEvents, recordRemainingEvents } from '../lib/notifications/event-writer.ts';
+import { followDeletions } from '../lib/notifications/events/deletions.ts';
+import { BATCH_SIZE } from '../lib/notifications/events/event-state.ts';
+import { recordEvents, recordRemainingEvents } from '../lib/notifications/events/event-writer.ts';
 import { readOpenOutboxes, type SubscriptionOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 

@@ -17,13 +17,13 @@ import {
 import { config } from '../lib/config.ts';
 import { type BundleAnswer, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { newId } from '../lib/new-id.ts';
+import { resolveEndpoint } from '../lib/notifications/delivery/resolve-endpoint.ts';
 import {
   outboxEntry,
   readOutbox,
   type SubscriptionOutbox,
   subscriptionEntry,
 } from '../lib/notifications/outbox-store.ts';
-import { resolveEndpoint } from '../lib/notifications/resolve-endpoint.ts';
 import {
   readAsCaller,
   readableAppointmentsOf,

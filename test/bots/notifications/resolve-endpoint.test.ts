@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { resolveEndpoint } from '../../../bots/lib/notifications/resolve-endpoint.ts';
+import { resolveEndpoint } from '../../../bots/lib/notifications/delivery/resolve-endpoint.ts';
 
 /** A name server that never answers. */
 let silent: Socket;

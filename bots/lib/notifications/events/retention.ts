@@ -1,15 +1,15 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource, Task } from '@medplum/fhirtypes';
-import { LEASE } from '../../../core/notifications/delivery/delivery-state.ts';
+import { LEASE } from '../../../../core/notifications/delivery/delivery-state.ts';
 import {
   allOutboxesQuery,
   type Ending,
   leftoverQueries,
   oldEventsQuery,
-} from '../../../core/notifications/delivery/retention.ts';
-import { config } from '../config.ts';
-import { sendBundle } from '../medplum.ts';
-import { ofType, readInTransaction } from '../read.ts';
+} from '../../../../core/notifications/delivery/retention.ts';
+import { config } from '../../config.ts';
+import { sendBundle } from '../../medplum.ts';
+import { ofType, readInTransaction } from '../../read.ts';
 
 /** How many resources one batch deletes: the server has others to serve. */
 const AT_ONCE = 100;

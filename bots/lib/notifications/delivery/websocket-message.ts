@@ -1,10 +1,10 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle } from '@medplum/fhirtypes';
-import { messageQuery, messageResource } from '../../../core/notifications/delivery/message.ts';
-import { config } from '../config.ts';
-import { sendBundle } from '../medplum.ts';
-import { ofType, readInTransaction } from '../read.ts';
-import type { SubscriptionOutbox } from './outbox-store.ts';
+import { messageQuery, messageResource } from '../../../../core/notifications/delivery/message.ts';
+import { config } from '../../config.ts';
+import { sendBundle } from '../../medplum.ts';
+import { ofType, readInTransaction } from '../../read.ts';
+import type { SubscriptionOutbox } from '../outbox-store.ts';
 
 /**
  * Passes a notification to the websockets that are bound to a Subscription: Medplum sends them the message that is written

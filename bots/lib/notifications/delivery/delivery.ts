@@ -8,20 +8,20 @@ import {
   handshakeSucceeded,
   isHeartbeatDue,
   released,
-} from '../../../core/notifications/delivery/delivery-state.ts';
+} from '../../../../core/notifications/delivery/delivery-state.ts';
 import {
   type EventContent,
   notification,
   type StatusReport,
   type StatusType,
-} from '../../../core/notifications/events/bundle.ts';
-import { deliveredEvent } from '../../../core/notifications/events/event.ts';
-import { readableQuery } from '../../../core/notifications/events/read-access.ts';
-import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
-import { config } from '../config.ts';
-import { newId } from '../new-id.ts';
+} from '../../../../core/notifications/events/bundle.ts';
+import { deliveredEvent } from '../../../../core/notifications/events/event.ts';
+import { readableQuery } from '../../../../core/notifications/events/read-access.ts';
+import { topicUrl } from '../../../../core/notifications/subscription/topics.ts';
+import { config } from '../../config.ts';
+import { newId } from '../../new-id.ts';
+import { readContents, readEvents, type StoredEvent } from '../event-store.ts';
 import { type Claim, changeOutbox, changeStatus, claimOutbox, type Decide, giveUp, record } from './claim.ts';
-import { readContents, readEvents, type StoredEvent } from './event-store.ts';
 import { postNotification } from './rest-hook.ts';
 import { sendWebsocketMessage } from './websocket-message.ts';
 

@@ -2,11 +2,11 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions } fro
 import { request as httpsRequest } from 'node:https';
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { Bundle } from '@medplum/fhirtypes';
-import { isXml } from '../../../core/fhir/media-types.ts';
-import { toXml } from '../../../core/fhir/xml/write.ts';
-import { headersOf } from '../../../core/notifications/subscription/headers.ts';
-import type { SubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
-import { config } from '../config.ts';
+import { isXml } from '../../../../core/fhir/media-types.ts';
+import { toXml } from '../../../../core/fhir/xml/write.ts';
+import { headersOf } from '../../../../core/notifications/subscription/headers.ts';
+import type { SubscriptionParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
+import { config } from '../../config.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';
 
 /** The maximum number of bytes read of a response; the rest is ignored. */

@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Communication } from '@medplum/fhirtypes';
-import { recordedSince } from '../../../core/notifications/delivery/retention.ts';
+import { recordedSince } from '../../../../core/notifications/delivery/retention.ts';
 import {
   type Change,
   changesOf,
@@ -8,13 +8,13 @@ import {
   newEvents,
   type Version,
   versionsIn,
-} from '../../../core/notifications/events/appointment-events.ts';
-import { concernQuery } from '../../../core/notifications/events/concern.ts';
-import { type Event, eventKey, eventOf } from '../../../core/notifications/events/event.ts';
-import { config } from '../config.ts';
-import { ofType, readHistories, readInTransaction } from '../read.ts';
+} from '../../../../core/notifications/events/appointment-events.ts';
+import { concernQuery } from '../../../../core/notifications/events/concern.ts';
+import { type Event, eventKey, eventOf } from '../../../../core/notifications/events/event.ts';
+import { config } from '../../config.ts';
+import { ofType, readHistories, readInTransaction } from '../../read.ts';
+import { readOpenOutboxes, type SubscriptionOutbox } from '../outbox-store.ts';
 import { formerPatients, type MergedPatients, readMergedPatients } from './merged-patients.ts';
-import { readOpenOutboxes, type SubscriptionOutbox } from './outbox-store.ts';
 
 /** The newest versions of an appointment that are looked at. */
 const VERSIONS = 200;

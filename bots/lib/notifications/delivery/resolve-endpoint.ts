@@ -2,7 +2,11 @@ import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { clearTimeout, setTimeout } from 'node:timers';
-import { addressesInHosts, endpointProblem, hostOf } from '../../../core/notifications/subscription/endpoint-policy.ts';
+import {
+  addressesInHosts,
+  endpointProblem,
+  hostOf,
+} from '../../../../core/notifications/subscription/endpoint-policy.ts';
 
 /** Where a name leads to: its addresses, or why notifications are not sent there. */
 export type Destination =

@@ -1,12 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Patient } from '@medplum/fhirtypes';
-import { replacedBy } from '../../../core/booking/appointment/patient-change.ts';
-import { belongsTo } from '../../../core/fhir/tags.ts';
-import type { Change } from '../../../core/notifications/events/appointment-events.ts';
-import type { FormerOf } from '../../../core/notifications/subscription/filter.ts';
-import { config } from '../config.ts';
-import { ofType, readInTransaction } from '../read.ts';
-import type { SubscriptionOutbox } from './outbox-store.ts';
+import { replacedBy } from '../../../../core/booking/appointment/patient-change.ts';
+import { belongsTo } from '../../../../core/fhir/tags.ts';
+import type { Change } from '../../../../core/notifications/events/appointment-events.ts';
+import type { FormerOf } from '../../../../core/notifications/subscription/filter.ts';
+import { config } from '../../config.ts';
+import { ofType, readInTransaction } from '../../read.ts';
+import type { SubscriptionOutbox } from '../outbox-store.ts';
 
 /** How many merges in a row are followed. */
 const LONGEST_CHAIN = 8;

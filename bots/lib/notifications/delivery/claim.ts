@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
-import { abandoned, claimed, isFree } from '../../../core/notifications/delivery/delivery-state.ts';
-import type { Outbox } from '../../../core/notifications/delivery/outbox.ts';
-import type { SubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
-import { type OutboxUpdate, readOutbox, type SubscriptionOutbox, writeOutbox } from './outbox-store.ts';
+import { abandoned, claimed, isFree } from '../../../../core/notifications/delivery/delivery-state.ts';
+import type { Outbox } from '../../../../core/notifications/delivery/outbox.ts';
+import type { SubscriptionParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
+import { type OutboxUpdate, readOutbox, type SubscriptionOutbox, writeOutbox } from '../outbox-store.ts';
 
 /** How often a write is retried when new events are recorded at the same time. */
 const ATTEMPTS = 50;

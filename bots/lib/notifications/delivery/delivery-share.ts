@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
-import { isFree, SHARE } from '../../../core/notifications/delivery/delivery-state.ts';
-import { outboxOf, subscriberOutboxesQuery } from '../../../core/notifications/delivery/outbox.ts';
-import { config } from '../config.ts';
-import { ofType, readInTransaction } from '../read.ts';
+import { isFree, SHARE } from '../../../../core/notifications/delivery/delivery-state.ts';
+import { outboxOf, subscriberOutboxesQuery } from '../../../../core/notifications/delivery/outbox.ts';
+import { config } from '../../config.ts';
+import { ofType, readInTransaction } from '../../read.ts';
 import { deliverPending } from './delivery.ts';
 
 /** How long a job of Medplum's queue waits for a delivery that it has started, in milliseconds. */

@@ -6,11 +6,11 @@ import {
   deletionTask,
   hasFailed,
   overdueDeletions,
-} from '../../../core/notifications/events/deletion.ts';
-import { syncAppointment } from '../booking/slot-sync.ts';
-import { config } from '../config.ts';
-import { sendTransaction } from '../medplum.ts';
-import { ofType, readHistories, readInTransaction } from '../read.ts';
+} from '../../../../core/notifications/events/deletion.ts';
+import { syncAppointment } from '../../booking/slot-sync.ts';
+import { config } from '../../config.ts';
+import { sendTransaction } from '../../medplum.ts';
+import { ofType, readHistories, readInTransaction } from '../../read.ts';
 import { recordRemainingEvents } from './event-writer.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Change } from '../../../core/notifications/events/appointment-events.ts';
-import { couldRead, readableQuery } from '../../../core/notifications/events/read-access.ts';
-import { readInTransaction } from '../read.ts';
+import type { Change } from '../../../../core/notifications/events/appointment-events.ts';
+import { couldRead, readableQuery } from '../../../../core/notifications/events/read-access.ts';
+import { readInTransaction } from '../../read.ts';
+import type { SubscriptionOutbox } from '../outbox-store.ts';
 import { type EventState, knownEvents } from './event-state.ts';
-import type { SubscriptionOutbox } from './outbox-store.ts';
 
 /** Whether the appointments that a subscriber may read are among them. */
 export type MayRead = (stored: SubscriptionOutbox, appointment: string) => boolean;

@@ -1,16 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { SHARE, withNewEvents } from '../../../core/notifications/delivery/delivery-state.ts';
-import { tagTokens } from '../../../core/notifications/events/concern.ts';
-import { type Event, eventResource } from '../../../core/notifications/events/event.ts';
-import { mapConcurrently } from '../concurrency.ts';
-import { config } from '../config.ts';
-import { backOff } from '../medplum.ts';
-import { ofType, readInTransaction } from '../read.ts';
+import { SHARE, withNewEvents } from '../../../../core/notifications/delivery/delivery-state.ts';
+import { tagTokens } from '../../../../core/notifications/events/concern.ts';
+import { type Event, eventResource } from '../../../../core/notifications/events/event.ts';
+import { mapConcurrently } from '../../concurrency.ts';
+import { config } from '../../config.ts';
+import { backOff } from '../../medplum.ts';
+import { ofType, readInTransaction } from '../../read.ts';
+import { type PlannedUpdate, type SubscriptionOutbox, writeOutboxes } from '../outbox-store.ts';
 import { type AskRights, mayBeTold, rightsOf } from './event-rights.ts';
 import { missingEvents, readEventState } from './event-state.ts';
-import { type PlannedUpdate, type SubscriptionOutbox, writeOutboxes } from './outbox-store.ts';
 
 /** How long new attempts are made when others are faster, in milliseconds: the Bot has ten seconds. */
 const LIMIT = 7_000;
