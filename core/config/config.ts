@@ -87,6 +87,8 @@ export interface BookingConfig {
   readonly instantiates: readonly string[];
   /** Profiles of a publisher that resources conform to, by type, where the service has no profile of its own. */
   readonly supportedProfiles: Readonly<Partial<Record<ResourceType, string>>>;
+  /** A publisher's definitions of search parameters that FHIR R4 does not define: canonical URIs by `Type.parameter`. */
+  readonly searchDefinitions: Readonly<Partial<Record<string, string>>>;
   /** What a publisher's profile of Appointment demands beyond the specification; absent where it is the project's own. */
   readonly appointmentRules?: AppointmentRules;
   /** Likewise what every patient must have in order to claim the publisher's profile. */

@@ -16,6 +16,8 @@ export interface Preset
   readonly instantiates?: readonly string[];
   /** Likewise the profiles of what the clinic itself keeps, by type. */
   readonly supportedProfiles?: BookingConfig['supportedProfiles'];
+  /** Likewise its definitions of search parameters, by `Type.parameter`. */
+  readonly searchDefinitions?: Readonly<Record<string, string>>;
   readonly appointmentRules?: AppointmentRules;
   readonly patientRules?: PatientRules;
   readonly timeZone?: string;
@@ -105,6 +107,10 @@ const stage4: Preset = {
     Encounter: 'StructureDefinition/ISiKKontaktGesundheitseinrichtung',
     RelatedPerson: 'StructureDefinition/ISiKAngehoeriger',
   },
+  searchDefinitions: {
+    'Encounter.date-start': 'SearchParameter/Encounter-date-start',
+    'Encounter.end-date': 'SearchParameter/Encounter-end-date',
+  },
   published: everyStage,
 };
 
@@ -112,6 +118,7 @@ const stage4: Preset = {
 const roles = [
   'CapabilityStatement/ISiKCapabilityStatementTerminRepositoryRolle',
   'CapabilityStatement/ISiKCapabilityStatementTerminologieRolle',
+  'CapabilityStatement/ISiKCapabilityStatementStammdatenRolle',
 ];
 
 /** What there is from stage 5 on. */

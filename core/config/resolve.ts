@@ -100,17 +100,24 @@ export function resolveConfig(input: unknown): BookingConfig {
     throw new Error(`The configuration is invalid:\n${z.prettifyError(parsed.error)}`);
   }
   const { preset, names, localBase, $schema: _, ...given } = parsed.data;
-  const { published, instantiates = [], supportedProfiles = {}, ...settled }: Preset = presets[preset];
+  const {
+    published,
+    instantiates = [],
+    supportedProfiles = {},
+    searchDefinitions = {},
+    ...settled
+  }: Preset = presets[preset];
   const merged = { ...defaults, ...settled, ...given };
   const publishers = (path: string): string => publishedUri(path, merged.profileBase);
+  const eachOf = (paths: Readonly<Record<string, string>>): Record<string, string> =>
+    Object.fromEntries(Object.entries(paths).map(([key, path]) => [key, publishers(path)]));
   const ownBase = localBase ?? (published ? given.profileBase : merged.profileBase) ?? neutralBase;
   return {
     ...merged,
     localBase: ownBase,
     instantiates: instantiates.map(publishers),
-    supportedProfiles: Object.fromEntries(
-      Object.entries(supportedProfiles).map(([type, path]) => [type, publishers(path)]),
-    ),
+    supportedProfiles: eachOf(supportedProfiles),
+    searchDefinitions: eachOf(searchDefinitions),
     uris: urisOf({ published, names, ...merged, localBase: ownBase }),
   };
 }

@@ -65,12 +65,17 @@ function topicExtensions(type: ServedTypeName, config: BookingConfig): Extension
     : [];
 }
 
-/** The parameters of a type with FHIR's definitions of them, and `_count`, which belongs to the result. */
-function searchParameterList(type: ServedTypeName): CapabilityStatementRestResourceSearchParam[] {
+/** The parameters of a type with the publisher's or FHIR's definitions of them, and `_count`, which belongs to the result. */
+function searchParameterList(
+  type: ServedTypeName,
+  config: BookingConfig,
+): CapabilityStatementRestResourceSearchParam[] {
   const own = Object.entries({ ...commonSearchParameters, ...searchParameters[type] });
   const filters = own.map(([name, parameter]) => {
     const id = searchDefinitions[type]?.[name] ?? searchDefinitions.Resource?.[name];
-    return { name, ...(id && { definition: `${SEARCH_PARAMETER}${id}` }), type: parameter.type };
+    const neutral = id ? `${SEARCH_PARAMETER}${id}` : parameter.definition;
+    const definition = config.searchDefinitions[`${type}.${name}`] ?? neutral;
+    return { name, ...(definition && { definition }), type: parameter.type };
   });
   return [...filters, { name: '_count', type: 'number' }];
 }
@@ -91,7 +96,7 @@ function describe(type: ServedTypeName, config: BookingConfig): CapabilityStatem
     conditionalRead: 'not-match',
     referencePolicy: ['literal'],
     ...inclusions(type),
-    searchParam: searchParameterList(type),
+    searchParam: searchParameterList(type, config),
     ...(operations && {
       operation: operations.map((name) => ({ name, definition: definitionOf(name, config) })),
     }),

@@ -2,10 +2,12 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { typeQuery } from '../../core/notifications/subscription/channel.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import { readContextTypeValue, type UseContextFilter } from './parameters/context-type-value.ts';
+import { readContextTypeValue } from './parameters/context-type-value.ts';
 import { type DateContext, inOneCondition, rewriteDates } from './parameters/dates.ts';
 import { type Chain, type Filter, isUnknownParameter, readFilter } from './parameters/filter.ts';
 import { isIssue, type SearchParam, searchIssue } from './parameters/param.ts';
+import { readPeriodSearch } from './parameters/periods.ts';
+import type { ResourceFilter } from './parameters/resource-filter.ts';
 import type { IgnoredParam } from './result/ignored.ts';
 import { checkControl, searchControls } from './result/result-parameters.ts';
 import { upcomingOnly } from './upcoming.ts';
@@ -19,7 +21,7 @@ export interface RewrittenParam extends SearchParam {
 export interface RewrittenSearch {
   readonly params: readonly RewrittenParam[];
   /** Conditions that Medplum cannot check; every one must hold. */
-  readonly filters: readonly UseContextFilter[];
+  readonly filters: readonly ResourceFilter[];
   /** What was asked, for the links of the answer: without what was ignored, with what the service adds of its own. */
   readonly asked: readonly SearchParam[];
   readonly ignored: readonly IgnoredParam[];
@@ -73,7 +75,7 @@ const valuesInMedplum: Partial<Record<ServedTypeName, Readonly<Record<string, (v
 
 interface Step {
   readonly params: readonly RewrittenParam[];
-  readonly filter?: UseContextFilter;
+  readonly filter?: ResourceFilter;
 }
 
 /** What a search is rewritten for: the installation, and the present. */
@@ -109,6 +111,11 @@ function rewriteParameter(type: ServedTypeName, sent: SearchParam, context: Rewr
   if (isIssue(filter)) {
     return filter;
   }
+  const { period } = filter.entry;
+  if (period) {
+    const condition = readPeriodSearch(filter, period, context);
+    return isIssue(condition) ? condition : { params: [], filter: condition };
+  }
   if (filter.entry.type === 'date') {
     const params = dateConditions(filter, context);
     return isIssue(params) ? { ...params, expression: `http.${sent.name}` } : { params };
@@ -119,7 +126,7 @@ function rewriteParameter(type: ServedTypeName, sent: SearchParam, context: Rewr
     return { params: [{ name, value: inMedplum(filter.value), ...(chain && { chain }) }] };
   }
   const usage = readContextTypeValue(filter.value);
-  return isIssue(usage) ? usage : { params: usage.narrowing, filter: usage.matches };
+  return isIssue(usage) ? usage : { params: usage.narrowing, filter: usage };
 }
 
 /** Adds a total order to the parameters. */
@@ -164,10 +171,6 @@ export function rewriteSearch(
   const done = steps.flatMap(({ step }) => (isIssue(step) ? [] : step));
   const params = done.flatMap((step) => step.params);
   const filters = done.flatMap((step) => step.filter ?? []);
-  const inclusion = params.find(({ name }) => /^_(rev)?include/.test(name));
-  if (filters.length > 0 && inclusion) {
-    return [searchIssue(inclusion.name, `'${inclusion.name}' cannot be combined with 'context-type-value'.`)];
-  }
   const chains = params.filter(({ chain }) => chain !== undefined);
   if (chains.length > maxChains) {
     return [searchIssue(chains[maxChains]?.name ?? '', `A search can have at most ${maxChains} chained parameters.`)];

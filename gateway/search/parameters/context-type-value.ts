@@ -1,6 +1,7 @@
 import type { Coding, Resource, UsageContext } from '@medplum/fhirtypes';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { type SearchParam, searchIssue } from './param.ts';
+import type { ResourceFilter } from './resource-filter.ts';
 
 /** A token of a search: an absent `system` means any, an empty one none; an absent `code` means any. */
 interface Token {
@@ -8,12 +9,8 @@ interface Token {
   readonly code?: string;
 }
 
-/** Whether a resource has a `useContext` that a `context-type-value` asks for. */
-export type UseContextFilter = (resource: Resource) => boolean;
-
-/** A `context-type-value`, taken apart. */
-export interface UseContextSearch {
-  readonly matches: UseContextFilter;
+/** A `context-type-value`, taken apart: whether a resource has such a `useContext`. */
+export interface UseContextSearch extends ResourceFilter {
   /** What Medplum can search by: wider than `matches`, never narrower. */
   readonly narrowing: readonly SearchParam[];
 }
@@ -61,6 +58,7 @@ export function readContextTypeValue(value: string): UseContextSearch | Issue {
   }
   const wanted = pairs.map(([type = '', context = '']) => ({ type: parseToken(type), context: parseToken(context) }));
   return {
+    element: 'useContext',
     matches: (resource) =>
       useContexts(resource).some((use) =>
         wanted.some(

@@ -3,7 +3,7 @@ import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { quoted } from '../../../core/fhir/outcome/quoted.ts';
 import { dateRange, localDateRange } from '../../../core/time/date-range.ts';
 import type { Interval } from '../../../core/time/interval.ts';
-import { type SearchParam, searchIssue } from './param.ts';
+import { isIssue, type SearchParam, searchIssue } from './param.ts';
 
 /** What a date in a search depends on besides itself. */
 export interface DateContext extends Pick<BookingConfig, 'timeZone'> {
@@ -23,9 +23,10 @@ type Condition = readonly Comparison[];
 const notBefore = (time: number): Comparison => ({ operator: 'ge', time });
 const before = (time: number): Comparison => ({ operator: 'lt', time });
 
-/** A tenth of the time between the present and a range, as FHIR recommends. */
-function approximation({ start, end }: Interval, now: number): number {
-  return Math.round(Math.max(0, start - now, now - end) / 10);
+/** A range with a tenth of the time between it and the present on both sides, as FHIR recommends for `ap`. */
+export function approximately({ start, end }: Interval, now: number): Interval {
+  const more = Math.round(Math.max(0, start - now, now - end) / 10);
+  return { start: start - more, end: end + more };
 }
 
 /**
@@ -42,14 +43,21 @@ const prefixes = {
   eb: ({ start }) => [[before(start)]],
   le: ({ end }) => [[before(end)]],
   ap: (range, now) => {
-    const more = approximation(range, now);
-    return [[notBefore(range.start - more), before(range.end + more)]];
+    const { start, end } = approximately(range, now);
+    return [[notBefore(start), before(end)]];
   },
 } as const satisfies Record<string, (range: Interval, now: number) => readonly Condition[]>;
 
-type Prefix = keyof typeof prefixes;
+/** FHIR's prefixes of dates; `eq` if there is none. */
+export type Prefix = keyof typeof prefixes;
 
 const isPrefix = (text: string): text is Prefix => Object.hasOwn(prefixes, text);
+
+/** A date in a search: its prefix, and the time that it stands for. */
+export interface SearchedDate {
+  readonly prefix: Prefix;
+  readonly range: Interval;
+}
 
 /** The most dates in one list; each makes the search longer. */
 const maxDates = 20;
@@ -71,11 +79,37 @@ function rangeOf(value: string, isDate: boolean, timeZone: string): Interval | u
   return isDate ? localDateRange(value) : dateRange(restored(value), timeZone);
 }
 
-/** What one date of a list asks for: one of the conditions must hold. */
-function conditionsOf(value: string, isDate: boolean, { timeZone, now }: DateContext) {
+/** One date of a list. */
+function readDate(value: string, isDate: boolean, timeZone: string): SearchedDate | undefined {
   const prefix = value.slice(0, 2);
   const range = rangeOf(isPrefix(prefix) ? value.slice(2) : value, isDate, timeZone);
-  return range && prefixes[isPrefix(prefix) ? prefix : 'eq'](range, now);
+  return range && { prefix: isPrefix(prefix) ? prefix : 'eq', range };
+}
+
+/**
+ * Reads the dates of a search, separated by commas.
+ *
+ * @param sent - name of the parameter, without chain or modifier, and its value
+ * @param isDate - whether the element knows no times (`Patient.birthDate`)
+ * @returns the dates, of which one must hold; or the issue
+ */
+export function readDates(
+  { name, value }: SearchParam,
+  isDate: boolean,
+  timeZone: string,
+): readonly SearchedDate[] | Issue {
+  const dates = value.split(',');
+  if (dates.length > maxDates) {
+    return searchIssue(name, `'${name}' can have at most ${maxDates} dates, separated by commas.`);
+  }
+  const read = dates.map((date) => readDate(date.trim(), isDate, timeZone));
+  const wrong = dates[read.indexOf(undefined)];
+  if (wrong !== undefined) {
+    const forms = isDate ? '1990, 1990-12 or 1990-12-31' : '2027-01-31 or 2027-01-31T10:00:00+01:00';
+    const diagnostics = `'${name}' must be a date such as ${forms}, after ${Object.keys(prefixes).join(', ')} or nothing; it is ${quoted(wrong)}.`;
+    return searchIssue(name, diagnostics);
+  }
+  return read.flatMap((one) => one ?? []);
 }
 
 /** Where `_filter` stands in brackets it is read as meant: Medplum knows no precedence of `and` before `or`. */
@@ -95,22 +129,16 @@ function asExpression(name: string, conditions: readonly Condition[], isDate: bo
  * @see https://hl7.org/fhir/R4/search.html#date
  */
 export function rewriteDates(
-  { name, value }: SearchParam,
+  sent: SearchParam,
   isDate: boolean,
-  context: DateContext,
+  { timeZone, now }: DateContext,
 ): readonly SearchParam[] | Issue {
-  const dates = value.split(',');
-  const conditions = dates.slice(0, maxDates).map((date) => conditionsOf(date.trim(), isDate, context));
-  if (dates.length > maxDates) {
-    return searchIssue(name, `'${name}' can have at most ${maxDates} dates, separated by commas.`);
+  const dates = readDates(sent, isDate, timeZone);
+  if (isIssue(dates)) {
+    return dates;
   }
-  const wrong = dates[conditions.indexOf(undefined)];
-  if (wrong !== undefined) {
-    const forms = isDate ? '1990, 1990-12 or 1990-12-31' : '2027-01-31 or 2027-01-31T10:00:00+01:00';
-    const diagnostics = `'${name}' must be a date such as ${forms}, after ${Object.keys(prefixes).join(', ')} or nothing; it is ${quoted(wrong)}.`;
-    return searchIssue(name, diagnostics);
-  }
-  const all = conditions.flatMap((one): readonly Condition[] => one ?? []);
+  const { name } = sent;
+  const all = dates.flatMap(({ prefix, range }): readonly Condition[] => prefixes[prefix](range, now));
   const [only] = all;
   return only && all.length === 1
     ? only.map(({ operator, time }) => ({ name, value: `${operator}${written(time, isDate)}` }))

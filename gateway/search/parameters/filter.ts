@@ -1,3 +1,4 @@
+import type { ResourceType } from '@medplum/fhirtypes';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { formatReference, isId, parseReference } from '../../../core/fhir/reference/reference.ts';
 import { isServedType, type ServedTypeName, servedTypeNames } from '../../served-types.ts';
@@ -59,15 +60,15 @@ function splitAlternatives(value: string): string[] {
 }
 
 /** A reference as Medplum stores it: `Type/id`. Other references stay unchanged. */
-function rewriteReference(value: string, targets: readonly ServedTypeName[], baseUrl: string): string {
-  const reference = parseReference(value, baseUrl, servedTypeNames);
+function rewriteReference(value: string, targets: readonly ResourceType[], baseUrl: string): string {
+  const reference = parseReference(value, baseUrl, [...servedTypeNames, ...targets]);
   if (reference) {
     return formatReference(reference);
   }
   return isId(value) ? targets.map((type) => `${type}/${value}`).join(',') : value;
 }
 
-function rewriteReferences(value: string, targets: readonly ServedTypeName[], baseUrl: string): string {
+function rewriteReferences(value: string, targets: readonly ResourceType[], baseUrl: string): string {
   return splitAlternatives(value)
     .map((one) => rewriteReference(one, targets, baseUrl))
     .join(',');
@@ -78,7 +79,8 @@ function rewriteValue(sent: SearchParam, entry: SearchParameterEntry, baseUrl: s
   if (entry.codeSystem) {
     return rewriteCodes(sent, entry.codeSystem);
   }
-  return entry.type === 'reference' ? rewriteReferences(sent.value, entry.targets ?? [], baseUrl) : sent.value;
+  const targets = entry.outside ? [entry.outside] : (entry.targets ?? []);
+  return entry.type === 'reference' ? rewriteReferences(sent.value, targets, baseUrl) : sent.value;
 }
 
 /** The last part of a filter's name, `status` or `active:not`, for the type that it stands at. */

@@ -1,4 +1,8 @@
+import type { ResourceType } from '@medplum/fhirtypes';
 import type { ServedTypeName } from '../../served-types.ts';
+
+/** What of a period is compared with a date: all of it, its start, or its end. */
+export type PeriodPart = 'whole' | 'start' | 'end';
 
 /** A search parameter: its FHIR type, and for references the types of the service that it can lead to. */
 export interface SearchParameterEntry {
@@ -10,6 +14,12 @@ export interface SearchParameterEntry {
   readonly codeSystem?: string;
   /** Of a date: whether its element knows no times. */
   readonly isWholeDay?: boolean;
+  /** Of a date: the part of the element `period` that it compares; Medplum does not know the end of a period. */
+  readonly period?: PeriodPart;
+  /** Of a reference that leads out of the service: the type at its end, which cannot be read or included. */
+  readonly outside?: ResourceType;
+  /** The canonical URL of its definition, if FHIR R4 does not define it. */
+  readonly definition?: string;
   /** The modifiers that it can carry, if Medplum understands fewer than those of its type. */
   readonly modifiers?: readonly string[];
 }
@@ -25,6 +35,13 @@ const part: SearchParameterEntry = { type: 'string', modifiers: ['exact', 'conta
 const uri: SearchParameterEntry = { type: 'uri' };
 const composite: SearchParameterEntry = { type: 'composite' };
 const reference = (...targets: ServedTypeName[]): SearchParameterEntry => ({ type: 'reference', targets });
+
+/** A search parameter of FHIR R5, which compares one end of the time that an encounter takes. */
+const encounterDate = (period: PeriodPart, name: string): SearchParameterEntry => ({
+  type: 'date',
+  period,
+  definition: `http://hl7.org/fhir/SearchParameter/Encounter-${name}`,
+});
 
 const actors = ['Patient', 'Practitioner', 'PractitionerRole', 'HealthcareService', 'Location'] as const;
 
@@ -197,8 +214,12 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     subject: reference('Patient', 'Appointment'),
   },
   Encounter: {
+    account: { type: 'reference', outside: 'Account' },
     appointment: reference('Appointment'),
     class: token,
+    date: { type: 'date', period: 'whole' },
+    'date-start': encounterDate('start', 'date-start'),
+    'end-date': encounterDate('end', 'end-date'),
     identifier: token,
     location: reference('Location'),
     patient: reference('Patient'),

@@ -1,20 +1,30 @@
-import type { Bundle, BundleLink, Resource } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, BundleLink } from '@medplum/fhirtypes';
 import type { GatewayContext } from '../../context.ts';
 import type { FhirRequest } from '../../handler.ts';
-import { problem } from '../../http/errors.ts';
+import { problem, refusal } from '../../http/errors.ts';
 import type { FhirResponse } from '../../http/response.ts';
 import { isSuccess, upstreamProblem } from '../../medplum/errors.ts';
-import { isBundle, publicResource } from '../../medplum/public-resources.ts';
+import { isBundle, publicBundle, publicResource } from '../../medplum/public-resources.ts';
 import type { ServedTypeName } from '../../served-types.ts';
-import type { SearchParam } from '../parameters/param.ts';
+import { type SearchParam, searchIssue } from '../parameters/param.ts';
 import { formatQuery, type RewrittenSearch } from '../rewrite.ts';
 import { MAX_COUNT } from './result-parameters.ts';
 
-const maxPages = 20;
+/** How many resources are looked through, and how many are asked of Medplum at once. */
+const looked = { pages: 10, atOnce: MAX_COUNT } as const;
 const defaultCount = 20;
 
-/** Parameters that shape a page; the gateway carries them out itself here. */
-const paging: readonly string[] = ['_count', '_offset', '_cursor', '_total', '_summary', '_elements', '_fields'];
+/** Parameters that shape a page; while the gateway looks for what matches, they do not count. */
+const paging: readonly string[] = ['_count', '_offset', '_cursor', '_total'];
+const shape: readonly string[] = [
+  '_summary',
+  '_elements',
+  '_fields',
+  '_include',
+  '_include:iterate',
+  '_revinclude',
+  '_revinclude:iterate',
+];
 
 /** The query of Medplum's link to the next page. */
 function nextQuery(bundle: Bundle): string | undefined {
@@ -22,16 +32,24 @@ function nextQuery(bundle: Bundle): string | undefined {
   return url?.split('?', 2)[1];
 }
 
-/** Reads all pages of a search; gives the resources of the type searched. */
-async function readAll(
+/** The ids of everything that matches, in order: all pages of the search without the conditions, filtered. */
+async function matchingIds(
   type: ServedTypeName,
-  params: readonly SearchParam[],
+  { params, filters }: RewrittenSearch,
   { upstreamHeaders }: FhirRequest,
   { upstream, config }: GatewayContext,
-): Promise<readonly Resource[] | FhirResponse> {
-  const found: Resource[] = [];
-  let query: string | undefined = formatQuery([...params, { name: '_count', value: String(MAX_COUNT) }]);
-  for (let page = 0; page < maxPages && query !== undefined; page++) {
+): Promise<readonly string[] | FhirResponse> {
+  const narrowing = params.filter(({ name }) => !paging.includes(name) && !shape.includes(name));
+  const elements = [...new Set(filters.map(({ element }) => element))].join(',');
+  const isSorted = narrowing.some(({ name }) => name === '_sort');
+  let query: string | undefined = formatQuery([
+    ...narrowing,
+    ...(isSorted ? [] : [{ name: '_sort', value: '_id' }]),
+    { name: '_elements', value: elements },
+    { name: '_count', value: String(looked.atOnce) },
+  ]);
+  const ids: string[] = [];
+  for (let page = 0; page < looked.pages && query !== undefined; page++) {
     const answer = await upstream.call({ method: 'GET', path: `fhir/R4/${type}`, query, headers: upstreamHeaders });
     if (!isSuccess(answer)) {
       return upstreamProblem(answer, config);
@@ -39,10 +57,46 @@ async function readAll(
     if (!isBundle(answer.body)) {
       return problem('bad-gateway');
     }
-    found.push(...(answer.body.entry ?? []).flatMap((entry) => publicResource(entry?.resource, type) ?? []));
+    const found = (answer.body.entry ?? []).flatMap((entry) => publicResource(entry?.resource, type) ?? []);
+    ids.push(...found.flatMap((one) => (one.id && filters.every(({ matches }) => matches(one)) ? [one.id] : [])));
     query = nextQuery(answer.body);
   }
-  return query === undefined ? found : problem('bad-gateway', 'The search has too many results to filter.');
+  const most = looked.pages * looked.atOnce;
+  const diagnostics = `The search has more than ${most} ${type} resources to look through: narrow it, for example by patient.`;
+  return query === undefined ? ids : refusal([searchIssue(elements, diagnostics)], config);
+}
+
+/** The resources of a page as they were asked for, with what is included. */
+async function readPage(
+  type: ServedTypeName,
+  ids: readonly string[],
+  params: readonly SearchParam[],
+  { upstreamHeaders }: FhirRequest,
+  { upstream, config, addresses }: GatewayContext,
+): Promise<readonly BundleEntry[] | FhirResponse> {
+  if (ids.length === 0) {
+    return [];
+  }
+  const answer = await upstream.call({
+    method: 'POST',
+    path: `fhir/R4/${type}/_search`,
+    headers: { ...upstreamHeaders, 'content-type': 'application/x-www-form-urlencoded' },
+    body: formatQuery([
+      { name: '_id', value: ids.join(',') },
+      { name: '_count', value: String(ids.length) },
+      ...params.filter(({ name }) => shape.includes(name)),
+    ]),
+  });
+  if (!isSuccess(answer)) {
+    return upstreamProblem(answer, config);
+  }
+  if (!isBundle(answer.body)) {
+    return problem('bad-gateway');
+  }
+  const place = new Map(ids.map((id, index) => [id, index]));
+  const placeOf = ({ resource, search }: BundleEntry): number =>
+    search?.mode === 'include' ? ids.length : (place.get(resource?.id ?? '') ?? ids.length);
+  return (publicBundle(answer.body, type, addresses).entry ?? []).toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** The links of one page of a result that the gateway has cut into pages itself. */
@@ -76,8 +130,9 @@ function numberOf(sent: readonly SearchParam[], name: string): number | undefine
 }
 
 /**
- * A search with a condition that Medplum cannot check: everything that may match is read, filtered exactly, and cut
- * into pages here, so that total and links are right. Meant for the few resources with a `useContext`.
+ * A search with a condition that Medplum cannot check: everything that may match is looked through, filtered exactly, and
+ * cut into pages here, so that total and links are right. Meant for the few resources with a `useContext`, and for
+ * encounters, of which a requestor sees its own; a search with more to look through is refused.
  *
  * @param type - resource type that is searched
  * @param search - the search as Medplum understands it, and the conditions left
@@ -89,29 +144,23 @@ export async function searchFiltered(
   exchange: FhirRequest,
   context: GatewayContext,
 ): Promise<FhirResponse> {
-  const narrowing = search.params.filter(({ name }) => !paging.includes(name));
-  const all = await readAll(type, narrowing, exchange, context);
-  if ('status' in all) {
-    return all;
+  const ids = await matchingIds(type, search, exchange, context);
+  if ('status' in ids) {
+    return ids;
   }
-  const matching = all.filter((resource) => search.filters.every((matches) => matches(resource)));
-  const isSorted = search.params.some(({ name }) => name === '_sort');
-  const ordered = isSorted ? matching : matching.toSorted((a, b) => ((a.id ?? '') < (b.id ?? '') ? -1 : 1));
   const isCountOnly = search.params.some(({ name, value }) => name === '_summary' && value === 'count');
   const offset = numberOf(search.params, '_offset') ?? 0;
   const count = isCountOnly ? 0 : (numberOf(search.params, '_count') ?? defaultCount);
-  const { base } = context.addresses;
-  const entry = ordered.slice(offset, offset + count).map((resource) => ({
-    fullUrl: `${base}/${type}/${resource.id}`,
-    resource,
-    search: { mode: 'match' as const },
-  }));
+  const entry = await readPage(type, ids.slice(offset, offset + count), search.params, exchange, context);
+  if ('status' in entry) {
+    return entry;
+  }
   const bundle: Bundle = {
     resourceType: 'Bundle',
     type: 'searchset',
-    total: matching.length,
-    link: pageLinks(`${base}/${type}`, search.asked, offset, count, matching.length),
-    ...(entry.length > 0 && { entry }),
+    total: ids.length,
+    link: pageLinks(`${context.addresses.base}/${type}`, search.asked, offset, count, ids.length),
+    ...(entry.length > 0 && { entry: [...entry] }),
   };
   return { status: 200, resource: bundle };
 }

@@ -3,6 +3,7 @@ import { asynchronousChecks, bookingChecks } from './booking.ts';
 import { changingChecks, patientChecks } from './changing.ts';
 import { discoveryChecks } from './discovery.ts';
 import { eventChecks } from './events.ts';
+import { masterDataChecks } from './master-data.ts';
 import { metadataChecks } from './metadata.ts';
 import { readingChecks } from './reading.ts';
 
@@ -15,6 +16,7 @@ export const areas = {
   'Asynchronous booking': asynchronousChecks,
   'Updates and cancellations': changingChecks,
   'Reading and searching': readingChecks,
+  'Patients and encounters': masterDataChecks,
   'Subscriptions and events': eventChecks,
 } as const satisfies Record<string, readonly Check[]>;
 

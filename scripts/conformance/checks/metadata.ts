@@ -57,6 +57,37 @@ const required: readonly Required[] = [
   },
 ];
 
+/** What the role for patients and encounters demands, which an appointment repository carries out from stage 5 on. */
+const masterData: Readonly<Record<string, Required['parameters']>> = {
+  Patient: {
+    _id: 'token',
+    _tag: 'token',
+    _count: 'number',
+    identifier: 'token',
+    family: 'string',
+    given: 'string',
+    birthdate: 'date',
+    gender: 'token',
+  },
+  Encounter: {
+    _id: 'token',
+    _tag: 'token',
+    _count: 'number',
+    identifier: 'token',
+    status: 'token',
+    class: 'token',
+    type: 'token',
+    patient: 'reference',
+    account: 'reference',
+    date: 'date',
+    'date-start': 'date',
+    'end-date': 'date',
+  },
+};
+
+/** The roles of an appointment repository. */
+const roles = ['TerminRepositoryRolle', 'TerminologieRolle', 'StammdatenRolle'];
+
 const SCENARIO = 'Read and Validation of the CapabilityStatement';
 
 const features: Readonly<Record<string, (type: string) => string>> = {
@@ -176,7 +207,12 @@ export const metadataChecks: readonly Check[] = [
     steps: [
       {
         request: 'GET /metadata',
-        expect: [status(200), that("instantiates.where($this.startsWith('{config.profileBase}/')).exists()")],
+        expect: [
+          status(200),
+          ...roles.map((role) =>
+            that(`instantiates.where($this.matches('/ISiKCapabilityStatement${role}([|]|$)')).exists()`),
+          ),
+        ],
       },
     ],
   },
@@ -213,4 +249,23 @@ export const metadataChecks: readonly Check[] = [
     ],
   },
   ...byType,
+  ...Object.entries(masterData).map(([type, parameters]) =>
+    parameterCheck(type, fromStage5, parameters, '-of-master-data'),
+  ),
+  {
+    name: 'metadata-encounter-include',
+    level: 'MUST',
+    rule: 'The CapabilityStatement says that the patient of an Encounter can be included.',
+    section: 'ISiK Basismodul, CapabilityStatement',
+    stages: fromStage5,
+    steps: [
+      {
+        request: 'GET /metadata',
+        expect: [
+          status(200),
+          that(inStatement('Encounter', "searchInclude.where($this = 'Encounter:patient').exists()")),
+        ],
+      },
+    ],
+  },
 ];

@@ -22,6 +22,34 @@ const priority = {
 
 const anyActor = { reference: '{practitioner}', display: 'Conformance test' };
 
+const admission = (value: string) => [
+  {
+    type: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'VN' }] },
+    system: 'urn:appointment-booking:conformance',
+    value,
+  },
+];
+
+/** An inpatient Encounter to which the cancelled Appointment has led. */
+const inpatient = {
+  resourceType: 'Encounter',
+  class: { system: 'http://terminology.hl7.org/CodeSystem/v3-ActCode', code: 'IMP', display: 'inpatient encounter' },
+  type: [
+    { coding: [{ system: 'http://fhir.de/CodeSystem/Kontaktebene', code: 'einrichtungskontakt' }] },
+    { coding: [{ system: 'http://fhir.de/CodeSystem/kontaktart-de', code: 'normalstationaer' }] },
+  ],
+  serviceType: { coding: [{ system: 'http://fhir.de/CodeSystem/dkgev/Fachabteilungsschluessel', code: '1500' }] },
+  subject: { reference: '{patient}' },
+  appointment: [{ reference: '{endedAppointment}' }],
+  hospitalization: {
+    admitSource: { coding: [{ system: 'http://fhir.de/CodeSystem/dgkev/Aufnahmeanlass', code: 'E' }] },
+  },
+  serviceProvider: {
+    identifier: { system: 'urn:appointment-booking:conformance', value: '{run}' },
+    display: 'Hospital',
+  },
+} as const;
+
 /** What the clinic has: bodies of what staff create. */
 export const clinic = {
   practitioner: { resourceType: 'Practitioner', active: true, name: [{ family: 'Test', given: ['Conformance'] }] },
@@ -61,31 +89,18 @@ export const clinic = {
     specialty,
     actor: [anyActor],
   },
-  encounter: {
-    resourceType: 'Encounter',
-    identifier: [
+  encounter: { ...inpatient, status: 'planned', identifier: admission('{run}') },
+  stay: {
+    ...inpatient,
+    status: 'finished',
+    identifier: admission('{run}-stay'),
+    period: { start: '2026-01-06T10:00:00+01:00', end: '2026-01-08T18:00:00+01:00' },
+    account: [
       {
-        type: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'VN' }] },
-        system: 'urn:appointment-booking:conformance',
-        value: '{run}',
+        reference: 'Account/{run}',
+        identifier: { system: 'urn:appointment-booking:conformance', value: '{run}-account' },
       },
     ],
-    status: 'planned',
-    class: { system: 'http://terminology.hl7.org/CodeSystem/v3-ActCode', code: 'IMP', display: 'inpatient encounter' },
-    type: [
-      { coding: [{ system: 'http://fhir.de/CodeSystem/Kontaktebene', code: 'einrichtungskontakt' }] },
-      { coding: [{ system: 'http://fhir.de/CodeSystem/kontaktart-de', code: 'normalstationaer' }] },
-    ],
-    serviceType: { coding: [{ system: 'http://fhir.de/CodeSystem/dkgev/Fachabteilungsschluessel', code: '1500' }] },
-    subject: { reference: '{patient}' },
-    appointment: [{ reference: '{endedAppointment}' }],
-    hospitalization: {
-      admitSource: { coding: [{ system: 'http://fhir.de/CodeSystem/dgkev/Aufnahmeanlass', code: 'E' }] },
-    },
-    serviceProvider: {
-      identifier: { system: 'urn:appointment-booking:conformance', value: '{run}' },
-      display: 'Hospital',
-    },
   },
 } as const;
 

@@ -25,6 +25,7 @@ export const needs = {
   endedAppointment:
     'a cancelled Appointment of the Patient on the busy Slot, at its time: it replaces another one; with tag external, cancellation reason "pat", service type of the Schedule, specialty NEUR (IHE-D), priority 394848005 (SNOMED CT), comment and patientInstruction',
   encounter: 'a planned Encounter of the Patient that names the cancelled Appointment, with an admission number',
+  stay: 'a finished Encounter of the Patient that names the cancelled Appointment: inpatient, from 2026-01-06 to 2026-01-08, with an admission number and an account (reference and identifier)',
   listener: 'an address at which the service reaches this machine (--hook-url, --hook-port)',
 } as const satisfies Record<string, string>;
 

@@ -67,4 +67,5 @@ export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
     ],
   },
   encounter: byStaff(['patient', 'endedAppointment'], 'encounter', 'Encounter', clinic.encounter),
+  stay: byStaff(['patient', 'endedAppointment'], 'stay', 'Encounter', clinic.stay),
 };

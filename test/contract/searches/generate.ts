@@ -19,11 +19,24 @@ export interface Wanted {
 }
 
 const definitions = (readJson('fhir/r4/search-parameters.json') as Bundle).entry ?? [];
-const parameters = definitions.flatMap(({ resource }) =>
-  resource?.resourceType === 'SearchParameter' ? [resource] : [],
+const ofR5 = ['date-start', 'end-date'].map(
+  (code): SearchParameter => ({
+    resourceType: 'SearchParameter',
+    url: `http://hl7.org/fhir/SearchParameter/Encounter-${code}`,
+    name: code,
+    status: 'active',
+    description: code,
+    code,
+    base: ['Encounter'],
+    type: 'date',
+  }),
 );
+const parameters = [
+  ...definitions.flatMap(({ resource }) => (resource?.resourceType === 'SearchParameter' ? [resource] : [])),
+  ...ofR5,
+];
 
-/** The search parameters of a resource type in FHIR R4. */
+/** The search parameters of a resource type in FHIR R4, and those of R5 that the service knows. */
 const parametersOf = (type: string): SearchParameter[] =>
   parameters.filter(({ base }) => base?.some((one) => one === type));
 

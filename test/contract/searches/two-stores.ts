@@ -28,6 +28,7 @@ const secret = {
   code: 'secret-code',
   questionnaire: 'https://example.org/secret',
   authored: '2020-02-02T10:00:00Z',
+  account: randomUUID(),
 };
 
 const coded = { coding: [{ system: 'https://example.org/codes', code: secret.code }] };
@@ -161,7 +162,13 @@ async function foreignData(schedule: Schedule) {
   const others = await Promise.all([1, 2, 3].map(() => aPatient('portal-b', secretPatient)));
   const more = { description: secret.family, reasonCode: [coded] };
   const booking = await aBooking('portal-b', patient, schedule, 60, more);
-  const secrets = { status: 'in-progress', type: [coded], identifier: [{ value: secret.code }] };
+  const secrets = {
+    status: 'in-progress',
+    type: [coded],
+    identifier: [{ value: secret.code }],
+    account: [{ reference: `Account/${secret.account}`, identifier: { value: secret.code } }],
+    period: { start: secret.authored, end: secret.authored },
+  };
   const encounter = await anEncounter('portal-b', patient, booking.appointment, secrets);
   return { patient, others, booking, encounter };
 }
@@ -177,7 +184,9 @@ async function ownData({ organization, practitioner, schedule }: Clinic, foreign
   const booking = await aBooking('portal-a', patient, schedule, 0);
   await aBooking('portal-a', patient, schedule, 120);
   const partOf = to(foreign.encounter);
-  const encounter = await anEncounter('portal-a', patient, booking.appointment, { partOf });
+  const period = { start: '2024-01-01', end: '2024-01-03' };
+  const account = [{ reference: `Account/${randomUUID()}` }];
+  const encounter = await anEncounter('portal-a', patient, booking.appointment, { partOf, period, account });
   const linked = { ...patient, link: [{ type: 'seealso', other: to(foreign.patient) }] };
   succeeded('Patient', await request('portal-a', 'PUT', `/Patient/${patient.id}`, { body: linked }));
   const relative = await made('RelatedPerson', {
@@ -217,6 +226,10 @@ const guesses: Readonly<Record<string, readonly string[]>> = {
   'reason-code': [secret.code],
   questionnaire: [secret.questionnaire],
   authored: ['2020-02-02T10:00:00Z', 'lt2021-01-01', 'ge2020-01-01'],
+  date: ['ge2020-01-01', 'le2020-12-31', '2020-02-02', 'ne2024', '2024-01-02'],
+  'date-start': ['ge2020-01-01', 'lt2021', '2020-02'],
+  'end-date': ['ge2020-01-01', 'lt2021', 'ne2020'],
+  account: [secret.account, `Account/${secret.account}`],
   status: ['booked', 'completed', 'free', 'busy', 'active', 'in-progress', 'planned', 'finished'],
   description: [secret.family],
   'part-status': ['accepted', 'tentative'],
@@ -287,6 +300,8 @@ export async function twoStores(): Promise<TwoStores> {
         status: 'finished',
         type: [],
         identifier: [],
+        account: [],
+        period: { start: '2025-05-05' },
       } satisfies Partial<Encounter>);
       await edit('QuestionnaireResponse', booking.answers.split('/')[1], {
         status: 'in-progress',

@@ -19,6 +19,7 @@ test.each([
     [
       'https://gematik.de/fhir/isik/CapabilityStatement/ISiKCapabilityStatementTerminRepositoryRolle',
       'https://gematik.de/fhir/isik/CapabilityStatement/ISiKCapabilityStatementTerminologieRolle',
+      'https://gematik.de/fhir/isik/CapabilityStatement/ISiKCapabilityStatementStammdatenRolle',
     ],
   ],
 ])('with the preset %s the service says which roles it carries out', (preset, roles) => {
@@ -52,6 +53,17 @@ test('the definitions are those of the parameter, also where types share one', (
     name: '_id',
     definition: 'http://hl7.org/fhir/SearchParameter/Resource-id',
     type: 'token',
+  });
+});
+
+test.each([
+  ['default', 'http://hl7.org/fhir/SearchParameter/Encounter-date-start'],
+  ['isik5', 'https://gematik.de/fhir/isik/SearchParameter/Encounter-date-start'],
+])('with the preset %s a parameter of a later FHIR is defined by %s', (preset, definition) => {
+  expect(resourceOf(preset, 'Encounter')?.searchParam).toContainEqual({
+    name: 'date-start',
+    definition,
+    type: 'date',
   });
 });
 

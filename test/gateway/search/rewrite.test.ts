@@ -118,6 +118,12 @@ describe('search rewrites', () => {
       'actor:identifier=urn:a|b',
       ['actor:identifier=urn:a|b', 'active:not=false'],
     ],
+    [
+      'references to what is not served',
+      'Encounter',
+      `account=1,Account/2,${base}/Account/3&account:identifier=urn:a|b`,
+      ['account=Account/1,Account/2,Account/3', 'account:identifier=urn:a|b', '_sort=_lastUpdated,_id'],
+    ],
     ['_format is not passed on', 'Slot', '_format=json&_pretty=true', []],
     [
       '_include',
@@ -170,7 +176,10 @@ describe('search rewrites', () => {
     ['CodeSystem', 'context-type-value=a'],
     ['CodeSystem', 'context-type-value=a$b$c'],
     ['Slot', Array(6).fill('schedule.active=true').join('&')],
-    ['CodeSystem', 'context-type-value=a$b&_include=CodeSystem:supplements'],
+    ['Encounter', 'account:Account.status=active'],
+    ['Encounter', '_include=Encounter:account'],
+    ['Encounter', 'date=soon'],
+    ['Encounter', '_sort=date-start'],
   ])('%s?%s is refused', (type, query) => {
     expect(rewrite(type, query)).toEqual(['malformed-request']);
   });

@@ -137,10 +137,14 @@ describe('context-type-value', () => {
     }).toString();
 
   beforeEach(() => {
-    fake.answer = ({ query: asked }) =>
-      asked.has('_offset')
-        ? { body: searchset(fake.url, 'CodeSystem', found.slice(3)) }
-        : { body: searchset(fake.url, 'CodeSystem', found.slice(0, 3), '_offset=3') };
+    fake.answer = ({ query: asked, body }) => {
+      const ids = new URLSearchParams(body).get('_id')?.split(',');
+      return ids
+        ? { body: searchset(fake.url, 'CodeSystem', found.filter(({ id }) => ids.includes(id)).reverse()) }
+        : asked.has('_offset')
+          ? { body: searchset(fake.url, 'CodeSystem', found.slice(3)) }
+          : { body: searchset(fake.url, 'CodeSystem', found.slice(0, 3), '_offset=3') };
+    };
   });
 
   test.each([
@@ -159,9 +163,30 @@ describe('context-type-value', () => {
       'context-type': `${config.contextTypeSystem}|ResourceUsage`,
       context: `${config.resourceTypesSystem}|Schedule`,
       status: 'active',
+      _sort: '_id',
+      _elements: 'useContext',
       _count: '1000',
     });
-    expect(fake.received).toHaveLength(2);
+    expect(fake.received).toHaveLength(3);
+  });
+
+  test('what is included, and how it is shown, is asked for the page alone', async () => {
+    await get(`/fhir/R4/CodeSystem?${query('Schedule')}&_include=CodeSystem:supplements&_elements=url&_count=1`);
+    expect(fake.received[0]?.query.has('_include')).toBe(false);
+    expect(fake.received[0]?.query.get('_elements')).toBe('useContext');
+    expect(Object.fromEntries(new URLSearchParams(fake.received[2]?.body))).toEqual({
+      _id: 'a',
+      _count: '1',
+      _include: 'CodeSystem:supplements',
+      _elements: 'url',
+    });
+  });
+
+  test('a search that would look through too much is refused', async () => {
+    fake.answer = () => ({ body: searchset(fake.url, 'CodeSystem', found, '_offset=1000') });
+    const answer = await gateway.inject({ url: `/fhir/R4/CodeSystem?${query('Schedule')}`, headers: bearer });
+    expect([answer.statusCode, fake.received.length]).toEqual([400, 10]);
+    expect(answer.json().issue[0].diagnostics).toContain('narrow it');
   });
 
   test('pages are cut from what matches', async () => {
@@ -175,5 +200,6 @@ describe('context-type-value', () => {
   test('_summary=count counts what matches', async () => {
     const bundle = await get(`/fhir/R4/CodeSystem?${query('Schedule')}&_summary=count`);
     expect([bundle.total, bundle.entry]).toEqual([2, undefined]);
+    expect(fake.received).toHaveLength(2);
   });
 });

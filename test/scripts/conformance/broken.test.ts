@@ -163,6 +163,20 @@ const cases: readonly (readonly [what: string, broken: (client: Client) => Clien
     ['metadata-instantiates'],
   ],
   [
+    'takes a stay for the moment at which it begins',
+    asking((sent) => ({ ...sent, path: sent.path.replace(/end-date=/, 'date-start=') })),
+    ['search-encounter-not-by-another-end-date'],
+  ],
+  [
+    'ignores the dates of encounters',
+    asking((sent) => ({ ...sent, path: sent.path.replace(/(Encounter\/\?)(end-)?date(-start)?=.*/, '$1') })),
+    [
+      'search-encounter-not-by-another-date',
+      'search-encounter-not-by-another-date-start',
+      'search-encounter-not-by-another-end-date',
+    ],
+  ],
+  [
     'activates no Subscription',
     changing(({ path }) => path.startsWith('/Subscription'), change({ status: 'requested' })),
     ['subscription-end'],

@@ -10,7 +10,7 @@ const traces = [
   'Patient?family=Test',
   'Appointment?date=ge2031-01-01',
   'Slot?start=ge2031-01-01',
-  'Encounter?status=planned',
+  'Encounter',
 ];
 
 async function tracesIn(service: Service): Promise<string[]> {

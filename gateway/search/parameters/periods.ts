@@ -1,0 +1,73 @@
+import type { Period, Resource } from '@medplum/fhirtypes';
+import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { dateRange } from '../../../core/time/date-range.ts';
+import { contains, type Interval, overlaps } from '../../../core/time/interval.ts';
+import { approximately, type DateContext, type Prefix, readDates } from './dates.ts';
+import { isIssue, type SearchParam } from './param.ts';
+import type { PeriodPart } from './parameters.ts';
+import type { ResourceFilter } from './resource-filter.ts';
+
+/**
+ * FHIR's prefixes for a period, which may begin before what is searched for and end after it. At a border that lies
+ * within the searched time `ge` and `le` count the whole of it: a stay that ended on the 5th is `ge` the 5th.
+ */
+const prefixes: Readonly<Record<Prefix, (searched: Interval, target: Interval, now: number) => boolean>> = {
+  eq: contains,
+  ne: (searched, target) => !contains(searched, target),
+  gt: ({ end }, target) => target.end > end,
+  ge: ({ start }, target) => target.end > start,
+  lt: ({ start }, target) => target.start < start,
+  le: ({ end }, target) => target.start < end,
+  sa: ({ end }, target) => target.start >= end,
+  eb: ({ start }, target) => target.end <= start,
+  ap: (searched, target, now) => overlaps(approximately(searched, now), target),
+};
+
+function periodOf(resource: Resource): Period {
+  return 'period' in resource && typeof resource.period === 'object' && !Array.isArray(resource.period)
+    ? resource.period
+    : {};
+}
+
+/** The time that a part of a period takes; an end that is not said is open. */
+function timeOf(resource: Resource, part: PeriodPart, timeZone: string): Interval | undefined {
+  const { start, end } = periodOf(resource);
+  const [from, to] = [start, end].map((value) => (value === undefined ? undefined : dateRange(value, timeZone)));
+  if (part !== 'whole') {
+    return part === 'start' ? from : to;
+  }
+  return from || to
+    ? { start: from?.start ?? Number.NEGATIVE_INFINITY, end: to?.end ?? Number.POSITIVE_INFINITY }
+    : undefined;
+}
+
+/**
+ * A search for the period of a resource, or one end of it. Medplum compares its start alone, or its end if it has no
+ * start; so the gateway compares periods itself.
+ *
+ * @param sent - name of the parameter, with the modifier `:missing` or none, and the dates, separated by commas
+ * @returns the condition, or the issue
+ * @see https://hl7.org/fhir/R4/search.html#date
+ */
+export function readPeriodSearch(
+  { name, value }: SearchParam,
+  part: PeriodPart,
+  { timeZone, now }: DateContext,
+): ResourceFilter | Issue {
+  const [plain = '', modifier] = name.split(':', 2);
+  if (modifier === 'missing') {
+    const isMissing = value === 'true';
+    return { element: 'period', matches: (one) => (timeOf(one, part, timeZone) === undefined) === isMissing };
+  }
+  const dates = readDates({ name: plain, value }, false, timeZone);
+  if (isIssue(dates)) {
+    return dates;
+  }
+  return {
+    element: 'period',
+    matches: (one) => {
+      const time = timeOf(one, part, timeZone);
+      return time !== undefined && dates.some(({ prefix, range }) => prefixes[prefix](range, time, now));
+    },
+  };
+}
