@@ -42,6 +42,7 @@ const interactions: Readonly<Record<string, InteractionText>> = {
   $status: { summary: 'The state of Subscriptions', answers: done, gives: 'Bundle' },
   $events: { summary: 'The events of a Subscription', answers: done, gives: 'Bundle' },
   '$get-ws-binding-token': { summary: 'A token that binds a websocket', answers: done, gives: 'Parameters' },
+  $deliver: { summary: 'Deliver what waits now, for staff', answers: done, gives: 'Bundle' },
   'async-read': {
     summary: 'The result of an asynchronous booking',
     answers: { '200': 'Booked', '202': 'Not finished yet' },

@@ -12,7 +12,12 @@ import { patchAppointment } from './interactions/patch.ts';
 import { createPatient, updatePatient } from './interactions/patient.ts';
 import { read } from './interactions/read.ts';
 import { createSubscription, deleteSubscription, updateSubscription } from './interactions/subscription.ts';
-import { subscriptionEvents, subscriptionStatus, websocketToken } from './interactions/subscription-operations.ts';
+import {
+  deliverNow,
+  subscriptionEvents,
+  subscriptionStatus,
+  websocketToken,
+} from './interactions/subscription-operations.ts';
 import { searchByGet, searchByPost } from './search/search.ts';
 import {
   type DefinitionType,
@@ -61,6 +66,7 @@ const operations: Readonly<Record<OperationName, Handler>> = {
   status: subscriptionStatus,
   events: subscriptionEvents,
   'get-ws-binding-token': websocketToken,
+  deliver: deliverNow,
 };
 
 function refuseAll(): Promise<FhirResponse> {

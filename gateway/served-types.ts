@@ -33,6 +33,7 @@ export const servedOperations = {
     methods: ['GET', 'POST'],
     definition: backportOperation('get-ws-binding-token'),
   },
+  deliver: { levels: ['instance'], methods: ['POST'], definition: 'deliver' },
 } as const satisfies Record<string, ServedOperation>;
 
 /** Name of an operation of the service. */
@@ -79,7 +80,7 @@ export const servedTypes = {
   RelatedPerson: readOnly,
   Subscription: {
     interactions: ['read', 'search-type', 'create', 'update', 'delete'],
-    operations: ['status', 'events', 'get-ws-binding-token'],
+    operations: ['status', 'events', 'get-ws-binding-token', 'deliver'],
     profile: 'LocalSubscriptionTermin',
   },
 } as const satisfies Record<string, ServedType>;

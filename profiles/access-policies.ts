@@ -149,6 +149,19 @@ const portalNames: AccessPolicyResource = {
   hiddenFields: ['secret', 'retiringSecret', 'identityProvider'],
 };
 
+/**
+ * Staff see the Subscriptions of portals: of whom, to what, in which state. Where notifications go to stays hidden, as the
+ * headers do: an address may be a secret itself.
+ */
+function subscriptionsOfPortals(config: BookingConfig): AccessPolicyResource {
+  return {
+    resourceType: 'Subscription',
+    criteria: `Subscription?_profile=${artefactUri(config, 'LocalSubscriptionTermin')}`,
+    interaction: look,
+    hiddenFields: ['channel.header', 'channel.endpoint'],
+  };
+}
+
 /** The Communications that remind staff of requests that wait for them. */
 function reminders(config: BookingConfig): AccessPolicyResource {
   return {
@@ -179,6 +192,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
     portalNames,
     reminders(config),
     ...ownSubscriptions(config),
+    subscriptionsOfPortals(config),
     callableBots(config),
   ],
   bots: () => [
@@ -201,7 +215,8 @@ export const policyTitle = (name: PolicyName): string => `Appointment booking: $
  *   patients, calls the Bots. Appointments and Slots it cannot write at all: the Bots do.
  * - `consumer`: reads the appointments of one requestor, given as the membership's access parameter `requestor` (a
  *   reference to the requestor's ClientApplication), and subscribes to their changes.
- * - `front-desk`: clinic staff; everything of scheduling and patients, and the names of the portals.
+ * - `front-desk`: clinic staff; everything of scheduling and patients, the names of the portals, and how their
+ *   Subscriptions stand.
  * - `bots`: what the Bots of the service need when they write.
  *
  * @see https://www.medplum.com/docs/access/access-policies

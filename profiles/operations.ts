@@ -66,7 +66,10 @@ const inputs = (config: BookingConfig): Input[] => [
  * The address of an operation as Medplum stores it, below the installation's own base; a publisher's definition that it
  * carries out is named as its base.
  */
-function addressOf(code: 'book' | 'hold', config: BookingConfig): Pick<OperationDefinition, 'url' | 'base'> {
+function addressOf(
+  code: 'book' | 'hold' | 'deliver',
+  config: BookingConfig,
+): Pick<OperationDefinition, 'url' | 'base'> {
   const url = `${config.localBase}/OperationDefinition/${code}`;
   const base = artefactUri(config, code);
   return { url, ...(base !== url && { base }) };
@@ -135,6 +138,36 @@ export function bookOperation(config: BookingConfig, bot?: string): OperationDef
         max: '1',
         type: 'Appointment',
         documentation: 'The appointment, booked or pending; an OperationOutcome instead if it cannot be booked.',
+      },
+    ],
+  };
+}
+
+/** The definition of `$deliver`: staff have sent now what a subscriber is still to get. */
+export function deliverOperation(config: BookingConfig): OperationDefinition {
+  return {
+    resourceType: 'OperationDefinition',
+    ...addressOf('deliver', config),
+    ...metadata,
+    name: 'deliver',
+    title: 'Deliver what waits',
+    kind: 'operation',
+    description:
+      'Sends at once what waits for the next attempt; a Subscription in error is requested again, and gets a handshake first. For staff of the clinic.',
+    affectsState: true,
+    code: 'deliver',
+    resource: ['Subscription'],
+    system: false,
+    type: false,
+    instance: true,
+    parameter: [
+      {
+        name: 'return',
+        use: 'out',
+        min: 1,
+        max: '1',
+        type: 'Bundle',
+        documentation: 'The state of the Subscription, as $status answers it.',
       },
     ],
   };

@@ -186,6 +186,9 @@ export interface Attempts {
   readonly within?: number;
 }
 
+/** How often something of a Subscription is tried that others have overtaken, and for how many milliseconds. */
+export const contestedAttempts: Attempts = { most: 50, within: 6_000 };
+
 /**
  * Runs an operation that reads, decides and writes, and repeats it after a conflict with a concurrent change.
  *

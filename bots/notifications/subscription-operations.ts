@@ -1,6 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Bundle, OperationOutcome, Parameters, Subscription } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import { requestDelivery } from '../../core/notifications/delivery/delivery-state.ts';
 import {
   type BundleContext,
   notification,
@@ -15,10 +16,19 @@ import {
 } from '../../core/notifications/subscription/operation.ts';
 import { type Content, contents } from '../../core/notifications/subscription/subscription-parameters.ts';
 import { config } from '../lib/config.ts';
+import { contestedAttempts, retryOvertaken } from '../lib/medplum.ts';
 import { newId } from '../lib/new-id.ts';
 import { readContents, readEvents } from '../lib/notifications/event-store.ts';
-import { outboxesIn, outboxQueries, readOutbox, type SubscriptionOutbox } from '../lib/notifications/outbox-store.ts';
 import {
+  outboxesIn,
+  outboxQueries,
+  readOutbox,
+  type SubscriptionOutbox,
+  writeOutbox,
+} from '../lib/notifications/outbox-store.ts';
+import {
+  isStaff,
+  mayChange,
   readAsCaller,
   refusals,
   refuse,
@@ -128,12 +138,65 @@ async function tellBinding(medplum: MedplumClient, { id = '' }: SubscriptionOper
     return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
   }
   const { settings, subscription } = stored;
+  if (seen.resourceType === 'Subscription' && !(await mayChange(medplum, seen, caller))) {
+    return refusals['not-owner'];
+  }
   if (!settings || settings.endpoint) {
     return refuse([noWebsocket]);
   }
   const isLive = subscription.status === 'active' || subscription.status === 'requested';
   const handshake = notification(reportOf(stored, 'handshake'), [], settings.content, context());
   return isLive ? createBindingToken(medplum, id, handshake, caller) : refuse([notActive]);
+}
+
+const ended: Issue = {
+  code: 'profile-violation',
+  diagnostics: 'The Subscription has ended; only its subscriber can start it anew.',
+  expression: 'Subscription.status',
+};
+
+const contested: Issue = {
+  code: 'version-conflict',
+  diagnostics: 'The Subscription changed again and again at the same moment: try again.',
+};
+
+/** Starts the delivery of what waits, unless it is under way: first the handshake, if the Subscription was in error. */
+async function startDelivery(medplum: MedplumClient, id: string): Promise<Answer | 'overtaken'> {
+  const stored = await readOutbox(medplum, id);
+  if (!stored) {
+    return refusals['not-found'];
+  }
+  const { subscription } = stored;
+  const request = requestDelivery(subscription.status, stored.outbox, Date.now());
+  if (request.kind === 'ended') {
+    return refuse([ended]);
+  }
+  const { error: _, ...rest } = subscription;
+  const written =
+    request.kind === 'unchanged'
+      ? stored
+      : await writeOutbox(medplum, stored, {
+          outbox: request.outbox,
+          ...(request.kind === 'requested' && { subscription: { ...rest, status: 'requested' } }),
+        });
+  return written === 'overtaken' ? written : statusBundle([reportOf(written, 'query-status')], context());
+}
+
+/** Staff ask for the delivery of what waits. Two who ask at the same moment start one delivery. */
+async function deliverNow(medplum: MedplumClient, { id = '' }: SubscriptionOperation, caller: Subscriber) {
+  const seen = await readAsCaller(medplum, id, caller);
+  if (seen.resourceType === 'OperationOutcome') {
+    return seen;
+  }
+  if (!(await isStaff(medplum, caller))) {
+    return refusals['not-staff'];
+  }
+  const answer = await retryOvertaken(
+    () => startDelivery(medplum, id),
+    (one) => one === 'overtaken',
+    contestedAttempts,
+  );
+  return answer === 'overtaken' ? refuse([contested]) : answer;
 }
 
 /** An answer to the caller. */
@@ -144,10 +207,10 @@ const operations: Readonly<
     SubscriptionOperation['operation'],
     (medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) => Promise<Answer>
   >
-> = { status: tellStatus, events: tellEvents, binding: tellBinding };
+> = { status: tellStatus, events: tellEvents, binding: tellBinding, deliver: deliverNow };
 
 /**
- * Answers `$status`, `$events` and `$get-ws-binding-token` to callers who may see the Subscription.
+ * Answers `$status`, `$events`, `$get-ws-binding-token` and `$deliver` to callers who may see the Subscription.
  *
  * @param event - input: as `readSubscriptionOperation` reads it; headers: those of the request, for the caller's
  *   credentials

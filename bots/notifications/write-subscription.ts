@@ -15,7 +15,7 @@ import {
   updatedSubscription,
 } from '../../core/notifications/subscription/submission.ts';
 import { config } from '../lib/config.ts';
-import { type BundleAnswer, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
+import { type BundleAnswer, contestedAttempts, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { newId } from '../lib/new-id.ts';
 import { resolveEndpoint } from '../lib/notifications/delivery/resolve-endpoint.ts';
 import {
@@ -25,6 +25,7 @@ import {
   subscriptionEntry,
 } from '../lib/notifications/outbox-store.ts';
 import {
+  mayChange,
   readAsCaller,
   readableAppointmentsOf,
   refusals,
@@ -81,11 +82,8 @@ const contested: Issue = {
   diagnostics: 'Other Subscriptions of the same subscriber changed at the same moment: try again.',
 };
 
-/** How often something is tried that others have overtaken, and for how many milliseconds. */
-const attempts = { most: 50, within: 6_000 };
-
 async function tryRepeatedly(act: () => Promise<Attempt>): Promise<Answer> {
-  const answer = await retryOvertaken(act, (one) => one === 'overtaken', attempts);
+  const answer = await retryOvertaken(act, (one) => one === 'overtaken', contestedAttempts);
   return answer === 'overtaken' ? refuse([contested]) : answer;
 }
 
@@ -157,6 +155,9 @@ async function change(medplum: MedplumClient, input: unknown, caller: Subscriber
   const seen = await readAsCaller(medplum, id, caller);
   if (seen.resourceType === 'OperationOutcome') {
     return seen;
+  }
+  if (!(await mayChange(medplum, seen, caller))) {
+    return refusals['not-owner'];
   }
   if (wanted !== undefined && seen.meta?.versionId !== wanted) {
     return refuse([outdated]);

@@ -1,16 +1,34 @@
+import type { ResourceType } from '@medplum/fhirtypes';
 import { isObject } from '../fhir/resource.ts';
 import type { Changer } from './appointment/status.ts';
 
 /** As whom somebody acts who is not the service itself. */
 export type Role = Exclude<Changer, 'service'>;
 
-/** Whether an entry of an AccessPolicy lets its holder change appointments in Medplum. */
-function permitsChange(entry: unknown): boolean {
-  if (!isObject(entry) || (entry.resourceType !== 'Appointment' && entry.resourceType !== '*')) {
+/** Whether an entry of an AccessPolicy lets its holder change resources of a type in Medplum. */
+function permitsChange(entry: unknown, type: ResourceType): boolean {
+  if (!isObject(entry) || (entry.resourceType !== type && entry.resourceType !== '*')) {
     return false;
   }
   const { interaction, readonly } = entry;
   return Array.isArray(interaction) ? interaction.includes('update') : readonly !== true;
+}
+
+/**
+ * Whether Medplum itself lets a caller change resources of a type: by an AccessPolicy or, like administrators, without one.
+ *
+ * @param me - Medplum's description of the caller (`GET auth/me`), not validated
+ */
+export function mayChangeInMedplum(me: unknown, type: ResourceType): boolean {
+  if (!isObject(me) || !isObject(me.profile)) {
+    return false;
+  }
+  const { accessPolicy } = me;
+  if (accessPolicy === undefined || accessPolicy === null) {
+    return true;
+  }
+  const entries = isObject(accessPolicy) && Array.isArray(accessPolicy.resource) ? accessPolicy.resource : [];
+  return entries.some((entry) => permitsChange(entry, type));
 }
 
 /**
@@ -25,10 +43,5 @@ export function roleOf(me: unknown): Role | undefined {
   if (!isObject(me) || !isObject(me.profile)) {
     return undefined;
   }
-  const { accessPolicy } = me;
-  if (accessPolicy === undefined || accessPolicy === null) {
-    return 'repository';
-  }
-  const entries = isObject(accessPolicy) && Array.isArray(accessPolicy.resource) ? accessPolicy.resource : [];
-  return entries.some(permitsChange) ? 'repository' : 'requestor';
+  return mayChangeInMedplum(me, 'Appointment') ? 'repository' : 'requestor';
 }

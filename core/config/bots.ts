@@ -24,7 +24,7 @@ const byFolder = {
   },
   notifications: {
     'write-subscription': 'Creates, changes and ends topic-based Subscriptions',
-    'subscription-operations': 'Answers $status, $events and $get-ws-binding-token on Subscription',
+    'subscription-operations': 'Answers $status, $events, $get-ws-binding-token and $deliver on Subscription',
     'record-events': 'Records the events of a changed appointment, one per Subscription',
     'restart-handshake': 'Sends the handshake again when a Subscription is set to requested',
     'deliver-events': 'Delivers the events of one Subscription in order',

@@ -40,6 +40,7 @@ export const artefacts = {
   'appointment-cancel': 'SubscriptionTopic',
   book: 'OperationDefinition',
   hold: 'OperationDefinition',
+  deliver: 'OperationDefinition',
   LocalBookingError: 'CodeSystem',
   LocalServiceType: 'CodeSystem',
   LocalSpecialty: 'CodeSystem',

@@ -3,7 +3,7 @@ import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { type BookingErrorCode, bookingErrors } from '../../core/fhir/outcome/errors.ts';
 import { type Interaction, type Issue, statusOf } from '../../core/fhir/outcome/outcome.ts';
 import type { GatewayContext } from '../context.ts';
-import { problem } from '../http/errors.ts';
+import { type HttpProblemName, problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { isOutcome } from '../medplum/errors.ts';
@@ -56,13 +56,18 @@ export function ownRefusal(
   return { status, ...headers, resource: { resourceType, id, issue } };
 }
 
-/** A Bot's word that something is not there, or not for this caller. Medplum's own 404 has no diagnostics. */
+/** The problems of HTTP that a Bot names, by their issue types. */
+const problemOf: ReadonlyMap<string | undefined, HttpProblemName> = new Map([
+  ['not-found', 'not-found'],
+  ['deleted', 'gone'],
+  ['forbidden', 'forbidden'],
+] as const);
+
+/** A Bot's word that something is not there, or not for this caller. Medplum's own 403 and 404 have no diagnostics. */
 function absence(body: unknown): FhirResponse | undefined {
   const issue = isOutcome(body) ? body.issue[0] : undefined;
-  if (issue?.diagnostics && issue.code === 'not-found') {
-    return problem('not-found', issue.diagnostics);
-  }
-  return issue?.diagnostics && issue.code === 'deleted' ? problem('gone', issue.diagnostics) : undefined;
+  const name = issue?.diagnostics ? problemOf.get(issue.code) : undefined;
+  return name && problem(name, issue?.diagnostics);
 }
 
 /**

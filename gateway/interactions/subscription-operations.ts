@@ -49,6 +49,12 @@ export const subscriptionStatus: Handler = async (exchange, context) => {
   return callReport({ operation: 'status', ids, statuses: valuesOf(exchange, 'status') }, exchange, context);
 };
 
+/** `$deliver`: staff have sent now what waits; a Subscription in error is requested again. */
+export const deliverNow: Handler = async (exchange, context) => {
+  const { id } = exchange.params;
+  return isId(id) ? callReport({ operation: 'deliver', id }, exchange, context) : problem('not-found');
+};
+
 /** An event number, or its problem. */
 function eventNumber(exchange: FhirRequest, name: string): { readonly number?: number } | Issue {
   const [value] = valuesOf(exchange, name);

@@ -219,6 +219,21 @@ describe('the front desk', () => {
     expect(rule?.hiddenFields).toEqual(expect.arrayContaining(['secret', 'retiringSecret']));
   });
 
+  test('reads how the Subscriptions of portals stand, and neither where they lead nor their headers', () => {
+    const subscription = (...profile: string[]): Resource => ({
+      resourceType: 'Subscription',
+      meta: { profile, tag: [tagOf('portal-a')] },
+      status: 'active',
+      reason: 'x',
+      criteria: 'x',
+      channel: { type: 'rest-hook' },
+    });
+    const ofPortal = subscription(artefactUri(config, 'LocalSubscriptionTermin'));
+    expect(allowed(frontDesk, ofPortal)).toEqual(['read', 'search']);
+    expect(permitting(frontDesk, 'read', ofPortal)?.hiddenFields).toEqual(['channel.header', 'channel.endpoint']);
+    expect(allowed(frontDesk, subscription())).toEqual([]);
+  });
+
   test.each(['AccessPolicy', 'AuditEvent'])('has nothing to do with %s', (resourceType) => {
     expect(allowed(frontDesk, { resourceType } as Resource)).toEqual([]);
   });

@@ -1,9 +1,11 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Subscription } from '@medplum/fhirtypes';
+import { mayChangeInMedplum, roleOf } from '../../../core/booking/caller-role.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { type Issue, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { isId } from '../../../core/fhir/reference/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
+import { belongsTo } from '../../../core/fhir/tags.ts';
 import { readableAppointments } from '../../../core/notifications/events/read-access.ts';
 import { topicOf } from '../../../core/notifications/subscription/topics.ts';
 import type { Requestor } from '../booking/decide.ts';
@@ -31,6 +33,12 @@ export const refusals = {
   'not-found': outcome('not-found', 'not-found', 'There is no such Subscription for the caller.'),
   gone: outcome('gone', 'deleted', 'The Subscription was deleted.'),
   forbidden: outcome('forbidden', 'forbidden', 'The caller may not read appointments.'),
+  'not-owner': outcome('forbidden', 'forbidden', 'This Subscription belongs to somebody else, who alone may do that.'),
+  'not-staff': outcome(
+    'forbidden',
+    'forbidden',
+    'Only staff of the clinic may ask for a delivery. As the subscriber, send the Subscription by PUT with the status requested.',
+  ),
 } as const satisfies Record<string, OperationOutcome>;
 
 /** The outcome that reports issues. */
@@ -87,15 +95,40 @@ export async function searchAsCaller(
   return resources.flatMap((one) => (isResource(one, 'Subscription') && isToTopic(one) ? [one] : []));
 }
 
+async function describeCaller(medplum: MedplumClient, { authorization }: Subscriber): Promise<unknown> {
+  const answer = await get(medplum, 'auth/me', { authorization });
+  if (!answer) {
+    throw new Error('Medplum does not describe the caller.');
+  }
+  return answer.status === 200 ? answer.body : undefined;
+}
+
+/**
+ * Whether the caller may change a Subscription that it sees: its owner, and whoever may change any in Medplum. Staff see
+ * those of portals, and change none.
+ *
+ * @throws Error when Medplum does not answer
+ */
+export async function mayChange(medplum: MedplumClient, seen: Subscription, caller: Subscriber): Promise<boolean> {
+  return (
+    belongsTo(seen, caller.id, config) || mayChangeInMedplum(await describeCaller(medplum, caller), 'Subscription')
+  );
+}
+
+/**
+ * Whether the caller is of the clinic's staff.
+ *
+ * @throws Error when Medplum does not answer
+ */
+export async function isStaff(medplum: MedplumClient, caller: Subscriber): Promise<boolean> {
+  return roleOf(await describeCaller(medplum, caller)) === 'repository';
+}
+
 /**
  * The appointments that the caller may read now, as criteria; empty if none, or if Medplum does not say.
  *
  * @throws Error when Medplum does not answer
  */
-export async function readableAppointmentsOf(medplum: MedplumClient, { authorization }: Subscriber): Promise<string[]> {
-  const answer = await get(medplum, 'auth/me', { authorization });
-  if (!answer) {
-    throw new Error('Medplum does not say what the caller may read.');
-  }
-  return readableAppointments(answer.status === 200 ? answer.body : undefined);
+export async function readableAppointmentsOf(medplum: MedplumClient, caller: Subscriber): Promise<string[]> {
+  return readableAppointments(await describeCaller(medplum, caller));
 }

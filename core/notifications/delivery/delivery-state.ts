@@ -1,3 +1,4 @@
+import type { Subscription } from '@medplum/fhirtypes';
 import type { NotificationSettings } from '../../config/config.ts';
 import type { Outbox, OutboxStatus } from './outbox.ts';
 
@@ -83,6 +84,36 @@ export function abandoned(outbox: Outbox, error: string): Outbox {
 export function restarted(outbox: Outbox, now: number): Outbox {
   const since = outbox.status === 'cancelled' ? now : outbox.since;
   return { ...outbox, ...idle, status: 'ready', attempts: 0, since };
+}
+
+/** What somebody who asks for a delivery at once brings about. */
+export type DeliveryRequest =
+  /** The Subscription is over: only its subscriber starts it anew. */
+  | { readonly kind: 'ended' }
+  /** Nothing waits, or a delivery has begun or is about to. */
+  | { readonly kind: 'unchanged' }
+  /** What waits is sent now, and the attempts are counted anew. */
+  | { readonly kind: 'started'; readonly outbox: Outbox }
+  /** The Subscription was in error: it is requested again, and gets a handshake first. */
+  | { readonly kind: 'requested'; readonly outbox: Outbox };
+
+/**
+ * Somebody asks for a delivery at once, instead of waiting for the next attempt, or after the Subscription had gone to
+ * error. Asked twice, it is started once: while a delivery is under way nothing changes.
+ *
+ * @param status - of the Subscription
+ * @param now - milliseconds since 1970 UTC
+ */
+export function requestDelivery(status: Subscription['status'], outbox: Outbox, now: number): DeliveryRequest {
+  if (status === 'off' || outbox.status === 'cancelled') {
+    return { kind: 'ended' };
+  }
+  if (status === 'error') {
+    return { kind: 'requested', outbox: restarted(outbox, now) };
+  }
+  const isUnderWay = isWaiting(outbox.status) || (outbox.status === 'in-progress' && !isFree(outbox, now));
+  const isDone = status === 'active' && outbox.status === 'accepted' && outbox.delivered >= outbox.events;
+  return isUnderWay || isDone ? { kind: 'unchanged' } : { kind: 'started', outbox: restarted(outbox, now) };
 }
 
 /** Starts a delivery for something that the outbox does not record. */

@@ -1,8 +1,8 @@
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { member } from './extension-values.ts';
 
-/** The operations on Subscriptions: `$status`, `$events`, `$get-ws-binding-token`. */
-const names = ['status', 'events', 'binding'] as const;
+/** The operations on Subscriptions: `$status`, `$events`, `$get-ws-binding-token`, `$deliver`. */
+const names = ['status', 'events', 'binding', 'deliver'] as const;
 
 /** An operation on Subscriptions, as the Bot is asked for it. */
 export interface SubscriptionOperation {

@@ -13,6 +13,7 @@ import {
   LEASE,
   queued,
   released,
+  requestDelivery,
   restarted,
   turnsOf,
   waitAfter,
@@ -183,4 +184,34 @@ describe('the outboxes that are due', () => {
     expect(turnsOf([...first, ...rest]).queued).toEqual(rest.slice(3));
     expect(queued({ ...outbox, lease: 'one', until: begin })).toEqual({ ...outbox, status: 'received' });
   });
+});
+
+describe('somebody who asks for a delivery at once', () => {
+  const waiting: Outbox = { ...outbox, status: 'on-hold', events: 5, delivered: 2, attempts: 7, until: begin + 1e6 };
+
+  test.each<[string, Parameters<typeof requestDelivery>[0], Outbox, string]>([
+    ['starts what waits for its next attempt', 'active', waiting, 'started'],
+    ['starts a delivery that has died', 'active', { ...waiting, status: 'in-progress', until: begin - 1 }, 'started'],
+    ['starts a handshake that was never begun', 'requested', { ...waiting, status: 'accepted' }, 'started'],
+    ['has a Subscription in error requested', 'error', { ...waiting, status: 'failed' }, 'requested'],
+    ['changes nothing under way', 'active', { ...waiting, status: 'in-progress', until: begin + 1 }, 'unchanged'],
+    ['changes nothing that is about to begin', 'active', { ...waiting, status: 'ready' }, 'unchanged'],
+    ['changes nothing that another delivery takes', 'active', { ...waiting, status: 'received' }, 'unchanged'],
+    ['changes nothing if all is delivered', 'active', { ...outbox, status: 'accepted' }, 'unchanged'],
+    ['cannot start what has ended', 'off', { ...waiting, status: 'cancelled' }, 'ended'],
+    ['cannot start what is ending', 'active', { ...waiting, status: 'cancelled' }, 'ended'],
+  ])('%s', (_, status, stored, kind) => {
+    expect(requestDelivery(status, stored, begin).kind).toBe(kind);
+  });
+
+  test.each(['active', 'error'] as const)(
+    'has the attempts counted anew; asked twice it is started once: %s',
+    (status) => {
+      const first = requestDelivery(status, waiting, begin);
+      const next = 'outbox' in first ? first.outbox : waiting;
+      expect(next).toMatchObject({ status: 'ready', attempts: 0, events: 5, delivered: 2, until: undefined });
+      const after = first.kind === 'requested' ? 'requested' : status;
+      expect(requestDelivery(after, next, begin).kind).toBe('unchanged');
+    },
+  );
 });

@@ -40,6 +40,6 @@ test('what is of the wrong kind counts as absent', () => {
 test.each([undefined, {}, { operation: 'delete' }, 'status'])('%j is none', (asked) => {
   expect(readSubscriptionOperation(asked)).toEqual({
     code: 'malformed-request',
-    diagnostics: 'The operation must be one of status, events, binding.',
+    diagnostics: 'The operation must be one of status, events, binding, deliver.',
   });
 });
