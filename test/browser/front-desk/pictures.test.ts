@@ -1,8 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@playwright/test';
-import { stored } from '../../contract/fixtures.ts';
+import { stored, succeeded } from '../../contract/fixtures.ts';
 import { medplum } from '../../contract/http.ts';
+import { submit, subscription, turnsTo, unsubscribeAll } from '../../contract/notifications/fixtures.ts';
+import { listen } from '../../contract/notifications/listener.ts';
 import { aService, halfHours, morning, origin, type TestService } from '../clinic.ts';
 import { bookedBy, calendarOf, dayOf, visitDesk } from './desk.ts';
 
@@ -80,6 +82,14 @@ for (const [device, options] of Object.entries(devices)) {
     await page.goto(`${origin}/front-desk/hours?of=${consultation?.id}`);
     await expect(page.getByRole('button', { name: /Add hours|Zeiten hinzufügen/ })).toBeVisible();
     await take('hours');
+    const failing = await listen(500);
+    const { id } = succeeded('Subscription', await submit(subscription(failing)));
+    await turnsTo('error', id);
+    await page.goto(`${origin}/front-desk/notifications`);
+    await expect(page.locator(`[data-subscription="${id}"]`)).toBeVisible();
+    await take('notifications');
+    await unsubscribeAll();
+    await failing.close();
     expect(page.url()).not.toContain(dayOf(Date.now()));
   });
 }

@@ -7,6 +7,7 @@ import { FRONT_DESK_PATH } from '../settings.ts';
 import { textsOf } from '../texts/texts.ts';
 import { CalendarPage } from './day/page.tsx';
 import { HoursPage } from './hours/page.tsx';
+import { NotificationsPage } from './notifications/page.tsx';
 import { Announcer } from './parts/announce.tsx';
 import { initialLanguage, rememberLanguage, TextsContext, useTexts } from './parts/use-texts.ts';
 import { RequestsPage } from './requests/page.tsx';
@@ -61,6 +62,7 @@ function Header({
     ['/calendar', nav.calendar],
     ['/requests', nav.requests],
     ['/hours', nav.hours],
+    ['/notifications', nav.notifications],
   ] as const;
   return (
     <header>
@@ -94,6 +96,7 @@ function Pages() {
       <Route path="/calendar" component={CalendarPage} />
       <Route path="/requests" component={RequestsPage} />
       <Route path="/hours" component={HoursPage} />
+      <Route path="/notifications" component={NotificationsPage} />
       <Route>
         <Redirect to="/calendar" replace />
       </Route>

@@ -1,4 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
+import type { ChannelType } from '../../../core/notifications/subscription/channel.ts';
+import type { TopicName } from '../../../core/notifications/subscription/topics.ts';
 import type { Language } from '../../server/language.ts';
 import type { Step } from '../appointment/history.ts';
 import type { StatusStep } from '../appointment/status-steps.ts';
@@ -6,6 +8,7 @@ import type { Unplaced } from '../day/entries.ts';
 import type { Kind } from '../day/kinds.ts';
 import type { Situation } from '../fhir/refusal.ts';
 import type { Weekday } from '../hours/weekly-rows.ts';
+import type { DeliveryAction, DeliveryState } from '../notifications/deliveries.ts';
 
 /** Words, by their names. */
 type Words<Name extends string> = Readonly<Record<Name, string>>;
@@ -126,6 +129,35 @@ type HoursWords = Words<
   readonly reopenDay: (day: string) => string;
 };
 
+/** The words of notifications. */
+type NotificationsWords = Words<
+  | 'title'
+  | 'help'
+  | 'none'
+  | 'unnamed'
+  | 'unknownTopic'
+  | 'progress'
+  | 'lastSent'
+  | 'never'
+  | 'attempts'
+  | 'nextAttempt'
+  | 'reason'
+  | 'filters'
+  | 'events'
+  | 'noEvents'
+  | 'appointment'
+> & {
+  readonly state: Words<DeliveryState>;
+  readonly meaning: Words<DeliveryState>;
+  readonly topic: Words<TopicName>;
+  readonly channel: Words<ChannelType>;
+  readonly action: Words<DeliveryAction>;
+  readonly done: Words<DeliveryAction>;
+  readonly counts: Words<'eventDelivered' | 'eventWaits'>;
+  readonly summary: (failed: number, waiting: number) => string;
+  readonly of: (delivered: number, events: number) => string;
+};
+
 /** All words of the front desk in one language. */
 export interface Texts extends Words<'languageName' | 'title' | 'loading' | 'close' | 'reload' | 'serverSays'> {
   readonly language: Language;
@@ -162,4 +194,5 @@ export interface Texts extends Words<'languageName' | 'title' | 'loading' | 'clo
     readonly until: (time: string) => string;
   };
   readonly hours: HoursWords;
+  readonly notifications: NotificationsWords;
 }

@@ -3,9 +3,10 @@ import { answersReferredTo } from '../../../../core/booking/supporting-informati
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../../core/fhir/tags.ts';
 import { historyOf, type Step } from '../../appointment/history.ts';
-import { nameOf, patientIdOf } from '../../appointment/people.ts';
+import { patientIdOf } from '../../appointment/people.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { batch, resourcesIn } from '../fhir/client.ts';
+import { namesOf } from '../fhir/names.ts';
 import { useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
 
@@ -22,27 +23,6 @@ export interface AppointmentDetails {
 }
 
 const readEntry = (url: string) => ({ request: { method: 'GET' as const, url } });
-
-/** The names of profiles: a portal is a ClientApplication, people are Practitioners. */
-async function namesOf(ids: readonly string[]): Promise<Map<string, string>> {
-  const unique = [...new Set(ids)].filter(Boolean);
-  if (unique.length === 0) {
-    return new Map();
-  }
-  const types = ['ClientApplication', 'Practitioner', 'Bot'] as const;
-  const found = await batch(types.map((type) => readEntry(`${type}?_id=${unique.join(',')}`)));
-  const resources = isRefusal(found) ? [] : resourcesIn(found);
-  const entries = resources
-    .flatMap((bundle) => (isResource(bundle, 'Bundle') ? resourcesIn(bundle) : []))
-    .map((resource): readonly [string, string] => {
-      if (isResource(resource, 'Practitioner')) {
-        return [resource.id ?? '', nameOf(resource)];
-      }
-      const isNamed = isResource(resource, 'ClientApplication') || isResource(resource, 'Bot');
-      return isNamed ? [resource.id ?? '', resource.name ?? ''] : ['', ''];
-    });
-  return new Map(entries);
-}
 
 async function load(id: string): Promise<AppointmentDetails | Refusal> {
   const history = await batch([readEntry(`Appointment/${id}/_history?_count=50`), readEntry(`Appointment/${id}`)]);

@@ -158,3 +158,15 @@ export const create = <T extends ResourceType>(type: T, resource: ExtractResourc
 /** Books or moves by the service, with all its rules. */
 export const book = (request: Appointment | Parameters): Promise<Appointment | Refusal> =>
   call('Appointment', `${config.baseUrl}/Appointment/$book`, { method: 'POST', body: request });
+
+/** Has the service deliver now what waits for a subscriber; a Subscription in error is switched on again. */
+export const deliver = (subscription: string): Promise<Bundle | Refusal> =>
+  call('Bundle', `${config.baseUrl}/Subscription/${encodeURIComponent(subscription)}/$deliver`, { method: 'POST' });
+
+/** The events of a Subscription from a number on, with the appointments that they are about. */
+export const events = (subscription: string, first: number): Promise<Bundle | Refusal> =>
+  call(
+    'Bundle',
+    `${config.baseUrl}/Subscription/${encodeURIComponent(subscription)}/$events?eventsSinceNumber=${first}&content=id-only`,
+    {},
+  );

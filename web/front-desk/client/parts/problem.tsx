@@ -16,7 +16,7 @@ export function Problem({
   const texts = useTexts();
   const { title, next } = texts.problem[situationOf(refusal)];
   return (
-    <Alert color="red" title={title} role="alert" variant="outline" className="problem">
+    <Alert color="red.9" title={title} role="alert" variant="outline" className="problem">
       <p>{next}</p>
       {refusal.sentences.length > 0 && (
         <details>

@@ -1,0 +1,31 @@
+import { isResource } from '../../../../core/fhir/resource.ts';
+import { nameOf } from '../../appointment/people.ts';
+import { isRefusal } from '../../fhir/refusal.ts';
+import { batch, resourcesIn } from './client.ts';
+
+/** How many ids one search asks for. */
+const AT_ONCE = 50;
+
+/** The names of profiles, by their ids: a portal is a ClientApplication, people are Practitioners. */
+export async function namesOf(ids: readonly string[]): Promise<Map<string, string>> {
+  const unique = [...new Set(ids)].filter(Boolean);
+  const types = ['ClientApplication', 'Practitioner', 'Bot'] as const;
+  const chunks = Array.from({ length: Math.ceil(unique.length / AT_ONCE) }, (_, index) =>
+    unique.slice(index * AT_ONCE, (index + 1) * AT_ONCE),
+  );
+  const entry = chunks.flatMap((chunk) =>
+    types.map((type) => ({ request: { method: 'GET' as const, url: `${type}?_id=${chunk.join(',')}&_count=1000` } })),
+  );
+  const found = entry.length > 0 ? await batch(entry) : undefined;
+  const resources = found && !isRefusal(found) ? resourcesIn(found) : [];
+  const entries = resources
+    .flatMap((bundle) => (isResource(bundle, 'Bundle') ? resourcesIn(bundle) : []))
+    .map((resource): readonly [string, string] => {
+      if (isResource(resource, 'Practitioner')) {
+        return [resource.id ?? '', nameOf(resource)];
+      }
+      const isNamed = isResource(resource, 'ClientApplication') || isResource(resource, 'Bot');
+      return isNamed ? [resource.id ?? '', resource.name ?? ''] : ['', ''];
+    });
+  return new Map(entries);
+}

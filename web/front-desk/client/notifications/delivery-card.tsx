@@ -1,0 +1,89 @@
+import { Button } from '@mantine/core';
+import { type ReactNode, useRef, useState } from 'react';
+import type { Delivery, DeliveryState } from '../../notifications/deliveries.ts';
+import { momentText } from '../parts/format.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useTexts } from '../parts/use-texts.ts';
+import { EventList } from './event-list.tsx';
+import { useDeliver } from './use-deliveries.ts';
+
+/** A sign for each state, so that nobody has to tell colours apart. */
+const signOf: Readonly<Record<DeliveryState, string>> = {
+  failed: '✕',
+  waiting: '◔',
+  sending: '→',
+  unknown: '?',
+  delivered: '✓',
+  ended: '■',
+};
+
+function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** One Subscription of a portal: how its delivery stands, why, and what staff can do about it. */
+export function DeliveryCard({
+  delivery,
+  onChanged,
+}: {
+  readonly delivery: Delivery;
+  readonly onChanged: () => Promise<void>;
+}) {
+  const { language, notifications: words } = useTexts();
+  const { id, topic, channel, filters, state, action, events, delivered, attempts, sent, nextAttempt, error } =
+    delivery;
+  const heading = useRef<HTMLHeadingElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const { ask, refusal, isBusy, forget } = useDeliver(delivery, onChanged);
+  // The button goes when there is nothing to do any more: the focus stays at its Subscription.
+  const send = async (): Promise<void> => {
+    if (await ask()) {
+      heading.current?.focus();
+    }
+  };
+  return (
+    <li className={`delivery ${state}`} data-subscription={id}>
+      <h3 ref={heading} tabIndex={-1}>
+        <span aria-hidden="true">{signOf[state]} </span>
+        {topic ? words.topic[topic] : words.unknownTopic}
+        {channel && `, ${words.channel[channel]}`}: <span className="state">{words.state[state]}</span>
+      </h3>
+      <p>{words.meaning[state]}</p>
+      <dl className="facts">
+        <Fact label={words.progress}>{words.of(delivered, events)}</Fact>
+        <Fact label={words.lastSent}>{sent === undefined ? words.never : momentText(sent, language)}</Fact>
+        {attempts > 0 && <Fact label={words.attempts}>{attempts}</Fact>}
+        {nextAttempt !== undefined && <Fact label={words.nextAttempt}>{momentText(nextAttempt, language)}</Fact>}
+        {error && (
+          <Fact label={words.reason}>
+            <span lang="en">{error}</span>
+          </Fact>
+        )}
+        {filters.length > 0 && <Fact label={words.filters}>{filters.join(', ')}</Fact>}
+      </dl>
+      {refusal && (
+        <Problem
+          refusal={refusal}
+          onReload={() => {
+            forget();
+            void onChanged();
+          }}
+        />
+      )}
+      {action && (
+        <Button loading={isBusy} onClick={() => void send()}>
+          {words.action[action]}
+        </Button>
+      )}
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>{words.events}</summary>
+        {isOpen && <EventList delivery={delivery} />}
+      </details>
+    </li>
+  );
+}

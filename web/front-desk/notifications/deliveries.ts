@@ -1,0 +1,146 @@
+import type { Subscription, Task } from '@medplum/fhirtypes';
+import { type ArtefactConfig, artefactUri } from '../../../core/config/config.ts';
+import { idIn } from '../../../core/fhir/reference/reference.ts';
+import { isObject, isResource } from '../../../core/fhir/resource.ts';
+import { ownerOf, type TagConfig } from '../../../core/fhir/tags.ts';
+import { requestDelivery } from '../../../core/notifications/delivery/delivery-state.ts';
+import { OUTBOX, type Outbox, outboxOf } from '../../../core/notifications/delivery/outbox.ts';
+import {
+  type ChannelType,
+  isChannelType,
+  publicSubscription,
+} from '../../../core/notifications/subscription/channel.ts';
+import { extensionValues } from '../../../core/notifications/subscription/extension-values.ts';
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { type TopicName, topicOf } from '../../../core/notifications/subscription/topics.ts';
+
+/** How the delivery to a subscriber stands, what staff have to do with first. */
+export const deliveryStates = ['failed', 'waiting', 'sending', 'unknown', 'delivered', 'ended'] as const;
+
+/** How the delivery to a subscriber stands. */
+export type DeliveryState = (typeof deliveryStates)[number];
+
+/** What staff can have done: switch a Subscription in error on again, or send now what waits for the next attempt. */
+export type DeliveryAction = 'switch-on' | 'send';
+
+/** One Subscription of a portal, and how its delivery stands. All times are milliseconds since 1970 UTC. */
+export interface Delivery {
+  readonly id: string;
+  /** Id of the profile that it belongs to. */
+  readonly owner: string;
+  readonly topic: TopicName | undefined;
+  readonly channel: ChannelType | undefined;
+  /** The filters, as the subscriber sent them. */
+  readonly filters: readonly string[];
+  readonly state: DeliveryState;
+  readonly action: DeliveryAction | undefined;
+  readonly events: number;
+  readonly delivered: number;
+  readonly attempts: number;
+  readonly sent: number | undefined;
+  readonly nextAttempt: number | undefined;
+  /** What went wrong last. */
+  readonly error: string | undefined;
+}
+
+/** The Subscriptions of one portal. */
+export interface PortalDeliveries {
+  readonly owner: string;
+  readonly deliveries: readonly Delivery[];
+}
+
+/** The part of the configuration that deliveries depend on. */
+export type DeliveryConfig = ArtefactConfig & TagConfig;
+
+/** The searches for Subscriptions to topics of the service, and for their outboxes. */
+export function deliverySearches(config: ArtefactConfig) {
+  return {
+    subscriptions: [['_profile', artefactUri(config, 'LocalSubscriptionTermin')]],
+    outboxes: [['code', `${artefactUri(config, 'LocalTask')}|${OUTBOX}`]],
+  } as const;
+}
+
+const stateOf: Readonly<Record<Outbox['status'], DeliveryState>> = {
+  ready: 'sending',
+  received: 'sending',
+  'in-progress': 'sending',
+  'on-hold': 'waiting',
+  accepted: 'delivered',
+  failed: 'failed',
+  cancelled: 'ended',
+};
+
+function stateIn({ status }: Subscription, outbox: Outbox | undefined): DeliveryState {
+  if (status === 'off') {
+    return 'ended';
+  }
+  return status === 'error' ? 'failed' : outbox ? stateOf[outbox.status] : 'unknown';
+}
+
+/** What the service would do if it were asked now: the page offers nothing else. */
+function actionOf({ status }: Subscription, outbox: Outbox | undefined, now: number): DeliveryAction | undefined {
+  const kind = outbox && requestDelivery(status, outbox, now).kind;
+  return kind === 'requested' ? 'switch-on' : kind === 'started' ? 'send' : undefined;
+}
+
+/** An outbox as far as it can be read: somebody may have changed its Task by hand. */
+function readOutbox(task: Task | undefined): Outbox | undefined {
+  const isReadable = isObject(task) && Array.isArray(task.output) && task.output.every((one) => isObject(one?.type));
+  return isReadable ? outboxOf({ ...task, input: Array.isArray(task.input) ? task.input : [] }) : undefined;
+}
+
+const valid = (time: number | undefined): number | undefined =>
+  time === undefined || Number.isNaN(time) ? undefined : time;
+
+function deliveryOf(subscription: Subscription, task: Task | undefined, now: number, config: DeliveryConfig): Delivery {
+  const outbox = readOutbox(task);
+  const { channel } = isObject(subscription.channel) ? publicSubscription(subscription) : { channel: { type: '' } };
+  const criteria: unknown = Reflect.get(subscription, '_criteria');
+  const state = stateIn(subscription, outbox);
+  return {
+    id: subscription.id ?? '',
+    owner: ownerOf(subscription, config) ?? '',
+    topic: topicOf(subscription.criteria, config),
+    channel: isChannelType(channel.type) ? channel.type : undefined,
+    filters: extensionValues(criteria, backport.filterCriteria).filter((one) => typeof one === 'string'),
+    state,
+    action: actionOf(subscription, outbox, now),
+    events: outbox?.events ?? 0,
+    delivered: outbox?.delivered ?? 0,
+    attempts: outbox?.attempts ?? 0,
+    sent: valid(outbox?.sent),
+    nextAttempt: state === 'waiting' ? valid(outbox?.until) : undefined,
+    error: state === 'delivered' || state === 'ended' ? undefined : (subscription.error ?? outbox?.error),
+  };
+}
+
+const rank = ({ state }: Delivery): number => deliveryStates.indexOf(state);
+
+/**
+ * Sorts what was read by portals: whose delivery has failed come first, then those that wait.
+ *
+ * @param resources - Subscriptions and Tasks; what is broken is shown as far as it can be read
+ * @param now - milliseconds since 1970 UTC
+ */
+export function deliveriesIn(resources: readonly unknown[], now: number, config: DeliveryConfig): PortalDeliveries[] {
+  const tasks = new Map<string, Task>();
+  for (const one of resources) {
+    if (isResource(one, 'Task')) {
+      tasks.set(idIn(one.focus, 'Subscription') ?? '', one);
+    }
+  }
+  const portals = new Map<string, Delivery[]>();
+  for (const one of resources) {
+    if (isResource(one, 'Subscription')) {
+      const delivery = deliveryOf(one, tasks.get(one.id ?? ''), now, config);
+      portals.set(delivery.owner, [...(portals.get(delivery.owner) ?? []), delivery]);
+    }
+  }
+  const worst = ({ deliveries }: PortalDeliveries): number => Math.min(...deliveries.map(rank));
+  return [...portals]
+    .map(([owner, deliveries]) => ({
+      owner,
+      deliveries: deliveries.toSorted((one, other) => rank(one) - rank(other) || one.id.localeCompare(other.id)),
+    }))
+    .toSorted((one, other) => worst(one) - worst(other) || one.owner.localeCompare(other.owner));
+}
