@@ -69,5 +69,5 @@ it('GET /metadata names the topics, the profile and the operations', async () =>
     `${config.profileBase}/SubscriptionTopic/appointment-cancel`,
   ]);
   expect(served?.interaction?.map(({ code }) => code)).toEqual(['read', 'search-type', 'create', 'update', 'delete']);
-  expect(served?.operation?.map(({ name }) => name)).toEqual(['status', 'events', 'get-ws-binding-token']);
+  expect(served?.operation?.map(({ name }) => name)).toEqual(['status', 'events', 'get-ws-binding-token', 'deliver']);
 });
