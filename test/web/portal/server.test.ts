@@ -147,6 +147,10 @@ test('a booking whose answer is lost is sent again by itself, with the same iden
   expect(new Set(values).size).toBe(1);
 });
 
+test('a button that the form does not have books, as the Enter key does', async () => {
+  expect((await send(await details(), { ...person, action: 'constructor' })).statusCode).toBe(303);
+});
+
 test('a clinic that does not answer at all: what was typed stays, and can be sent again', async () => {
   const address = await details();
   lost = 3;

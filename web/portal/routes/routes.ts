@@ -1,7 +1,9 @@
 import type { PageHandler } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
 import * as appointments from './appointments.ts';
-import { holdTime, sendDetails, showDetails } from './booking.ts';
+import { sendDetails } from './booking.ts';
+import { showDetails } from './details.ts';
+import { holdTime } from './hold.ts';
 import { leave, openLink, switchLanguage } from './links.ts';
 import { showServices, showTimes } from './times.ts';
 

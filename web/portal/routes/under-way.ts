@@ -1,0 +1,51 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import type { BookableService } from '../clinic/services.ts';
+import { isRefusal, type Refusal } from '../fhir/client.ts';
+import type { PageHandler, Reply, Visit } from '../http/visit.ts';
+import { failurePage } from '../pages/failure.ts';
+import { openPending, type Pending } from '../visit/pending.ts';
+
+/** A booking that is under way: what was sealed into the address, and the service that it names. */
+export interface UnderWay {
+  readonly pending: Pending;
+  readonly service: BookableService;
+}
+
+/** The service of the clinic that an address names, if there is such a one. */
+export async function serviceOf({ portal }: Visit, key: string): Promise<BookableService | Refusal | undefined> {
+  const services = await portal.services();
+  return isRefusal(services) ? services : services.find((service) => service.key === key);
+}
+
+/** Answers for the booking in the address (`b`). */
+export const forUnderWay =
+  (handler: (visit: Visit, booking: UnderWay) => Promise<Reply>): PageHandler =>
+  async (visit) => {
+    const pending = await openPending(visit.portal.seal, visit.query.get('b'));
+    const service = pending && (await serviceOf(visit, pending.service));
+    if (!pending || !service) {
+      return failurePage(visit, 'notFound');
+    }
+    return isRefusal(service) ? failurePage(visit, 'unavailable') : handler(visit, { pending, service });
+  };
+
+/** The portal's own identifier of a booking: what is sent again with it books nothing twice. */
+export const identifierOf = ({ options }: Visit['portal'], value: string) => ({
+  system: `${options.origin}${options.path}/bookings`,
+  value,
+});
+
+/** Until when a hold keeps its time, in milliseconds since 1970 UTC; `undefined` if the appointment is no hold. */
+export function heldUntil({ options }: Visit['portal'], hold: Appointment): number | undefined {
+  const { extension, status } = hold;
+  const found = (Array.isArray(extension) ? extension : []).find(({ url }) => url === options.extensions.heldUntil);
+  return status === 'proposed' ? parseInstant(found?.valueInstant) : undefined;
+}
+
+/** Until when the time of a booking is held; `undefined`: no longer. */
+export async function currentHold({ portal }: Visit, { hold }: Pending): Promise<number | undefined> {
+  const found = hold === '' ? undefined : await portal.service.read('Appointment', hold);
+  const until = found && !isRefusal(found) ? heldUntil(portal, found) : undefined;
+  return until !== undefined && until > portal.now() ? until : undefined;
+}

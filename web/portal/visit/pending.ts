@@ -1,0 +1,39 @@
+import { isId } from '../../../core/fhir/reference/reference.ts';
+import type { Seal } from '../session/seal.ts';
+import { type ChosenTime, formatTime, parseTime } from './chosen-time.ts';
+
+/** A booking that is under way, as it is sealed into the address of its page. */
+export interface Pending {
+  /** What names the service in addresses. */
+  readonly service: string;
+  readonly time: ChosenTime;
+  /** The id of the hold; empty if the time could not be held. */
+  readonly hold: string;
+  /** The value of the booking's identifier. */
+  readonly key: string;
+}
+
+/** How long a form may be filled in, in milliseconds. The time itself is held shorter. */
+const FORM_LENGTH = 24 * 3_600_000;
+
+/**
+ * Seals a booking for the address of its page.
+ *
+ * @param now - milliseconds since 1970 UTC
+ */
+export function sealPending(seal: Seal, pending: Pending, now: number): Promise<string> {
+  return seal.close('booking', { ...pending, time: formatTime(pending.time) }, now + FORM_LENGTH);
+}
+
+/** Reads what `sealPending` has made; `undefined` if it is nothing of it, or is over. */
+export async function openPending(seal: Seal, text: string): Promise<Pending | undefined> {
+  const content = await seal.open('booking', text);
+  if (typeof content === 'string') {
+    return undefined;
+  }
+  const { service, time, hold, key } = content;
+  const parsed = typeof time === 'string' ? parseTime(time) : undefined;
+  return parsed && typeof service === 'string' && typeof key === 'string' && (hold === '' || isId(hold))
+    ? { service, time: parsed, hold, key }
+    : undefined;
+}
