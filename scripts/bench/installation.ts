@@ -37,7 +37,8 @@ function configurationFile(): string {
   return file;
 }
 
-async function startEmbedded(): Promise<Installation> {
+/** Starts the service on an embedded Medplum, in a process of its own. */
+export async function startEmbedded(): Promise<Installation> {
   const [port, medplumPort] = [await freePort(), await freePort()];
   const child = spawn(process.execPath, ['scripts/start.ts'], {
     env: {

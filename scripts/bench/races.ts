@@ -4,8 +4,9 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { runAsProgram } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
+import { post } from './create.ts';
 import { findInstallation, type Installation } from './installation.ts';
-import { bookBy, forMedplum, makePlaces, type Place, post } from './targets.ts';
+import { bookBy, forMedplum, makePlaces, type Place } from './targets.ts';
 
 interface RaceArguments {
   readonly races: number;

@@ -14,6 +14,7 @@ import type {
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { created, createSlots, post } from './create.ts';
 import type { Installation } from './installation.ts';
 
 /** A booking to be measured: a slot of its own, and who it is for. */
@@ -26,17 +27,6 @@ export interface Place {
 
 /** What came of one request. */
 export type Result = 'booked' | 'conflict' | 'failed';
-
-/** Sends a resource. */
-export async function post(url: string, token: string, body: unknown): Promise<{ status: number; body: unknown }> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/fhir+json' },
-    body: JSON.stringify(body),
-  });
-  const answer: unknown = await response.json();
-  return { status: response.status, body: answer };
-}
 
 /** The appointment with which a place is booked. */
 export function appointmentFor({ slot, patient }: Pick<Place, 'slot' | 'patient'>, config: BookingConfig): Appointment {
@@ -126,17 +116,7 @@ export async function bookBy(
   return resultOf(await send(way, place, installation, config));
 }
 
-function created<T extends Resource>(answer: { status: number; body: unknown }, what: string): T {
-  if (answer.status >= 300) {
-    throw new Error(`${what} could not be created (${answer.status}): ${JSON.stringify(answer.body).slice(0, 300)}`);
-  }
-  return answer.body as T;
-}
-
 const MINUTES_10 = 600_000;
-
-/** How many slots go into one batch. */
-const BATCH = 200;
 
 const SCHEDULING_PARAMETERS = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';
 const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
@@ -204,28 +184,18 @@ export async function makePlaces(
     ? byRule.schedule
     : `Schedule/${created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, own), 'A schedule').id}`;
   const first = Math.ceil((now + 365 * 24 * 3_600_000) / MINUTES_10) * MINUTES_10;
-  const places: Place[] = [];
-  while (places.length < count) {
-    const entry = Array.from({ length: Math.min(BATCH, count - places.length) }, (_, index) => {
-      const start = first + (places.length + index) * MINUTES_10;
-      const resource: Slot = {
-        resourceType: 'Slot',
-        schedule: { reference: schedule },
-        status: 'free',
-        start: formatInstant(start),
-        end: formatInstant(start + MINUTES_10),
-      };
-      return { request: { method: 'POST' as const, url: 'Slot' }, resource };
-    });
-    const batch: Bundle = { resourceType: 'Bundle', type: 'batch', entry };
-    const answer = created<Bundle>(await post(medplum, tokens.staff, batch), 'Slots');
-    const slots = (answer.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
-    if (slots.length !== entry.length) {
-      throw new Error('Not all slots could be created.');
-    }
-    places.push(...slots.map((slot) => ({ slot, patient, byRule })));
-  }
-  return places;
+  const wanted = Array.from({ length: count }, (_, index): Slot => {
+    const start = first + index * MINUTES_10;
+    return {
+      resourceType: 'Slot',
+      schedule: { reference: schedule },
+      status: 'free',
+      start: formatInstant(start),
+      end: formatInstant(start + MINUTES_10),
+    };
+  });
+  const slots = await createSlots(installation, wanted);
+  return slots.map((slot) => ({ slot, patient, byRule }));
 }
 
 /** The targets that an installation has: the project may lack what Medplum's own `$book` needs. */

@@ -1,19 +1,6 @@
 import { defineConfig } from '@playwright/test';
+import { launchOptions } from '../../scripts/bench/web/browser.ts';
 import { scaled } from '../lib/time-scale.ts';
-
-/** Debian's Chromium, with everything off that would call others. */
-const chromium = {
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-  ],
-};
 
 /** Tests in a browser: `npm run test:browser`. They start an installation of their own. */
 export default defineConfig({
@@ -27,7 +14,7 @@ export default defineConfig({
   expect: { timeout: scaled(5_000) },
   reporter: 'list',
   use: {
-    launchOptions: chromium,
+    launchOptions,
     locale: 'en-GB',
     timezoneId: 'Europe/Berlin',
     trace: 'retain-on-failure',

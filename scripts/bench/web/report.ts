@@ -1,0 +1,105 @@
+import { type Circumstances, circumstancesText } from '../machine.ts';
+import { quantile } from '../measure.ts';
+
+/** What was measured of a page, and in which unit. */
+export const units = {
+  transferred: 'kB',
+  'first paint': 'ms',
+  complete: 'ms',
+  interactive: 'ms',
+  'a click is answered': 'ms',
+  'longest task': 'ms',
+  frame: 'ms',
+  'frame, 95 %': 'ms',
+  'longest frame': 'ms',
+  jerks: '% of the frames',
+} as const;
+
+/** What was measured of a page. */
+export type Measure = keyof typeof units;
+
+/** One value of one round. */
+export interface Sample {
+  readonly page: string;
+  readonly measure: Measure;
+  readonly value: number;
+}
+
+/** The values of all rounds. */
+export interface WebRow {
+  readonly page: string;
+  readonly measure: Measure;
+  readonly unit: string;
+  readonly median: number;
+  /** The least and the greatest value of a round. */
+  readonly spread: readonly [number, number];
+  /** What it should be at most. */
+  readonly goal?: number;
+}
+
+/** What `npm run bench:web` has found. */
+export interface WebReport {
+  readonly circumstances: Circumstances;
+  readonly browser: string;
+  /** How many programs wanted to run before and after: with more than there are cores, figures mean little. */
+  readonly load: readonly [number, number];
+  readonly rounds: number;
+  readonly rows: readonly WebRow[];
+}
+
+/** What pages should need at most. */
+const goals: readonly { readonly of: RegExp; readonly measure: Measure; readonly most: number }[] = [
+  { of: /^portal/, measure: 'transferred', most: 60 },
+  { of: /^front desk, day/, measure: 'interactive', most: 2_000 },
+  { of: /scrolling$/, measure: 'frame, 95 %', most: 34 },
+];
+
+const rounded = (value: number): number => Math.round(value * 10) / 10;
+
+/** Puts the samples of all rounds together, in the order in which they came first. */
+export function webRows(samples: readonly Sample[]): WebRow[] {
+  const groups = Map.groupBy(samples, ({ page, measure }) => `${page}\n${measure}`);
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (!first) {
+      return [];
+    }
+    const { page, measure } = first;
+    const values = group.map(({ value }) => value);
+    const goal = goals.find(({ of, measure: about }) => about === measure && of.test(page))?.most;
+    return {
+      page,
+      measure,
+      unit: units[measure],
+      median: rounded(quantile(values, 0.5)),
+      spread: [rounded(Math.min(...values)), rounded(Math.max(...values))],
+      ...(goal !== undefined && { goal }),
+    };
+  });
+}
+
+/** The figures as a table. */
+export function webTable({ rows }: WebReport): { head: string[]; rows: string[][] } {
+  return {
+    head: ['page', 'measure', 'median', 'of rounds', 'goal'],
+    rows: rows.map(({ page, measure, unit, median, spread: [least, greatest], goal }) => [
+      page,
+      measure,
+      `${median.toFixed(1)} ${unit}`,
+      `${least.toFixed(1)}–${greatest.toFixed(1)}`,
+      goal === undefined ? '' : `≤ ${goal}${median > goal ? ', missed' : ''}`,
+    ]),
+  };
+}
+
+/** On what was measured, and what makes the figures doubtful. */
+export function webRemarks({ circumstances, browser, load, rounds }: WebReport): string[] {
+  const isBusy = Math.max(...load) > circumstances.cores;
+  return [
+    circumstancesText(circumstances),
+    `Chromium ${browser}; ${rounds} rounds; load of the machine ${load[0]} before and ${load[1]} after`,
+    ...(isBusy
+      ? [`The machine has ${circumstances.cores} cores and was busier than that: repeat it on a quiet one.`]
+      : []),
+  ];
+}
