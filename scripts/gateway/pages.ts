@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { frontDesk } from '../../web/front-desk/server.ts';
 import { FRONT_DESK_PATH } from '../../web/front-desk/settings.ts';
 import { portal } from '../../web/portal/server.ts';
@@ -12,6 +13,7 @@ export interface PortalSettings {
   readonly clientSecret: string;
   readonly clinic: string;
   readonly linkSecret?: string | undefined;
+  readonly notificationsUrl?: string | undefined;
 }
 
 /** The portal for patients in front of this service. */
@@ -33,6 +35,7 @@ export function portalApplication(config: BookingConfig, settings: PortalSetting
         alternative: artefactUri(config, 'LocalAlternative'),
         confirmation: artefactUri(config, 'LocalConfirmation'),
       },
+      topic: topicUrl('appointment-update', config),
       assets: assetsOf(WEB_OUTPUT, 'portal'),
     }),
   };
@@ -101,8 +104,8 @@ export function frontDeskFrom(
 const SHORTEST = 32;
 
 /**
- * The client that the portal is, from `PORTAL_CLIENT_ID`, `PORTAL_CLIENT_SECRET`, `PORTAL_CLINIC` and `PORTAL_LINK_SECRET`;
- * without the first there is no portal.
+ * The client that the portal is, from `PORTAL_CLIENT_ID`, `PORTAL_CLIENT_SECRET`, `PORTAL_CLINIC`, `PORTAL_LINK_SECRET` and
+ * `PORTAL_NOTIFICATIONS_URL`; without the first there is no portal.
  *
  * @throws Error saying what is missing
  */
@@ -120,5 +123,11 @@ export function portalFrom(environment: Readonly<Record<string, string | undefin
   if (linkSecret !== undefined && linkSecret.length < SHORTEST) {
     throw new Error(`PORTAL_LINK_SECRET must have at least ${SHORTEST} characters.`);
   }
-  return { clientId, clientSecret, clinic, linkSecret };
+  const notificationsUrl = environment.PORTAL_NOTIFICATIONS_URL || undefined;
+  if (notificationsUrl !== undefined && !(/^https?:/.test(notificationsUrl) && URL.canParse(notificationsUrl))) {
+    throw new Error(
+      `PORTAL_NOTIFICATIONS_URL must be the address of the portal's /notifications as Medplum reaches it, not ${notificationsUrl}.`,
+    );
+  }
+  return { clientId, clientSecret, clinic, linkSecret, notificationsUrl };
 }

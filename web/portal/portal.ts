@@ -3,7 +3,8 @@ import type { Assets } from '../server/assets.ts';
 import { type BookableService, readServices } from './clinic/services.ts';
 import { type BookingService, bookingService, isRefusal, type Refusal, resourcesIn } from './fhir/client.ts';
 import type { ExtensionUrls } from './fhir/refusal.ts';
-import { createSeal, type Seal, sealKey } from './session/seal.ts';
+import { createNews, type News } from './news/news.ts';
+import { createSeal, notificationSecret, type Seal, sealKey } from './session/seal.ts';
 
 /** What a portal needs to know. */
 export interface PortalOptions {
@@ -22,6 +23,13 @@ export interface PortalOptions {
   readonly timeZone: string;
   /** The addresses of the service's extensions, from the clinic's metadata. */
   readonly extensions: ExtensionUrls;
+  /** The address of the service's topic `appointment-update`, from the clinic's metadata. */
+  readonly topic: string;
+  /**
+   * Where the service reaches the portal with notifications; default: `/notifications` in its folder. Servers that share an
+   * address get a part of them each.
+   */
+  readonly notificationsUrl?: string | undefined;
   readonly assets: Assets;
   /** What links and sessions are sealed with, at least 32 characters; by default the client's secret. */
   readonly linkSecret?: string | undefined;
@@ -38,6 +46,9 @@ export interface Portal {
   readonly options: PortalOptions;
   readonly service: BookingService;
   readonly seal: Seal;
+  readonly news: News;
+  /** What a notification must carry. */
+  readonly notificationSecret: string;
   readonly now: () => number;
   readonly services: () => Promise<readonly BookableService[] | Refusal>;
   /** The questions of a service, if the clinic has any. */
@@ -71,9 +82,16 @@ async function readQuestionnaire(client: BookingService, key: string): Promise<Q
   return isRefusal(found) ? found : resourcesIn(found, 'Questionnaire')[0];
 }
 
-/** Puts a portal together. Nothing is asked of the booking service before the first visitor comes. */
-export function createPortal(options: PortalOptions): Portal {
-  const { now = Date.now, linkSecret, clientSecret, extensions } = options;
+/**
+ * Puts a portal together. Nothing is asked of the booking service before the first visitor comes.
+ *
+ * @param warn - told what an operator should mend
+ */
+export function createPortal(options: PortalOptions, warn: (problem: string) => void): Portal {
+  const { now = Date.now, linkSecret, clientSecret, extensions, origin, path, topic } = options;
+  const ownSecret = linkSecret ?? clientSecret;
+  const secret = notificationSecret(ownSecret);
+  const endpoint = options.notificationsUrl ?? `${origin}${path}/notifications`;
   const service = bookingService({ ...options, now });
   const services = remember(
     () => readServices(service, extensions.confirmation),
@@ -89,7 +107,9 @@ export function createPortal(options: PortalOptions): Portal {
     options,
     service,
     now,
-    seal: createSeal(sealKey(linkSecret ?? clientSecret), now),
+    seal: createSeal(sealKey(ownSecret), now),
+    news: createNews(service, { endpoint, topic, secret }, now, warn),
+    notificationSecret: secret,
     services: () => services(''),
     questionnaire: async ({ key }) => (key === '' ? undefined : questionnaires(key)),
   };

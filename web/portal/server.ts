@@ -4,6 +4,7 @@ import rateLimit from '@fastify/rate-limit';
 import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { serveAssets } from '../server/assets.ts';
 import { caching, securityHeaders } from '../server/security.ts';
+import { receiver } from './http/receiver.ts';
 import { isFromOwnPage } from './http/same-origin.ts';
 import { type Changes, cookies, type PageHandler, type Reply, type Visit, visitOf } from './http/visit.ts';
 import { type Failure, failurePage } from './pages/failure.ts';
@@ -96,8 +97,10 @@ class ForgedRequest extends Error {
  */
 export function portal(options: PortalOptions): FastifyPluginAsync {
   return async (scope) => {
-    const made = createPortal(options);
+    const made = createPortal(options, (problem) => scope.log.warn(problem));
     const { requestsPerMinute = 300, changesPerMinute = 60 } = options;
+    // A page asks the portal itself for news every three seconds.
+    const limits = { changes: changesPerMinute, news: 4 * requestsPerMinute };
     await scope.register(helmet, securityHeaders({ isSecure: options.origin.startsWith('https:') }));
     await scope.register(fastifyCookie);
     await serveAssets(scope, options.assets);
@@ -108,6 +111,7 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
       }
       return handle(made, async (visit) => failurePage(visit, failure))(request, reply);
     });
+    await scope.register(receiver(made.news, made.notificationSecret));
     await scope.register(async (pages) => {
       await pages.register(rateLimit, { max: requestsPerMinute, timeWindow: '1 minute' });
       pages.removeAllContentTypeParsers();
@@ -121,12 +125,12 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
           throw new ForgedRequest('The form was not sent from a page of the portal.');
         }
       });
-      for (const { method, path, handler, isChange } of portalRoutes) {
+      for (const { method, path, handler, limit } of portalRoutes) {
         pages.route({
           method,
           url: path,
           handler: handle(made, handler),
-          ...(isChange && { config: { rateLimit: { max: changesPerMinute, timeWindow: '1 minute' } } }),
+          ...(limit && { config: { rateLimit: { max: limits[limit], timeWindow: '1 minute' } } }),
         });
       }
     });

@@ -96,6 +96,8 @@ const SPEED = 3_000;
 interface Scrolled {
   readonly frames: readonly number[];
   readonly tasks: readonly number[];
+  /** Processor time of the page, in milliseconds of a second of scrolling: other programs hardly change it. */
+  readonly busy: number;
 }
 
 /** Scrolls the calendars by the wheel from one end to the other, and notes each frame. */
@@ -106,6 +108,12 @@ async function scrollAcross(page: Page): Promise<Scrolled> {
   }
   const room = await page.locator('.grid').evaluate((grid) => grid.scrollWidth - grid.clientWidth);
   const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const used = async (): Promise<number> => {
+    const { metrics } = await devtools.send('Performance.getMetrics');
+    return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN;
+  };
+  const before = await used();
   await page.evaluate(() => {
     const frames: number[] = [];
     let last = performance.now();
@@ -124,6 +132,7 @@ async function scrollAcross(page: Page): Promise<Scrolled> {
     speed: SPEED,
     gestureSourceType: 'mouse',
   });
+  const busy = ((await used()) - before) * SPEED;
   const result = await page.evaluate(() => {
     const { frames, from, notes } = window as unknown as {
       frames: number[];
@@ -141,7 +150,7 @@ async function scrollAcross(page: Page): Promise<Scrolled> {
   if (!(room > 1_000) || !(result.left < 2)) {
     throw new Error(`The calendars were not scrolled to their end: ${result.left} of ${room} pixels are left.`);
   }
-  return result;
+  return { ...result, busy: (busy / room) * 1_000 };
 }
 
 /** A frame that took longer than two of a screen with 60 of them a second was seen as a jerk. */
@@ -160,7 +169,7 @@ export async function measureScrolling(
   await page.goto(weekAddress(origin, week));
   await page.locator(ENTRY).first().waitFor({ timeout: PATIENCE });
   await page.waitForLoadState('networkidle');
-  const { frames, tasks } = await scrollAcross(page);
+  const { frames, tasks, busy } = await scrollAcross(page);
   await context.close();
   const of = `front desk, ${week.schedules.length} calendars × a week, scrolling`;
   return [
@@ -169,5 +178,6 @@ export async function measureScrolling(
     { page: of, measure: 'longest frame', value: Math.max(...frames) },
     { page: of, measure: 'jerks', value: (frames.filter((length) => length > JERK).length / frames.length) * 100 },
     { page: of, measure: 'longest task', value: Math.max(0, ...tasks) },
+    { page: of, measure: 'processor', value: busy },
   ];
 }

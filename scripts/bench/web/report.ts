@@ -13,6 +13,7 @@ export const units = {
   'frame, 95 %': 'ms',
   'longest frame': 'ms',
   jerks: '% of the frames',
+  processor: 'ms in a second',
 } as const;
 
 /** What was measured of a page. */

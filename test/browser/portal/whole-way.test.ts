@@ -154,7 +154,9 @@ test('a second booking needs no details again, and is for the same patient', asy
   await expect(page.locator('.cards li')).toHaveCount(2);
 });
 
-test('a request shows how it is confirmed, and then cancelled by the clinic, without a reload', async ({ page }) => {
+test('a request shows without a reload that it is confirmed: the clinic tells the portal, and the page asks only the portal', async ({
+  page,
+}) => {
   const service = await aService({ starts: halfHours(morning(7), 1), confirmation: 'manual' });
   await visit(page, service);
   await expect(page.getByText('The clinic confirms each request')).toBeVisible();
@@ -165,11 +167,15 @@ test('a request shows how it is confirmed, and then cancelled by the clinic, wit
   await expect(page.locator('.state')).toHaveText('Waiting for the clinic');
   const [asked] = await stored('Appointment', `slot=Slot/${service.slots[0]?.id}`);
   await page.evaluate(() => Object.assign(window, { isSamePage: true }));
+  await page.waitForResponse(async (response) => /\/news\?/.test(response.url()) && (await response.json()).complete);
+  const read: string[] = [];
+  page.on('request', (request) => request.url().endsWith('/state') && read.push(request.url()));
   await page.getByRole('link', { name: 'Cancel the appointment' }).focus();
   const body = { ...asked, status: 'booked', patientInstruction: 'Come fasting.\n<script>alert(1)</script>' };
   expect((await medplum('front-desk', 'PUT', `/Appointment/${asked?.id}`, { body })).status).toBe(200);
   await expect(page.locator('.state')).toHaveText('Confirmed', { timeout: 20_000 });
   await expect(page.locator('#state-news')).toHaveText('Confirmed');
+  expect(read).toHaveLength(1);
   await expect(page.locator('.notes')).toHaveText('Come fasting. <script>alert(1)</script>');
   await expect(page.getByRole('link', { name: 'Cancel the appointment' })).toBeFocused();
   expect(await page.evaluate(() => 'isSamePage' in window)).toBe(true);

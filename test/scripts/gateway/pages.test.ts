@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { frontDeskFrom } from '../../../scripts/gateway/pages.ts';
+import { frontDeskFrom, portalFrom } from '../../../scripts/gateway/pages.ts';
 
 const medplum = 'http://medplum:8103/';
 
@@ -18,4 +18,25 @@ test.each([
 test('an address that is none is refused by its name', () => {
   const environment = { DESK_CLIENT_ID: 'x', DESK_MEDPLUM_URL: 'medplum.example' };
   expect(() => frontDeskFrom(environment, medplum)).toThrow(/^DESK_MEDPLUM_URL must be/);
+});
+
+const portal = { PORTAL_CLIENT_ID: 'x', PORTAL_CLIENT_SECRET: 's', PORTAL_CLINIC: 'Clinic by the lake' };
+
+test('without a client there is no portal, whatever else is set', () => {
+  expect(portalFrom({ PORTAL_CLINIC: 'x', PORTAL_NOTIFICATIONS_URL: 'nonsense' })).toBeUndefined();
+});
+
+test('notifications go to the address that is set', () => {
+  const notificationsUrl = 'http://gateway:8080/portal/notifications';
+  expect(portalFrom({ ...portal, PORTAL_NOTIFICATIONS_URL: notificationsUrl })).toMatchObject({ notificationsUrl });
+  expect(portalFrom({ ...portal, PORTAL_NOTIFICATIONS_URL: '' })?.notificationsUrl).toBeUndefined();
+});
+
+test.each([
+  ['PORTAL_CLINIC', { PORTAL_CLINIC: '' }],
+  ['PORTAL_CLIENT_SECRET', { PORTAL_CLIENT_SECRET: '' }],
+  ['PORTAL_LINK_SECRET', { PORTAL_LINK_SECRET: 'short' }],
+  ['PORTAL_NOTIFICATIONS_URL', { PORTAL_NOTIFICATIONS_URL: 'gateway:8080' }],
+])('a portal with a wrong %s is refused by its name', (name, wrong) => {
+  expect(() => portalFrom({ ...portal, ...wrong })).toThrow(new RegExp(name));
 });

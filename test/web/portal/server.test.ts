@@ -75,7 +75,16 @@ beforeAll(async () => {
   const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
   app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
   const assets = assetsOf(output, 'portal');
-  const more = { clientId: 'id', clientSecret: 'secret', clinic: 'C', timeZone: 'Europe/Berlin', extensions, assets };
+  const topic = 'urn:topic';
+  const more = {
+    clientId: 'id',
+    clientSecret: 'secret',
+    clinic: 'C',
+    timeZone: 'Europe/Berlin',
+    extensions,
+    topic,
+    assets,
+  };
   const limits = { requestsPerMinute: 30, changesPerMinute: 12 };
   void app.register(portal({ ...more, ...limits, baseUrl, origin, path: '/portal' }), { prefix: '/portal' });
   const closed = { baseUrl: 'http://localhost:9/fhir/R4', origin, path: '/down' };

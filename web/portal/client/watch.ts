@@ -1,44 +1,68 @@
-/** How often the page looks for news, in milliseconds: often at first, then more and more rarely. */
-const FIRST = 3_000;
-const LONGEST = 30_000;
+/** How often the page asks the portal whether there is news, in milliseconds. */
+const PAUSE = 3_000;
+
+/** How long what is shown counts as new, in milliseconds: where the portal hears of changes, and where it does not. */
+const HEARD = 300_000;
+const UNHEARD = { first: 3_000, longest: 30_000 };
 
 /**
  * Shows what becomes of an appointment without a reload: the clinic's confirmation, a move, a cancellation. Focus and place
  * stay, and the new state is said aloud.
  */
 export function watchState(news: HTMLElement): void {
-  let pause = FIRST;
-  const look = async (): Promise<void> => {
+  let readAt = performance.now();
+  let unheard = UNHEARD.first;
+  const look = async (part: HTMLElement, { watch = '', news: question = '' }: DOMStringMap): Promise<void> => {
+    const { changed, complete } = await ask(question);
+    const age = performance.now() - readAt;
+    if (!changed && age < (complete ? HEARD : unheard)) {
+      return;
+    }
+    readAt = performance.now();
+    unheard = Math.min(unheard * 1.2, UNHEARD.longest);
+    if (await show(part, watch, news)) {
+      unheard = UNHEARD.first;
+    }
+  };
+  const next = async (): Promise<void> => {
     const part = document.getElementById('state');
-    const address = part?.dataset.watch;
-    if (!part || !address) {
+    if (!part?.dataset.watch) {
       return;
     }
     if (document.visibilityState === 'visible') {
-      const changed = await newer(part, address);
-      if (changed) {
-        const before = part.dataset.state;
-        part.replaceWith(changed);
-        if (changed.dataset.state !== before) {
-          news.textContent = changed.querySelector('.state')?.textContent ?? '';
-        }
-        pause = FIRST;
-      }
+      await look(part, part.dataset);
     }
-    pause = Math.min(pause * 1.2, LONGEST);
-    setTimeout(() => void look(), pause);
+    setTimeout(() => void next(), PAUSE);
   };
-  setTimeout(() => void look(), pause);
+  setTimeout(() => void next(), PAUSE);
 }
 
-/** The part as the server has it now, if it is another one. */
-async function newer(part: HTMLElement, address: string): Promise<HTMLElement | undefined> {
+/** Whether there may be news, and whether the portal would have heard of it. */
+async function ask(address: string): Promise<{ readonly changed?: boolean; readonly complete?: boolean }> {
+  try {
+    const answer = await fetch(address, { headers: { accept: 'application/json' } });
+    return answer.ok ? await answer.json() : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Shows the part as the portal has it now; `false` if it is the same. */
+async function show(part: HTMLElement, address: string, news: HTMLElement): Promise<boolean> {
   try {
     const answer = await fetch(address, { headers: { accept: 'text/html' } });
     const text = answer.ok ? await answer.text() : '';
     const found = new DOMParser().parseFromString(text, 'text/html').getElementById('state');
-    return found && found.innerHTML !== part.innerHTML ? found : undefined;
+    if (!found || found.innerHTML === part.innerHTML) {
+      part.dataset.news = found?.dataset.news ?? part.dataset.news ?? '';
+      return false;
+    }
+    part.replaceWith(found);
+    if (found.dataset.state !== part.dataset.state) {
+      news.textContent = found.querySelector('.state')?.textContent ?? '';
+    }
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }

@@ -1,5 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Appointment, Bundle, ExtractResource, Parameters, Patient, ResourceType } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  Bundle,
+  ExtractResource,
+  Parameters,
+  Patient,
+  ResourceType,
+  Subscription,
+} from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { type AccessTokens, accessTokens } from './access-token.ts';
 import { type ExtensionUrls, type Problem, problemsIn } from './refusal.ts';
@@ -37,6 +45,8 @@ export interface BookingService {
   /** `$hold` and `$book` are sent again after a lost answer: the appointment must carry an identifier. */
   readonly hold: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
   readonly book: (request: Appointment | Parameters) => Promise<Answer<'Appointment'>>;
+  /** Makes a Subscription, or changes the one with its id. */
+  readonly subscribe: (subscription: Subscription) => Promise<Answer<'Subscription'>>;
   readonly cancel: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
 }
 
@@ -53,7 +63,7 @@ export interface ServiceOptions {
 }
 
 interface Call {
-  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly url: string;
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -131,6 +141,16 @@ export function bookingService(options: ServiceOptions): BookingService {
     follow: (url) => call('Bundle', { method: 'GET', url: url.startsWith(`${baseUrl}/`) ? url : `${baseUrl}/` }, true),
     hold: (appointment) => operation('hold', appointment),
     book: (request) => operation('book', request),
+    subscribe: (subscription) =>
+      call(
+        'Subscription',
+        {
+          method: subscription.id ? 'PUT' : 'POST',
+          url: `${baseUrl}/Subscription${subscription.id ? `/${encodeURIComponent(subscription.id)}` : ''}`,
+          body: JSON.stringify(subscription),
+        },
+        false,
+      ),
     cancel: ({ id, meta }) =>
       call(
         'Appointment',

@@ -15,6 +15,8 @@ export interface Visit {
   readonly texts: Texts;
   readonly clock: Clock;
   readonly session: Session;
+  /** When the request came, in milliseconds since 1970 UTC: what is read for it is not older. */
+  readonly at: number;
   /** The path and query that the visitor is at. */
   readonly url: string;
   readonly query: FormValues;
@@ -75,6 +77,7 @@ export async function visitOf(portal: Portal, request: FastifyRequest): Promise<
     portal,
     texts,
     clock: clockOf(portal.options.timeZone, texts.language),
+    at: portal.now(),
     session: await openSession(portal.seal, request.cookies[cookies.session]),
     url,
     query: formValues(query),

@@ -11,8 +11,12 @@ export function when({ texts, clock }: Visit, { start, end }: AppointmentView): 
     : html`${clock.longDay(start)}, ${clock.time(start)}${end !== undefined && html`–${clock.time(end)}`}`;
 }
 
-/** How an appointment stands: a sign, a word, and what it means. It is replaced by the script when something has changed. */
-export function statePart(visit: Visit, view: AppointmentView): Html {
+/**
+ * How an appointment stands: a sign, a word, and what it means. It is replaced by the script when something has changed.
+ *
+ * @param watch - the address that tells whether it has
+ */
+export function statePart(visit: Visit, view: AppointmentView, watch: string): Html {
   const { texts } = visit;
   const { state } = view;
   const rows: [string, Content][] = [
@@ -25,7 +29,7 @@ export function statePart(visit: Visit, view: AppointmentView): Html {
     [texts.appointment.reason, view.reason],
   ];
   const isWatched = state === 'asked' || state === 'confirmed';
-  return html`<section id="state" class="card" data-state="${state}"${isWatched && html` data-watch="${visit.portal.options.path}/appointments/${view.id}/state"`}>
+  return html`<section id="state" class="card" data-state="${state}"${isWatched && html` data-watch="${visit.portal.options.path}/appointments/${view.id}/state" data-news="${watch}"`}>
 <p class="state ${state}">${texts.states[state]}</p>
 <p>${texts.stateNotes[state]}</p>
 <dl>${rows.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
@@ -62,7 +66,7 @@ export function isNews(text: string): text is AppointmentNews {
 export function appointmentPage(
   visit: Visit,
   view: AppointmentView,
-  link: PersonalLink | undefined,
+  { link, watch }: { readonly link: PersonalLink; readonly watch: string },
   news?: AppointmentNews,
 ): Reply {
   const { texts, portal } = visit;
@@ -73,14 +77,14 @@ export function appointmentPage(
     view.serviceKey &&
     `${portal.options.path}/times?${new URLSearchParams({ service: view.serviceKey, move: view.id }).toString()}`;
   const body = html`<h1${news && html` tabindex="-1" autofocus`}>${title}</h1>
-${statePart(visit, view)}
+${statePart(visit, view, watch)}
 <p role="status" class="news" id="state-news"></p>
 <p class="actions">
 ${view.start !== undefined && view.state !== 'cancelled' && html`<a href="${own}/calendar.ics" class="button" download>${appointment.calendar}</a>`}
 ${view.isOpen && move && html`<a href="${move}" class="button">${appointment.move}</a>`}
 ${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cancel}</a>`}
 <noscript><a href="${own}">${appointment.refresh}</a></noscript></p>
-${link && linkBox(visit, link)}`;
+${linkBox(visit, link)}`;
   return { kind: 'page', title, body };
 }
 

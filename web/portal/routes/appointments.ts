@@ -10,6 +10,7 @@ import { type AppointmentView, isHold, patientsOf, viewOf } from '../visit/appoi
 import { calendarFile } from '../visit/calendar-file.ts';
 import { parseTime } from '../visit/chosen-time.ts';
 import { moveRequest } from '../visit/requests.ts';
+import { watchOf } from './news.ts';
 import { alternativesTo, failureOf, reasonOf } from './refusals.ts';
 
 /** An appointment of the visitor. */
@@ -93,11 +94,15 @@ async function linkOf({ portal }: Visit, { appointment, view }: Own): Promise<Pe
 /** `GET /appointments/:id` */
 export const showAppointment = forOwn(async (visit, own) => {
   const news = visit.query.get('news');
-  return appointmentPage(visit, own.view, await linkOf(visit, own), isNews(news) ? news : undefined);
+  const [link, watch] = await Promise.all([linkOf(visit, own), watchOf(visit, own.view)]);
+  return appointmentPage(visit, own.view, { link, watch }, isNews(news) ? news : undefined);
 });
 
-/** `GET /appointments/:id/state`: what the script of the page asks for again and again. */
-export const showState = forOwn(async (visit, { view }) => ({ kind: 'part', body: statePart(visit, view) }));
+/** `GET /appointments/:id/state`: what the script of the page asks for when there may be news. */
+export const showState = forOwn(async (visit, { view }) => ({
+  kind: 'part',
+  body: statePart(visit, view, await watchOf(visit, view)),
+}));
 
 /** `GET /appointments/:id/calendar.ics` */
 export const showCalendarFile = forOwn(async (visit, { appointment, view }) => {
@@ -123,7 +128,12 @@ export const cancel = forOwn(async (visit, { appointment, view }) => {
     return { kind: 'redirect', to };
   }
   const answer = await visit.portal.service.cancel(appointment);
-  return isRefusal(answer) ? cancelPage(visit, view, reasonOf(answer)) : { kind: 'redirect', to };
+  if (isRefusal(answer)) {
+    return cancelPage(visit, view, reasonOf(answer));
+  }
+  // The clinic's service tells the portal nothing of what it has done itself.
+  visit.portal.news.note(view.id);
+  return { kind: 'redirect', to };
 });
 
 /** `GET /appointments/:id/move`: asks first. */
@@ -141,6 +151,7 @@ export const move = forOwn(async (visit, { appointment, view }) => {
   }
   const answer = await portal.service.book(moveRequest(appointment, time));
   if (!isRefusal(answer)) {
+    portal.news.note(view.id);
     return { kind: 'redirect', to: `${portal.options.path}/appointments/${view.id}?news=moved` };
   }
   const services = await portal.services();

@@ -3,7 +3,7 @@ import { EncryptJWT, jwtDecrypt } from 'jose';
 import * as errors from 'jose/errors';
 
 /** What a sealed text is for: one for a link is no session, and the other way round. */
-export type Purpose = 'session' | 'link' | 'booking' | 'draft';
+export type Purpose = 'session' | 'link' | 'booking' | 'draft' | 'watch';
 
 /** Why a sealed text is not read. */
 export type SealProblem = 'expired' | 'invalid';
@@ -18,9 +18,17 @@ export interface Seal {
 /** No sealed text of the portal is longer. */
 const MOST = 4_000;
 
+const derived = (secret: string, use: string): Uint8Array =>
+  new Uint8Array(hkdfSync('sha256', secret, '', `appointment portal: ${use}`, 32));
+
 /** The key of the seal: from a key of the portal's own, or from the secret that its client has anyway. */
 export function sealKey(secret: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', secret, '', 'appointment portal: sealed links and sessions', 32));
+  return derived(secret, 'sealed links and sessions');
+}
+
+/** What notifications to the portal carry, made like the key of the seal: the same after a restart, and on each server. */
+export function notificationSecret(secret: string): string {
+  return Buffer.from(derived(secret, 'notifications')).toString('base64url');
 }
 
 /**

@@ -1,0 +1,223 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { Subscription } from '@medplum/fhirtypes';
+import fastify, { type FastifyInstance } from 'fastify';
+import { notification } from '../../../core/notifications/events/bundle.ts';
+import { createChanges } from '../../../web/portal/news/changes.ts';
+import { createHearing } from '../../../web/portal/news/hearing.ts';
+import { notificationIn } from '../../../web/portal/news/notification.ts';
+import { portal } from '../../../web/portal/server.ts';
+import { assetsOf } from '../../../web/server/assets.ts';
+import { until } from '../../lib/until.ts';
+
+const topic = 'urn:topic';
+const baseUrl = 'https://booking.example/fhir/R4';
+
+/** A notification as the service makes it. */
+function message(type: 'handshake' | 'heartbeat' | 'event-notification', number: number, appointment?: string) {
+  const id = 'subscription';
+  const event = { number, appointment: appointment ?? '', kind: 'update', timestamp: '2040-01-01T00:00:00Z' } as const;
+  return notification(
+    { id, status: 'active', topic, type, events: number },
+    appointment === undefined
+      ? []
+      : [{ event: { ...event, version: '2' } as never, appointment: { resourceType: 'Appointment' } as never }],
+    'id-only',
+    { baseUrl, now: 0, newId: () => 'urn:uuid:x' },
+  );
+}
+
+test('a notification of the service is read; what is none, is not', () => {
+  expect(notificationIn(message('event-notification', 3, 'a'))).toEqual({
+    subscription: `${baseUrl}/Subscription/subscription`,
+    type: 'event-notification',
+    number: 3,
+    appointments: ['a'],
+  });
+  expect(notificationIn(message('handshake', 0))).toMatchObject({ type: 'handshake', number: 0, appointments: [] });
+  const bundle = (...parameter: unknown[]) => ({ resourceType: 'Bundle', entry: [{ resource: { parameter } }] });
+  const type = { name: 'type', valueCode: 'handshake' };
+  for (const bad of [undefined, 'x', [], {}, { resourceType: 'Bundle', entry: [null] }, bundle(), bundle(null, type)]) {
+    expect(notificationIn(bad)).toBeUndefined();
+  }
+});
+
+test('what is not remembered may have changed', () => {
+  let now = 1_000;
+  const changes = createChanges(() => now);
+  expect(['a'].map((id) => changes.hasChanged(id, 999))).toEqual([true]);
+  expect(changes.hasChanged('a', 1_000)).toBe(false);
+  now = 2_000;
+  changes.note('a');
+  expect([changes.hasChanged('a', 2_000), changes.hasChanged('a', 2_001)]).toEqual([true, false]);
+  now = 3_000;
+  for (let index = 0; index < 5_000; index += 1) {
+    changes.note(`other-${index}`);
+  }
+  expect([changes.hasChanged('a', 2_000), changes.hasChanged('b', 2_001)]).toEqual([true, false]);
+  changes.noteAny();
+  expect([changes.hasChanged('b', 3_000), changes.hasChanged('b', 3_001)]).toEqual([true, false]);
+});
+
+test('a number that is left out tells that another server gets notifications, too', () => {
+  let now = 0;
+  const changes = createChanges(() => now);
+  const hearing = createHearing(changes, () => now);
+  const take = (type: 'handshake' | 'heartbeat' | 'event-notification', number: number) =>
+    hearing.take({ subscription: 's', type, number, appointments: [] });
+  expect(hearing.isComplete()).toBe(false);
+  take('handshake', 7);
+  take('event-notification', 8);
+  take('event-notification', 8);
+  take('heartbeat', 8);
+  expect([hearing.isHeard(), hearing.isComplete(), changes.hasChanged('a', now)]).toEqual([true, true, false]);
+  now += 1_000;
+  take('event-notification', 10);
+  expect([hearing.isHeard(), hearing.isComplete(), changes.hasChanged('a', now)]).toEqual([true, false, true]);
+  now += 600_001;
+  take('heartbeat', 10);
+  expect(hearing.isComplete()).toBe(true);
+  now += 200_000;
+  expect([hearing.isHeard(), hearing.isComplete()]).toEqual([false, false]);
+});
+
+const output = mkdtempSync(join(tmpdir(), 'portal-'));
+const origin = 'https://portal.example';
+let clinic: FastifyInstance;
+let app: FastifyInstance;
+/** What the clinic was asked, and the Subscription that it has. */
+const asked: string[] = [];
+let stored: Subscription | undefined;
+
+beforeAll(async () => {
+  mkdirSync(join(output, 'portal'));
+  writeFileSync(join(output, 'manifest.json'), JSON.stringify({ pages: { portal: { script: 'main.js' } } }));
+  clinic = fastify({ forceCloseConnections: true });
+  clinic.removeAllContentTypeParsers();
+  clinic.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  clinic.addHook('onRequest', async ({ method, url }) => void asked.push(`${method} ${url.split('?')[0]}`));
+  const bundle = (...resources: object[]) => ({
+    resourceType: 'Bundle',
+    entry: resources.map((resource) => ({ resource })),
+  });
+  const appointment = { resourceType: 'Appointment', id: 'a', status: 'pending', start: '2040-01-02T09:00:00Z' };
+  clinic.post('/oauth2/token', async () => ({ access_token: 'token', expires_in: 3600 }));
+  clinic.get('/fhir/R4/Schedule', async () => bundle({ resourceType: 'Schedule', id: 's' }));
+  clinic.get('/fhir/R4/HealthcareService', async () => bundle());
+  clinic.post('/fhir/R4/Appointment/$hold', async (_request, reply) => reply.code(201).send({ ...appointment }));
+  clinic.get('/fhir/R4/Appointment/a', async () => appointment);
+  clinic.post('/fhir/R4/Appointment/$book', async (_request, reply) => reply.code(201).send(appointment));
+  clinic.get('/fhir/R4/Appointment', async () => bundle(appointment));
+  clinic.get('/fhir/R4/Subscription', async () => bundle(...(stored ? [stored] : [])));
+  const store = async ({ body }: { body: unknown }): Promise<Subscription> => {
+    stored = { ...JSON.parse(String(body)), id: 'subscription' };
+    return stored as Subscription;
+  };
+  clinic.post('/fhir/R4/Subscription', store);
+  clinic.put('/fhir/R4/Subscription/subscription', store);
+  const address = `${await clinic.listen({ port: 0 })}/fhir/R4`;
+  app = fastify();
+  const extensions = { heldUntil: 'urn:held', alternative: 'urn:alternative', confirmation: 'urn:confirmation' };
+  const more = { clientId: 'id', clientSecret: 'secret', clinic: 'C', timeZone: 'Europe/Berlin', extensions, topic };
+  const assets = assetsOf(output, 'portal');
+  void app.register(portal({ ...more, assets, baseUrl: address, origin, path: '/portal' }), { prefix: '/portal' });
+});
+afterAll(async () => {
+  await app.close();
+  await clinic.close();
+  rmSync(output, { recursive: true });
+});
+beforeEach(() => {
+  asked.length = 0;
+});
+
+const post = (url: string, form: Record<string, string>) => {
+  const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
+  return app.inject({ method: 'POST', url, headers, payload: new URLSearchParams(form).toString() });
+};
+
+const notify = (body: object | string, authorization?: string) =>
+  app.inject({
+    method: 'POST',
+    url: '/portal/notifications',
+    headers: { 'content-type': 'application/fhir+json', ...(authorization && { authorization }) },
+    payload: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+
+/** The address at which the page of a fresh booking asks for news. */
+async function waiting(): Promise<{ readonly news: string; readonly cookie: string }> {
+  const time = 'Slot/a Schedule/s 2040-01-02T09:00:00.000Z 2040-01-02T09:30:00.000Z';
+  const { headers } = await post('/portal/hold', { service: '', time });
+  const person = { given: 'Kim', family: 'Muster', birthDate: '1990-05-17', phone: '030 123456' };
+  const booked = await post(String(headers.location), person);
+  const cookie = booked.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const page = await app.inject({ url: String(booked.headers.location), headers: { cookie } });
+  const news = /data-news="([^"]+)"/.exec(page.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  return { news, cookie };
+}
+
+const answerOf = async (url: string): Promise<unknown> => (await app.inject({ url })).json();
+
+test('a page that waits hears of a change through the portal, which asks the clinic for nothing meanwhile', async () => {
+  const { news, cookie } = await waiting();
+  expect(await answerOf(news)).toEqual({ changed: false, complete: false });
+  await until(() => stored);
+  expect(stored).toMatchObject({
+    status: 'requested',
+    criteria: topic,
+    channel: { type: 'rest-hook', endpoint: `${origin}/portal/notifications` },
+  });
+  const [, secret = ''] = stored?.channel.header?.[0]?.split(': ') ?? [];
+  expect(secret).toMatch(/^Bearer .{40,}$/);
+  expect((await notify(message('handshake', 0), secret)).statusCode).toBe(204);
+
+  asked.length = 0;
+  expect(await answerOf(news)).toEqual({ changed: false, complete: true });
+  expect((await notify(message('event-notification', 1, 'other'), secret)).statusCode).toBe(204);
+  expect(await answerOf(news)).toEqual({ changed: false, complete: true });
+  expect((await notify(message('event-notification', 2, 'a'), secret)).statusCode).toBe(204);
+  expect(await answerOf(news)).toEqual({ changed: true, complete: true });
+  expect(asked).toEqual([]);
+
+  const part = await app.inject({ url: '/portal/appointments/a/state', headers: { cookie } });
+  const again = /data-news="([^"]+)"/.exec(part.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  expect(await answerOf(again)).toEqual({ changed: false, complete: true });
+});
+
+test('nobody without the secret tells the portal anything, and nobody asks about an appointment that was not shown', async () => {
+  const { news } = await waiting();
+  const before = await answerOf(news);
+  const secret = stored?.channel.header?.[0]?.split(': ')[1] ?? '';
+  for (const wrong of [undefined, 'Bearer ', `${secret}x`, 'Bearer secret', secret.replace('Bearer', 'Basic')]) {
+    expect((await notify(message('event-notification', 3, 'a'), wrong)).statusCode).toBe(401);
+  }
+  expect((await notify('x'.repeat(70_000))).statusCode).toBe(401);
+  expect((await notify('x'.repeat(70_000), secret)).statusCode).toBe(413);
+  expect((await notify('{', secret)).statusCode).toBe(400);
+  expect((await notify({ resourceType: 'Bundle' }, secret)).statusCode).toBe(400);
+  expect(await answerOf(news)).toEqual(before);
+  const { search } = new URL(news, origin);
+  expect((await app.inject({ url: `/portal/appointments/b/news${search}` })).statusCode).toBe(404);
+  expect((await app.inject({ url: '/portal/appointments/a/news' })).statusCode).toBe(404);
+});
+
+test('a portal that is started again requests its Subscription anew, with the same secret', async () => {
+  const { news } = await waiting();
+  await answerOf(news);
+  await until(() => stored);
+  const header = stored?.channel.header;
+  const again = fastify();
+  const extensions = { heldUntil: 'urn:held', alternative: 'urn:alternative', confirmation: 'urn:confirmation' };
+  const address = `http://localhost:${(clinic.server.address() as { port: number }).port}/fhir/R4`;
+  const options = { clientId: 'id', clientSecret: 'secret', clinic: 'C', timeZone: 'Europe/Berlin', extensions, topic };
+  const assets = assetsOf(output, 'portal');
+  void again.register(portal({ ...options, assets, baseUrl: address, origin, path: '/portal' }), { prefix: '/portal' });
+  asked.length = 0;
+  const { changed } = (await again.inject({ url: news })).json();
+  expect(changed).toBe(true);
+  await until(() => asked.includes('PUT /fhir/R4/Subscription/subscription'));
+  expect(stored?.channel.header).toEqual(header);
+  await again.close();
+});

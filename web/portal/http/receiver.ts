@@ -1,0 +1,43 @@
+import { timingSafeEqual } from 'node:crypto';
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyPluginAsync } from 'fastify';
+import type { News } from '../news/news.ts';
+
+/** The largest notification, in bytes; with ids alone it has about two thousand. */
+const MOST_BYTES = 64 * 1024;
+
+/** Notifications of one address in a minute. What comes more often is sent again later. */
+const MOST_PER_MINUTE = 1_200;
+
+function isSame(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+function parsed(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * `POST /notifications`: where the clinic's service sends what has changed. Nothing is read of a request without the secret
+ * of the portal's Subscription.
+ */
+export function receiver(news: News, secret: string): FastifyPluginAsync {
+  return async (scope) => {
+    await scope.register(rateLimit, { max: MOST_PER_MINUTE, timeWindow: '1 minute' });
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MOST_BYTES }, (_request, body, done) =>
+      done(null, body),
+    );
+    scope.addHook('onRequest', async ({ headers }, reply) => {
+      if (!isSame(headers.authorization ?? '', `Bearer ${secret}`)) {
+        return reply.code(401).send();
+      }
+    });
+    scope.post('/notifications', async ({ body }, reply) => reply.code(news.take(parsed(body)) ? 204 : 400).send());
+  };
+}

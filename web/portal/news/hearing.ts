@@ -1,0 +1,55 @@
+import type { Changes } from './changes.ts';
+import type { Notification } from './notification.ts';
+
+/** Takes notifications in, and knows whether they come. */
+export interface Hearing {
+  readonly take: (notification: Notification) => void;
+  /** Whether notifications have come lately: handshakes and heartbeats count. */
+  readonly isHeard: () => boolean;
+  /** Whether all of them come here, so that pages need not ask the service. */
+  readonly isComplete: () => boolean;
+}
+
+/** After how many seconds without a notification the service sends a heartbeat. It checks that once a minute. */
+export const HEARTBEAT = 60;
+
+/** After how long without any notification none are expected any more, in milliseconds. */
+const SILENCE = (2 * HEARTBEAT + 80) * 1_000;
+
+/** For how long notifications are not relied on after one was missed, in milliseconds. */
+const DOUBT = 600_000;
+
+/** More Subscriptions than these are not of this portal. */
+const MOST = 20;
+
+/**
+ * Follows the numbers of the events. Where several servers share the address to which notifications go, each of them gets
+ * a part: the numbers tell that, and the pages of such a server ask the service again.
+ */
+export function createHearing(changes: Changes, now: () => number): Hearing {
+  let heardAt = Number.NEGATIVE_INFINITY;
+  let missedAt = Number.NEGATIVE_INFINITY;
+  const numbers = new Map<string, number>();
+  return {
+    take({ subscription, type, number, appointments }) {
+      heardAt = now();
+      const last = numbers.get(subscription);
+      const expected = (last ?? number) + (type === 'event-notification' ? 1 : 0);
+      if (last !== undefined && number > expected) {
+        missedAt = now();
+        changes.noteAny();
+      }
+      numbers.delete(subscription);
+      numbers.set(subscription, Math.max(last ?? 0, number));
+      const [oldest] = numbers.keys();
+      if (numbers.size > MOST && oldest !== undefined) {
+        numbers.delete(oldest);
+      }
+      for (const appointment of appointments) {
+        changes.note(appointment);
+      }
+    },
+    isHeard: () => now() - heardAt < SILENCE,
+    isComplete: () => now() - heardAt < SILENCE && now() - missedAt > DOUBT,
+  };
+}

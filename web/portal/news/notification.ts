@@ -1,0 +1,53 @@
+import { isId } from '../../../core/fhir/reference/reference.ts';
+import { isObject } from '../../../core/fhir/resource.ts';
+
+/** A notification, as far as the portal needs it. */
+export interface Notification {
+  /** Reference to the Subscription. */
+  readonly subscription: string;
+  readonly type: 'handshake' | 'heartbeat' | 'event-notification';
+  /** The number of the last event that it tells of: its own, or that of the last one before it. */
+  readonly number: number;
+  /** Ids of the appointments that have changed. */
+  readonly appointments: readonly string[];
+}
+
+const list = (value: unknown): Readonly<Record<string, unknown>>[] =>
+  Array.isArray(value) ? value.filter(isObject) : [];
+
+const types = ['handshake', 'heartbeat', 'event-notification'] as const;
+
+const named = (parameters: unknown, name: string) => list(parameters).filter((one) => one.name === name);
+
+function referenceIn(parameter: Readonly<Record<string, unknown>> | undefined): string {
+  const reference = isObject(parameter?.valueReference) ? parameter.valueReference.reference : undefined;
+  return typeof reference === 'string' ? reference : '';
+}
+
+function appointmentIn(event: Readonly<Record<string, unknown>>): string[] {
+  const [type, id] = referenceIn(named(event.part, 'focus')[0]).split('/').slice(-2);
+  return type === 'Appointment' && isId(id) ? [id] : [];
+}
+
+/**
+ * Reads a notification of the booking service.
+ *
+ * @param body - of the request, of whatever content
+ * @returns `undefined` if it is none
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription-notification-r4.html
+ */
+export function notificationIn(body: unknown): Notification | undefined {
+  const [first] = isObject(body) && body.resourceType === 'Bundle' ? list(body.entry) : [];
+  const status = isObject(first?.resource) ? first.resource.parameter : undefined;
+  const type = types.find((one) => one === named(status, 'type')[0]?.valueCode);
+  const subscription = referenceIn(named(status, 'subscription')[0]);
+  const events = named(status, 'notification-event');
+  const numbers = [
+    ...events.map(({ part }) => named(part, 'event-number')[0]),
+    ...(events.length === 0 ? named(status, 'events-since-subscription-start') : []),
+  ].map((one) => Number(one?.valueString ?? Number.NaN));
+  const number = Math.max(...numbers);
+  return type && subscription !== '' && Number.isSafeInteger(number)
+    ? { subscription, type, number, appointments: events.flatMap(appointmentIn) }
+    : undefined;
+}

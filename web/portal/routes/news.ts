@@ -1,0 +1,32 @@
+import type { PageHandler, Visit } from '../http/visit.ts';
+import { failurePage } from '../pages/failure.ts';
+import type { AppointmentView } from '../visit/appointment.ts';
+
+/** How long a page can wait for news of an appointment, in milliseconds. */
+const WATCH_LENGTH = 24 * 3_600_000;
+
+/**
+ * The address that tells a page whether an appointment may have changed since it was read for this request. It is sealed:
+ * who has seen the appointment may ask, and nothing must be read for the answer.
+ */
+export async function watchOf({ portal, at }: Visit, { id }: AppointmentView): Promise<string> {
+  const watch = await portal.seal.close('watch', { id, at }, at + WATCH_LENGTH);
+  return `${portal.options.path}/appointments/${id}/news?${new URLSearchParams({ w: watch }).toString()}`;
+}
+
+/**
+ * `GET /appointments/:id/news`: whether the page should read the appointment again, and whether the portal would know. The
+ * clinic's service is not asked.
+ */
+export const showNews: PageHandler = async (visit) => {
+  const { portal, query, id } = visit;
+  const watch = await portal.seal.open('watch', query.get('w'));
+  if (typeof watch === 'string' || watch.id !== id || typeof watch.at !== 'number') {
+    return failurePage(visit, 'notFound');
+  }
+  portal.news.keepComing();
+  return {
+    kind: 'data',
+    data: { changed: portal.news.hasChanged(id, watch.at), complete: portal.news.isComplete() },
+  };
+};
