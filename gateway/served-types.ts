@@ -76,8 +76,8 @@ export const servedTypes = {
   Organization: readOnly,
   Questionnaire: readOnly,
   QuestionnaireResponse: { interactions: withVersions, profile: 'LocalQuestionnaireResponse' },
-  Encounter: readOnly,
-  RelatedPerson: readOnly,
+  Encounter: { interactions: ['read', 'vread', 'search-type'] },
+  RelatedPerson: { interactions: withVersions },
   Subscription: {
     interactions: ['read', 'search-type', 'create', 'update', 'delete'],
     operations: ['status', 'events', 'get-ws-binding-token', 'deliver'],

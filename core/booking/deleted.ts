@@ -1,8 +1,14 @@
 import type { Bundle, BundleEntry, ExtractResource, OperationOutcome, ResourceType } from '@medplum/fhirtypes';
 import { isResource } from '../fhir/resource.ts';
 
-/** The types of which a requestor owns resources that others may delete. */
-export const deletableTypes = ['Appointment', 'Patient', 'QuestionnaireResponse'] as const;
+/** The types of which a requestor sees resources that others may delete. */
+export const deletableTypes = [
+  'Appointment',
+  'Encounter',
+  'Patient',
+  'QuestionnaireResponse',
+  'RelatedPerson',
+] as const;
 
 /** A type whose deleted resources are gone to their owner, not unknown. */
 export type DeletableType = (typeof deletableTypes)[number];

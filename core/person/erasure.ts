@@ -4,7 +4,7 @@ import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { extensionValues, member } from '../notifications/subscription/extension-values.ts';
 import { backport } from '../notifications/subscription/extensions.ts';
 import { parseFilter } from '../notifications/subscription/filter.ts';
-import type { PersonRecords } from './records.ts';
+import { isAbout, type PersonRecords } from './records.ts';
 
 /** A resource that is removed with all its versions; `replacement` takes its place. */
 export interface Removal {
@@ -165,6 +165,12 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
       ...(records.events.length > 0
         ? [`${records.events.length} events: each has the id of an appointment that no longer exists, and no person`]
         : []),
+      ...records.encounters
+        .filter((one) => !isAbout(one, ids))
+        .map(
+          ({ id }) =>
+            `Encounter/${id}: it names one of these appointments and is about somebody else. Check it by hand`,
+        ),
       ...(sharedFilters ?? []).map(({ id }) => `Subscription/${id}: its filter names other patients, too`),
       ...shared.map(({ id }) => `Appointment/${id}: it has other patients, too. Check its displays and texts by hand`),
     ],

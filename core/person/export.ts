@@ -10,7 +10,7 @@ import type {
 import { formatInstant } from '../fhir/instant.ts';
 import { isResource } from '../fhir/resource.ts';
 import { notificationIn } from '../notifications/delivery/message.ts';
-import { mentions } from './records.ts';
+import { isAbout, mentions } from './records.ts';
 
 /** Tells a person's own data from that of others in an export. */
 export interface ExportContext {
@@ -86,6 +86,10 @@ function ownOf(resource: Resource, ids: ReadonlySet<string>): Resource {
   return isResource(resource, 'Appointment') ? ownAppointment(resource, ids) : resource;
 }
 
+/** Whether a version is about the person: an encounter may have been somebody else's. */
+const isOwnVersion = (version: Resource, ids: ReadonlySet<string>): boolean =>
+  !isResource(version, 'Encounter') || isAbout(version, ids);
+
 /** `meta` without Medplum's own fields, which say nothing about the person. */
 function withoutInternals(resource: Resource): Resource {
   const { versionId, lastUpdated, profile, security, tag } = resource.meta ?? {};
@@ -108,7 +112,8 @@ function withoutInternals(resource: Resource): Resource {
  * @see https://hl7.org/fhir/R4/bundle.html (bdl-7)
  */
 export function exportBundle(versions: readonly Resource[], now: number, { ids, baseUrl }: ExportContext): Bundle {
-  const entry = versions.map((version): BundleEntry => {
+  const own = versions.filter((version) => isOwnVersion(version, ids));
+  const entry = own.map((version): BundleEntry => {
     const { resourceType, id } = version;
     return { fullUrl: `${baseUrl}/${resourceType}/${id}`, resource: withoutInternals(ownOf(version, ids)) };
   });

@@ -1,6 +1,7 @@
 import type {
   Appointment,
   Communication,
+  Encounter,
   Identifier,
   Patient,
   QuestionnaireResponse,
@@ -21,6 +22,8 @@ export interface PersonRecords {
   readonly relatedPersons: readonly Stored<RelatedPerson>[];
   readonly appointments: readonly Stored<Appointment>[];
   readonly answers: readonly Stored<QuestionnaireResponse>[];
+  /** The encounters to which the appointments have led; an encounter may name one and be about somebody else. */
+  readonly encounters: readonly Stored<Encounter>[];
   /** Asynchronous bookings, which contain the requests. */
   readonly jobs: readonly Stored<Task>[];
   /** The Tasks of requests that wait or have waited for the clinic, and their reminders. */
@@ -71,6 +74,12 @@ export function recordIds(id: string, patients: readonly Patient[]): Set<string>
     }
   } while (ids.size > size);
   return ids;
+}
+
+/** Whether an encounter is about one of the patients. */
+export function isAbout({ subject }: Encounter, ids: ReadonlySet<string>): boolean {
+  const [type, id] = subject?.reference?.split('/') ?? [];
+  return type === 'Patient' && ids.has(id ?? '');
 }
 
 /** Whether a text within a value contains one of the ids. Medplum's ids are UUIDs, so a match is not a coincidence. */

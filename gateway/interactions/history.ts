@@ -8,7 +8,7 @@ import { type FhirResponse, versionHeaders } from '../http/response.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { isSuccess } from '../medplum/errors.ts';
 import { isBundle, publicResource } from '../medplum/public-resources.ts';
-import { isVisible } from '../medplum/version-access.ts';
+import { isCurrentOnly, isVisible } from '../medplum/version-access.ts';
 import { searchIssue } from '../search/parameters/param.ts';
 import { parseQuery } from '../search/rewrite.ts';
 import type { ServedTypeName } from '../served-types.ts';
@@ -146,8 +146,16 @@ export function history(type: ServedTypeName): Handler {
   };
 }
 
+/** Whether a caller may see a version that Medplum has given. */
+function isShown(resource: Resource, type: ServedTypeName, { caller, params }: FhirRequest): boolean {
+  const access = caller?.versions[type] ?? [];
+  return isCurrentOnly(access) ? resource.meta?.versionId === params.vid : isVisible(resource, access);
+}
+
 /**
- * `GET /{type}/{id}/_history/{vid}`: one version of a resource, if it was the caller's then.
+ * `GET /{type}/{id}/_history/{vid}`: one version of a resource, if it was the caller's then. Where the caller's policy
+ * gives no versions (encounters are the clinic's: an earlier one may have been about somebody else), the current one
+ * alone is read.
  *
  * @see https://hl7.org/fhir/R4/http.html#vread
  */
@@ -157,7 +165,8 @@ export function vread(type: ServedTypeName): Handler {
     if (!isId(id) || !isId(vid)) {
       return problem('not-found');
     }
-    const path = `fhir/R4/${type}/${id}/_history/${vid}`;
+    const isCurrent = isCurrentOnly(exchange.caller?.versions[type] ?? []);
+    const path = `fhir/R4/${type}/${id}${isCurrent ? '' : `/_history/${vid}`}`;
     const found = await context.upstream.call({ method: 'GET', path, headers: exchange.upstreamHeaders });
     if (!isSuccess(found)) {
       return absence(type, id, found, exchange, context);
@@ -166,7 +175,7 @@ export function vread(type: ServedTypeName): Handler {
     if (!resource) {
       return problem('bad-gateway');
     }
-    return isVisible(resource, exchange.caller?.versions[type])
+    return isShown(resource, type, exchange)
       ? { status: 200, headers: versionHeaders(resource), resource }
       : problem('not-found');
   };

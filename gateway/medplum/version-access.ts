@@ -55,6 +55,9 @@ export function versionAccesses(policy: unknown): VersionAccesses {
   return Object.fromEntries(versioned.map((type) => [type, all ? 'all' : accessTo(type, rules)]));
 }
 
+/** Whether of a resource that the caller may read no version but the current one may be seen. */
+export const isCurrentOnly = (access: VersionAccess): boolean => access.length === 0;
+
 /** Whether a version of a resource may be seen. */
 export function isVisible({ meta }: Pick<Resource, 'meta'>, access: VersionAccess = []): boolean {
   const tags: readonly unknown[] = Array.isArray(meta?.tag) ? meta.tag : [];

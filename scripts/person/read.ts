@@ -131,6 +131,7 @@ export async function findPerson(medplum: MedplumClient, id: string, config: Boo
   const participants = [...references, ...keysOf(relatedPersons)];
   const appointments = await searchAny(medplum, 'Appointment', 'actor', participants);
   const answers = await searchAny(medplum, 'QuestionnaireResponse', 'subject', references);
+  const encounters = await searchAny(medplum, 'Encounter', 'appointment', keysOf(appointments));
   const ids = new Set([
     ...patientIds,
     ...[...relatedPersons, ...answers].map((one) => one.id),
@@ -160,6 +161,7 @@ export async function findPerson(medplum: MedplumClient, id: string, config: Boo
       relatedPersons,
       appointments: [...new Map(appointments.map((one) => [one.id, one])).values()],
       answers,
+      encounters: [...new Map(encounters.map((one) => [one.id, one])).values()],
       jobs,
       requests: [...waiting, ...reminders].filter((one) => mentions(one, ids)),
       events,

@@ -1,8 +1,10 @@
 import { expect, it } from '@jest/globals';
+import type { Encounter, Patient } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
+import { erase } from '../../../scripts/person/erase.ts';
 import { exportPerson } from '../../../scripts/person.ts';
 import { until } from '../../lib/until.ts';
-import { aPatient, aSchedule, aSlot, book, parameters, proposed } from '../fixtures.ts';
+import { aPatient, aSchedule, aSlot, book, parameters, proposed, succeeded } from '../fixtures.ts';
 import { medplum, request } from '../http.ts';
 import { config } from '../installation.ts';
 import { administrator, aName, aPerson } from './a-person.ts';
@@ -25,6 +27,39 @@ it('everything of a patient is exported in all versions, without internals, and 
   expect(text).not.toMatch(/"(project|author|compartment|account)":/);
   const versions = (bundle.entry ?? []).map(({ fullUrl, resource }) => `${fullUrl} ${resource?.meta?.versionId}`);
   expect(new Set(versions).size).toBe(versions.length);
+});
+
+it('the encounters to which appointments have led are exported, in the versions that are about the patient', async () => {
+  const { patient, appointments } = await aPerson(aName());
+  const other = await aPatient('portal-b');
+  const encounter = (about: Patient, more: Partial<Encounter> = {}): Encounter => ({
+    resourceType: 'Encounter',
+    status: 'planned',
+    class: { code: 'AMB' },
+    subject: { reference: `Patient/${about.id}` },
+    appointment: [{ reference: `Appointment/${appointments[0]?.id}` }],
+    ...more,
+  });
+  const post = async (body: Encounter) =>
+    succeeded('Encounter', await medplum('front-desk', 'POST', '/Encounter', { body }));
+  const own = await post(encounter(other));
+  const foreign = await post(encounter(other));
+  const put = { body: { ...encounter(patient), id: own.id } };
+  succeeded('Encounter', await medplum('front-desk', 'PUT', `/Encounter/${own.id}`, put));
+  const client = await administrator();
+  const { entry = [] } = await exportPerson(client, patient.id ?? '', config);
+  const encounters = entry.flatMap(({ resource }) => (isResource(resource, 'Encounter') ? [resource] : []));
+  expect(new Set(encounters.map(({ id, subject }) => `${id} ${subject?.reference}`))).toEqual(
+    new Set([`${own.id} Patient/${patient.id}`]),
+  );
+  expect(JSON.stringify(entry)).not.toContain(other.id);
+  const onProgress = () => undefined;
+  const result = await erase({ medplum: client, config, id: patient.id ?? '', force: true, dryRun: true, onProgress });
+  expect([result.outcome, result.erasure.obstacles.join(' ')]).toEqual([
+    'refused',
+    expect.stringContaining('1 Encounter'),
+  ]);
+  expect(result.erasure.left.join(' ')).toContain(`Encounter/${foreign.id}: it names`);
 });
 
 it('who has read or changed it is exported as Medplum has recorded it, and nothing of others in the same record', async () => {

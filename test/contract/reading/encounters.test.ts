@@ -95,6 +95,31 @@ it('an encounter that turns out to be about somebody else is shown no longer, wi
   }
 });
 
+it('of an encounter the current version is read, which is the only one that the requestor may see', async () => {
+  const { appointment, patient } = await aBooking();
+  const encounter = await anEncounter(appointment, patient);
+  const current = resourceIn('Encounter', await turnsTo(200, encounter)).meta?.versionId;
+  const path = (version: string | undefined) => `/Encounter/${encounter.id}/_history/${version}`;
+  const statuses = async (role: Role) =>
+    Promise.all(
+      [current, encounter.meta?.versionId].map(async (one) => (await request(role, 'GET', path(one))).status),
+    );
+  expect(await statuses('portal-a')).toEqual([200, 404]);
+  expect(await statuses('portal-b')).toEqual([404, 404]);
+  expect(await statuses('front-desk')).toEqual([200, 200]);
+});
+
+it('an encounter that the clinic has deleted is gone to those who saw it, and unknown to others', async () => {
+  const { appointment, patient } = await aBooking();
+  const encounter = await anEncounter(appointment, patient);
+  const shown = resourceIn('Encounter', await turnsTo(200, encounter));
+  expect((await medplum('front-desk', 'DELETE', `/Encounter/${encounter.id}`)).status).toBe(200);
+  for (const path of [`/Encounter/${encounter.id}`, `/Encounter/${encounter.id}/_history/${shown.meta?.versionId}`]) {
+    expect((await request('portal-a', 'GET', path)).status).toBe(410);
+    expect((await request('portal-b', 'GET', path)).status).toBe(404);
+  }
+});
+
 it('tags that staff take off or leave behind are put right', async () => {
   const { appointment, patient } = await aBooking();
   const encounter = await anEncounter(appointment, patient);

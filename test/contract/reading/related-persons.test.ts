@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { aClinic, book, parameters, proposed, succeeded } from '../fixtures.ts';
-import { request, resourceIn } from '../http.ts';
+import { medplum, request, resourceIn } from '../http.ts';
+import type { Role } from '../installation.ts';
 
 async function aBookingByAMother() {
   const { slot, patient } = await aClinic();
@@ -35,5 +36,25 @@ it('the person is found by patient, and included with the appointment', async ()
     const { entry = [] } = resourceIn('Bundle', await request('portal-a', 'GET', path));
     expect(entry.map(({ resource }) => `${resource?.resourceType}/${resource?.id}`)).toContain(reference);
     expect(resourceIn('Bundle', await request('portal-b', 'GET', path)).entry ?? []).toEqual([]);
+  }
+});
+
+const statusOf = async (path: string, role: Role = 'portal-a') => (await request(role, 'GET', path)).status;
+
+it('the requestor reads the versions of the person; others do not', async () => {
+  const { reference } = await aBookingByAMother();
+  const first = resourceIn('RelatedPerson', await request('portal-a', 'GET', `/${reference}`));
+  const body = { ...first, birthDate: '1960-05-17' };
+  const second = succeeded('RelatedPerson', await medplum('front-desk', 'PUT', `/${reference}`, { body }));
+  const history = resourceIn('Bundle', await request('portal-a', 'GET', `/${reference}/_history`));
+  const versions = [second, first].map(({ meta }) => meta?.versionId);
+  expect(history.entry?.map(({ resource }) => resource?.meta?.versionId)).toEqual(versions);
+  const paths = [`/${reference}/_history`, `/${reference}/_history/${first.meta?.versionId}`];
+  for (const path of paths) {
+    expect([await statusOf(path), await statusOf(path, 'portal-b')]).toEqual([200, 404]);
+  }
+  expect((await medplum('front-desk', 'DELETE', `/${reference}`)).status).toBe(200);
+  for (const path of [`/${reference}`, ...paths]) {
+    expect([await statusOf(path), await statusOf(path, 'portal-b')]).toEqual([410, 404]);
   }
 });

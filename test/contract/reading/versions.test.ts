@@ -68,7 +68,12 @@ describe("the history of one's own", () => {
     const { slot } = await aBooking();
     const statement = resourceIn('CapabilityStatement', await request('nobody', 'GET', '/metadata'));
     const versioned = (statement.rest?.[0]?.resource ?? []).filter(({ readHistory }) => readHistory);
-    expect(versioned.map(({ type }) => type)).toEqual(['Appointment', 'Patient', 'QuestionnaireResponse']);
+    expect(versioned.map(({ type }) => type)).toEqual([
+      'Appointment',
+      'Patient',
+      'QuestionnaireResponse',
+      'RelatedPerson',
+    ]);
     expect(await gone(`/Slot/${slot.id}/_history`)).toBe(404);
     expect(await gone(`/Slot/${slot.id}/_history/${slot.meta?.versionId}`)).toBe(404);
   });

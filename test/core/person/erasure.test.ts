@@ -13,6 +13,7 @@ const none: PersonRecords = {
   relatedPersons: [],
   appointments: [],
   answers: [],
+  encounters: [],
   jobs: [],
   requests: [],
   events: [],
