@@ -14,7 +14,7 @@ const files: Readonly<Record<string, () => string>> = {
   'docs/conformance-checks.md': conformancePage,
   'docs/errors.md': errorsPage,
   'docs/openapi.json': openApiFile,
-  'core/fhir/xml/elements.ts': elementsModule,
+  'core/fhir/types/elements.ts': elementsModule,
   'gateway/search/parameters/definitions.ts': searchDefinitionsModule,
   ...packageFiles,
 };

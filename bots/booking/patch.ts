@@ -7,6 +7,7 @@ import { roleOf } from '../../core/booking/caller-role.ts';
 import { taskEntries } from '../../core/booking/confirmation/task.ts';
 import { absentOutcome, historyReads, readDeleted } from '../../core/booking/deleted.ts';
 import { isHold } from '../../core/booking/hold/hold.ts';
+import { besides, withoutConsequences } from '../../core/booking/issues.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, hasNoEffect } from '../../core/booking/patch/patch.ts';
 import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
@@ -194,16 +195,17 @@ async function attempt(
   }
   const { appointment: stored, patients, role } = target;
   const patched = applyPatch(stored, request.patch, evaluate);
-  if ('issues' in patched) {
+  if (!('result' in patched)) {
     return refuse(patched.issues);
   }
   const checked = validateChange(stored, patched.result, role, patients, Date.now(), config);
-  const issues = [
+  const judged = [
     ...checked,
     ...conditionalReferenceIssues(patched.result, 'Appointment', checked),
     ...(await attachmentIssues(medplum, stored, patched.result, caller)),
     ...(await cancellationIssues(medplum, target, patched.result)),
   ];
+  const issues = [...patched.issues, ...besides(withoutConsequences(judged, patched.unreadable), patched.issues)];
   if (issues.length > 0) {
     return refuse(issues);
   }

@@ -2,10 +2,10 @@ import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { parseReference } from '../../fhir/reference/reference.ts';
+import { readStructure } from '../../fhir/types/structure.ts';
 import { wasUnconfirmed } from '../confirmation/deadline.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { addedActorIssues } from './actors.ts';
-import { appointmentShape, shapeIssues } from './elements.ts';
 import { immutableIssues } from './immutable-elements.ts';
 import { profileIssues } from './profile.ts';
 import { publisherIssues } from './publisher-rules.ts';
@@ -18,10 +18,14 @@ export type ChangeConfig = Pick<BookingConfig, 'baseUrl' | 'uris' | 'metaTagSyst
 /** The patients of an appointment that exist, by id; one that was deleted is not in it. */
 export type Patients = ReadonlyMap<string, Patient>;
 
-/** What keeps a result from being an Appointment at all, as far as the rules depend on it. */
-function formIssues(result: Appointment): Issue[] {
-  const issues = shapeIssues(result, appointmentShape, 'Appointment');
-  return issues.length > 0 ? issues : statusIssues(result.status, 'Appointment.status');
+/** What is wrong with the form of a result, and whether the rules can judge it all the same. */
+function readForm(result: Appointment): { readonly issues: readonly Issue[]; readonly isReadable: boolean } {
+  const { issues, unreadable } = readStructure(result, 'Appointment', 'Appointment');
+  const isReadable = unreadable.length === 0;
+  return {
+    issues: isReadable ? [...issues, ...statusIssues(result.status, 'Appointment.status')] : issues,
+    isReadable,
+  };
 }
 
 /** The ids of the patients who take part in an appointment (of whatever shape), with the FHIRPath of each. */
@@ -74,6 +78,9 @@ function statusChangeIssues(
   now: number,
   config: ChangeConfig,
 ): Issue[] {
+  if (statusIssues(result.status, 'Appointment.status').length > 0) {
+    return [];
+  }
   const isConfirmation = stored.status !== result.status && isOpen(result);
   return isConfirmation && wasUnconfirmed(stored, now, config)
     ? [tooLate(stored, config)]
@@ -101,7 +108,8 @@ function newPublisherIssues(stored: Appointment, result: Appointment, config: Ch
  * @param changer - who makes the change
  * @param patients - those of the result's patients who exist
  * @param now - milliseconds since 1970 UTC
- * @returns all problems: `malformed-request` where the result does not have the structure of an Appointment,
+ * @returns all problems: `malformed-request` where the result does not have the structure of an Appointment (nothing else if
+ *   elements are of another JSON type),
  *   `immutable-element`, `transition-not-allowed`, `confirmation-expired`, `patient-not-found`, `patient-inactive`,
  *   `profile-violation`
  * @see specification section 3 and 4.5
@@ -113,15 +121,16 @@ export function validateChange(
   patients: Patients,
   now: number,
   config: ChangeConfig,
-): Issue[] {
-  const malformed = formIssues(result);
-  if (malformed.length > 0) {
-    return malformed;
+): readonly Issue[] {
+  const form = readForm(result);
+  if (!form.isReadable) {
+    return form.issues;
   }
   const located = { value: result, path: 'Appointment' };
   const changes = immutableIssues(stored, result, config.baseUrl);
   const changed = new Set(changes.map(({ expression }) => expression));
   return [
+    ...form.issues,
     ...changes,
     ...(changer === 'requestor'
       ? addedActorIssues(stored, result, config.baseUrl).filter(({ expression }) => !changed.has(expression))
@@ -145,7 +154,7 @@ export function validateChange(
  * @returns `malformed-request`, `patient-not-found`, `patient-inactive`
  * @see specification 2.1
  */
-export function validateCreation(created: Appointment, patients: Patients, config: ChangeConfig): Issue[] {
-  const malformed = formIssues(created);
-  return malformed.length > 0 ? malformed : patientIssues(created, patients, config.baseUrl);
+export function validateCreation(created: Appointment, patients: Patients, config: ChangeConfig): readonly Issue[] {
+  const { issues } = readForm(created);
+  return issues.length > 0 ? issues : patientIssues(created, patients, config.baseUrl);
 }

@@ -1,9 +1,10 @@
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { withoutConsequences } from '../issues.ts';
 import type { ResourceSet } from '../resource-set.ts';
 import type { BookingContext } from './context.ts';
 import type { Knowledge, Wanted } from './knowledge.ts';
-import { type ParsedRequest, withoutConsequences } from './request/request.ts';
+import type { ParsedRequest } from './request/request.ts';
 import { findExistingBooking } from './resubmission/idempotency.ts';
 import { issuesSoFar, lastIssues } from './rules.ts';
 import { situationOf } from './situation.ts';

@@ -3,7 +3,9 @@ import { countValues, MOST_VALUES, sizeProblem } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
+import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
+import { besides } from '../issues.ts';
 import { costOf, MOST_COST } from './cost.ts';
 import { type FhirPathOperation, readFhirPathPatch } from './fhirpath-operations.ts';
 import { applyFhirPathOperation, type Evaluate } from './fhirpath-patch.ts';
@@ -112,19 +114,43 @@ function steps(patch: Patch, evaluate: Evaluate): ((document: unknown) => Edited
     : patch.operations.map((operation) => (document) => applyFhirPathOperation(document, operation, evaluate));
 }
 
+/** What a patch makes of an appointment. */
+export interface Patched {
+  /** Without what could not be read. */
+  readonly result: Appointment;
+  /** What no patch may touch, and what FHIR does not have; nothing is to be written if there is any. */
+  readonly issues: readonly Issue[];
+  /** The paths of what could not be read. */
+  readonly unreadable: readonly string[];
+}
+
+/** The result as an Appointment, with everything that is wrong with its form. */
+function readResult(stored: Appointment, document: Readonly<Record<string, unknown>>): Patched | undefined {
+  const { readable, issues: structure, unreadable } = readStructure(document, 'Appointment', 'Appointment');
+  const touched = [
+    ...serverIssues(stored, document),
+    ...securityIssues(stored, document),
+    ...addedIssues(stored, document),
+  ];
+  const result = { ...Object(readable), resourceType: 'Appointment' };
+  return isResource(result, 'Appointment')
+    ? { result, issues: [...touched, ...besides(structure, touched)], unreadable }
+    : undefined;
+}
+
 /**
  * Applies a patch in memory, all of its operations or none.
  *
  * @param stored - the appointment as it is; left so
  * @param evaluate - the FHIRPath engine
- * @returns the result, still to be judged by `validateChange`, or `patch-invalid` with the operation that cannot be applied,
- *   or the elements that no patch may touch
+ * @returns the result, still to be judged by `validateChange`, with what is wrong with its form; or `patch-invalid` with the
+ *   operation that cannot be applied
  */
 export function applyPatch(
   stored: Appointment,
   patch: Patch,
   evaluate: Evaluate,
-): { readonly result: Appointment } | { readonly issues: readonly Issue[] } {
+): Patched | { readonly issues: readonly Issue[] } {
   if (patch.kind === 'fhirpath' && costOf(stored, patch.operations) > MOST_COST) {
     return invalid('The patch is too costly: send fewer operations, with shorter paths, or a JSON Patch.');
   }
@@ -149,12 +175,8 @@ export function applyPatch(
   if (tooLarge) {
     return invalid(`The appointment must not ${tooLarge}.`, 'Appointment');
   }
-  const issues = isObject(document)
-    ? [...serverIssues(stored, document), ...securityIssues(stored, document), ...addedIssues(stored, document)]
-    : [];
-  return issues.length === 0 && isResource(document, 'Appointment')
-    ? { result: document }
-    : { issues: issues.length > 0 ? issues : invalid('The result is not an Appointment.', 'Appointment').issues };
+  const patched = isObject(document) ? readResult(stored, document) : undefined;
+  return patched ?? invalid('The result is not an Appointment.', 'Appointment');
 }
 
 /** Whether two appointments are equal. */

@@ -6,8 +6,10 @@ import { conditionalReferenceIssues } from '../../fhir/reference/conditional-ref
 import { isReservedTag, withoutReserved } from '../../fhir/reserved.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
+import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
 import type { Role } from '../caller-role.ts';
+import { besides } from '../issues.ts';
 
 /** The caller who submits a patient. */
 export interface Submitter {
@@ -43,12 +45,16 @@ const survivors = (patient: Patient | undefined): string =>
   JSON.stringify((Array.isArray(patient?.link) ? patient.link : []).filter((one) => one?.type === 'replaced-by'));
 
 /** The problems of a submitted patient, for every caller. */
-const formIssues = (patient: Patient): readonly Issue[] => [
-  ...conditionalReferenceIssues(patient, 'Patient'),
-  ...unsupportedIssues(patient, 'Patient'),
-  ...boundIssues(patient, personBounds, 'Patient'),
-  ...identifierIssues(patient, 'Patient'),
-];
+function formIssues(patient: Patient): readonly Issue[] {
+  const unsupported = unsupportedIssues(patient, 'Patient');
+  return [
+    ...conditionalReferenceIssues(patient, 'Patient'),
+    ...besides(readStructure(patient, 'Patient', 'Patient').issues, unsupported),
+    ...unsupported,
+    ...boundIssues(patient, personBounds, 'Patient'),
+    ...identifierIssues(patient, 'Patient'),
+  ];
+}
 
 /**
  * Checks a submitted patient. Elements that only the service may set are dropped. A patient of a requestor gets its tags;

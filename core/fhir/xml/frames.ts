@@ -1,5 +1,12 @@
 import type { SaxesAttributeNS, SaxesTagNS } from 'saxes';
-import { type Element, elementsOf, FHIR_NAMESPACE, isPrimitive, isResourceType, XHTML_NAMESPACE } from './element.ts';
+import {
+  type Element,
+  elementsOf,
+  FHIR_NAMESPACE,
+  isPrimitive,
+  isResourceType,
+  XHTML_NAMESPACE,
+} from '../types/element.ts';
 import { attribute, escapeText } from './escape.ts';
 
 type JsonObject = Record<string, unknown>;

@@ -1,5 +1,5 @@
 import { SaxesParser } from 'saxes';
-import { XHTML_NAMESPACE } from './element.ts';
+import { XHTML_NAMESPACE } from '../types/element.ts';
 import { attribute, escapeText } from './escape.ts';
 
 /**

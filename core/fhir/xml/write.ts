@@ -1,6 +1,6 @@
 import type { Resource } from '@medplum/fhirtypes';
 import { isObject } from '../resource.ts';
-import { type Element, type Elements, elementsOf, FHIR_NAMESPACE } from './element.ts';
+import { type Element, type Elements, elementsOf, FHIR_NAMESPACE } from '../types/element.ts';
 import { attribute } from './escape.ts';
 import { writeNarrative } from './narrative.ts';
 

@@ -2,11 +2,11 @@ import type vm from 'node:vm';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { appointmentShape, shapeIssues } from '../../../core/booking/appointment/elements.ts';
 import { immutableIssues } from '../../../core/booking/appointment/immutable-elements.ts';
 import { profileIssues } from '../../../core/booking/appointment/profile.ts';
 import { botSource } from '../../../core/config/bots.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
+import { readStructure } from '../../../core/fhir/types/structure.ts';
 import { bundleBot } from '../../../scripts/build.ts';
 import { config, patient, stored } from '../../core/booking/change.cases.ts';
 import { compile, type FakeServer, run } from '../server.ts';
@@ -110,7 +110,7 @@ const request = fc.oneof(
 function holds(answer: Appointment): void {
   expect(immutableIssues(stored, answer, config.baseUrl)).toEqual([]);
   expect(answer).toMatchObject({ id: stored.id, start: stored.start, end: stored.end, slot: stored.slot });
-  expect(shapeIssues(answer, appointmentShape, 'Appointment')).toEqual([]);
+  expect(readStructure(answer, 'Appointment', 'Appointment').issues).toEqual([]);
   expect(profileIssues({ value: answer, path: 'Appointment' }, config)).toEqual([]);
   expect(['booked', 'cancelled']).toContain(answer.status);
   expect(answer.meta?.tag).toEqual(expect.arrayContaining([stored.meta?.tag?.[1]]));

@@ -5,16 +5,9 @@ import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { withoutReserved } from '../../../fhir/reserved.ts';
 import { isObject, isResource } from '../../../fhir/resource.ts';
 import type { TagConfig } from '../../../fhir/tags.ts';
+import { readStructure } from '../../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../../fhir/unsupported.ts';
-import {
-  answersShape,
-  appointmentShape,
-  personShape,
-  type Shape,
-  shapeIssues,
-  unknownIssues,
-  withoutMisshapen,
-} from '../../appointment/elements.ts';
+import { besides } from '../../issues.ts';
 
 /** A value together with the FHIRPath of the element it stood in. */
 export interface Located<T> {
@@ -42,7 +35,6 @@ type Input = keyof BookInputs;
 interface ParameterDefinition {
   readonly input: Input;
   readonly resourceType?: ResourceType;
-  readonly shape: Shape;
   readonly uri?: true;
   readonly boolean?: true;
   /** How many entries the lists of the resource may have. */
@@ -57,7 +49,6 @@ export const MOST_SLOTS = 50;
 const appointment: ParameterDefinition = {
   input: 'appointment',
   resourceType: 'Appointment',
-  shape: appointmentShape,
   bounds: {
     slot: MOST_SLOTS,
     participant: 50,
@@ -67,24 +58,17 @@ const appointment: ParameterDefinition = {
     extension: 50,
   },
 };
-const person = { shape: personShape, bounds: personBounds };
-const referenceShape: Shape = { reference: 'string' };
 
 /** The parameters of `$book` by name (specification 4.4). */
 const definitions: Readonly<Record<string, ParameterDefinition>> = {
   'appt-resource': appointment,
   appointment,
-  patient: { input: 'patient', resourceType: 'Patient', ...person },
-  'related-person': { input: 'relatedPerson', resourceType: 'RelatedPerson', ...person },
-  patientSubmittedInformation: {
-    input: 'answers',
-    resourceType: 'QuestionnaireResponse',
-    shape: answersShape,
-    most: 20,
-  },
-  schedule: { input: 'schedule', shape: referenceShape },
-  'cancelled-appt-id': { input: 'replaced', shape: referenceShape, uri: true },
-  'dry-run': { input: 'dryRun', shape: 'boolean', boolean: true },
+  patient: { input: 'patient', resourceType: 'Patient', bounds: personBounds },
+  'related-person': { input: 'relatedPerson', resourceType: 'RelatedPerson', bounds: personBounds },
+  patientSubmittedInformation: { input: 'answers', resourceType: 'QuestionnaireResponse', most: 20 },
+  schedule: { input: 'schedule' },
+  'cancelled-appt-id': { input: 'replaced', uri: true },
+  'dry-run': { input: 'dryRun', boolean: true },
 };
 
 /** A parsed parameter: its content, or its problems. */
@@ -119,7 +103,8 @@ const malformed = (diagnostics: string, expression?: string): Issue => ({
 /** A resource to book, and the problems of its structure. */
 function readResource(
   sent: Readonly<Record<string, unknown>>,
-  { input, shape, bounds = {} }: ParameterDefinition,
+  type: ResourceType,
+  { input, bounds = {} }: ParameterDefinition,
   path: string,
   config: TagConfig,
 ): ReadParameter {
@@ -128,16 +113,15 @@ function readResource(
     return { issues: tooLong, isTooLong: true };
   }
   const value = withoutReserved(sent, config);
-  const misshapen = shapeIssues(value, shape, path);
+  const { readable, issues: structure, unreadable } = readStructure(value, type, path);
+  const unsupported = unsupportedIssues(value, path);
   const issues = [
-    ...misshapen,
-    ...(input === 'appointment' ? unknownIssues(value, shape, path) : []),
-    ...unsupportedIssues(value, path),
+    ...besides(structure, unsupported),
+    ...unsupported,
     ...identifierIssues(value, path),
     ...narrativeIssues(value, path),
   ];
-  const readable = misshapen.length === 0 ? value : withoutMisshapen(value, shape);
-  return { input, located: { value: readable, path }, issues, unreadable: pathsOf(misshapen) };
+  return { input, located: { value: readable, path }, issues, unreadable };
 }
 
 function readBoolean(
@@ -156,7 +140,7 @@ function readValue(
   path: string,
   config: TagConfig,
 ): ReadParameter {
-  const { input, resourceType, shape, uri } = definition;
+  const { input, resourceType, uri } = definition;
   if (uri && typeof parameter.valueUri === 'string') {
     return { input, located: { value: parameter.valueUri, path: `${path}.valueUri` }, issues: [] };
   }
@@ -170,9 +154,9 @@ function readValue(
     return { issues: [malformed(`The parameter ${String(parameter.name)} must hold ${wanted}.`, path)] };
   }
   if (resourceType) {
-    return readResource(value, definition, `${path}.${element}`, config);
+    return readResource(value, resourceType, definition, `${path}.${element}`, config);
   }
-  const issues = shapeIssues(value, shape, `${path}.${element}`);
+  const { issues } = readStructure(value, 'Reference', `${path}.${element}`);
   const located = { value: value.reference, path: `${path}.${element}` };
   return issues.length > 0 ? { issues } : { input, located, issues };
 }
@@ -274,7 +258,7 @@ export function readInputs(body: unknown, config: TagConfig): ReadInputs {
       issues,
       unreadable = [],
       isTooLong = false,
-    } = readResource(body, appointment, 'Appointment', config);
+    } = readResource(body, 'Appointment', appointment, 'Appointment', config);
     const [found] = located ? isLocated('Appointment')(located) : [];
     return { inputs: { ...(found && { appointment: found }), answers: [] }, issues, unreadable, isHopeless: isTooLong };
   }

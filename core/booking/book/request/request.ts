@@ -6,6 +6,7 @@ import { conditionalReferenceIssues } from '../../../fhir/reference/conditional-
 import { isId, parseReference } from '../../../fhir/reference/reference.ts';
 import { isResource } from '../../../fhir/resource.ts';
 import type { Interval } from '../../../time/interval.ts';
+import { contains, withoutConsequences } from '../../issues.ts';
 import { type Located, readInputs } from './parameters.ts';
 import { type Participant, readParticipants } from './participants.ts';
 
@@ -31,16 +32,6 @@ export interface ParsedRequest {
   readonly issues: readonly Issue[];
   /** The paths of what could not be read, and is left out of the request. */
   readonly unreadable?: readonly string[];
-}
-
-const contains = (outer: string, inner: string): boolean =>
-  inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
-
-/** The issues that do not come from something that could not be read, which is an issue of its own. */
-export function withoutConsequences(issues: readonly Issue[], unreadable: readonly string[] = []): readonly Issue[] {
-  return issues.filter(({ expression: path = '' }) =>
-    unreadable.every((element) => !contains(element, path) && !contains(path, element)),
-  );
 }
 
 /** What a request is for: to book a time, or to hold it for some minutes. */

@@ -8,8 +8,8 @@ const evaluate = (path: string): string[] => [path];
 
 function applied(appointment: Appointment, operations: readonly object[]): string[] | 'applied' {
   const patch = readPatch(operations);
-  const result = 'issues' in patch ? patch : applyPatch(appointment, patch, evaluate);
-  return 'issues' in result ? result.issues.map(({ code, expression }) => `${code} ${expression}`) : 'applied';
+  const { issues } = 'issues' in patch ? patch : applyPatch(appointment, patch, evaluate);
+  return issues.length > 0 ? issues.map(({ code, expression }) => `${code} ${expression}`) : 'applied';
 }
 
 const add = (path: string, value: unknown) => ({ op: 'add', path, value });
@@ -40,6 +40,23 @@ describe('a patch', () => {
     ['loose markup', add('/text', { div: '<<' }), 'profile-violation Appointment.text.div'],
   ])('brings in no %s', (_, operation, issue) => {
     expect(applied(stored, [operation])).toEqual([issue]);
+  });
+
+  it('tells of everything that FHIR does not have, and of what no patch may touch', () => {
+    const operations = [
+      add('/participant/0/actor/invented', 'x'),
+      add('/serviceType', { text: 'x' }),
+      add('/comment', 5),
+      add('/meta/security', [{ code: 'R' }]),
+      add('/toString', 'x'),
+    ];
+    expect(applied(stored, operations)).toEqual([
+      'immutable-element Appointment.meta.security',
+      'malformed-request Appointment.toString',
+      'malformed-request Appointment.serviceType',
+      'malformed-request Appointment.participant[0].actor.invented',
+      'malformed-request Appointment.comment',
+    ]);
   });
 
   it('leaves alone what the clinic has stored of these', () => {

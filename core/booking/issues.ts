@@ -1,0 +1,18 @@
+import type { Issue } from '../fhir/outcome/outcome.ts';
+
+/** Whether an element is another one, or contains it; both are FHIRPaths. */
+export const contains = (outer: string, inner: string): boolean =>
+  inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
+
+/** The issues that do not come from something that could not be read, which is an issue of its own. */
+export function withoutConsequences(issues: readonly Issue[], unreadable: readonly string[] = []): readonly Issue[] {
+  return issues.filter(({ expression: path = '' }) =>
+    unreadable.every((element) => !contains(element, path) && !contains(path, element)),
+  );
+}
+
+/** The issues about elements of which others say nothing yet. */
+export function besides(issues: readonly Issue[], others: readonly Issue[]): readonly Issue[] {
+  const said = new Set(others.map(({ expression }) => expression));
+  return issues.filter(({ expression }) => !said.has(expression));
+}

@@ -1,0 +1,135 @@
+import type { Issue } from '../outcome/outcome.ts';
+import { quoted } from '../outcome/quoted.ts';
+import { isObject } from '../resource.ts';
+import { type Element, type Elements, elementsOf, isPrimitive } from './element.ts';
+
+/** What reading a JSON value as a type of FHIR gives. */
+export interface Structure {
+  /** The value without what could not be read. In lists the places stay: what cannot be read there becomes empty. */
+  readonly readable: unknown;
+  /** A `malformed-request` for each element that FHIR does not have, and for each of another JSON type. */
+  readonly issues: readonly Issue[];
+  /** The paths of the elements of another JSON type: nothing is known about them. */
+  readonly unreadable: readonly string[];
+}
+
+interface Findings {
+  readonly issues: Issue[];
+  readonly unreadable: string[];
+}
+
+/** The elements that Medplum adds to those of FHIR. */
+const ofMedplum: ReadonlyMap<string, readonly string[]> = new Map([
+  ['Meta', ['project', 'author', 'onBehalfOf', 'account', 'accounts', 'compartment', 'deleted']],
+]);
+
+/** The primitive types that JSON does not write as strings. */
+const jsonTypes: ReadonlyMap<string, 'boolean' | 'number'> = new Map([
+  ['boolean', 'boolean'],
+  ['decimal', 'number'],
+  ['integer', 'number'],
+  ['positiveInt', 'number'],
+  ['unsignedInt', 'number'],
+]);
+
+const emptyOf = { boolean: false, number: 0, string: '' } as const;
+
+/** The most characters of a name that a path repeats. */
+const LONGEST_NAME = 100;
+
+function misshapen(path: string, wanted: string, { issues, unreadable }: Findings): undefined {
+  issues.push({ code: 'malformed-request', diagnostics: `${path} must be a JSON ${wanted}.`, expression: path });
+  unreadable.push(path);
+}
+
+/** The element that a name stands for; `_start` has the id and the extensions of a primitive `start`. */
+function elementNamed(name: string, elements: Elements): Element | undefined {
+  const primitive = name.startsWith('_') ? elements.get(name.slice(1)) : undefined;
+  return (
+    elements.get(name) ?? (primitive && isPrimitive(primitive.type) ? { ...primitive, type: 'Element' } : undefined)
+  );
+}
+
+/** A primitive and what belongs to it stand side by side; where one of a list lacks something, there is `null`. */
+const hasCounterpart = (value: object, name: string): boolean =>
+  Object.hasOwn(value, name.startsWith('_') ? name.slice(1) : `_${name}`);
+
+function isBesideElements(name: string, type: string, elements: Elements): boolean {
+  const isOfResource = name === 'resourceType' && elements.get('id')?.isAttribute === false;
+  return isOfResource || ofMedplum.get(type)?.includes(name) === true;
+}
+
+function readMembers(value: object, type: string, path: string, found: Findings): unknown {
+  const elements: Elements = elementsOf(type) ?? new Map();
+  const present = Object.entries(value).filter(([, member]) => member !== undefined);
+  const members = present.flatMap(([name, member]: [string, unknown]): [string, unknown][] => {
+    const element = elementNamed(name, elements);
+    const own = `${path}.${name.slice(0, LONGEST_NAME)}`;
+    if (element) {
+      const read = readElement(member, element, own, hasCounterpart(value, name), found);
+      return read === undefined ? [] : [[name, read]];
+    }
+    if (!isBesideElements(name, type, elements)) {
+      const diagnostics = `${path} has no element ${quoted(name)}.`;
+      found.issues.push({ code: 'malformed-request', diagnostics, expression: own });
+    }
+    return [[name, member]];
+  });
+  return Object.fromEntries(members);
+}
+
+/** A resource of a type that the service does not know is left to the server. */
+function readAnyResource(value: object, path: string, found: Findings): unknown {
+  const type = 'resourceType' in value ? value.resourceType : undefined;
+  if (typeof type !== 'string') {
+    const diagnostics = `${path} must name its resourceType.`;
+    found.issues.push({ code: 'malformed-request', diagnostics, expression: path });
+    return value;
+  }
+  return elementsOf(type) ? readMembers(value, type, path, found) : value;
+}
+
+function readOne(value: unknown, type: string, path: string, found: Findings): unknown {
+  if (isPrimitive(type)) {
+    const wanted = jsonTypes.get(type) ?? 'string';
+    return typeof value === wanted ? value : misshapen(path, wanted, found);
+  }
+  if (!isObject(value)) {
+    return misshapen(path, 'object', found);
+  }
+  return type === 'Resource' ? readAnyResource(value, path, found) : readMembers(value, type, path, found);
+}
+
+function readElement(
+  value: unknown,
+  { type, repeats }: Element,
+  path: string,
+  mayHaveGaps: boolean,
+  found: Findings,
+): unknown {
+  if (!repeats) {
+    return readOne(value, type, path, found);
+  }
+  if (!Array.isArray(value) || value.length === 0) {
+    return misshapen(path, 'list with at least one entry', found);
+  }
+  const empty = isPrimitive(type) ? emptyOf[jsonTypes.get(type) ?? 'string'] : {};
+  return value.map((entry: unknown, index) =>
+    entry === null && mayHaveGaps ? entry : (readOne(entry, type, `${path}[${index}]`, found) ?? empty),
+  );
+}
+
+/**
+ * Compares a JSON value with the elements that FHIR gives to its type, at any depth: their names and JSON types. The
+ * formats of dates and codes, and what is required, are not looked at.
+ *
+ * @param value - at most as deep and as large as `sizeProblem` allows
+ * @param type - of a resource or a data type of the service; nothing of another type has elements
+ * @param path - FHIRPath of the value
+ * @see https://hl7.org/fhir/R4/json.html
+ */
+export function readStructure(value: unknown, type: string, path: string): Structure {
+  const found: Findings = { issues: [], unreadable: [] };
+  const readable = readOne(value, type, path, found);
+  return { readable, ...found };
+}
