@@ -10,8 +10,8 @@ import type { BookRequest } from './request/request.ts';
 /** How many free slots at the time of an appointment are looked at when only its schedule is named. */
 export const MOST_OFFERS = 500;
 
-/** How many published Slots that a booking excludes are looked at. */
-const TAKEN_COUNT = '200';
+/** How many Slots that are in the way of others are looked at: as many as Medplum finds at once. */
+const CONTENDERS = '1000';
 
 const withSchedule: SearchQuery = [
   ['_include', 'Slot:schedule'],
@@ -39,17 +39,20 @@ function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
     : [];
 }
 
-/** The published Slots that the booking may exclude; where a schedule alone is named they are among its offers. */
-function alternatives({ slots, interval }: BookRequest, config: TagConfig): BundleEntry[] {
+/**
+ * What may be in the way of the slots, by one search: everything that is taken at the time, and the published Slots that
+ * the booking excludes. Other free Slots beside them do not matter, however many places a calendar has.
+ */
+function contenders({ slots, interval }: BookRequest, config: TagConfig): BundleEntry[] {
   return interval && slots.length > 0
     ? [
         search('Slot', [
           ['schedule:Schedule._has:Slot:schedule:_id', slots.map(({ value }) => value).join(',')],
-          ['status', 'free'],
-          ['identifier', `${artefactUri(config, 'LocalPublishedSlot')}|`],
+          ['status', 'free,busy,busy-tentative,busy-unavailable'],
+          ['_filter', `status ne "free" or identifier eq "${artefactUri(config, 'LocalPublishedSlot')}|"`],
           ['start', `lt${formatInstant(interval.end)}`],
           ['end', `gt${formatInstant(interval.start)}`],
-          ['_count', TAKEN_COUNT],
+          ['_count', CONTENDERS],
         ]),
       ]
     : [];
@@ -91,12 +94,8 @@ export function bookingReads(
       ),
       ...searchByIds('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
       ...offers(request),
-      ...takenTimeReads(
-        request.interval,
-        slots.map(({ value }) => value),
-        schedule?.value,
-      ),
-      ...alternatives(request, config),
+      ...takenTimeReads(request.interval, [], schedule?.value),
+      ...contenders(request, config),
       ...readsById('Patient', [...patientIds, patient?.value.id]),
       ...readsById(
         'QuestionnaireResponse',
