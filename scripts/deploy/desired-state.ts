@@ -3,6 +3,7 @@ import type { BotName } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import type { Artefacts } from '../../profiles/artefacts.ts';
 import { OPERATION_IMPLEMENTATION } from '../../profiles/operations.ts';
+import { forValidation } from '../../profiles/validation-snapshot.ts';
 import type { DesiredResource } from '../medplum/upsert.ts';
 
 type Canonical = CodeSystem | OperationDefinition | StructureDefinition | ValueSet;
@@ -31,7 +32,7 @@ export function artefactsBeforeBots(artefacts: Artefacts): DesiredResource[] {
     ...artefacts.codeSystems.map((codeSystem) => generalise({ ...byUrl(codeSystem), merge: keepConcepts })),
     ...artefacts.valueSets.map((valueSet) => generalise(byUrl(valueSet))),
     ...artefacts.namingSystems.map((namingSystem) => generalise(byName(namingSystem))),
-    ...artefacts.structureDefinitions.map((definition) => generalise(byUrl(definition))),
+    ...artefacts.structureDefinitions.map((definition) => generalise(byUrl(forValidation(definition)))),
     ...Object.values(artefacts.accessPolicies).map((policy) => generalise(byName(policy))),
   ];
 }

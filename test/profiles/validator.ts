@@ -5,6 +5,7 @@ import type { StructureDefinition } from '@medplum/fhirtypes';
 import type { Artefact } from '../../core/config/config.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import { buildArtefacts } from '../../profiles/artefacts.ts';
+import { forValidation } from '../../profiles/validation-snapshot.ts';
 
 /** The configuration whose URIs the examples carry. */
 export const config = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4' });
@@ -33,11 +34,9 @@ function profileOf(artefact: Artefact): StructureDefinition {
   return profile;
 }
 
-/** The elements at fault, as Medplum's own validator finds them with the profile. */
-export function faults(artefact: Artefact, value: Json): string[] {
-  const profile = profileOf(artefact);
+function faultsBy(type: string, profile: StructureDefinition | undefined, value: Json): string[] {
   try {
-    validateTypedValue({ type: profile.type, value }, { profile });
+    validateTypedValue({ type, value }, profile && { profile });
     return [];
   } catch (error) {
     if (!(error instanceof OperationOutcomeError)) {
@@ -45,4 +44,22 @@ export function faults(artefact: Artefact, value: Json): string[] {
     }
     return error.outcome.issue.flatMap(({ expression }) => expression ?? []);
   }
+}
+
+/**
+ * The elements at fault, as Medplum's own validator finds them with the profile.
+ *
+ * @throws Error when it finds others with the profile as it is deployed: the base type is checked besides
+ */
+export function faults(artefact: Artefact, value: Json): string[] {
+  const profile = profileOf(artefact);
+  const { type } = profile;
+  const inBase = faultsBy(type, undefined, value);
+  const withBase = (one: StructureDefinition) =>
+    [...new Set([...inBase, ...faultsBy(type, one, value)])].sort().join(', ');
+  const [complete, deployed] = [withBase(profile), withBase(forValidation(profile))];
+  if (complete !== deployed) {
+    throw new Error(`As deployed, ${artefact} finds ${deployed} instead of ${complete}.`);
+  }
+  return faultsBy(type, profile, value);
 }
