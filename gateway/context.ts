@@ -5,6 +5,9 @@ import type { BotRuntime } from './bots/runtime.ts';
 import type { Addresses } from './medplum/address-rewriting.ts';
 import type { Upstream, UpstreamLimits } from './medplum/client.ts';
 import type { Callers } from './medplum/current-profile.ts';
+import type { AccessTokens, UnsealedPolicy } from './sealing/access-tokens.ts';
+import type { CredentialKeys } from './sealing/credential-keys.ts';
+import type { SealedTokens } from './sealing/sealed-token.ts';
 import type { Calendars } from './search/calendars.ts';
 import type { BindingTokens } from './websocket/binding-token.ts';
 
@@ -82,6 +85,19 @@ export function defaultLimits(config: Pick<BookingConfig, 'timeout'>): GatewayLi
   return { ...fixedLimits, upstreamTimeoutMs: answer, requestTimeoutMs: request, placeMs: place, turnMs: turn };
 }
 
+/** How the credentials of portals are kept from Medplum. */
+export interface SealingOptions {
+  /** The keys that secrets and tokens are sealed with; all gateways of an installation need the same. */
+  readonly keys: CredentialKeys;
+  /** What becomes of Medplum's own secrets and tokens if a portal sends them. */
+  readonly unsealed: UnsealedPolicy;
+}
+
+/** Sealing, ready for use. */
+export interface Sealing extends SealingOptions {
+  readonly tokens: SealedTokens;
+}
+
 /** What every handler works with. */
 export interface GatewayContext {
   readonly config: BookingConfig;
@@ -93,6 +109,12 @@ export interface GatewayContext {
   readonly calendars: Calendars;
   readonly turns: BookingQueue;
   readonly bindingTokens: BindingTokens;
+  /** Reads the tokens of callers. */
+  readonly accessTokens: AccessTokens;
+  /** Absent where portals get Medplum's own tokens. */
+  readonly sealing: Sealing | undefined;
+  /** The clock, in milliseconds. */
+  readonly now: () => number;
   /** The origins whose scripts may call the interface from a browser. */
   readonly corsOrigins: readonly string[];
 }

@@ -33,7 +33,7 @@ export interface FhirRequest {
 /** What carries out an interaction. */
 export type Handler = (exchange: FhirRequest, context: GatewayContext) => Promise<FhirResponse>;
 
-const passedOn = ['authorization', 'traceparent', 'tracestate'] as const;
+const passedOn = ['traceparent', 'tracestate'] as const;
 
 /** The single value of a header, or `undefined`. */
 export function headerOf(request: FastifyRequest, name: string): string | undefined {
@@ -75,7 +75,12 @@ function exchangeOf(request: FastifyRequest, admission: Pick<Admission, 'countAg
   });
   return {
     caller: request.caller,
-    upstreamHeaders: { ...Object.fromEntries(kept), accept: 'application/fhir+json', 'x-request-id': request.id },
+    upstreamHeaders: {
+      ...Object.fromEntries(kept),
+      ...(request.medplumAuthorization !== undefined && { authorization: request.medplumAuthorization }),
+      accept: 'application/fhir+json',
+      'x-request-id': request.id,
+    },
     representation: representationOrDefault(request),
     returnPreference: preferredReturn(preferences),
     handling: preferredHandling(preferences),

@@ -16,7 +16,7 @@ import { type TrustedProxies, type TrustProxy, trustedProxies } from './admissio
 import { createBookingQueue } from './booking-queue.ts';
 import { botsInGateway, type HostedBots } from './bots/in-gateway.ts';
 import { botsInMedplum } from './bots/in-medplum.ts';
-import { defaultLimits, type GatewayContext, type GatewayLimits } from './context.ts';
+import { defaultLimits, type GatewayContext, type GatewayLimits, type SealingOptions } from './context.ts';
 import { representationOrDefault } from './handler.ts';
 import { addCors } from './http/cors.ts';
 import { problem } from './http/errors.ts';
@@ -24,7 +24,7 @@ import { defaultRepresentation, type FhirResponse, send } from './http/response.
 import { type Addresses, createAddresses } from './medplum/address-rewriting.ts';
 import { createUpstream } from './medplum/client.ts';
 import { createCallers } from './medplum/current-profile.ts';
-import { addDiscovery } from './oauth/discovery.ts';
+import { addDiscovery, oauthEndpoints } from './oauth/discovery.ts';
 import { isOAuthPath, sendOAuthProblem } from './oauth/errors.ts';
 import { addMe } from './oauth/me.ts';
 import { addOAuth } from './oauth/proxy.ts';
@@ -35,6 +35,8 @@ import { addHealth } from './operations/health.ts';
 import { addMetrics } from './operations/metrics.ts';
 import { addProtocolChecks, hostProblem } from './operations/protocol.ts';
 import { addFhirRoutes } from './routes.ts';
+import { createAccessTokens, medplumTokens } from './sealing/access-tokens.ts';
+import { createSealedTokens } from './sealing/sealed-token.ts';
 import { createCalendars } from './search/calendars.ts';
 import { createBindingTokens } from './websocket/binding-token.ts';
 import { addWebsockets, isWebsocket } from './websocket/server.ts';
@@ -53,6 +55,8 @@ export interface GatewayOptions {
   readonly trustProxy?: TrustedProxies;
   /** The key that websocket binding tokens are sealed with, 32 bytes, the same for all gateways. Default: random. */
   readonly bindingKey?: Buffer | undefined;
+  /** How the credentials of portals are sealed; without it portals get Medplum's own tokens. */
+  readonly sealing?: SealingOptions | undefined;
   /** Whether the log records who reads or changes which appointment or patient. */
   readonly audit?: boolean;
   /** The registry in which metrics are collected; the caller serves them. */
@@ -73,6 +77,7 @@ function createContext({
   medplumAliases = [],
   limits,
   bindingKey,
+  sealing,
   corsOrigins = [],
   bots,
   logger,
@@ -81,17 +86,22 @@ function createContext({
   const all = { ...defaultLimits(config), ...limits };
   const upstream = createUpstream(medplumBaseUrl, all);
   const callers = createCallers(upstream, now);
+  const addresses = createAddresses(config, [medplumBaseUrl, ...medplumAliases]);
+  const tokens = sealing && createSealedTokens(sealing.keys, oauthEndpoints(addresses).issuer, now);
   const host = { config, medplumBaseUrl: upstream.baseUrl, upstream, callers, logger, now };
   return {
     config,
     limits: all,
     upstream,
     bots: bots ? botsInGateway(bots, host) : botsInMedplum(upstream, config),
-    addresses: createAddresses(config, [medplumBaseUrl, ...medplumAliases]),
+    addresses,
     callers,
     calendars: createCalendars(upstream, now),
     turns: createBookingQueue(all.turnMs),
     bindingTokens: createBindingTokens(bindingKey, now),
+    accessTokens: sealing && tokens ? createAccessTokens(tokens, sealing.unsealed, now) : medplumTokens,
+    sealing: sealing && tokens && { ...sealing, tokens },
+    now,
     corsOrigins,
   };
 }
@@ -176,7 +186,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
       const refused = await admission.countAddress(request);
       return refused && refuseRequest(request, reply, refused, addresses);
     });
-    addDiscovery(scope, addresses);
+    addDiscovery(scope, context);
     await addOAuth(scope, context, admission);
     addMe(scope, context, admission);
     await addFhirRoutes(scope, context, admission, new Date((options.now ?? Date.now)()).toISOString());

@@ -1,8 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MedplumClient, WithId } from '@medplum/core';
 import type { ClientApplication, Parameters, Project, ProjectMembership } from '@medplum/fhirtypes';
 import { Command } from 'commander';
+import { keyBytes } from '../gateway/sealing/sealer.ts';
 import { runAsProgram } from './cli/command.ts';
 import { type Credentials, logIn } from './medplum/connect.ts';
 import { type ProjectWishes, withWishes } from './medplum/project-features.ts';
@@ -106,9 +108,21 @@ export async function waitForServer(baseUrl: string, seconds: number): Promise<v
   }
 }
 
-/** The credentials as lines for a shell or an environment file. */
-export function environmentLines({ baseUrl, clientId, clientSecret }: Credentials): string {
-  return `MEDPLUM_BASE_URL=${baseUrl}\nMEDPLUM_CLIENT_ID=${clientId}\nMEDPLUM_CLIENT_SECRET=${clientSecret}\n`;
+/**
+ * The key that credentials of portals are sealed with: the one that is in use, else a new one.
+ *
+ * @param environment - where it may be set
+ * @param before - the lines that an earlier run has left, if any
+ */
+export function credentialsKey({ CREDENTIALS_KEY }: { readonly CREDENTIALS_KEY?: string }, before: string): string {
+  const [, known] = /^CREDENTIALS_KEY=(.+)$/m.exec(before) ?? [];
+  return CREDENTIALS_KEY || known || randomBytes(keyBytes).toString('base64');
+}
+
+/** The credentials, and the key that those of portals are sealed with, as lines for a shell or an environment file. */
+export function environmentLines({ baseUrl, clientId, clientSecret }: Credentials, key: string): string {
+  const administrator = `MEDPLUM_CLIENT_ID=${clientId}\nMEDPLUM_CLIENT_SECRET=${clientSecret}`;
+  return `MEDPLUM_BASE_URL=${baseUrl}\n${administrator}\nCREDENTIALS_KEY=${key}\n`;
 }
 
 interface Arguments {
@@ -146,11 +160,14 @@ async function main(): Promise<void> {
   }
   await waitForServer(baseUrl, given.wait);
   const done = await bootstrap({ ...given, superAdministrator: { baseUrl, clientId, clientSecret } });
-  if (given.output) {
-    writeFileSync(given.output, environmentLines(done), { mode: 0o600 });
-    console.log(`Project/${done.projectId} (${given.project}) is ready; credentials are in ${given.output}.`);
+  const { output } = given;
+  const before = output && existsSync(output) ? readFileSync(output, 'utf8') : '';
+  const lines = environmentLines(done, credentialsKey(process.env, before));
+  if (output) {
+    writeFileSync(output, lines, { mode: 0o600 });
+    console.log(`Project/${done.projectId} (${given.project}) is ready; credentials are in ${output}.`);
   } else {
-    console.log(environmentLines(done).trimEnd());
+    console.log(lines.trimEnd());
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Resource } from '@medplum/fhirtypes';
 import { Command } from 'commander';
 import type { BookingConfig } from '../core/config/config.ts';
+import type { CredentialKeys } from '../gateway/sealing/credential-keys.ts';
 import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
@@ -8,6 +9,7 @@ import { type DemoClient, type DemoClientName, ensureClients } from './demo/clie
 import { clinic, ctService, DEMO_SYSTEM, demoPatient, demoSchedules, hoursService, toSchedule } from './demo/clinic.ts';
 import { type StoredSchedule, untilPublished } from './demo/slots.ts';
 import { type Deployment, deploy } from './deploy.ts';
+import { sealingFrom } from './gateway/settings.ts';
 import { type Report, startReport } from './medplum/report.ts';
 import { type DesiredResource, upsert } from './medplum/upsert.ts';
 
@@ -56,14 +58,19 @@ async function ensure(
  *
  * @param deployment - what {@link deploy} has left
  * @param log - takes each line of the report
+ * @param keys - with which the secrets of the portals are sealed; by default they are Medplum's own
  */
 export async function loadDemo(
   deployment: Deployment,
   config: BookingConfig,
   log: (line: string) => void,
+  keys?: CredentialKeys,
 ): Promise<Demo> {
   const report = startReport(log);
-  const [clients, found] = await Promise.all([ensureClients(deployment, report), ensure(deployment, clinic(), report)]);
+  const [clients, found] = await Promise.all([
+    ensureClients(deployment, report, keys),
+    ensure(deployment, clinic(), report),
+  ]);
   const others = await ensure(
     deployment,
     [
@@ -92,8 +99,9 @@ async function main(): Promise<void> {
     .description('Deploys the service and adds demo data: a clinic with opening hours, and two portals.');
   const given = command.parse().opts<CredentialArguments>();
   const config = loadConfig(given.config);
+  const sealing = sealingFrom(process.env);
   const deployment = await deploy({ ...credentialsFrom(given), config, log: console.log });
-  const { clients, schedules } = await loadDemo(deployment, config, console.log);
+  const { clients, schedules } = await loadDemo(deployment, config, console.log, sealing?.keys);
   await untilPublished(deployment.connection, schedules);
   for (const { name, id, secret } of Object.values(clients)) {
     console.log(`${name}: client id ${id}, client secret ${secret}`);

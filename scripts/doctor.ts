@@ -8,6 +8,7 @@ import { formatTable } from './cli/table.ts';
 import { deploy } from './deploy.ts';
 import { calendarChecks } from './doctor/calendars.ts';
 import { type Check, error, type Installation, type Level, type Row } from './doctor/check.ts';
+import { credentialsChecks } from './doctor/credentials.ts';
 import { deploymentChecks } from './doctor/deployment.ts';
 import { exposureChecks } from './doctor/exposure.ts';
 import { gatewayChecks } from './doctor/gateway.ts';
@@ -29,6 +30,7 @@ const checks: readonly Check[] = [
   ...calendarChecks,
   ...terminologyChecks,
   ...gatewayChecks,
+  ...credentialsChecks,
   ...exposureChecks,
 ];
 

@@ -4,9 +4,11 @@ import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
+import { credentialKeysFrom } from './gateway/settings.ts';
 import { type Connection, connect } from './medplum/connect.ts';
 import { addClient, type ClientCredentials, removeClient, retireSecret, rotateSecret } from './requestor/change.ts';
 import { members } from './requestor/members.ts';
+import { type SecretState, type SecretStates, sealCredentials, secretStates } from './requestor/sealing.ts';
 
 const open = (given: CredentialArguments): Promise<Connection> => connect(credentialsFrom(given));
 
@@ -14,8 +16,39 @@ function printCredentials(name: string, { id, secret }: ClientCredentials): void
   console.log(`${name}\n  client id      ${id}\n  client secret  ${secret}\nThe secret is not shown again.`);
 }
 
-async function add(name: string, given: CredentialArguments & { consumerOf?: string }): Promise<void> {
-  printCredentials(name, await addClient(await open(given), name, given.consumerOf));
+/** How a command hands out secrets: sealed for the gateway, or as Medplum has them. */
+interface HandOver {
+  readonly unsealed?: boolean;
+}
+
+type Seal = (connection: Connection, credentials: ClientCredentials) => Promise<ClientCredentials>;
+
+/** @throws Error if there is no key to seal with */
+function sealFor({ unsealed }: HandOver): Seal {
+  if (unsealed) {
+    return async (_connection, credentials) => credentials;
+  }
+  const keys = credentialKeysFrom(process.env);
+  if (!keys) {
+    throw new Error(
+      'Set CREDENTIALS_KEY to the key of the gateways, with which the secret is sealed. For gateways with ' +
+        'PORTAL_CREDENTIALS=medplum add --unsealed: then it also works at Medplum itself.',
+    );
+  }
+  return (connection, credentials) => sealCredentials(connection, credentials, keys);
+}
+
+async function add(name: string, given: CredentialArguments & HandOver & { consumerOf?: string }): Promise<void> {
+  const seal = sealFor(given);
+  const connection = await open(given);
+  printCredentials(name, await seal(connection, await addClient(connection, name, given.consumerOf)));
+}
+
+const wordsFor = (state: SecretState): string => (state === 'unsealed' ? 'not sealed' : `sealed with key ${state.key}`);
+
+function describe({ current, retiring, hasOwnKeys }: SecretStates): string {
+  const before = retiring ? [`the one before still works, ${wordsFor(retiring)}`] : [];
+  return [wordsFor(current), ...before, ...(hasOwnKeys ? ['logs in with keys of its own'] : [])].join('; ');
 }
 
 async function list(given: CredentialArguments): Promise<void> {
@@ -26,19 +59,21 @@ async function list(given: CredentialArguments): Promise<void> {
     client.id,
     role,
     (consumerOf && (names.get(consumerOf) ?? consumerOf)) ?? '',
+    describe(secretStates(client)),
   ]);
-  console.log(formatTable(['name', 'client id', 'role', 'reads the appointments of'], rows));
+  console.log(formatTable(['name', 'client id', 'role', 'reads the appointments of', 'secret'], rows));
 }
 
-async function rotate(idOrName: string, given: CredentialArguments & { finish?: boolean }): Promise<void> {
+async function rotate(idOrName: string, given: CredentialArguments & HandOver & { finish?: boolean }): Promise<void> {
+  const seal = given.finish ? undefined : sealFor(given);
   const connection = await open(given);
-  if (given.finish) {
+  if (!seal) {
     const isEnded = await retireSecret(connection, idOrName);
     console.log(isEnded ? 'The old secret no longer works.' : 'There is no old secret.');
     return;
   }
   const rotation = await rotateSecret(connection, idOrName, () => randomBytes(32).toString('hex'));
-  printCredentials(idOrName, rotation);
+  printCredentials(idOrName, await seal(connection, rotation));
   console.log(
     rotation.isOldSecretValid
       ? `The old one works until you run: npm run requestor -- rotate ${rotation.id} --finish`
@@ -54,6 +89,8 @@ async function remove(idOrName: string, given: CredentialArguments & { yes?: boo
   console.log(`Removed ${member.client.name} (${member.client.id}); switched off ${subscriptions} Subscriptions.`);
 }
 
+const UNSEALED = 'hand out the secret as Medplum has it, for gateways with PORTAL_CREDENTIALS=medplum';
+
 /** The command line: clients of the service, which book (requestors) or follow bookings (consumers). */
 async function main(): Promise<void> {
   const program = new Command()
@@ -65,11 +102,13 @@ async function main(): Promise<void> {
   withCredentials(program.command('add').argument('<name>'))
     .description('adds a requestor and prints its credentials, once')
     .option('--consumer-of <id|name>', 'adds a consumer, who reads the appointments of this requestor')
+    .option('--unsealed', UNSEALED)
     .action(add);
   withCredentials(program.command('list')).description('lists requestors and consumers').action(list);
   withCredentials(program.command('rotate').argument('<id|name>'))
     .description('gives a client a new secret and prints it, once')
     .option('--finish', 'end the previous secret')
+    .option('--unsealed', UNSEALED)
     .action(rotate);
   withCredentials(program.command('remove').argument('<id|name>'))
     .description('ends the access of a client; its bookings stay')

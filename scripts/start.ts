@@ -4,6 +4,7 @@ import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
 import { formatInstant } from '../core/fhir/instant.ts';
 import type { HostedBots } from '../gateway/bots/in-gateway.ts';
+import { type CredentialKeys, parseCredentialKeys } from '../gateway/sealing/credential-keys.ts';
 import { buildGateway } from '../gateway/server.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sandbox.ts';
 import { buildBots } from './build.ts';
@@ -16,8 +17,9 @@ import { type Deployment, deploy, summary } from './deploy.ts';
 import { ensurePageClient } from './front-desk/page-client.ts';
 import { hostBots } from './gateway/hosted-bots.ts';
 import { pagesFor } from './gateway/pages.ts';
-import { corsOriginsFrom } from './gateway/settings.ts';
+import { corsOriginsFrom, credentialKeysFrom } from './gateway/settings.ts';
 import type { Connection } from './medplum/connect.ts';
+import { keyOf } from './start/credentials-key.ts';
 import { type Developer, writeDeveloperFiles } from './start/developer-files.ts';
 import { firstSteps } from './start/first-steps.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom } from './start/settings.ts';
@@ -30,6 +32,8 @@ export interface StartOptions {
   readonly ports: Ports;
   /** How the embedded Medplum differs from its defaults; without a data folder it keeps everything in memory. */
   readonly medplum?: Omit<SandboxOptions, 'port'>;
+  /** The keys that the credentials of portals are sealed with; default: a new one. */
+  readonly keys?: CredentialKeys;
   /** Whether the pages for patients and staff are built and served too. */
   readonly pages?: boolean;
   /**
@@ -50,9 +54,6 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** Token by which the embedded Medplum knows the first portal. */
-const PORTAL_TOKEN = 'portal-a';
-
 /** A minute of the embedded Medplum's clock lasts three seconds, so that retries come soon. */
 const CLOCK = '0.05';
 
@@ -64,7 +65,7 @@ const gatewayLogger = () => pino({ level: process.env.LOG_LEVEL ?? 'warn' }, pin
 async function printFirstSteps(
   { medplum }: Connection,
   config: BookingConfig,
-  { schedules, patients }: Demo,
+  { clients, schedules, patients }: Demo,
   log: (line: string) => void,
 ): Promise<void> {
   const [{ reference: schedule, service } = { reference: '', service: '' }] = schedules;
@@ -81,7 +82,7 @@ async function printFirstSteps(
   const { id, start, end } = slot;
   const taken = { slot: { reference: `Slot/${id}`, start, end }, schedule, service, patient: patients['Portal A'] };
   log('\nTo copy and paste:');
-  for (const { title, command } of firstSteps({ config, token: PORTAL_TOKEN, ...taken })) {
+  for (const { title, command } of firstSteps({ config, client: clients['Portal A'], ...taken })) {
     log(`\n# ${title}\n${command}`);
   }
 }
@@ -95,8 +96,8 @@ function printAddresses({ baseUrl }: BookingConfig, sandbox: Sandbox, { clients 
   }
   log(`Gateway           ${baseUrl}`);
   log(`Embedded Medplum  ${sandbox.baseUrl}`);
-  log('\nBearer tokens     portal-a, portal-b (requestors), front-desk (clinic staff), admin');
-  log('Client credentials (id, secret):');
+  log('\nBearer tokens     front-desk (clinic staff), admin; portals get theirs with their credentials');
+  log('Client credentials (id, secret), those of the portals sealed:');
   for (const { name, id, secret } of Object.values(clients)) {
     log(`  ${name.padEnd(14)}  ${id}  ${secret}`);
   }
@@ -133,7 +134,8 @@ async function startInFront(
   const code = await building;
   const deployment = await deploy({ ...credentials, config, ...(code && { code }), log: quiet });
   log(`Deployed to the embedded Medplum. ${summary(deployment.counts)}`);
-  const demo = await loadDemo(deployment, config, quiet);
+  const keys = options.keys ?? parseCredentialKeys(keyOf(undefined));
+  const demo = await loadDemo(deployment, config, quiet, keys);
   await untilPublished(deployment.connection, demo.schedules);
   const { id: clientId, secret: clientSecret } = demo.clients['Portal A'];
   const web = options.pages
@@ -149,13 +151,14 @@ async function startInFront(
     logger: gatewayLogger(),
     bots,
     web,
+    sealing: { keys, unsealed: 'refused' },
     corsOrigins: corsOriginsFrom(process.env),
   });
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
   printAddresses(config, sandbox, demo, options);
   await printFirstSteps(deployment.connection, config, demo, log);
   if (options.developer) {
-    for (const line of writeDeveloperFiles(options.developer, config, sandbox, deployment)) {
+    for (const line of writeDeveloperFiles(options.developer, config, sandbox, deployment, demo.clients['Portal A'])) {
       log(line);
     }
   }
@@ -218,6 +221,7 @@ async function main(): Promise<void> {
       config: loadConfig(),
       ports: portsFrom(env),
       medplum,
+      keys: credentialKeysFrom(env) ?? parseCredentialKeys(keyOf(medplum.dataFolder)),
       pages: true,
       ...(cliConfig && { developer: { folder: '.', settings: loadSettings() } }),
       log: console.log,

@@ -5,6 +5,7 @@ import { problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { type Caller, hasBearerToken, isCaller, nameOf } from '../medplum/current-profile.ts';
 import { upstreamProblem } from '../medplum/errors.ts';
+import { oauthEndpoints } from '../oauth/discovery.ts';
 import { addressGroup } from './client-address.ts';
 import { createClientPlaces } from './client-places.ts';
 
@@ -12,6 +13,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who calls, once the token was verified. */
     caller: Caller | undefined;
+    /** The caller's `Authorization` header for Medplum, once the token was verified. */
+    medplumAuthorization: string | undefined;
   }
 }
 
@@ -32,6 +35,9 @@ export interface Admission {
 
 const minuteMs = 60_000;
 
+const unauthorized = (diagnostics?: string): FhirResponse =>
+  problem('unauthorized', diagnostics, { 'www-authenticate': 'Bearer error="invalid_token"' });
+
 const tooMany = (seconds: number, what: string): FhirResponse =>
   problem('too-many-requests', `${what} Try again in ${seconds} s.`, { 'retry-after': String(seconds) });
 
@@ -51,10 +57,11 @@ function perMinute(app: FastifyInstance, max: number, what: string, keyOf: (requ
  */
 export async function createAdmission(
   app: FastifyInstance,
-  { limits, callers, config }: GatewayContext,
+  { limits, callers, config, addresses, accessTokens }: GatewayContext,
 ): Promise<Admission> {
   await app.register(rateLimit, { global: false });
   app.decorateRequest('caller', undefined);
+  app.decorateRequest('medplumAuthorization', undefined);
   const byAddress = ({ ip }: FastifyRequest): string => addressGroup(ip);
   const countAddress = perMinute(
     app,
@@ -97,16 +104,27 @@ export async function createAdmission(
       if (!hasBearerToken(authorization)) {
         return problem('unauthorized');
       }
-      const known = callers.recall(authorization);
+      const recalled = accessTokens.recall(authorization);
+      const known = recalled && callers.recall(recalled.authorization);
       const refused = known ? undefined : await countAttempt(request);
       if (refused) {
         return refused;
       }
-      const found = known ?? (await callers.find(authorization));
+      const presented = recalled ?? (await accessTokens.read(authorization));
+      if (!presented) {
+        return unauthorized();
+      }
+      const found = known ?? (await callers.find(presented.authorization));
       if (!isCaller(found)) {
         return upstreamProblem(found, config);
       }
+      if (!accessTokens.admits(presented, found)) {
+        return unauthorized(
+          `This token was issued by Medplum itself. Portals get theirs from ${oauthEndpoints(addresses).token_endpoint}, with the sealed secret that the clinic hands out.`,
+        );
+      }
       request.caller = found;
+      request.medplumAuthorization = presented.authorization;
       return (await countClient(request)) ?? takePlace(found, reply);
     },
   };

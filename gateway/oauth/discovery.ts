@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
+import type { GatewayContext } from '../context.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';
+import { SIGNING_ALGORITHM } from '../sealing/sealed-token.ts';
 
 /**
  * The OAuth 2 addresses of the service; each is passed through to Medplum (`proxy.ts`). Medplum refuses `userinfo` to
@@ -40,14 +42,24 @@ const documents = {
   'oauth-authorization-server': { ...common, response_types_supported: ['token'] },
 } as const;
 
+/** What is different where the service signs the tokens: its algorithm, and no refresh, which clients do not need. */
+function sealedMembers(document: object) {
+  return {
+    grant_types_supported: ['client_credentials'],
+    ...('id_token_signing_alg_values_supported' in document && {
+      id_token_signing_alg_values_supported: [SIGNING_ALGORITHM],
+    }),
+  };
+}
+
 /**
  * Adds OAuth 2 and SMART discovery, at the root and below the FHIR base address.
  *
  * @see https://hl7.org/fhir/smart-app-launch/conformance.html, https://www.rfc-editor.org/rfc/rfc8414
  */
-export function addDiscovery(app: FastifyInstance, addresses: Addresses): void {
+export function addDiscovery(app: FastifyInstance, { addresses, sealing }: GatewayContext): void {
   for (const [name, document] of Object.entries(documents)) {
-    const whole = { ...oauthEndpoints(addresses), ...document };
+    const whole = { ...oauthEndpoints(addresses), ...document, ...(sealing && sealedMembers(document)) };
     for (const prefix of ['', addresses.basePath]) {
       app.get(`${prefix}/.well-known/${name}`, async () => whole);
     }

@@ -6,7 +6,12 @@ import type { RawAnswer } from '../medplum/client.ts';
 
 /** An error as OAuth has it; the members are named by the standard. */
 interface OAuthError {
-  readonly error: 'invalid_request' | 'temporarily_unavailable' | 'server_error';
+  readonly error:
+    | 'invalid_request'
+    | 'invalid_client'
+    | 'unsupported_grant_type'
+    | 'temporarily_unavailable'
+    | 'server_error';
   readonly error_description: string;
 }
 
@@ -40,6 +45,22 @@ export function sendOAuthProblem(reply: FastifyReply, { status, headers, resourc
     .headers({ 'cache-control': 'no-store', ...headers })
     .type('application/json; charset=utf-8')
     .send(JSON.stringify(body));
+}
+
+/** A refusal of the token endpoint: what is wrong with the request, or with the client (RFC 6749, section 5.2). */
+export interface OAuthRefusal {
+  readonly status: 400 | 401;
+  readonly error: OAuthError['error'];
+  /** What was sent and what is allowed. */
+  readonly description: string;
+}
+
+/** Writes a refusal of the token endpoint. */
+export function sendOAuthRefusal(reply: FastifyReply, { status, error, description }: OAuthRefusal): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ 'cache-control': 'no-store', ...(status === 401 && { 'www-authenticate': 'Basic' }) })
+    .send({ error, error_description: description });
 }
 
 /** What Medplum refuses in other words than OAuth's (an OperationOutcome, plain text), as OAuth has it. */

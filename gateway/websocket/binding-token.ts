@@ -1,7 +1,8 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Bundle } from '@medplum/fhirtypes';
 import { isId } from '../../core/fhir/reference/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { createSealer, keyBytes } from '../sealing/sealer.ts';
 
 /** The content of a binding token: the Subscription in Medplum, Medplum's token, and the handshake for the client. */
 export interface Binding {
@@ -24,27 +25,8 @@ export interface BindingTokens {
   readonly unseal: (token: string) => Binding | undefined;
 }
 
-const algorithm = 'aes-256-gcm';
-const keyBytes = 32;
-const nonceBytes = 12;
-const tagBytes = 16;
-
 /** Binds a token to its purpose: data that was sealed with the same key for another purpose is rejected. */
-const purpose = Buffer.from('booking-gateway websocket binding 1');
-
-/**
- * Reads the key with which binding tokens are sealed.
- *
- * @param text - 32 bytes in base64 or base64url
- * @throws Error saying how to make one
- */
-export function parseBindingKey(text: string): Buffer {
-  const key = Buffer.from(text, 'base64');
-  if (key.length !== keyBytes) {
-    throw new Error(`The key must be ${keyBytes} bytes in base64: create one with "openssl rand -base64 ${keyBytes}".`);
-  }
-  return key;
-}
+const purpose = 'booking-gateway websocket binding 1';
 
 function bindingIn(value: unknown): Binding | undefined {
   if (!isObject(value) || !isResource(value.handshake, 'Bundle')) {
@@ -57,33 +39,29 @@ function bindingIn(value: unknown): Binding | undefined {
     : undefined;
 }
 
+/** The value of a JSON text; `undefined` if it is none. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
- * Prepares binding tokens, sealed by AES-256-GCM.
+ * Prepares binding tokens.
  *
  * @param key - 32 bytes; gateways that serve the same clients need the same. Default: random, for this process alone
  * @param now - the clock, in milliseconds
  */
 export function createBindingTokens(key: Buffer = randomBytes(keyBytes), now: () => number = Date.now): BindingTokens {
+  const { seal, open } = createSealer(key, purpose);
   return {
-    seal: (binding) => {
-      const nonce = randomBytes(nonceBytes);
-      const cipher = createCipheriv(algorithm, key, nonce).setAAD(purpose);
-      const sealed = Buffer.concat([cipher.update(JSON.stringify(binding), 'utf8'), cipher.final()]);
-      return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
-    },
+    seal: (binding) => seal(JSON.stringify(binding)),
     unseal: (token) => {
-      const bytes = Buffer.from(token, 'base64url');
-      const nonce = bytes.subarray(0, nonceBytes);
-      const tag = bytes.subarray(nonceBytes, nonceBytes + tagBytes);
-      try {
-        const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes }).setAAD(purpose);
-        decipher.setAuthTag(tag);
-        const opened = Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]);
-        const binding = bindingIn(JSON.parse(opened.toString()));
-        return binding && Date.parse(binding.expiration) > now() ? binding : undefined;
-      } catch {
-        return undefined;
-      }
+      const opened = open(token);
+      const binding = opened === undefined ? undefined : bindingIn(parsed(opened));
+      return binding && Date.parse(binding.expiration) > now() ? binding : undefined;
     },
   };
 }

@@ -1,8 +1,12 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseCredentialKeys } from '../../gateway/sealing/credential-keys.ts';
+import { isSealedSecret, openSecret } from '../../gateway/sealing/sealed-secret.ts';
+import { sealedTokens } from '../demo/sealed-tokens.ts';
 
 /** The installation that is measured. */
 export interface Installation {
@@ -10,8 +14,11 @@ export interface Installation {
   readonly base: string;
   /** FHIR base address of the Medplum server behind it, without a slash at its end. */
   readonly medplum: string;
-  /** Bearer tokens: of a requestor, of another one (needed for some measurements only), and of the clinic's staff. */
-  readonly tokens: Readonly<Record<'portal' | 'other' | 'staff', string>>;
+  /**
+   * Bearer tokens: of a requestor, the one that is sealed in it, of another requestor (these two are needed for some
+   * measurements only), and of the clinic's staff.
+   */
+  readonly tokens: Readonly<Record<'portal' | 'portalInMedplum' | 'other' | 'staff', string>>;
   stop(): void;
 }
 
@@ -40,6 +47,8 @@ function configurationFile(): string {
 /** Starts the service on an embedded Medplum, in a process of its own. */
 export async function startEmbedded(): Promise<Installation> {
   const [port, medplumPort] = [await freePort(), await freePort()];
+  const key = randomBytes(32).toString('base64');
+  const tokens = await sealedTokens(`http://localhost:${port}/fhir/R4`, key);
   const child = spawn(process.execPath, ['scripts/start.ts'], {
     env: {
       ...process.env,
@@ -47,6 +56,7 @@ export async function startEmbedded(): Promise<Installation> {
       MEDPLUM_PORT: String(medplumPort),
       BOOKING_CONFIG: configurationFile(),
       LOG_LEVEL: 'warn',
+      CREDENTIALS_KEY: key,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -63,7 +73,12 @@ export async function startEmbedded(): Promise<Installation> {
   return {
     base: `http://localhost:${port}/fhir/R4`,
     medplum: `http://localhost:${medplumPort}/fhir/R4`,
-    tokens: { portal: 'portal-a', other: 'portal-b', staff: 'front-desk' },
+    tokens: {
+      portal: required(tokens, 'PORTAL_A_TOKEN'),
+      portalInMedplum: required(tokens, 'PORTAL_A_MEDPLUM_TOKEN'),
+      other: required(tokens, 'PORTAL_B_TOKEN'),
+      staff: 'front-desk',
+    },
     stop: () => void child.kill('SIGTERM'),
   };
 }
@@ -76,29 +91,44 @@ function required(environment: Environment, name: string): string {
   return value;
 }
 
-async function tokenOf(environment: Environment, prefix: string, medplumUrl: string): Promise<string> {
-  const given = environment[`${prefix}_TOKEN`];
-  if (given) {
-    return given;
-  }
-  const response = await fetch(`${medplumUrl}/oauth2/token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: required(environment, `${prefix}_CLIENT_ID`),
-      client_secret: required(environment, `${prefix}_CLIENT_SECRET`),
-    }),
-  });
+/** Logs in at the origin of the service or of Medplum. */
+async function logIn(origin: string, id: string, secret: string): Promise<string> {
+  const form = { grant_type: 'client_credentials', client_id: id, client_secret: secret };
+  const response = await fetch(`${origin}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) });
   const { access_token: token } = (await response.json()) as { access_token?: string };
   if (!token) {
-    throw new Error(`Medplum gave no token for ${prefix}_CLIENT_ID (${response.status}).`);
+    throw new Error(`${origin} gave no token to ${id} (${response.status}).`);
   }
   return token;
 }
 
+async function tokenOf(environment: Environment, prefix: string, origin: string): Promise<string> {
+  const given = environment[`${prefix}_TOKEN`];
+  const credentials = () =>
+    [required(environment, `${prefix}_CLIENT_ID`), required(environment, `${prefix}_CLIENT_SECRET`)] as const;
+  return given || logIn(origin, ...credentials());
+}
+
+/** The token of the requestor at Medplum itself, which a portal never has: the key opens its secret. */
+async function tokenInMedplum(environment: Environment, medplumUrl: string): Promise<string> {
+  const {
+    PORTAL_A_MEDPLUM_TOKEN,
+    PORTAL_A_CLIENT_ID: id,
+    PORTAL_A_CLIENT_SECRET: secret,
+    CREDENTIALS_KEY,
+  } = environment;
+  if (PORTAL_A_MEDPLUM_TOKEN || !id || !secret) {
+    return PORTAL_A_MEDPLUM_TOKEN ?? '';
+  }
+  const opened = isSealedSecret(secret)
+    ? CREDENTIALS_KEY && openSecret(parseCredentialKeys(CREDENTIALS_KEY), id, secret)
+    : secret;
+  return opened ? logIn(medplumUrl, id, opened) : '';
+}
+
 /**
- * The installation that the environment names (BOOKING_BASE_URL, MEDPLUM_BASE_URL, and for PORTAL_A and FRONT_DESK
- * either a `…_TOKEN` or `…_CLIENT_ID` and `…_CLIENT_SECRET`), or else an embedded one in a process of its own.
+ * The installation that the environment names (BOOKING_BASE_URL, MEDPLUM_BASE_URL, CREDENTIALS_KEY, and for PORTAL_A and
+ * FRONT_DESK either a `…_TOKEN` or `…_CLIENT_ID` and `…_CLIENT_SECRET`), or else an embedded one in a process of its own.
  *
  * @throws Error that says what is missing
  */
@@ -107,15 +137,17 @@ export async function findInstallation(environment: Environment): Promise<Instal
     return startEmbedded();
   }
   const medplumUrl = required(environment, 'MEDPLUM_BASE_URL').replace(/\/$/, '');
-  const [portal, other, staff] = await Promise.all([
-    tokenOf(environment, 'PORTAL_A', medplumUrl),
-    environment.PORTAL_B_TOKEN || environment.PORTAL_B_CLIENT_ID ? tokenOf(environment, 'PORTAL_B', medplumUrl) : '',
+  const { origin } = new URL(required(environment, 'BOOKING_BASE_URL'));
+  const [portal, portalInMedplum, other, staff] = await Promise.all([
+    tokenOf(environment, 'PORTAL_A', origin),
+    tokenInMedplum(environment, medplumUrl),
+    environment.PORTAL_B_TOKEN || environment.PORTAL_B_CLIENT_ID ? tokenOf(environment, 'PORTAL_B', origin) : '',
     tokenOf(environment, 'FRONT_DESK', medplumUrl),
   ]);
   return {
     base: required(environment, 'BOOKING_BASE_URL').replace(/\/$/, ''),
     medplum: `${medplumUrl}/fhir/R4`,
-    tokens: { portal, other, staff },
+    tokens: { portal, portalInMedplum, other, staff },
     stop: () => undefined,
   };
 }

@@ -83,7 +83,7 @@ const targets = {
     post(`${medplum}/Appointment/$book`, tokens.staff, forMedplum(place, config)),
   bot: (place, { medplum, tokens }, config) => {
     const query = new URLSearchParams({ identifier: `${artefactUri(config, 'LocalBot')}|book` });
-    return post(`${medplum}/Bot/$execute?${query}`, tokens.portal, appointmentFor(place, config));
+    return post(`${medplum}/Bot/$execute?${query}`, tokens.portalInMedplum, appointmentFor(place, config));
   },
   gateway: (place, { base, tokens }, config) =>
     post(`${base}/Appointment/$book`, tokens.portal, appointmentFor(place, config)),

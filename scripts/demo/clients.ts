@@ -1,9 +1,11 @@
 import type { WithId } from '@medplum/core';
 import type { ClientApplication } from '@medplum/fhirtypes';
+import type { CredentialKeys } from '../../gateway/sealing/credential-keys.ts';
 import type { PolicyName } from '../../profiles/access-policies.ts';
 import type { Deployment } from '../deploy.ts';
 import { assignPolicy } from '../medplum/membership.ts';
 import type { Report } from '../medplum/report.ts';
+import { sealCredentials } from '../requestor/sealing.ts';
 
 /** Client credentials of one of the demo clients. */
 export interface DemoClient {
@@ -32,7 +34,12 @@ async function createClient(
   });
 }
 
-async function ensureClient(deployment: Deployment, name: DemoClientName, report: Report): Promise<DemoClient> {
+async function ensureClient(
+  deployment: Deployment,
+  name: DemoClientName,
+  report: Report,
+  keys: CredentialKeys | undefined,
+): Promise<DemoClient> {
   const { connection, policies } = deployment;
   const found = await connection.medplum.searchOne('ClientApplication', { 'name:exact': name });
   const { id, secret } = found ?? (await createClient(deployment, name));
@@ -41,18 +48,25 @@ async function ensureClient(deployment: Deployment, name: DemoClientName, report
   }
   const isUpdated = found && (await assignPolicy(connection, `ClientApplication/${id}`, policies[clients[name]]));
   report.note(found ? (isUpdated ? 'updated' : 'unchanged') : 'created', `ClientApplication ${name}`);
-  return { name, id, secret };
+  const isPortal = clients[name] === 'requestor';
+  const handedOut = keys && isPortal ? await sealCredentials(connection, { id, secret }, keys) : { id, secret };
+  return { name, ...handedOut };
 }
 
-/** Makes the demo clients: two portals, each a requestor, and the clinic's front desk. */
+/**
+ * Makes the demo clients: two portals, each a requestor, and the clinic's front desk.
+ *
+ * @param keys - with which the secrets of the portals are sealed; by default they are Medplum's own
+ */
 export async function ensureClients(
   deployment: Deployment,
   report: Report,
+  keys?: CredentialKeys,
 ): Promise<Record<DemoClientName, DemoClient>> {
   const [portalA, portalB, frontDesk] = await Promise.all([
-    ensureClient(deployment, 'Portal A', report),
-    ensureClient(deployment, 'Portal B', report),
-    ensureClient(deployment, 'Front desk', report),
+    ensureClient(deployment, 'Portal A', report, keys),
+    ensureClient(deployment, 'Portal B', report, keys),
+    ensureClient(deployment, 'Front desk', report, keys),
   ]);
   return { 'Portal A': portalA, 'Portal B': portalB, 'Front desk': frontDesk };
 }

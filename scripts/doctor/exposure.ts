@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { hostOf, reachOf } from '../../core/notifications/subscription/endpoint-policy.ts';
 import { parseJson } from '../medplum/http.ts';
 import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
+import { readReadiness } from './gateway.ts';
 
 /** A host by which Medplum is called or calls itself, and the IP addresses that its name has here. */
 export interface MedplumHost {
@@ -11,8 +12,9 @@ export interface MedplumHost {
 }
 
 /**
- * Portals must reach the gateway alone: Medplum follows chained searches without regard to what the caller may read,
- * and no AccessPolicy can keep it from that. A public address is not yet a fault, as a firewall may stand before it.
+ * Portals need to reach the gateway alone: Medplum follows chained searches without regard to what the caller may read,
+ * and no AccessPolicy can keep it from that. A public address is not yet a fault: a firewall may stand before it, and
+ * sealed credentials are good for nothing there.
  */
 export function assessExposure(hosts: readonly MedplumHost[]): Verdict {
   const exposed = hosts.filter(({ addresses }) => addresses.some((address) => reachOf(address, []) === 'public'));
@@ -21,7 +23,7 @@ export function assessExposure(hosts: readonly MedplumHost[]): Verdict {
     ? ok(`Medplum has no public address (${names(hosts)})`)
     : warning(
         `Medplum has a public address (${names(exposed)})`,
-        'Allow access from the gateways and the staff only: portals could find out data of others there. See docs/operators.md, At the edge.',
+        'Allow access from the gateways and the staff only: portals whose credentials are not sealed could find out data of others there. See docs/operators.md, At the edge.',
       );
 }
 
@@ -33,14 +35,26 @@ async function readIssuer({ requestAnonymously }: Installation): Promise<string 
   return discoverySchema.safeParse(parseJson(text)).data?.issuer;
 }
 
+/** Who issues the tokens that portals read. */
+export interface TokenIssuer {
+  /** The issuer that Medplum writes into its tokens, if it says so. */
+  readonly issuer: string | undefined;
+  /** Which credentials the gateway takes of portals, as it says. */
+  readonly taken?: string | undefined;
+}
+
 /**
  * Portals read the issuer in every token: it must be the gateway's address, which the discovery documents name as well.
+ * Where credentials are sealed, portals never see Medplum's tokens.
  */
 export function assessIssuer(
-  issuer: string | undefined,
+  { issuer, taken }: TokenIssuer,
   { config: { baseUrl } }: { config: { readonly baseUrl: string } },
 ): Verdict {
   const wanted = `${new URL(baseUrl).origin}/`;
+  if (taken === 'sealed' || taken === 'both') {
+    return ok(`${wanted}: portals get the tokens of the gateway`);
+  }
   if (issuer === wanted) {
     return ok(issuer);
   }
@@ -65,8 +79,13 @@ async function readHosts(installation: Installation): Promise<readonly MedplumHo
   );
 }
 
+async function readTokenIssuer(installation: Installation): Promise<TokenIssuer> {
+  const [issuer, readiness] = await Promise.all([readIssuer(installation), readReadiness(installation)]);
+  return { issuer, taken: readiness?.credentials };
+}
+
 /** Who else can reach Medplum, and what it reveals about itself. */
 export const exposureChecks: readonly Check[] = [
   check("Medplum's address", readHosts, assessExposure),
-  check('issuer of tokens', readIssuer, assessIssuer),
+  check('issuer of tokens', readTokenIssuer, assessIssuer),
 ];

@@ -1,8 +1,9 @@
 import type { TrustedProxies } from '../../gateway/admission/client-address.ts';
 import { trustedProxies } from '../../gateway/admission/client-address.ts';
-import type { GatewayLimits } from '../../gateway/context.ts';
+import type { GatewayLimits, SealingOptions } from '../../gateway/context.ts';
 import type { MetricsAddress } from '../../gateway/operations/metrics.ts';
-import { parseBindingKey } from '../../gateway/websocket/binding-token.ts';
+import { type CredentialKeys, parseCredentialKeys } from '../../gateway/sealing/credential-keys.ts';
+import { parseKey } from '../../gateway/sealing/sealer.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -87,10 +88,52 @@ export function auditFrom({ AUDIT: text = '' }: Environment): boolean {
 /** The key of websocket binding tokens, from `WEBSOCKET_TOKEN_KEY`; without it each process makes its own. */
 export function bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: text }: Environment): Buffer | undefined {
   try {
-    return text ? parseBindingKey(text) : undefined;
+    return text ? parseKey(text) : undefined;
   } catch (error) {
     throw new Error(`WEBSOCKET_TOKEN_KEY cannot be used. ${error instanceof Error ? error.message : ''}`);
   }
+}
+
+/**
+ * The keys that credentials of portals are sealed with, from `CREDENTIALS_KEY`; the gateways and the commands that hand
+ * out secrets have the same.
+ *
+ * @throws Error saying how to make one
+ */
+export function credentialKeysFrom({ CREDENTIALS_KEY: text }: Environment): CredentialKeys | undefined {
+  try {
+    return text ? parseCredentialKeys(text) : undefined;
+  } catch (error) {
+    throw new Error(`CREDENTIALS_KEY cannot be used. ${error instanceof Error ? error.message : ''}`);
+  }
+}
+
+/** What `PORTAL_CREDENTIALS` can say. */
+const portalCredentials = { sealed: 'refused', both: 'accepted', medplum: undefined } as const;
+
+/**
+ * How the credentials of portals are sealed, from `CREDENTIALS_KEY` and `PORTAL_CREDENTIALS`: `sealed`, the default;
+ * `both`, while portals change over; or `medplum`, not at all.
+ *
+ * @throws Error saying what is missing or allowed
+ */
+export function sealingFrom(environment: Environment): SealingOptions | undefined {
+  const text = environment.PORTAL_CREDENTIALS || 'sealed';
+  if (text !== 'sealed' && text !== 'both' && text !== 'medplum') {
+    throw new Error(`PORTAL_CREDENTIALS must be sealed, both or medplum, not '${text}'.`);
+  }
+  const [keys, unsealed] = [credentialKeysFrom(environment), portalCredentials[text]];
+  if (unsealed === undefined) {
+    return undefined;
+  }
+  if (!keys) {
+    throw new Error(
+      'Set CREDENTIALS_KEY to the key that credentials of portals are sealed with, the same as where ' +
+        '"npm run requestor" runs: create it with "openssl rand -base64 32". To give portals the credentials of Medplum ' +
+        'itself, set PORTAL_CREDENTIALS=medplum. See docs/operators.md, Sealed credentials.',
+    );
+  }
+  return { keys, unsealed };
 }
 
 /** An origin as a browser names it: scheme, host and, if it is not the usual one, port. */

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { isObject } from '../../core/fhir/resource.ts';
@@ -7,6 +7,9 @@ import type { Deployment } from '../deploy.ts';
 
 /** Where `npm start` keeps the configuration that it runs with, below the working folder. */
 const STARTED_CONFIG = '.sandbox/booking.config.json';
+
+/** Where `npm start` leaves the credentials of a portal for a shell, below the working folder. */
+const PORTAL_ENVIRONMENT = '.sandbox/portal.env';
 
 /** The working folder of a developer, and the settings from which the running configuration was made. */
 export interface Developer {
@@ -17,6 +20,7 @@ export interface Developer {
 /**
  * Writes down what a developer needs to deploy one changed Bot to the running embedded Medplum: the configuration it was
  * started with, and the ids of its Bots for Medplum's command line tool. A `medplum.config.json` of another server stays.
+ * The credentials of a portal, for trying the interface, are left in a file for the shell.
  *
  * @param config - what `npm start` runs with: the settings, adapted to one machine
  * @returns the lines that say how to deploy a Bot, or why that is left out
@@ -26,12 +30,17 @@ export function writeDeveloperFiles(
   { baseUrl: publicUrl, notifications }: BookingConfig,
   medplum: { readonly baseUrl: string; readonly clientId: string; readonly clientSecret: string },
   { bots, gatewayClient }: Pick<Deployment, 'bots' | 'gatewayClient'>,
+  portal: { readonly id: string; readonly secret: string },
 ): string[] {
   const cliConfig = join(folder, CLI_CONFIG);
   const started = join(folder, STARTED_CONFIG);
   mkdirSync(dirname(started), { recursive: true });
   const running = { ...(isObject(settings) && settings), baseUrl: publicUrl, notifications };
   writeFileSync(started, `${JSON.stringify(running, undefined, 2)}\n`);
+  const environment = join(folder, PORTAL_ENVIRONMENT);
+  // A file that is there would keep its mode.
+  rmSync(environment, { force: true });
+  writeFileSync(environment, `PORTAL_ID=${portal.id}\nPORTAL_SECRET=${portal.secret}\n`, { mode: 0o600 });
   const other = readCliConfig(cliConfig).baseUrl;
   if (other !== undefined && other !== medplum.baseUrl) {
     return [`\n${CLI_CONFIG} belongs to ${other} and was kept. Delete it to deploy single Bots to this Medplum.`];

@@ -5,8 +5,8 @@ import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
 /** What the first steps are taken with. */
 export interface FirstSteps {
   readonly config: BookingConfig;
-  /** Bearer token of the requestor that takes them. */
-  readonly token: string;
+  /** The credentials of the requestor that takes them. */
+  readonly client: { readonly id: string; readonly secret: string };
   /** A free slot: its reference, start and end. */
   readonly slot: { readonly reference: string; readonly start: string; readonly end: string };
   /** The service that the slot offers: a code of LocalServiceType. */
@@ -27,9 +27,20 @@ function quote(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-function get(url: string, token: string, parameters: Readonly<Record<string, string>>): string {
+/** The header with the token that the first step has put into a variable of the shell. */
+const AUTHORIZATION = '-H "Authorization: Bearer $TOKEN"';
+
+function get(url: string, parameters: Readonly<Record<string, string>>): string {
   const query = Object.entries(parameters).map(([name, value]) => `--data-urlencode ${quote(`${name}=${value}`)}`);
-  return ['curl -sG', quote(url), '-H', quote(`Authorization: Bearer ${token}`), ...query].join(' ');
+  return ['curl -sG', quote(url), AUTHORIZATION, ...query].join(' ');
+}
+
+function logIn({ config, client }: FirstSteps): string {
+  const url = `${new URL(config.baseUrl).origin}/oauth2/token`;
+  const form = { grant_type: 'client_credentials', client_id: client.id, client_secret: client.secret };
+  const parameters = Object.entries(form).map(([name, value]) => `-d ${quote(`${name}=${value}`)}`);
+  const pick = `sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/'`;
+  return `TOKEN=$(curl -s ${quote(url)} ${parameters.join(' ')} | ${pick})`;
 }
 
 function proposed({ config, slot, service, patient }: FirstSteps): Appointment {
@@ -49,46 +60,40 @@ function proposed({ config, slot, service, patient }: FirstSteps): Appointment {
 }
 
 function book(steps: FirstSteps): string {
-  const words = [
-    `${steps.config.baseUrl}/Appointment/$book`,
-    '-H',
-    `Authorization: Bearer ${steps.token}`,
-    '-H',
-    'Content-Type: application/fhir+json',
-    '-d',
-    JSON.stringify(proposed(steps)),
-  ];
-  return `curl -si ${words.map((word) => (word.startsWith('-') ? word : quote(word))).join(' ')}`;
+  const url = quote(`${steps.config.baseUrl}/Appointment/$book`);
+  const body = quote(JSON.stringify(proposed(steps)));
+  return `curl -si ${url} ${AUTHORIZATION} -H 'Content-Type: application/fhir+json' -d ${body}`;
 }
 
 /**
- * The way of a portal from discovery to a booking, as commands to copy: code systems, free slots, book, read back.
+ * The way of a portal to a booking, as commands to copy: access token, code systems, free slots, book, read back.
  *
  * @see specification section 4
  */
 export function firstSteps(steps: FirstSteps): Step[] {
-  const { config, token, schedule, patient } = steps;
+  const { config, schedule, patient } = steps;
   const { baseUrl, contextTypeSystem, resourceTypesSystem } = config;
   const usage = `${contextTypeSystem}|${RESOURCE_USAGE}$${resourceTypesSystem}|HealthcareService`;
   const ct = `${artefactUri(config, 'LocalServiceType')}|CT`;
   return [
+    { title: 'Get an access token; it is valid for an hour', command: logIn(steps) },
     {
       title: 'Find the code systems of the services',
-      command: get(`${baseUrl}/CodeSystem`, token, { 'context-type-value': usage }),
+      command: get(`${baseUrl}/CodeSystem`, { 'context-type-value': usage }),
     },
     {
       title: 'Find free slots of a schedule',
-      command: get(`${baseUrl}/Slot`, token, { schedule, status: 'free', _sort: 'start', _count: '5' }),
+      command: get(`${baseUrl}/Slot`, { schedule, status: 'free', _sort: 'start', _count: '5' }),
     },
     {
       title: 'Find free slots for a CT, whatever the schedule',
-      command: get(`${baseUrl}/Slot`, token, {
+      command: get(`${baseUrl}/Slot`, {
         'schedule.actor:HealthcareService.type': ct,
         status: 'free',
         _count: '5',
       }),
     },
     { title: 'Book a slot', command: book(steps) },
-    { title: 'Read the booking back', command: get(`${baseUrl}/Appointment`, token, { patient }) },
+    { title: 'Read the booking back', command: get(`${baseUrl}/Appointment`, { patient }) },
   ];
 }

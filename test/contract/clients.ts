@@ -1,8 +1,9 @@
 /** Clients that a test makes for itself, by the administrator's API of Medplum. */
 import type { ClientApplication, ProjectMembershipAccessParameter } from '@medplum/fhirtypes';
 import { isObject } from '../../core/fhir/resource.ts';
+import { sealSecret } from '../../gateway/sealing/sealed-secret.ts';
 import { medplum, resourceIn } from './http.ts';
-import { medplumBase, type Role, takeRole, tokenOf } from './installation.ts';
+import { type Door, keys, logIn, medplumBase, type Role, takeRole, tokenOf } from './installation.ts';
 
 const server = medplumBase.replace(/fhir\/R4$/, '');
 
@@ -16,11 +17,14 @@ async function found(type: 'AccessPolicy' | 'ProjectMembership', query: string) 
   return entry?.[0]?.resource;
 }
 
-/** A client of the installation, its secret, and a bearer token. */
+/** A client of the installation. */
 export interface Client {
   readonly id: string;
+  /** Its secret as portals get it, and a bearer token. */
   readonly secret: string;
   readonly token: string;
+  /** The same as Medplum has them, which portals never get. */
+  readonly inMedplum: { readonly secret: string; readonly token: string };
 }
 
 /**
@@ -44,14 +48,17 @@ export async function aClient(policy: string, parameter?: ProjectMembershipAcces
     const changed = { ...membership, accessPolicy: undefined, access };
     await medplum('admin', 'PUT', `/ProjectMembership/${membership?.id}`, { body: changed });
   }
-  const form = new URLSearchParams({
-    grant_type: 'client_credentials',
-    client_id: `${made.id}`,
-    client_secret: `${made.secret}`,
-  });
-  const { access_token: token } = await json('oauth2/token', { method: 'POST', body: form });
-  return { id: `${made.id}`, secret: `${made.secret}`, token: String(token) };
+  const [id, own] = [`${made.id}`, `${made.secret}`];
+  const secret = keys ? sealSecret(keys, id, own) : own;
+  const inMedplum = { secret: own, token: await logIn('medplum', id, own) };
+  return { id, secret, token: await logIn('service', id, secret), inMedplum };
 }
+
+/** The tokens of a client, by where they are good. */
+export const tokensOf = ({ token, inMedplum }: Client): Readonly<Record<Door, string>> => ({
+  service: token,
+  medplum: inMedplum.token,
+});
 
 /** Removes a client that a test has made. */
 export async function removeClient({ id }: Client): Promise<void> {
@@ -63,6 +70,6 @@ export async function removeClient({ id }: Client): Promise<void> {
 /** Lets a requestor of its own stand for a role in this file of tests, so that nothing that others do concerns it. */
 export async function standIn(role: Role): Promise<Client> {
   const client = await aClient('Appointment booking: requestor');
-  takeRole(role, client.token);
+  takeRole(role, tokensOf(client));
   return client;
 }

@@ -1,7 +1,7 @@
 import type { ExtractResource, OperationOutcomeIssue, ResourceType } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { config, medplumBase, nextGateway, type Role, tokenOf } from './installation.ts';
+import { config, type Door, medplumBase, nextGateway, type Role, tokenOf } from './installation.ts';
 
 /** An answer of the service. */
 export interface Answer {
@@ -18,12 +18,18 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-async function send(url: string, role: Role, method: string, { body, headers }: RequestOptions): Promise<Answer> {
+async function send(
+  door: Door,
+  url: string,
+  role: Role,
+  method: string,
+  { body, headers }: RequestOptions,
+): Promise<Answer> {
   const response = await fetch(url, {
     method,
     redirect: 'manual',
     headers: {
-      ...(role !== 'nobody' && { authorization: `Bearer ${await tokenOf(role)}` }),
+      ...(role !== 'nobody' && { authorization: `Bearer ${await tokenOf(role, door)}` }),
       ...(body !== undefined && { 'content-type': 'application/fhir+json' }),
       ...headers,
     },
@@ -40,12 +46,12 @@ async function send(url: string, role: Role, method: string, { body, headers }: 
  * @param path - below the service's base address, beginning with a slash
  */
 export function request(role: Role, method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
-  return send(`${nextGateway()}${path}`, role, method, options);
+  return send('service', `${nextGateway()}${path}`, role, method, options);
 }
 
-/** A request to the Medplum server behind the service, past the gateway. */
+/** A request to the Medplum server behind the service, past the gateway: for portals with a token they never get. */
 export function medplum(role: Role, method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
-  return send(`${medplumBase}${path}`, role, method, options);
+  return send('medplum', `${medplumBase}${path}`, role, method, options);
 }
 
 /**

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
+import { parseCredentialKeys } from '../../gateway/sealing/credential-keys.ts';
 import { buildGateway } from '../../gateway/server.ts';
 import { loadConfig } from '../../scripts/cli/load-config.ts';
+import { sealedTokens } from '../../scripts/demo/sealed-tokens.ts';
 import type { Answer } from '../contract/http.ts';
 import { atEnd } from '../lib/at-end.ts';
 import { freePort } from '../lib/free-port.ts';
@@ -20,13 +22,15 @@ beforeAll(async () => {
   proxy = await startProxy();
   const installation = await prepareInstallation();
   const port = await freePort();
-  process.env.BOOKING_BASE_URL = `http://localhost:${port}/fhir/R4`;
+  const [baseUrl, key] = [`http://localhost:${port}/fhir/R4`, process.env.CREDENTIALS_KEY ?? ''];
+  Object.assign(process.env, { BOOKING_BASE_URL: baseUrl, ...(await sealedTokens(baseUrl, key)) });
   [fixtures, http] = await Promise.all([import('../contract/fixtures.ts'), import('../contract/http.ts')]);
   await installation.start();
   proxy.target = installation.medplumUrl;
-  const config = { ...loadConfig(), baseUrl: process.env.BOOKING_BASE_URL };
-  gateway = buildGateway({ config: { ...config, timeout: 150 }, medplumBaseUrl: proxy.url });
-  impatient = buildGateway({ config, medplumBaseUrl: proxy.url, limits: { upstreamTimeoutMs: 700 } });
+  const config = { ...loadConfig(), baseUrl };
+  const sealing = { keys: parseCredentialKeys(key), unsealed: 'refused' as const };
+  gateway = buildGateway({ config: { ...config, timeout: 150 }, medplumBaseUrl: proxy.url, sealing });
+  impatient = buildGateway({ config, medplumBaseUrl: proxy.url, sealing, limits: { upstreamTimeoutMs: 700 } });
   atEnd(() => Promise.all([gateway.close(), impatient.close()]));
   await gateway.listen({ port, host: 'localhost' });
 });
@@ -36,7 +40,7 @@ const identifier = () => [{ system: 'urn:portal-a', value: randomUUID() }];
 
 /** A booking by way of the gateway that waits less long. */
 async function bookImpatiently(body: object): Promise<Answer> {
-  const headers = { authorization: 'Bearer portal-a', 'content-type': 'application/fhir+json' };
+  const headers = { authorization: `Bearer ${process.env.PORTAL_A_TOKEN}`, 'content-type': 'application/fhir+json' };
   const answer = await impatient.inject({
     method: 'POST',
     url: '/fhir/R4/Appointment/$book',

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { beforeAll, expect, it } from '@jest/globals';
+import { loadConfig } from '../../scripts/cli/load-config.ts';
+import { sealedTokens } from '../../scripts/demo/sealed-tokens.ts';
 import { freePort } from '../lib/free-port.ts';
 import type { Service } from '../lib/service.ts';
 import { until } from '../lib/until.ts';
@@ -20,7 +22,9 @@ beforeAll(async () => {
   const installation = await prepareInstallation();
   proxy.target = installation.medplumUrl;
   port = await freePort();
-  process.env.BOOKING_BASE_URL = `http://localhost:${port}/fhir/R4`;
+  // The gateway names itself as its configuration says, wherever it listens.
+  const tokens = await sealedTokens(loadConfig().baseUrl, process.env.CREDENTIALS_KEY ?? '');
+  Object.assign(process.env, { BOOKING_BASE_URL: `http://localhost:${port}/fhir/R4`, ...tokens });
   [fixtures, http, consistent] = await Promise.all([
     import('../contract/fixtures.ts'),
     import('../contract/http.ts'),
@@ -76,7 +80,7 @@ async function sendAndLeave(body: unknown, when: Promise<void>): Promise<void> {
   const socket = connect(port, 'localhost');
   socket.on('error', () => undefined);
   socket.write(
-    `POST /fhir/R4/Appointment/$book HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer portal-a\r\n` +
+    `POST /fhir/R4/Appointment/$book HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${process.env.PORTAL_A_TOKEN}\r\n` +
       `Content-Type: application/fhir+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
   );
   await when;

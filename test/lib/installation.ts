@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sealedTokens } from '../../scripts/demo/sealed-tokens.ts';
 import { freePort } from './free-port.ts';
 import { type Service, serviceOf } from './service.ts';
 import { timeScale } from './time-scale.ts';
@@ -55,16 +57,17 @@ export async function prepareService(
     BOOKING_CONFIG: file,
     SANDBOX_DATA: join(folder, 'data'),
   };
-  const service = serviceOf('scripts/start.ts', { ...settings, ...environment }, 'curl');
+  const baseUrl = `http://localhost:${port}/fhir/R4`;
+  const key = randomBytes(32).toString('base64');
+  const service = serviceOf('scripts/start.ts', { ...settings, CREDENTIALS_KEY: key, ...environment }, 'curl');
   const medplumUrl = `http://localhost:${medplumPort}/`;
   return {
     ...service,
     medplumUrl,
     addresses: {
-      BOOKING_BASE_URL: `http://localhost:${port}/fhir/R4`,
+      BOOKING_BASE_URL: baseUrl,
       MEDPLUM_BASE_URL: medplumUrl,
-      PORTAL_A_TOKEN: 'portal-a',
-      PORTAL_B_TOKEN: 'portal-b',
+      ...(await sealedTokens(baseUrl, key)),
       FRONT_DESK_TOKEN: 'front-desk',
       ADMIN_TOKEN: 'admin',
       BOOKING_CONFIG: file,

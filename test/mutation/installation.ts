@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import vm from 'node:vm';
 import { INSTRUMENTER_CONSTANTS } from '@stryker-mutator/api/core';
+import { sealedTokens } from '../../scripts/demo/sealed-tokens.ts';
 import type { start } from '../../scripts/start.ts';
 import { freePort } from '../lib/free-port.ts';
 
@@ -32,7 +34,12 @@ export async function startInstallation(context: object): Promise<void> {
   const source = async (file: string) => import(pathToFileURL(resolve(file)).href);
   const { loadConfig } = await source('scripts/cli/load-config.ts');
   const service: { start: typeof start } = await source('scripts/start.ts');
+  const { parseCredentialKeys }: typeof import('../../gateway/sealing/credential-keys.ts') = await source(
+    'gateway/sealing/credential-keys.ts',
+  );
+  const key = randomBytes(32).toString('base64');
   await service.start({
+    keys: parseCredentialKeys(key),
     config: { ...loadConfig(), timeout: PATIENCE },
     ports: { gateway, medplum },
     medplum: { delayScale: 0.05 },
@@ -41,8 +48,7 @@ export async function startInstallation(context: object): Promise<void> {
   Object.assign(process.env, {
     BOOKING_BASE_URL: `http://localhost:${gateway}/fhir/R4`,
     MEDPLUM_BASE_URL: `http://localhost:${medplum}/`,
-    PORTAL_A_TOKEN: 'portal-a',
-    PORTAL_B_TOKEN: 'portal-b',
+    ...(await sealedTokens(`http://localhost:${gateway}/fhir/R4`, key)),
     FRONT_DESK_TOKEN: 'front-desk',
     ADMIN_TOKEN: 'admin',
   });

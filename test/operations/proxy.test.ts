@@ -88,7 +88,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const bearer = { authorization: 'Bearer portal-a' };
+const bearer = () => ({ authorization: `Bearer ${installation.addresses.PORTAL_A_TOKEN}` });
 
 test('without TLS everything leads to TLS', async () => {
   const { status, headers } = await ask('/fhir/R4/metadata', {}, false);
@@ -96,8 +96,8 @@ test('without TLS everything leads to TLS', async () => {
 });
 
 test('what portals need passes: search, a patient, the discovery of tokens', async () => {
-  expect(await ask('/fhir/R4/Slot?status=free&_count=1', { headers: bearer })).toMatchObject({ status: 200 });
-  const headers = { ...bearer, 'content-type': 'application/fhir+json' };
+  expect(await ask('/fhir/R4/Slot?status=free&_count=1', { headers: bearer() })).toMatchObject({ status: 200 });
+  const headers = { ...bearer(), 'content-type': 'application/fhir+json' };
   const body = JSON.stringify({ resourceType: 'Patient', name: [{ family: 'Muster' }] });
   expect(await ask('/fhir/R4/Patient', { method: 'POST', headers, body })).toMatchObject({ status: 201 });
   expect(await ask('/.well-known/smart-configuration')).toMatchObject({ status: 200 });
@@ -109,7 +109,7 @@ test.each(['/', '/healthz', '/readyz', '/metrics', '/fhir/R5/metadata', '/admin'
 });
 
 test('a body that is too large is answered with an OperationOutcome', async () => {
-  const headers = { ...bearer, 'content-type': 'application/fhir+json' };
+  const headers = { ...bearer(), 'content-type': 'application/fhir+json' };
   const body = JSON.stringify({ resourceType: 'Patient', name: [{ family: 'x'.repeat(5 * 1024 * 1024 + 10) }] });
   const answer = await ask('/fhir/R4/Patient', { method: 'POST', headers, body });
   expect([answer.status, JSON.parse(answer.text).resourceType]).toEqual([413, 'OperationOutcome']);

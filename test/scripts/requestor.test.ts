@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, ClientApplication } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
+import { openSecret } from '../../gateway/sealing/sealed-secret.ts';
 import type { Connection } from '../../scripts/medplum/connect.ts';
 import {
   addClient,
@@ -12,6 +13,8 @@ import {
   rotateSecret,
 } from '../../scripts/requestor/change.ts';
 import { members } from '../../scripts/requestor/members.ts';
+import { isSealed, sealCredentials, secretStates } from '../../scripts/requestor/sealing.ts';
+import { keysOf } from '../gateway/sealing/keys.ts';
 import { config, type Installation, startInstallation } from './installation.ts';
 
 let installation: Installation;
@@ -89,6 +92,35 @@ test('a rotated secret works, and without $rotate-secret the old one has ended',
   await logIn(rotation);
   await expect(logIn(old)).rejects.toThrow('Invalid secret');
   expect(await retireSecret(connection, old.id)).toBe(false);
+});
+
+test('a secret that is handed out sealed is noted, and a new one counts as not sealed until it is', async () => {
+  const [old, recent] = [keysOf(1), keysOf(2, 1)];
+  const own = await addClient(connection, 'Sealed');
+  const states = async () =>
+    secretStates(await connection.medplum.readResource('ClientApplication', own.id, { cache: 'reload' }));
+  expect(isSealed(await states())).toBe(false);
+  const { id, secret } = await sealCredentials(connection, own, old);
+  expect([id, openSecret(recent, id, secret)]).toEqual([own.id, own.secret]);
+  expect(await states()).toEqual({ current: { key: old[0].id }, hasOwnKeys: false });
+  await expect(logIn({ id, secret })).rejects.toThrow('Invalid secret');
+  const rotated = await rotateSecret(connection, 'Sealed', () => 'b'.repeat(64));
+  expect(await states()).toEqual({ current: 'unsealed', hasOwnKeys: false });
+  await sealCredentials(connection, rotated, recent);
+  expect(await states()).toEqual({ current: { key: recent[0].id }, hasOwnKeys: false });
+  const { client } = (await members(connection)).find((one) => one.client.id === id) ?? {};
+  expect(client?.meta?.tag).toHaveLength(1);
+  await removeClient(connection, 'Sealed', config);
+});
+
+test('of two secrets that work, each is sealed or not', () => {
+  const client = (secret: string, retiringSecret?: string): ClientApplication => ({
+    resourceType: 'ClientApplication',
+    secret,
+    ...(retiringSecret && { retiringSecret }),
+  });
+  expect(secretStates(client('a', 'b'))).toEqual({ current: 'unsealed', retiring: 'unsealed', hasOwnKeys: false });
+  expect(secretStates({ ...client('a'), jwksUri: 'https://portal.example.org/keys' }).hasOwnKeys).toBe(true);
 });
 
 test('a removed requestor cannot log in; its appointments stay, its Subscriptions are off', async () => {

@@ -1,18 +1,20 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { expect, test } from '@playwright/test';
 import { isResource } from '../../../core/fhir/resource.ts';
+import { sealSecret } from '../../../gateway/sealing/sealed-secret.ts';
 import { createSeal, sealKey } from '../../../web/portal/session/seal.ts';
 import { stored } from '../../contract/fixtures.ts';
 import { medplum, resourceIn } from '../../contract/http.ts';
+import { keys } from '../../contract/installation.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, fillPerson, halfHours, morning, origin, visit } from '../clinic.ts';
 
-/** The seal of the running portal: made from the secret that only it and the clinic's administrator know. */
+/** The seal of the running portal: made from its secret, as the clinic has handed it out. */
 async function portalSeal() {
   const found = resourceIn('Bundle', await medplum('admin', 'GET', '/ClientApplication?name:exact=Portal%20A'));
   const client = found.entry?.[0]?.resource;
-  const secret = isResource(client, 'ClientApplication') ? client.secret : undefined;
-  return createSeal(sealKey(secret ?? ''), Date.now);
+  const { id = '', secret = '' } = isResource(client, 'ClientApplication') ? client : {};
+  return createSeal(sealKey(keys ? sealSecret(keys, id, secret) : secret), Date.now);
 }
 
 test('a link works until its end, and not a day longer; what was changed in it never did', async ({ page }) => {

@@ -1,28 +1,38 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { base, tokenOf } from '../installation.ts';
+import { aClient, type Client, removeClient } from '../clients.ts';
+import { base } from '../installation.ts';
 
-/** Runs the shell commands of a page, in order and as they stand there but for the address and the token. */
+let portal: Client;
+beforeAll(async () => {
+  portal = await aClient('Appointment booking: requestor');
+});
+afterAll(() => removeClient(portal));
+
+/** Runs the shell commands of a page, in order and as they stand there but for the address. */
 async function run(page: string, more = '') {
   const text = await readFile(page, 'utf8');
   const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block ?? '');
   const script = [...blocks, more]
     .join('\n')
     .replaceAll('http://localhost:8080/fhir/R4', base)
-    .replaceAll('Bearer portal-a', `Bearer ${await tokenOf('portal-a')}`);
+    .replaceAll('http://localhost:8080', new URL(base).origin);
   const folder = await mkdtemp(join(tmpdir(), 'docs-'));
+  await mkdir(join(folder, '.sandbox'));
+  const credentials = `PORTAL_ID=${portal.id}\nPORTAL_SECRET=${portal.secret}\n`;
+  await writeFile(join(folder, '.sandbox/portal.env'), credentials);
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder });
   const resource = async (file: string): Promise<unknown> => JSON.parse(await readFile(join(folder, file), 'utf8'));
   return { stdout, resource };
 }
 
 it('the first booking of the README works as it is printed', async () => {
-  const readSlot = `curl -s "${base}/Slot/$SLOT" -H 'Authorization: Bearer portal-a' > after.json`;
+  const readSlot = `curl -s "${base}/Slot/$SLOT" -H "Authorization: Bearer $TOKEN" > after.json`;
   const { stdout, resource } = await run('README.md', readSlot);
   const appointment = await resource('appointment.json');
   expect(isResource(appointment, 'Appointment') && appointment.status).toBe('booked');

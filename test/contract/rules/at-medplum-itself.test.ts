@@ -130,7 +130,10 @@ describe("with its credentials at Medplum itself, a portal and another's patient
     const server = medplumBase.replace(/fhir\/R4$/, '');
     for (const path of ['admin/projects/any', 'admin/super/reindex', 'scim/v2/Users']) {
       const method = path.endsWith('reindex') ? 'POST' : 'GET';
-      const headers = { authorization: `Bearer ${await tokenOf('portal-b')}`, 'content-type': 'application/json' };
+      const headers = {
+        authorization: `Bearer ${await tokenOf('portal-b', 'medplum')}`,
+        'content-type': 'application/json',
+      };
       const answer = await fetch(`${server}${path}`, { method, headers, ...(method === 'POST' && { body: '{}' }) });
       expect({ path, refused: answer.status >= 400 && answer.status < 500 }).toEqual({ path, refused: true });
     }

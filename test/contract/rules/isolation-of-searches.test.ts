@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { CapabilityStatement } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { scaled } from '../../lib/time-scale.ts';
-import { aClient, type Client, removeClient, standIn } from '../clients.ts';
+import { aClient, type Client, removeClient, standIn, tokensOf } from '../clients.ts';
 import { type Answer, medplum, request, resourceIn } from '../http.ts';
 import { type Role, takeRole } from '../installation.ts';
 import { type Search, searches } from '../searches/generate.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   stores = await twoStores();
   const valueReference = { reference: `ClientApplication/${portal.id}` };
   const consumer = await aClient('Appointment booking: consumer', { name: 'requestor', valueReference });
-  takeRole('portal-b', consumer.token);
+  takeRole('portal-b', tokensOf(consumer));
   standIns = [portal, other, consumer];
   const statement: CapabilityStatement = resourceIn('CapabilityStatement', await request('nobody', 'GET', '/metadata'));
   types = statement.rest?.[0]?.resource?.map(({ type }) => type ?? '') ?? [];

@@ -22,10 +22,14 @@ afterAll(async () => {
 
 /** Runs the command, and gives what it prints and its exit status. */
 function run(...words: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const env = { ...process.env, CONFORMANCE_TOKEN: 'portal-a', CONFORMANCE_STAFF_TOKEN: 'front-desk' };
+  const { clientId, clientSecret } = service.credentials;
+  const env = { ...process.env, CONFORMANCE_CLIENT_SECRET: clientSecret, CONFORMANCE_STAFF_TOKEN: 'front-desk' };
   return new Promise((resolve) => {
-    execFile(process.execPath, ['scripts/conformance.ts', ...words], { env }, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    execFile(
+      process.execPath,
+      ['scripts/conformance.ts', '--client-id', clientId, ...words],
+      { env },
+      (error, stdout, stderr) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
     );
   });
 }

@@ -5,6 +5,7 @@ import type { Check, Stage } from '../../../scripts/conformance/check.ts';
 import { allChecks } from '../../../scripts/conformance/checks/all.ts';
 import { type Client, clientOf } from '../../../scripts/conformance/client.ts';
 import { type Listener, listen } from '../../../scripts/conformance/listener.ts';
+import { logIn } from '../../../scripts/conformance/login.ts';
 import type { Given } from '../../../scripts/conformance/preparation/prepare.ts';
 import { type Findings, runChecks } from '../../../scripts/conformance/run.ts';
 import { offeredServiceType } from '../../../scripts/conformance/service-type.ts';
@@ -27,6 +28,8 @@ interface Options {
 export interface Service {
   readonly baseUrl: string;
   readonly staffUrl: string;
+  /** With which credentials the command logs in as a requestor. */
+  readonly credentials: { readonly clientId: string; readonly clientSecret: string };
   readonly requestor: Client;
   readonly staff: Client;
   examine(options?: Options): Promise<Findings>;
@@ -42,12 +45,14 @@ export async function startService(stage: Stage): Promise<Service> {
   const config = resolveConfig({ preset: stage, baseUrl: `http://localhost:${ports.gateway}/fhir/R4` });
   const running = await start({ config, ports, medplum: { delayScale: 0.05 }, log: () => undefined });
   const staffUrl = `http://localhost:${ports.medplum}/fhir/R4`;
-  const requestor = clientOf(running.baseUrl, 'portal-a');
+  const { id: clientId, secret: clientSecret } = running.demo.clients['Portal A'];
+  const requestor = await logIn({ baseUrl: running.baseUrl, clientId, clientSecret });
   const staff = clientOf(staffUrl, 'front-desk');
   const listener: Listener = await listen({ port: 0 });
   return {
     baseUrl: running.baseUrl,
     staffUrl,
+    credentials: { clientId, clientSecret },
     requestor,
     staff,
     async examine({ checks = allChecks, broken, withoutStaff, given = {} } = {}) {

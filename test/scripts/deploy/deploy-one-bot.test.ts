@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -72,11 +72,13 @@ test('a medplum.config.json of another server stays', async () => {
   const file = join(other, 'medplum.config.json');
   await writeFile(file, '{ "baseUrl": "https://medplum.example.org/" }');
   const { writeDeveloperFiles } = await import('../../../scripts/start/developer-files.ts');
-  const [line] = writeDeveloperFiles({ folder: other, settings }, config, running.sandbox, {
-    bots: { book: '1' },
-    gatewayClient: undefined,
-  });
+  const deployment = { bots: { book: '1' }, gatewayClient: undefined };
+  const portal = { id: 'a', secret: 'sealed.b' };
+  const [line] = writeDeveloperFiles({ folder: other, settings }, config, running.sandbox, deployment, portal);
   expect(line).toContain('medplum.config.json belongs to https://medplum.example.org/ and was kept');
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ baseUrl: 'https://medplum.example.org/' });
+  const environment = join(other, '.sandbox/portal.env');
+  expect(await readFile(environment, 'utf8')).toBe('PORTAL_ID=a\nPORTAL_SECRET=sealed.b\n');
+  expect((await stat(environment)).mode & 0o777).toBe(0o600);
   await rm(other, { recursive: true });
 });

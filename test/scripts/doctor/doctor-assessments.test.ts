@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Project } from '@medplum/fhirtypes';
-import { environmentLines } from '../../../scripts/bootstrap.ts';
+import { credentialsKey, environmentLines } from '../../../scripts/bootstrap.ts';
 import { assessDryRun, assessSubscriptionCount } from '../../../scripts/doctor/deployment.ts';
 import { assessExposure, assessIssuer } from '../../../scripts/doctor/exposure.ts';
 import { assessFeatures, assessPreCommit, assessQuota, remainingPoints } from '../../../scripts/doctor/project.ts';
@@ -72,8 +72,19 @@ describe('assessments', () => {
     [undefined, 'warning'],
   ])('tokens of the issuer %s: %s', (issuer, level) => {
     const config = { baseUrl: 'https://booking.example.org/fhir/R4' };
-    expect(assessIssuer(issuer, { config }).level).toBe(level);
-    expect(assessIssuer('http://medplum:8103/', { config }).help).toContain('https://booking.example.org/ (');
+    expect(assessIssuer({ issuer }, { config }).level).toBe(level);
+    expect(assessIssuer({ issuer: 'http://medplum:8103/' }, { config }).help).toContain(
+      'https://booking.example.org/ (',
+    );
+  });
+
+  test.each([
+    ['sealed', 'ok'],
+    ['both', 'ok'],
+    ['medplum', 'warning'],
+  ])("Medplum's issuer where the gateway takes %s credentials: %s", (taken, level) => {
+    const config = { baseUrl: 'https://booking.example.org/fhir/R4' };
+    expect(assessIssuer({ issuer: 'http://medplum:8103/', taken }, { config }).level).toBe(level);
   });
 
   test('a server that runs no Bots in its VM context', () => {
@@ -196,8 +207,17 @@ describe('a project for the service', () => {
   });
 
   test('is handed over as lines for a shell', () => {
-    expect(environmentLines({ baseUrl: 'http://m/', clientId: 'c', clientSecret: 's' })).toBe(
-      'MEDPLUM_BASE_URL=http://m/\nMEDPLUM_CLIENT_ID=c\nMEDPLUM_CLIENT_SECRET=s\n',
+    expect(environmentLines({ baseUrl: 'http://m/', clientId: 'c', clientSecret: 's' }, 'k')).toBe(
+      'MEDPLUM_BASE_URL=http://m/\nMEDPLUM_CLIENT_ID=c\nMEDPLUM_CLIENT_SECRET=s\nCREDENTIALS_KEY=k\n',
     );
+  });
+
+  test('keeps the key that its credentials were sealed with', () => {
+    const before = 'MEDPLUM_BASE_URL=http://m/\nCREDENTIALS_KEY=a=,b=\n';
+    expect(credentialsKey({ CREDENTIALS_KEY: 'c' }, before)).toBe('c');
+    expect(credentialsKey({}, before)).toBe('a=,b=');
+    const made = credentialsKey({}, 'MEDPLUM_BASE_URL=http://m/\n');
+    expect(Buffer.from(made, 'base64')).toHaveLength(32);
+    expect(credentialsKey({}, '')).not.toBe(made);
   });
 });

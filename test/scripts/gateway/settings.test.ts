@@ -8,6 +8,7 @@ import {
   limitVariables,
   metricsFrom,
   proxiesFrom,
+  sealingFrom,
 } from '../../../scripts/gateway/settings.ts';
 
 describe('the settings of the gateway', () => {
@@ -66,9 +67,30 @@ describe('the settings of the gateway', () => {
     expect(() => bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: 'short' })).toThrow('openssl rand -base64 32');
   });
 
+  test('credentials are sealed unless the installation says otherwise', () => {
+    const CREDENTIALS_KEY = Buffer.alloc(32).toString('base64');
+    expect(sealingFrom({ CREDENTIALS_KEY })?.unsealed).toBe('refused');
+    expect(sealingFrom({ CREDENTIALS_KEY, PORTAL_CREDENTIALS: 'sealed' })?.unsealed).toBe('refused');
+    expect(sealingFrom({ CREDENTIALS_KEY, PORTAL_CREDENTIALS: 'both' })?.unsealed).toBe('accepted');
+    expect(sealingFrom({ PORTAL_CREDENTIALS: 'medplum' })).toBeUndefined();
+    for (const PORTAL_CREDENTIALS of ['', 'sealed', 'both']) {
+      expect(() => sealingFrom({ PORTAL_CREDENTIALS })).toThrow(/^Set CREDENTIALS_KEY/);
+    }
+    expect(() => sealingFrom({ CREDENTIALS_KEY, PORTAL_CREDENTIALS: 'off' })).toThrow('sealed, both or medplum');
+    expect(() => sealingFrom({ CREDENTIALS_KEY: 'short' })).toThrow(/CREDENTIALS_KEY cannot be used.*openssl rand/);
+  });
+
   test('are all in the page for operators', () => {
     const page = readFileSync('docs/operators.md', 'utf8');
-    const others = ['TRUST_PROXY', 'WEBSOCKET_TOKEN_KEY', 'METRICS_PORT', 'METRICS_HOST', 'AUDIT'];
+    const others = [
+      'TRUST_PROXY',
+      'WEBSOCKET_TOKEN_KEY',
+      'METRICS_PORT',
+      'METRICS_HOST',
+      'AUDIT',
+      'CREDENTIALS_KEY',
+      'PORTAL_CREDENTIALS',
+    ];
     expect([...Object.keys(limitVariables), ...others].filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 });

@@ -35,6 +35,9 @@ function run(script: string, environment: Readonly<Record<string, string>>) {
   return promise;
 }
 
+/** A key that credentials are sealed with. */
+const CREDENTIALS_KEY = Buffer.alloc(32).toString('base64');
+
 const noStackTrace = /^\s+at /m;
 
 describe.each(['scripts/gateway.ts', 'scripts/start.ts'])('%s says in a sentence, without a stack trace,', (script) => {
@@ -68,6 +71,7 @@ test('the gateway says that its port is in use, and how to choose another', asyn
     PORT: String(taken),
     HOST: 'localhost',
     LOG_LEVEL: 'fatal',
+    CREDENTIALS_KEY,
   });
   expect(code).toBe(1);
   expect(stderr).toContain(`Port ${taken} is in use.`);
@@ -92,8 +96,22 @@ test('the gateway asks for the address of Medplum', async () => {
   }
 });
 
+test('the gateway asks for the key of credentials, and says how to make one and how to do without', async () => {
+  const { code, stderr } = await run('scripts/gateway.ts', { LOG_LEVEL: 'fatal' });
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^Set CREDENTIALS_KEY .*openssl rand -base64 32.*=medplum/s),
+  ]);
+  expect(stderr).not.toMatch(noStackTrace);
+});
+
 test('a gateway whose Medplum does not answer starts, and says what to check', async () => {
-  const environment = { MEDPLUM_BASE_URL: 'http://localhost:1/', PORT: String(await freePort()), HOST: 'localhost' };
+  const environment = {
+    MEDPLUM_BASE_URL: 'http://localhost:1/',
+    PORT: String(await freePort()),
+    HOST: 'localhost',
+    CREDENTIALS_KEY,
+  };
   const gateway = serviceOf('scripts/gateway.ts', environment, 'check MEDPLUM_BASE_URL and that the server runs');
   await gateway.start();
   await gateway.end();

@@ -28,10 +28,11 @@ test('addresses and credentials are printed', () => {
 });
 
 test('the printed commands lead from discovery to the booking and back', async () => {
+  const token = lines.find((line) => line.startsWith('TOKEN='));
   const commands = lines.filter((line) => line.startsWith('curl'));
   const answers: string[] = [];
   for (const command of commands) {
-    answers.push((await run('sh', ['-c', command])).stdout);
+    answers.push((await run('sh', ['-c', `${token}\n${command}`])).stdout);
   }
   const [codeSystems = '', slots = '', ctSlots = '', booked = '', found = ''] = answers;
   expect(JSON.parse(codeSystems).entry).toHaveLength(2);
@@ -45,8 +46,17 @@ test('the printed commands lead from discovery to the booking and back', async (
   ]);
 });
 
+/** What the gateway answers to the first portal that wants a token. */
+async function tokenAnswer(): Promise<string> {
+  const { id, secret } = running.demo.clients['Portal A'];
+  const form = { grant_type: 'client_credentials', client_id: id, client_secret: secret };
+  const url = new URL('/oauth2/token', running.baseUrl);
+  return (await fetch(url, { method: 'POST', body: new URLSearchParams(form) })).text();
+}
+
 test('what is left of a long slot stays free', async () => {
-  const headers = { authorization: 'Bearer portal-a', 'content-type': 'application/fhir+json' };
+  const authorization = `Bearer ${JSON.parse(await tokenAnswer()).access_token}`;
+  const headers = { authorization, 'content-type': 'application/fhir+json' };
   const ct = running.demo.schedules.find(({ service }) => service === 'CT')?.reference;
   const free = async () => {
     const answer = await fetch(`${running.baseUrl}/Slot?schedule=${ct}&status=free&_sort=start&_count=1`, { headers });
@@ -71,13 +81,7 @@ test('what is left of a long slot stays free', async () => {
 
 test('what the gateway says about tokens, and the tokens themselves, name no address of Medplum', async () => {
   const { origin } = new URL(running.baseUrl);
-  const [client] = Object.values(running.demo.clients);
-  const body = new URLSearchParams({
-    grant_type: 'client_credentials',
-    client_id: client?.id ?? '',
-    client_secret: client?.secret ?? '',
-  });
-  const answer = await (await fetch(`${origin}/oauth2/token`, { method: 'POST', body })).text();
+  const answer = await tokenAnswer();
   const claims = Buffer.from(JSON.parse(answer).access_token.split('.')[1], 'base64url').toString();
   expect(JSON.parse(claims).iss).toBe(`${origin}/`);
   const { issuer } = JSON.parse(await (await fetch(`${origin}/.well-known/openid-configuration`)).text());

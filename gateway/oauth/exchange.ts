@@ -1,0 +1,107 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isObject } from '../../core/fhir/resource.ts';
+import type { GatewayContext } from '../context.ts';
+import type { Addresses } from '../medplum/address-rewriting.ts';
+import type { RawAnswer } from '../medplum/client.ts';
+import { failureAnswer } from '../medplum/errors.ts';
+import { asOAuthError, sendOAuthProblem } from './errors.ts';
+
+/** A question to one of Medplum's OAuth endpoints. */
+export interface OAuthCall {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** A form. */
+  readonly body?: string;
+  /** The client's credentials, if they are sent in the header. */
+  readonly authorization?: string | undefined;
+}
+
+/** Medplum's answer, or how it is refused. */
+export type OAuthAnswer =
+  | { readonly raw: RawAnswer; readonly body: unknown }
+  | { readonly refuse: (reply: FastifyReply) => FastifyReply };
+
+const passedOn = ['traceparent', 'tracestate'] as const;
+const responseHeaders = ['content-type', 'www-authenticate', 'retry-after'] as const;
+
+/** The members of an OAuth answer that hold addresses of Medplum's; those that the service does not have are left out. */
+const addressMembers: ReadonlyMap<string, 'rewritten' | 'left out'> = new Map([
+  ['iss', 'rewritten'],
+  ['smart_style_url', 'left out'],
+  ['hub.url', 'left out'],
+]);
+
+function only<Name extends string>(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  allowed: readonly Name[],
+): Record<string, string> {
+  return Object.fromEntries(
+    allowed.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The members of an OAuth answer as the world may see them. */
+export function publicMembers(body: object, { rewriteUrl }: Addresses): Readonly<Record<string, unknown>> {
+  const members = Object.entries(body).flatMap(([name, value]) => {
+    const rule = addressMembers.get(name);
+    return rule === 'left out' ? [] : [[name, rule && typeof value === 'string' ? rewriteUrl(value) : value] as const];
+  });
+  return Object.fromEntries(members);
+}
+
+/** Writes an answer of Medplum as it is, but for its addresses. */
+export function sendAnswer(reply: FastifyReply, raw: RawAnswer, body: unknown, addresses: Addresses): FastifyReply {
+  return reply
+    .code(raw.status)
+    .headers({ ...only(raw.headers, responseHeaders), 'cache-control': 'no-store' })
+    .send(isObject(body) ? JSON.stringify(publicMembers(body, addresses)) : raw.text);
+}
+
+/** Asks one of Medplum's OAuth endpoints, without the query of the request and with the headers of OAuth only. */
+export async function askMedplum(
+  { method, path, body: form, authorization }: OAuthCall,
+  request: FastifyRequest,
+  { upstream, config, addresses }: GatewayContext,
+): Promise<OAuthAnswer> {
+  const contentType = request.headers['content-type'];
+  const raw = await upstream.send({
+    method,
+    path,
+    headers: {
+      ...only(request.headers, passedOn),
+      ...(contentType !== undefined && { 'content-type': contentType }),
+      ...(authorization !== undefined && { authorization }),
+      'x-request-id': request.id,
+    },
+    ...(form !== undefined && { body: form }),
+  });
+  if ('failure' in raw) {
+    return { refuse: (reply) => sendOAuthProblem(reply, failureAnswer(raw, config)) };
+  }
+  const body = parsed(raw.text);
+  if (raw.status < 400) {
+    return { raw, body };
+  }
+  const error = asOAuthError(raw, body);
+  return {
+    refuse: (reply) =>
+      error
+        ? reply
+            .code(raw.status)
+            .headers({ ...only(raw.headers, responseHeaders), 'cache-control': 'no-store' })
+            .type('application/json; charset=utf-8')
+            .send(JSON.stringify(error))
+        : sendAnswer(reply, raw, body, addresses),
+  };
+}

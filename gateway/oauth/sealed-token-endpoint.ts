@@ -1,0 +1,118 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { decodeJwt, type JWTPayload } from 'jose';
+import { isObject } from '../../core/fhir/resource.ts';
+import type { GatewayContext, Sealing } from '../context.ts';
+import { problem } from '../http/errors.ts';
+import { isCaller, nameOf } from '../medplum/current-profile.ts';
+import { upstreamProblem } from '../medplum/errors.ts';
+import { isPortal } from '../sealing/access-tokens.ts';
+import { isSealedSecret, openSecret } from '../sealing/sealed-secret.ts';
+import type { MedplumToken } from '../sealing/sealed-token.ts';
+import { type OAuthRefusal, sendOAuthProblem, sendOAuthRefusal } from './errors.ts';
+import { askMedplum } from './exchange.ts';
+import { readTokenRequest, type TokenRequest } from './token-request.ts';
+
+const invalidClient = (description: string): OAuthRefusal => ({ status: 401, error: 'invalid_client', description });
+
+const unreadable = invalidClient(
+  'This secret cannot be read: it is not the one of this client, or the key that it was sealed with is given up. Ask the ' +
+    'clinic for a new one.',
+);
+
+const notSealed = invalidClient(
+  "This is Medplum's own secret, which portals no longer use here. Ask the clinic for a sealed one (npm run requestor -- " +
+    'rotate).',
+);
+
+/** The form for Medplum; `undefined` if the secret is sealed and cannot be opened. */
+function formFor({ clientId, clientSecret, others }: TokenRequest, { keys }: Sealing): string | undefined {
+  const isSealed = clientSecret !== undefined && isSealedSecret(clientSecret);
+  const secret = isSealed ? openSecret(keys, clientId, clientSecret) : clientSecret;
+  return isSealed && secret === undefined
+    ? undefined
+    : new URLSearchParams({
+        grant_type: 'client_credentials',
+        ...(clientId && { client_id: clientId }),
+        ...(secret !== undefined && { client_secret: secret }),
+        ...others,
+      }).toString();
+}
+
+/** The claims of a token of Medplum's, not verified: it has just been issued. */
+function claimsOf(token: string): JWTPayload {
+  try {
+    return decodeJwt(token);
+  } catch {
+    return {};
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** The token in an answer of Medplum's token endpoint. */
+function tokenIn(body: unknown, now: number): MedplumToken | undefined {
+  const { access_token: token, scope, expires_in: seconds } = isObject(body) ? body : {};
+  if (typeof token !== 'string' || typeof seconds !== 'number') {
+    return undefined;
+  }
+  const { exp = Math.floor(now / 1000) + seconds, client_id: client, profile } = claimsOf(token);
+  return { token, expires: exp, client: textOf(client), profile: textOf(profile), scope: textOf(scope) };
+}
+
+/** The members of Medplum's answer that are passed on; its id token opens Medplum as its access token does. */
+const passedOn = ['expires_in', 'scope', 'project', 'profile'] as const;
+
+/**
+ * Answers `POST /oauth2/token`: opens the secret, asks Medplum, and gives a token of the service instead of Medplum's.
+ * Whoever sends Medplum's own secret and is a portal is refused, or let in while an installation changes over.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4
+ */
+export function giveSealedToken(context: GatewayContext, sealing: Sealing) {
+  const { callers, config, now } = context;
+  /** How a client is refused that sent Medplum's own credentials, if it is. */
+  const refusalOf = async (
+    token: string,
+    request: FastifyRequest,
+  ): Promise<((reply: FastifyReply) => FastifyReply) | undefined> => {
+    const caller = await callers.find(`Bearer ${token}`);
+    if (!isCaller(caller)) {
+      return (reply) => sendOAuthProblem(reply, upstreamProblem(caller, config));
+    }
+    if (!isPortal(caller)) {
+      return undefined;
+    }
+    request.log.warn({ client: nameOf(caller) }, "A portal sends Medplum's own secret.");
+    return sealing.unsealed === 'refused' ? (reply) => sendOAuthRefusal(reply, notSealed) : undefined;
+  };
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const asked = readTokenRequest(typeof request.body === 'string' ? request.body : '', request.headers.authorization);
+    if ('error' in asked) {
+      return sendOAuthRefusal(reply, asked);
+    }
+    const form = formFor(asked, sealing);
+    if (form === undefined) {
+      return sendOAuthRefusal(reply, unreadable);
+    }
+    const answer = await askMedplum({ method: 'POST', path: 'oauth2/token', body: form }, request, context);
+    if ('refuse' in answer) {
+      return answer.refuse(reply);
+    }
+    const token = tokenIn(answer.body, now());
+    if (!token) {
+      return sendOAuthProblem(reply, problem('bad-gateway'));
+    }
+    const isSealed = asked.clientSecret !== undefined && isSealedSecret(asked.clientSecret);
+    const refuse = isSealed ? undefined : await refusalOf(token.token, request);
+    if (refuse) {
+      return refuse(reply);
+    }
+    const sent: Readonly<Record<string, unknown>> = isObject(answer.body) ? answer.body : {};
+    return reply.header('cache-control', 'no-store').send({
+      token_type: 'Bearer',
+      access_token: await sealing.tokens.seal(token),
+      ...(sent.id_token !== undefined && { id_token: await sealing.tokens.identify(token) }),
+      ...Object.fromEntries(passedOn.flatMap((name) => (sent[name] === undefined ? [] : [[name, sent[name]]]))),
+    });
+  };
+}

@@ -1,0 +1,68 @@
+import type { OAuthRefusal } from './errors.ts';
+
+/** What a client sends to get a token. */
+export interface TokenRequest {
+  readonly clientId: string;
+  readonly clientSecret: string | undefined;
+  /** Whether the credentials were sent by HTTP Basic. */
+  readonly byHeader: boolean;
+  /** What else Medplum is told of the form. */
+  readonly others: Readonly<Record<string, string>>;
+}
+
+const refusal = (description: string, error: OAuthRefusal['error'] = 'invalid_request'): OAuthRefusal => ({
+  status: 400,
+  error,
+  description,
+});
+
+const GRANT = 'client_credentials';
+
+/** The parameters that are passed on besides the client's id and secret. */
+const passedOn = ['scope', 'client_assertion_type', 'client_assertion'] as const;
+
+/** Reads HTTP Basic; only the first colon separates. */
+function basicCredentials(authorization: string): { readonly id: string; readonly secret: string } | undefined {
+  const [, encoded] = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization) ?? [];
+  const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString()) ?? [];
+  return id === undefined || secret === undefined ? undefined : { id, secret };
+}
+
+/** The parameters of a form; `undefined` if one is there twice. */
+function single(form: string): Readonly<Record<string, string>> | undefined {
+  const parameters = [...new URLSearchParams(form)];
+  const values = new Map(parameters);
+  return values.size === parameters.length ? Object.fromEntries(values) : undefined;
+}
+
+/**
+ * Reads a request for a token by client credentials, with the secret in HTTP Basic or in the form.
+ *
+ * @param form - the body
+ * @param authorization - the header
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4.2
+ */
+export function readTokenRequest(form: string, authorization: string | undefined): TokenRequest | OAuthRefusal {
+  const sent = single(form);
+  if (!sent) {
+    return refusal('Send each parameter once.');
+  }
+  const { grant_type: grant, client_id: formId, client_secret: formSecret } = sent;
+  if (!grant) {
+    return refusal(`Missing grant_type: send ${GRANT}.`);
+  }
+  if (grant !== GRANT) {
+    return refusal(`This service knows the grant_type ${GRANT} alone.`, 'unsupported_grant_type');
+  }
+  const basic = authorization === undefined ? undefined : basicCredentials(authorization);
+  if (authorization !== undefined && !basic) {
+    return refusal('The Authorization header must be Basic with the id and the secret of the client.');
+  }
+  const others = passedOn.flatMap((name) => (sent[name] === undefined ? [] : [[name, sent[name]] as const]));
+  return {
+    clientId: basic?.id ?? formId ?? '',
+    clientSecret: basic?.secret ?? formSecret,
+    byHeader: basic !== undefined,
+    others: Object.fromEntries(others),
+  };
+}

@@ -1,0 +1,85 @@
+import { type Caller, fingerprint } from '../medplum/current-profile.ts';
+import { createMemory } from '../medplum/memory.ts';
+import type { OpenedToken, SealedTokens } from './sealed-token.ts';
+
+/** A token as it was presented, and as Medplum takes it. */
+export interface PresentedToken {
+  /** The `Authorization` header for Medplum. */
+  readonly authorization: string;
+  /** Whether it was sealed: it is worth nothing at Medplum itself. */
+  readonly isSealed: boolean;
+}
+
+/** Reads the tokens that callers present. */
+export interface AccessTokens {
+  /** A token that was read lately, or that needs no reading; `undefined` for all others. */
+  readonly recall: (authorization: string) => PresentedToken | undefined;
+  /** A token; `undefined` if it cannot be one of the service or of Medplum. */
+  readonly read: (authorization: string) => Promise<PresentedToken | undefined>;
+  /** Whether a caller may present this kind of token. */
+  readonly admits: (presented: PresentedToken, caller: Caller) => boolean;
+}
+
+/** Tokens go to Medplum as they are: nothing is sealed. */
+export const medplumTokens: AccessTokens = {
+  recall: (authorization) => ({ authorization, isSealed: false }),
+  read: async (authorization) => ({ authorization, isSealed: false }),
+  admits: () => true,
+};
+
+/** The longest token, in characters. Medplum's are shorter than 2,000, and sealing doubles them. */
+const mostCharacters = 8_192;
+
+const memorySize = 1_000;
+const rememberedMs = 600_000;
+
+/** Whether a caller is a program that acts for others than the clinic: a requestor or a consumer. */
+export function isPortal({ profileType, role }: Caller): boolean {
+  return profileType === 'ClientApplication' && role === 'requestor';
+}
+
+/** What becomes of credentials of portals that are not sealed. */
+export type UnsealedPolicy = 'refused' | 'accepted';
+
+/**
+ * Reads sealed tokens, and those of Medplum that staff present. What was opened is remembered for ten minutes under the
+ * fingerprint of the token, until it ends.
+ *
+ * @param unsealed - what becomes of Medplum's own tokens if they are of a portal
+ * @param now - the clock, in milliseconds
+ */
+export function createAccessTokens(
+  { isSealed, open }: SealedTokens,
+  unsealed: UnsealedPolicy,
+  now: () => number,
+): AccessTokens {
+  const opened = createMemory<OpenedToken>(memorySize, rememberedMs, now);
+  const tokenIn = (authorization: string): string => authorization.slice(authorization.lastIndexOf(' ') + 1);
+  const presented = ({ token }: OpenedToken): PresentedToken => ({ authorization: `Bearer ${token}`, isSealed: true });
+  const recall: AccessTokens['recall'] = (authorization) => {
+    if (authorization.length > mostCharacters) {
+      return undefined;
+    }
+    const known = opened.get(fingerprint(authorization));
+    if (known) {
+      return known.expires * 1000 > now() ? presented(known) : undefined;
+    }
+    return isSealed(tokenIn(authorization)) ? undefined : { authorization, isSealed: false };
+  };
+  return {
+    recall,
+    read: async (authorization) => {
+      const known = recall(authorization);
+      if (known || authorization.length > mostCharacters) {
+        return known;
+      }
+      const found = await open(tokenIn(authorization));
+      if (!found) {
+        return undefined;
+      }
+      opened.set(fingerprint(authorization), found);
+      return presented(found);
+    },
+    admits: (token, caller) => token.isSealed || unsealed === 'accepted' || !isPortal(caller),
+  };
+}

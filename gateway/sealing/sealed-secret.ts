@@ -1,0 +1,27 @@
+import type { CredentialKeys } from './credential-keys.ts';
+
+const prefix = 'sealed';
+
+/** The longest sealed secret, in characters. */
+const mostCharacters = 1_024;
+
+/** Whether a secret claims to be sealed. */
+export const isSealedSecret = (secret: string): boolean => secret.startsWith(`${prefix}.`);
+
+/**
+ * The secret that a client logs in with at the service: Medplum's, which it does not tell, and nothing that Medplum would
+ * take. The same secret is always sealed alike.
+ *
+ * @param clientId - id of its ClientApplication: it works for no other
+ * @returns `sealed.{id of the key}.{base64url}`, which needs no encoding in a form or in HTTP Basic
+ */
+export function sealSecret([{ id, secrets }]: CredentialKeys, clientId: string, secret: string): string {
+  return `${prefix}.${id}.${secrets.seal(secret, clientId)}`;
+}
+
+/** Medplum's secret in a sealed one; `undefined` if that is foreign, modified, or another client's. */
+export function openSecret(keys: CredentialKeys, clientId: string, sealed: string): string | undefined {
+  const [, id, content] = sealed.length <= mostCharacters ? sealed.split('.') : [];
+  const key = keys.find((one) => one.id === id);
+  return content === undefined ? undefined : key?.secrets.open(content, clientId);
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import type { WithId } from '@medplum/core';
+import type { ClientApplication } from '@medplum/fhirtypes';
+import type { CredentialKeys } from '../../gateway/sealing/credential-keys.ts';
+import { sealSecret } from '../../gateway/sealing/sealed-secret.ts';
+import type { Connection } from '../medplum/connect.ts';
+import type { ClientCredentials } from './change.ts';
+
+/**
+ * System of the tags by which a ClientApplication remembers which of its secrets were handed out sealed, and with which
+ * key. Nobody but administrators can read them.
+ */
+const SYSTEM = 'urn:appointment-booking:sealed-secret';
+
+/** How a secret was handed out: sealed with a key, or as Medplum has it. */
+export type SecretState = { readonly key: string } | 'unsealed';
+
+/** The states of a client's secrets. */
+export interface SecretStates {
+  readonly current: SecretState;
+  /** Of the secret before it, while that still works. */
+  readonly retiring?: SecretState;
+  /** Whether it can also log in with a key pair of its own: then it has what Medplum itself takes. */
+  readonly hasOwnKeys: boolean;
+}
+
+/** Names a secret without telling it: secrets of Medplum are random numbers of 256 bits. */
+const nameOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url').slice(0, 22);
+
+const tagsOf = ({ meta }: ClientApplication) => (meta?.tag ?? []).filter(({ system }) => system === SYSTEM);
+
+function stateOf(client: ClientApplication, secret: string): SecretState {
+  const name = nameOf(secret);
+  const codes = tagsOf(client).map(({ code = '' }) => code.split(':'));
+  const [key] = codes.find(([, named]) => named === name) ?? [];
+  return key === undefined ? 'unsealed' : { key };
+}
+
+/** How the secrets of a client were handed out, as far as its ClientApplication tells. */
+export function secretStates(client: ClientApplication): SecretStates {
+  const { secret, retiringSecret, jwksUri } = client;
+  return {
+    current: secret ? stateOf(client, secret) : 'unsealed',
+    ...(retiringSecret && { retiring: stateOf(client, retiringSecret) }),
+    hasOwnKeys: Boolean(jwksUri),
+  };
+}
+
+/** Whether a client holds nothing that Medplum itself would take. */
+export function isSealed({ current, retiring, hasOwnKeys }: SecretStates): boolean {
+  return current !== 'unsealed' && retiring !== 'unsealed' && !hasOwnKeys;
+}
+
+/**
+ * Seals the secret of a client for it. That is noted at its ClientApplication before anybody gets the secret: if it fails
+ * halfway, the secret counts as not sealed.
+ *
+ * @param credentials - with Medplum's own secret
+ * @returns the credentials to hand out
+ */
+export async function sealCredentials(
+  { medplum }: Pick<Connection, 'medplum'>,
+  { id, secret }: ClientCredentials,
+  keys: CredentialKeys,
+): Promise<ClientCredentials> {
+  const client: WithId<ClientApplication> = await medplum.readResource('ClientApplication', id, { cache: 'reload' });
+  const [{ id: key }] = keys;
+  const code = `${key}:${nameOf(secret)}`;
+  const valid = [client.secret, client.retiringSecret].flatMap((one) => (one ? [nameOf(one)] : []));
+  const kept = tagsOf(client).filter((tag) => valid.includes(tag.code?.split(':')[1] ?? '') && tag.code !== code);
+  const others = (client.meta?.tag ?? []).filter(({ system }) => system !== SYSTEM);
+  const tag = [...others, ...kept, { system: SYSTEM, code }];
+  if (!tagsOf(client).some((one) => one.code === code)) {
+    await medplum.updateResource<ClientApplication>({ ...client, meta: { ...client.meta, tag } });
+  }
+  return { id, secret: sealSecret(keys, id, secret) };
+}

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isObject } from '../../core/fhir/resource.ts';
+
+const FILE = 'credentials.key';
+
+function stored(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if (isObject(error) && error.code === 'ENOENT') {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/**
+ * The key that credentials of portals are sealed with, in base64: the one that the data folder of the embedded Medplum
+ * keeps, so that credentials last as long as the clients that they belong to; a new one if there is none.
+ *
+ * @param dataFolder - without it the key is kept nowhere
+ */
+export function keyOf(dataFolder: string | undefined): string {
+  const file = dataFolder === undefined ? undefined : join(dataFolder, FILE);
+  const known = file === undefined ? undefined : stored(file);
+  if (known !== undefined) {
+    return known;
+  }
+  const key = randomBytes(32).toString('base64');
+  if (dataFolder !== undefined && file !== undefined) {
+    mkdirSync(dataFolder, { recursive: true });
+    // A half-written key would be worse than none.
+    writeFileSync(`${file}.new`, `${key}\n`, { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  }
+  return key;
+}
