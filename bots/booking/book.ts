@@ -1,6 +1,12 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { askForTurn, formatBookingAnswer, formatDryRunAnswer, isTurnOffered } from '../../core/booking/book/answer.ts';
+import {
+  askForTurn,
+  formatBookingAnswer,
+  formatDryRunAnswer,
+  isTurnOffered,
+  versionAskedFor,
+} from '../../core/booking/book/answer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
@@ -18,8 +24,9 @@ export async function handler(
   medplum: MedplumClient,
   event: BotEvent<unknown>,
 ): Promise<Appointment | Parameters | OperationOutcome> {
-  const parsed = parseBookRequest(event.input, config);
-  const result = await bookAppointment(medplum, parsed, callerOf(event), {
+  const { request, ...parsed } = parseBookRequest(event.input, config);
+  const asked = { ...parsed, ...(request && { request: { ...request, ifMatch: versionAskedFor(event.headers) } }) };
+  const result = await bookAppointment(medplum, asked, callerOf(event), {
     isTurnOffered: isTurnOffered(event.headers),
   });
   if (result.kind === 'refused') {

@@ -1,10 +1,19 @@
-import { ANSWER_HEADER, AS_PARAMETERS, isAskingForTurn, OFFERING_A_TURN } from '../../core/booking/book/answer.ts';
+import {
+  ANSWER_HEADER,
+  AS_PARAMETERS,
+  isAskingForTurn,
+  OFFERING_A_TURN,
+  VERSION_HEADER,
+} from '../../core/booking/book/answer.ts';
 import { asksForDryRun } from '../../core/booking/book/request/request.ts';
+import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { queueKeys } from '../booking-queue.ts';
 import { bookingResponse } from '../bots/booking-response.ts';
 import { botProblem, callBot } from '../bots/call.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
+import { refusal } from '../http/errors.ts';
+import { ifMatchVersion } from '../http/if-match.ts';
 import { preferred } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
 import { enqueueBooking } from './async-book.ts';
@@ -13,9 +22,13 @@ import { enqueueBooking } from './async-book.ts';
  * Calls the Bot. Bookings of one caller that a quota counts would overtake each other again and again: those that were
  * overtaken take turns.
  */
-async function callInTurns(exchange: FhirRequest, context: GatewayContext) {
+async function callInTurns(exchange: FhirRequest, context: GatewayContext, version: string | undefined) {
   const keys = queueKeys(exchange.body);
-  const call = (answer: string) => callBot('book', exchange.body, exchange, context, { [ANSWER_HEADER]: answer });
+  const call = (answer: string) =>
+    callBot('book', exchange.body, exchange, context, {
+      [ANSWER_HEADER]: answer,
+      ...(version !== undefined && { [VERSION_HEADER]: version }),
+    });
   const { caller } = exchange;
   if (!caller) {
     return context.turns.take(keys, () => call(AS_PARAMETERS));
@@ -26,18 +39,31 @@ async function callInTurns(exchange: FhirRequest, context: GatewayContext) {
     : context.turns.take([...keys, `$book ${nameOf(caller)}`], () => call(AS_PARAMETERS));
 }
 
+const notLater: Issue = {
+  code: 'malformed-request',
+  diagnostics: 'If-Match cannot be combined with Prefer: respond-async: the appointment may change until the job runs.',
+  expression: 'http.If-Match',
+};
+
 /**
  * `POST /Appointment/$book`: hands the body to the Bot `book` with the caller's own token and answers with what came of
  * it; with `Prefer: respond-async` the booking is only accepted, unless it is a dry run. Every rule is the Bots'.
- * Bookings of the same slot take turns, and so do those of one caller that a quota counts.
+ * Bookings of the same slot take turns, and so do those of one caller that a quota counts. With `If-Match` an appointment
+ * is moved only if it has that version: else 412.
  *
  * @see specification 4.4
  */
 export const book: Handler = async (exchange, context) => {
-  if (exchange.prefersAsync && !asksForDryRun(exchange.body)) {
+  const ifMatch = ifMatchVersion(exchange.header('if-match'));
+  const isLater = exchange.prefersAsync && !asksForDryRun(exchange.body);
+  const issue = 'code' in ifMatch ? ifMatch : isLater && ifMatch.version !== undefined ? notLater : undefined;
+  if (issue) {
+    return refusal([issue], context.config);
+  }
+  if (isLater) {
     return enqueueBooking(exchange, context);
   }
-  const answer = await callInTurns(exchange, context);
+  const answer = await callInTurns(exchange, context, 'version' in ifMatch ? ifMatch.version : undefined);
   const booking = 'failure' in answer ? undefined : bookingResponse(answer.body, context.config);
   return booking ? preferred(booking, exchange.returnPreference) : botProblem(answer, context);
 };

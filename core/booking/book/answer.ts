@@ -15,6 +15,19 @@ export const AS_PARAMETERS = 'parameters';
  */
 export const OFFERING_A_TURN = 'parameters-or-turn';
 
+/** Request header by which the gateway tells the Bot `book` the version that the moved appointment must have (`If-Match`). */
+export const VERSION_HEADER = 'x-booking-if-match';
+
+/**
+ * The version that an appointment must have which is moved.
+ *
+ * @param headers - of the request, by name in lower case
+ */
+export function versionAskedFor(headers: unknown): string | undefined {
+  const version = isObject(headers) ? headers[VERSION_HEADER] : undefined;
+  return typeof version === 'string' && version !== '' ? version : undefined;
+}
+
 /** What came of `$book`: an appointment, and whether an earlier, identical request had booked it already. */
 export interface BookingAnswer {
   readonly appointment: Appointment;

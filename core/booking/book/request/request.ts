@@ -22,6 +22,8 @@ export interface BookRequest {
   readonly patient?: Located<Patient> | undefined;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
   readonly answers: readonly Located<QuestionnaireResponse>[];
+  /** The version that the appointment must have which is moved (`If-Match`). */
+  readonly ifMatch?: string | undefined;
   /** Whether everything is to be judged, and nothing to be written. */
   readonly isDryRun?: boolean | undefined;
 }

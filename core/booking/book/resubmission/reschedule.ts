@@ -64,11 +64,22 @@ function previousIssues(previous: Appointment, path: string, context: EarlierCon
   return closed.length === 0 && context.purpose === 'hold' ? prolongationIssues(previous, path, context) : closed;
 }
 
+/** What keeps an appointment from being moved by somebody who has not seen its current version. */
+function versionIssues({ ifMatch, appointment }: BookRequest, previous: Appointment | undefined): Issue[] {
+  if (ifMatch === undefined || previous?.meta?.versionId === ifMatch) {
+    return [];
+  }
+  const diagnostics = previous
+    ? `Appointment/${previous.id} has the version ${previous.meta?.versionId}, not ${ifMatch}: read it again, and decide anew.`
+    : 'If-Match needs the id of an appointment that is moved.';
+  return [{ code: 'version-conflict', diagnostics, expression: `${appointment.path}.id` }];
+}
+
 /**
  * Finds the appointments that a request moves or replaces. An id that the caller cannot see is no id of an appointment:
  * the booking is a new one.
  *
- * @returns them, and `appointment-closed`, `replaced-appointment-not-found` where they cannot be changed
+ * @returns them, and `version-conflict`, `appointment-closed`, `replaced-appointment-not-found` where they cannot be changed
  * @see specification section 3, re-submission
  */
 export function findEarlierAppointments(
@@ -82,7 +93,11 @@ export function findEarlierAppointments(
   return {
     previous,
     replaced,
-    issues: [...(previous ? previousIssues(previous, path, context) : []), ...replacedIssues(request, replaced)],
+    issues: [
+      ...versionIssues(request, previous),
+      ...(previous ? previousIssues(previous, path, context) : []),
+      ...replacedIssues(request, replaced),
+    ],
   };
 }
 
