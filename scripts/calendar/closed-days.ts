@@ -1,5 +1,5 @@
-import Holidays from 'date-holidays';
 import type { ClosedDay } from '../../core/calendar/change/closed-days-list.ts';
+import { holidaysOf } from '../../core/calendar/change/public-holidays.ts';
 
 const datePattern = /^\d{4}-\d{2}-\d{2}$/;
 
@@ -30,20 +30,10 @@ export function closedDay(start: string, last: string | undefined, reason: strin
  * @param region - country, or country and state: `AT`, `DE-BY`
  * @throws Error that says which regions there are
  */
-export function publicHolidays(region: string, year: number): ClosedDay[] {
-  const [country = '', state, district] = region.toUpperCase().split('-');
-  const known = new Holidays();
-  if (!Object.hasOwn(known.getCountries(), country)) {
-    throw new Error(`There are no holidays of '${region}'. Write a country as AT, or with its state as DE-BY.`);
+export function publicHolidays(region: string, year: number): readonly ClosedDay[] {
+  const found = holidaysOf(region, year);
+  if ('problem' in found) {
+    throw new Error(found.problem);
   }
-  const states: unknown = known.getStates(country);
-  const names = typeof states === 'object' && states !== null ? Object.keys(states) : [];
-  if (state !== undefined && !names.includes(state)) {
-    throw new Error(`${country} has no state '${state}', but ${names.join(', ') || 'none at all'}.`);
-  }
-  const calendar = district ? new Holidays(country, state ?? '', district) : new Holidays(country, state ?? '');
-  return calendar
-    .getHolidays(year)
-    .filter(({ type }) => type === 'public')
-    .map(({ date, name }) => ({ start: date.slice(0, 10), end: date.slice(0, 10), reason: name }));
+  return found;
 }

@@ -2,6 +2,7 @@ import type { FastifyPluginAsync } from 'fastify';
 import type { BookingConfig } from '../../core/config/config.ts';
 import type { Assets } from '../server/assets.ts';
 import { singlePage } from '../server/single-page.ts';
+import { holidays } from './holidays.ts';
 import { type DeskSettings, FRONT_DESK_PATH, publicConfig } from './settings.ts';
 
 /** What the front desk is served with. */
@@ -23,5 +24,6 @@ export function frontDesk({ config, medplumUrl, clientId, assets }: FrontDeskOpt
       styles: 'inline too',
     },
     settings: { settings: JSON.stringify(settings) },
+    routes: holidays,
   });
 }

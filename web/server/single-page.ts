@@ -13,6 +13,8 @@ export interface SinglePage {
   readonly path: string;
   /** What the script must know, as `data-` attributes of `<html>`; public. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** What is served besides the page. */
+  readonly routes?: FastifyPluginAsync;
 }
 
 function shell({ title, assets, path, settings = {} }: SinglePage): string {
@@ -36,6 +38,9 @@ export function singlePage(options: SinglePage): FastifyPluginAsync {
   return async (scope) => {
     await scope.register(helmet, securityHeaders(options.rights));
     await serveAssets(scope, options.assets);
+    if (options.routes) {
+      await scope.register(options.routes);
+    }
     for (const url of ['/', '/*']) {
       scope.get(url, async (_request, reply) =>
         reply.header('cache-control', caching.checked).type('text/html; charset=utf-8').send(shell(options)),

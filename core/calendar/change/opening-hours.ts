@@ -40,21 +40,25 @@ function merged(parameters: readonly Extension[] = [], changes: readonly Extensi
   return [...parameters.filter(({ url }) => !urls.has(url)), ...changes];
 }
 
-/** R5's Availability, as Medplum keeps it on a Schedule. */
-function availability(times: readonly HealthcareServiceAvailableTime[]): Extension {
-  return {
-    url: 'availability',
-    extension: times.map(({ daysOfWeek = [], allDay, availableStartTime, availableEndTime }) => ({
-      url: 'availableTime',
-      extension: [
-        ...daysOfWeek.map((valueCode) => ({ url: 'daysOfWeek', valueCode })),
-        ...(allDay ? [{ url: 'allDay', valueBoolean: true }] : []),
-        ...(availableStartTime ? [{ url: 'availableStartTime', valueTime: availableStartTime }] : []),
-        ...(availableEndTime ? [{ url: 'availableEndTime', valueTime: availableEndTime }] : []),
-      ],
-    })),
-  };
+/** R5's Availability, as Medplum keeps it on a Schedule, with the closures that are kept. */
+function availability(times: readonly HealthcareServiceAvailableTime[], closures: readonly Extension[]): Extension {
+  const open = times.map(({ daysOfWeek = [], allDay, availableStartTime, availableEndTime }) => ({
+    url: 'availableTime',
+    extension: [
+      ...daysOfWeek.map((valueCode) => ({ url: 'daysOfWeek', valueCode })),
+      ...(allDay ? [{ url: 'allDay', valueBoolean: true }] : []),
+      ...(availableStartTime ? [{ url: 'availableStartTime', valueTime: availableStartTime }] : []),
+      ...(availableEndTime ? [{ url: 'availableEndTime', valueTime: availableEndTime }] : []),
+    ],
+  }));
+  return { url: 'availability', extension: [...open, ...closures] };
 }
+
+/** The closures in the hours of a schedule's own: other hours leave them as they are. */
+const closuresIn = (parameters: readonly Extension[]): Extension[] =>
+  parameters
+    .filter(({ url }) => url === 'availability')
+    .flatMap(({ extension = [] }) => extension.filter(({ url }) => url !== 'availableTime'));
 
 /** A service with other opening hours. */
 export function changeService(service: HealthcareService, change: HoursChange): HealthcareService {
@@ -73,16 +77,41 @@ function namedService({ extension = [] }: Extension): string | undefined {
   return extension.find(({ url }) => url === 'service')?.valueReference?.reference;
 }
 
+/** The scheduling parameters that a schedule gives for one of its services, if it gives any. */
+export function ownParameters({ extension = [] }: Schedule, service: string): Extension | undefined {
+  return extension.find((one) => one.url === SCHEDULING_PARAMETERS && namedService(one) === service);
+}
+
+/** A parameter of a schedule's own that can be taken back: then it is as the service says. */
+export type OwnParameter = 'availability' | 'duration' | 'alignmentInterval' | 'bufferBefore' | 'bufferAfter';
+
 /**
  * A schedule with opening hours of its own for one of its services.
  *
  * @param service - reference to the service; what the schedule does not say of it is as the service says
+ * @param takenBack - what the schedule is not to say any more
  */
-export function changeSchedule(schedule: Schedule, service: string, change: HoursChange): Schedule {
+export function changeSchedule(
+  schedule: Schedule,
+  service: string,
+  change: HoursChange,
+  takenBack: readonly OwnParameter[] = [],
+): Schedule {
   const { extension = [], ...rest } = schedule;
-  const stored = extension.find((one) => one.url === SCHEDULING_PARAMETERS && namedService(one) === service);
+  const stored = ownParameters(schedule, service);
   const named: Extension = { url: 'service', valueReference: { reference: service } };
-  const changes = [...parametersOf(change, false), ...(change.hours ? [availability(change.hours)] : [])];
-  const own = { url: SCHEDULING_PARAMETERS, extension: merged(stored?.extension ?? [named], changes) };
-  return { ...rest, extension: [...extension.filter((one) => one !== stored), own] };
+  const before = stored?.extension ?? [named];
+  const changes = [
+    ...parametersOf(change, false),
+    ...(change.hours ? [availability(change.hours, closuresIn(before))] : []),
+  ];
+  const gone: readonly string[] = takenBack;
+  const own = merged(
+    before.filter(({ url }) => !gone.includes(url)),
+    changes,
+  );
+  const isAnyLeft = own.some(({ url }) => url !== 'service');
+  const others = extension.filter((one) => one !== stored);
+  const all = isAnyLeft ? [...others, { url: SCHEDULING_PARAMETERS, extension: own }] : others;
+  return { ...rest, ...(all.length > 0 && { extension: all }) };
 }

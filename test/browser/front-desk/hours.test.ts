@@ -95,5 +95,83 @@ test('staff close days of the whole clinic, and open them again', async ({ page 
   await expect(page.getByText('24/12/2027–26/12/2027: Christmas')).toBeVisible();
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Open again: 24/12/2027' }).click();
-  await expect(page.getByText('Christmas')).toHaveCount(0);
+  await expect(page.getByText(': Christmas')).toHaveCount(0);
+});
+
+test('one calendar gets hours of its own, and an end, and follows its service again', async ({ page }) => {
+  test.slow();
+  const { schedule } = await aMonday();
+  await expect.poll(async () => (await freeOf(schedule)).length, { timeout: 60_000 }).toBeGreaterThan(20);
+  await visitDesk(page, `${origin}/front-desk/hours?of=${schedule.id}`);
+  await expect(page.getByLabel('Hours of', { exact: true })).toHaveValue(schedule.id ?? '');
+  await expect(page.getByLabel('From')).toHaveCount(0);
+  await page.getByLabel('Hours of its own').check();
+  await expect(page.getByLabel('From')).toHaveValue('09:00');
+  await page.getByLabel(/^To\b/).fill('11:00');
+  const last = new Date(Date.now() + 14 * 86_400_000).toISOString().slice(0, 10);
+  await page.getByLabel('Published until').fill(last);
+  await page.getByRole('button', { name: 'Show what that would change' }).click();
+  await expect(page.getByRole('status', { name: 'What would change' })).toContainText(
+    /0 free times would come, \d+ would go/,
+  );
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Save the hours' }).click();
+  await expect(page.getByText('Saved. The free times follow within seconds.')).toBeVisible();
+  await expect.poll(async () => (await freeOf(schedule)).length, { timeout: 60_000 }).toBeLessThan(7);
+  const free = await freeOf(schedule);
+  expect(free.every(({ start }) => start.slice(0, 10) <= last)).toBe(true);
+
+  await page.reload();
+  await expect(page.getByLabel('Published until')).toHaveValue(last);
+  await page.getByLabel('Hours of its own').uncheck();
+  await page.getByLabel('Published until').fill('');
+  await page.getByRole('button', { name: 'Save the hours' }).click();
+  await expect(page.getByText('Saved. The free times follow within seconds.')).toBeVisible();
+  await expect.poll(async () => (await freeOf(schedule)).length, { timeout: 60_000 }).toBeGreaterThan(20);
+  const [after] = await stored('Schedule', `_id=${schedule.id}`);
+  expect([after?.extension, after?.planningHorizon]).toEqual([undefined, undefined]);
+});
+
+test('what a colleague has changed in another field meanwhile stays as the colleague has it', async ({ page }) => {
+  const { service } = await aMonday();
+  await visitDesk(page, `${origin}/front-desk/hours?of=${service.id}`);
+  await page.getByLabel(/^To\b/).fill('11:00');
+  const [before] = await stored('HealthcareService', `_id=${service.id}`);
+  const body = changeService(before ?? service, { bufferAfter: 15 });
+  expect((await medplum('front-desk', 'PUT', `/HealthcareService/${service.id}`, { body })).status).toBe(200);
+  await page.getByRole('button', { name: 'Save the hours' }).click();
+  await page.getByRole('alert').getByRole('button', { name: 'Load again' }).click();
+  await expect(page.getByLabel('Free minutes after')).toHaveValue('15');
+  await expect(page.getByLabel(/^To\b/)).toHaveValue('11:00');
+  await page.getByRole('button', { name: 'Save the hours' }).click();
+  await expect(page.getByText('Saved. The free times follow within seconds.')).toBeVisible();
+  const [after] = await stored('HealthcareService', `_id=${service.id}`);
+  expect(JSON.stringify(after)).toContain('"value":15');
+});
+
+test('staff find the public holidays of a state, leave one out, see what closing them changes, and close them', async ({
+  page,
+}) => {
+  test.slow();
+  await visitDesk(page, `${origin}/front-desk/hours?of=closed-days`);
+  await page.getByLabel('Country').selectOption({ label: 'Germany' });
+  await page.getByLabel('State').selectOption({ label: 'Bayern' });
+  await page.getByLabel('Year').fill('2028');
+  await page.getByRole('button', { name: 'Find the holidays' }).click();
+  await expect(page.getByText(/^1\d holidays found/)).toBeVisible();
+  await page.getByRole('button', { name: 'Leave out: 06/01/2028' }).click();
+  await expect(page.getByText('Heilige Drei Könige')).toHaveCount(0);
+  await expectAccessible(page);
+  await page.reload();
+  await expect(page.getByText('Tag der Deutschen Einheit')).toBeVisible();
+  await page.getByRole('button', { name: 'Show what that would change' }).click();
+  await expect(page.getByRole('status', { name: 'What would change' })).toBeVisible({ timeout: 30_000 });
+  await page.getByRole('button', { name: 'Close these days' }).click();
+  await expect(page.getByText('03/10/2028: Tag der Deutschen Einheit')).toBeVisible();
+  await expect(page.getByText(/holidays found/)).toHaveCount(0);
+  const [list] = await stored('HealthcareService', 'name=Closed%20days');
+  const days = list?.notAvailable?.map(({ during }) => during?.start) ?? [];
+  expect([days.includes('2028-10-03'), days.includes('2028-01-06')]).toEqual([true, false]);
+  const { notAvailable: _, ...reopened } = list ?? { notAvailable: [] };
+  expect((await medplum('front-desk', 'PUT', `/HealthcareService/${list?.id}`, { body: reopened })).status).toBe(200);
 });

@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Appointment, HealthcareService, Practitioner, Schedule, Slot } from '@medplum/fhirtypes';
-import { changeService } from '../../../core/calendar/change/opening-hours.ts';
+import type { Appointment, Extension, HealthcareService, Practitioner, Schedule, Slot } from '@medplum/fhirtypes';
+import { changeService, ownParameters } from '../../../core/calendar/change/opening-hours.ts';
 import { serviceTypeOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
-import { hoursData, withService } from '../../../web/front-desk/hours/calendars.ts';
+import { concernedBy, hoursData, withChange } from '../../../web/front-desk/hours/calendars.ts';
 import { lengthsOf } from '../../../web/front-desk/hours/lengths.ts';
+import { hasClosures, ownHoursOf, scheduleWith } from '../../../web/front-desk/hours/own-hours.ts';
 import { previewOf } from '../../../web/front-desk/hours/preview.ts';
 import { areComplete, availableTimes, rowsOf } from '../../../web/front-desk/hours/weekly-rows.ts';
 
@@ -54,7 +55,7 @@ function preview(changed: HealthcareService) {
     throw new Error('The Schedule cannot be read.');
   }
   const stored = { slots: [slot], appointments: [booked], offered: new Set<string>(), now };
-  return previewOf(own, withService(data, changed, config), stored, config);
+  return previewOf(own, withChange(data, changed, config), stored, config);
 }
 
 describe('a preview', () => {
@@ -119,4 +120,69 @@ describe('lines of weekly hours', () => {
 test('lengths are read in minutes, whatever their unit', () => {
   expect(lengthsOf(service)).toEqual({ duration: 60, bufferBefore: 0, bufferAfter: 0, isNew: false });
   expect(lengthsOf({ resourceType: 'HealthcareService' }).isNew).toBe(true);
+});
+
+describe('the hours of one calendar', () => {
+  const of = 'HealthcareService/h';
+  const rows = rowsOf(service.availableTime);
+  const read = (one: Schedule) => ownHoursOf(one, of, rows, 'Europe/Berlin');
+  const stored = read(schedule);
+  const typed = { ...stored, isOwn: true, rows: [{ days: ['tue'] as const, start: '10:00', end: '12:00' }] };
+
+  test('are those of its service until it has its own; then they are those, and can be taken back', () => {
+    expect(stored).toMatchObject({ isOwn: false, rows, duration: '', bufferBefore: '', until: '2027-01-11' });
+    const own = scheduleWith(schedule, of, stored, { ...typed, duration: 30, bufferAfter: 10 });
+    expect(read(own)).toMatchObject({ isOwn: true, rows: typed.rows, duration: 30, bufferBefore: '', bufferAfter: 10 });
+    const back = scheduleWith(own, of, read(own), { ...read(own), isOwn: false, duration: '', bufferAfter: '' });
+    expect(back).toEqual(schedule);
+  });
+
+  test('that nobody has changed are written as they are stored', () => {
+    expect(scheduleWith(schedule, of, stored, stored)).toEqual(schedule);
+    const own = scheduleWith(schedule, of, stored, typed);
+    expect(scheduleWith(own, of, read(own), read(own))).toEqual(own);
+  });
+
+  test('decide what is published, as a preview says', () => {
+    const changed = scheduleWith(schedule, of, stored, { ...typed, until: '2027-01-12' });
+    const after = withChange(data, changed, config);
+    const [own] = concernedBy(changed, after, config);
+    const found =
+      own && previewOf(own, after, { slots: [slot], appointments: [booked], offered: new Set(), now }, config);
+    expect(found?.published.map((time) => new Date(time).toISOString())).toEqual([
+      '2027-01-12T10:00:00.000Z',
+      '2027-01-12T11:00:00.000Z',
+    ]);
+    expect(found?.outside.map(({ id }) => id)).toEqual(['a']);
+  });
+
+  test('keep the absences that stand in them', () => {
+    const closure: Extension = {
+      url: 'notAvailableTime',
+      extension: [{ url: 'during', valuePeriod: { start: '2027-02-01', end: '2027-02-05' } }],
+    };
+    const own = scheduleWith(schedule, of, stored, typed);
+    const parameters = ownParameters(own, of);
+    const availability = parameters?.extension?.find(({ url }) => url === 'availability');
+    availability?.extension?.push(closure);
+    expect(hasClosures(own, of)).toBe(true);
+    const later = scheduleWith(own, of, read(own), {
+      ...read(own),
+      rows: [{ days: ['wed'], start: '10:00', end: '12:00' }],
+    });
+    expect([hasClosures(later, of), read(later).rows]).toEqual([
+      true,
+      [{ days: ['wed'], start: '10:00', end: '12:00' }],
+    ]);
+  });
+
+  test('end never, or always some weeks ahead', () => {
+    expect(scheduleWith(schedule, of, stored, { ...stored, until: '' }).planningHorizon).toBeUndefined();
+    const begun = { ...schedule, planningHorizon: { start: '2027-01-01', end: '2027-01-31T23:30:00Z' } };
+    expect(read(begun).until).toBe('2027-02-01');
+    expect(scheduleWith(begun, of, read(begun), { ...read(begun), until: '' }).planningHorizon).toEqual({
+      start: '2027-01-01',
+    });
+    expect(scheduleWith(begun, of, read(begun), read(begun))).toEqual(begun);
+  });
 });

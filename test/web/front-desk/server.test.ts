@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import fastify from 'fastify';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { frontDesk } from '../../../web/front-desk/server.ts';
@@ -41,4 +41,30 @@ test('the page is told nothing of networks and limits', async () => {
     'timeZone',
     'uris',
   ]);
+});
+
+describe('public holidays', () => {
+  test('of a country and of a state, as days that can be closed', async () => {
+    const bavaria = (await app.inject('/front-desk/holidays/DE-BY/2027')).json();
+    expect(bavaria).toContainEqual({ start: '2027-01-06', end: '2027-01-06', reason: 'Heilige Drei Könige' });
+    const all = (await app.inject('/front-desk/holidays/de/2027')).json();
+    expect(all).toContainEqual(expect.objectContaining({ start: '2027-10-03' }));
+    expect(all).not.toContainEqual(expect.objectContaining({ start: '2027-01-06' }));
+  });
+
+  test('are known of these countries and states', async () => {
+    const { statusCode, headers, body } = await app.inject('/front-desk/holidays');
+    const countries: { code: string; states: object[] }[] = JSON.parse(body);
+    expect([statusCode, headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(countries.find(({ code }) => code === 'DE')?.states).toContainEqual({ code: 'BY', name: 'Bayern' });
+    expect(body.length).toBeLessThan(100_000);
+  });
+
+  test.each(['XX/2027', 'DE-XX/2027', 'DE/1999', 'DE/2101', 'DE/x', 'DE-..%2F..%2Fetc/2027', '__proto__/2027'])(
+    'of %s there are none: 404, and why',
+    async (path) => {
+      const answer = await app.inject(`/front-desk/holidays/${path}`);
+      expect([answer.statusCode, typeof answer.json().problem]).toEqual([404, 'string']);
+    },
+  );
 });

@@ -49,8 +49,15 @@ export function hoursData(
   };
 }
 
-/** The data as they would be with another version of a service or of the closed days. */
-export function withService(data: HoursData, changed: HealthcareService, config: ArtefactConfig): HoursData {
+/** What hours are changed in: a service, the list of closed days, or one calendar. */
+export type HoursHolder = HealthcareService | Schedule;
+
+/** The data as they would be with another version of a service, of the closed days, or of a calendar. */
+export function withChange(data: HoursData, changed: HoursHolder, config: ArtefactConfig): HoursData {
+  if (changed.resourceType === 'Schedule') {
+    const { schedules } = data;
+    return { ...data, schedules: schedules.map((one) => (one.id === changed.id ? { ...changed, id: one.id } : one)) };
+  }
   return isClosedDays(changed, config)
     ? { ...data, closed: changed }
     : { ...data, services: data.services.map((one) => (one.id === changed.id ? changed : one)) };
@@ -61,11 +68,24 @@ export function schedulesOf({ id = '' }: HealthcareService, { schedules }: Hours
   return schedules.filter((schedule) => offersAllServices(schedule) || serviceIdsOf(schedule).includes(id));
 }
 
-/** What of a Schedule is published, or why nothing is. */
-export function publishingIn(schedule: Schedule, { services, actors }: HoursData, config: ArtefactConfig): Publishing {
+/** The Schedules that a change concerns, as they are after it. */
+export function concernedBy(changed: HoursHolder, after: HoursData, config: ArtefactConfig): HoursData['schedules'] {
+  if (changed.resourceType === 'Schedule') {
+    return after.schedules.filter(({ id }) => id === changed.id);
+  }
+  return isClosedDays(changed, config) ? after.schedules : schedulesOf(changed, after);
+}
+
+/** The services that a Schedule offers. */
+export function servicesIn(schedule: Schedule, { services }: HoursData): readonly HealthcareService[] {
   const ids = serviceIdsOf(schedule);
-  const offered = services.filter(({ id = '' }) => offersAllServices(schedule) || ids.includes(id));
-  return publishingOf({ schedule, services: offered, actor: actors.get(schedule.actor[0]?.reference ?? '') }, config);
+  return services.filter(({ id = '' }) => offersAllServices(schedule) || ids.includes(id));
+}
+
+/** What of a Schedule is published, or why nothing is. */
+export function publishingIn(schedule: Schedule, data: HoursData, config: ArtefactConfig): Publishing {
+  const actor = data.actors.get(schedule.actor[0]?.reference ?? '');
+  return publishingOf({ schedule, services: servicesIn(schedule, data), actor }, config);
 }
 
 /** The days on which the whole clinic is closed. */

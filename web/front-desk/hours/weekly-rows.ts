@@ -15,7 +15,8 @@ export interface WeeklyRow {
   readonly end: string;
 }
 
-const isWeekday = (day: string): day is Weekday => weekdays.some((one) => one === day);
+/** Whether a text names a day of the week. */
+export const isWeekday = (day: string): day is Weekday => weekdays.some((one) => one === day);
 
 const list = <T>(value: readonly T[] | undefined): readonly T[] => (Array.isArray(value) ? value : []);
 

@@ -116,7 +116,27 @@ type HoursWords = Words<
   | 'reopen'
   | 'closeDays'
   | 'closedReason'
+  | 'services'
+  | 'service'
+  | 'noService'
+  | 'own'
+  | 'ownHelp'
+  | 'ownMustStay'
+  | 'lengthsHelp'
+  | 'until'
+  | 'holidays'
+  | 'country'
+  | 'state'
+  | 'wholeCountry'
+  | 'year'
+  | 'findHolidays'
+  | 'noHolidays'
+  | 'leaveOut'
 > & {
+  readonly asService: (minutes: number) => string;
+  readonly untilHelp: (weeks: number) => string;
+  readonly foundHolidays: (count: number) => string;
+  readonly leaveOutDay: (day: string) => string;
   readonly weekday: Words<Weekday>;
   readonly closedField: Words<'start' | 'end' | 'reason'>;
   readonly line: (number: number) => string;
@@ -187,8 +207,25 @@ export interface Texts extends Words<'languageName' | 'title' | 'loading' | 'clo
   readonly problem: Readonly<Record<Situation, Words<'title' | 'next'>>>;
   readonly appointment: AppointmentWords;
   readonly slot: Words<
-    'book' | 'block' | 'blockReason' | 'blockReasonHelp' | 'unblock' | 'closedDay' | 'takenWhy' | 'bufferWhy' | 'gone'
-  >;
+    | 'book'
+    | 'block'
+    | 'blockTime'
+    | 'blockWhat'
+    | 'blockThis'
+    | 'blockOther'
+    | 'blockAnyway'
+    | 'blockReason'
+    | 'blockReasonHelp'
+    | 'from'
+    | 'to'
+    | 'missingTime'
+    | 'coveredWhy'
+    | 'unblock'
+    | 'closedDay'
+    | 'takenWhy'
+    | 'bufferWhy'
+    | 'gone'
+  > & { readonly covered: (count: number) => string };
   readonly booking: BookingWords;
   readonly requests: Words<'title' | 'none' | 'help' | 'urgent' | 'noDeadline' | 'over' | 'noTime' | 'inCalendar'> & {
     readonly until: (time: string) => string;

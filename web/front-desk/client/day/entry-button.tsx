@@ -1,5 +1,6 @@
 import type { Patient } from '@medplum/fhirtypes';
 import { memo } from 'react';
+import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
 import { patientNameOf, servicesOf } from '../../appointment/people.ts';
 import type { Entry } from '../../day/entries.ts';
 import { signOf } from '../../day/kinds.ts';
@@ -38,6 +39,8 @@ export const EntryButton = memo(function EntryButton({
       className={`entry ${kind}${isTarget ? ' target' : ''}`}
       data-entry={entry.key}
       tabIndex={isTabStop ? 0 : -1}
+      // To drag is one way to move; the other is a button in what opens.
+      draggable={appointment !== undefined && canBeMoved(appointment) && appointment.status !== 'proposed'}
       onClick={() => onOpen(entry)}
     >
       <span className="time" aria-hidden="true">

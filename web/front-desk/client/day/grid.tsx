@@ -1,5 +1,5 @@
 import type { Schedule } from '@medplum/fhirtypes';
-import { type KeyboardEvent, useCallback, useMemo, useRef, useState } from 'react';
+import { type DragEvent, type KeyboardEvent, useCallback, useMemo, useRef, useState } from 'react';
 import { overlaps } from '../../../../core/time/interval.ts';
 import { type CalendarData, type Entry, entriesOf } from '../../day/entries.ts';
 import { hoursOf, pixelsPerMinute, shownHours } from '../../day/layout.ts';
@@ -39,6 +39,15 @@ function columnsOf(
   });
 }
 
+/** What a drag carries: the id of an appointment of this page. */
+const DRAGGED = 'application/x-appointment';
+
+/** The entry at which a drag begins, passes or ends. */
+function dragged(target: EventTarget, columns: readonly (readonly Entry[])[]): Entry | undefined {
+  const button = target instanceof Element ? target.closest<HTMLElement>('[data-entry]') : null;
+  return columns.flat().find(({ key }) => key === button?.dataset.entry);
+}
+
 /** The calendars beside each other. Arrow keys go from entry to entry; the focus stays where it is when others change something. */
 export function Grid({
   schedules,
@@ -47,6 +56,7 @@ export function Grid({
   now,
   isMoving,
   onOpen,
+  onDrop,
 }: {
   readonly schedules: readonly Schedule[];
   readonly days: readonly LocalDay[];
@@ -54,6 +64,8 @@ export function Grid({
   readonly now: number;
   readonly isMoving: boolean;
   readonly onOpen: (entry: Entry) => void;
+  /** An appointment, by its id, was dragged to a free time. */
+  readonly onDrop: (appointment: string, onto: Entry) => void;
 }) {
   const { language, day: words } = useTexts();
   const box = useRef<HTMLDivElement>(null);
@@ -81,7 +93,7 @@ export function Grid({
       ),
     };
   }, [columns, days]);
-  const keys = columns.map(({ entries }) => entries);
+  const keys = useMemo(() => columns.map(({ entries }) => entries), [columns]);
   const isThere = keys.some((entries) => entries.some(({ key }) => key === active));
   const tabStop = isThere ? active : keys.flat()[0]?.key;
 
@@ -108,10 +120,39 @@ export function Grid({
     },
     [onOpen],
   );
+  const drag = useMemo(
+    () => ({
+      onDragStart: (event: DragEvent<HTMLDivElement>) => {
+        const entry = dragged(event.target, keys);
+        if (entry?.appointment?.id) {
+          event.dataTransfer.setData(DRAGGED, entry.appointment.id);
+          event.dataTransfer.effectAllowed = 'move';
+          box.current?.classList.add('dragging');
+        }
+      },
+      onDragOver: (event: DragEvent<HTMLDivElement>) => {
+        if (event.dataTransfer.types.includes(DRAGGED) && dragged(event.target, keys)?.kind === 'free') {
+          event.preventDefault();
+          event.dataTransfer.dropEffect = 'move';
+        }
+      },
+      onDrop: (event: DragEvent<HTMLDivElement>) => {
+        const onto = dragged(event.target, keys);
+        const appointment = event.dataTransfer.getData(DRAGGED);
+        if (onto?.kind === 'free' && appointment) {
+          event.preventDefault();
+          setActive(onto.key);
+          onDrop(appointment, onto);
+        }
+      },
+      onDragEnd: () => box.current?.classList.remove('dragging'),
+    }),
+    [keys, onDrop],
+  );
   const first = layout.shown.get(days[0] ?? '') ?? { start: 0, end: 0 };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the buttons inside take the keys.
-    <div className="grid" ref={box} onKeyDown={onKeyDown}>
+    <div className="grid" ref={box} onKeyDown={onKeyDown} {...drag}>
       <div className="hours" aria-hidden="true">
         {hoursOf(first).map((hour) => (
           <span key={hour} style={{ height: 60 * layout.scale }}>

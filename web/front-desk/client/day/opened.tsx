@@ -1,13 +1,22 @@
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { patientNameOf } from '../../appointment/people.ts';
 import type { CalendarData, Entry } from '../../day/entries.ts';
+import { instantAt } from '../../day/local-day.ts';
 import { AppointmentPanel } from '../appointment/panel.tsx';
 import { spanText } from '../parts/format.ts';
 import { SidePanel } from '../parts/side-panel.tsx';
 import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+import { BlockForm } from '../slot/block-form.tsx';
 import { MovePanel } from '../slot/move-panel.tsx';
 import { SlotPanel } from '../slot/panel.tsx';
 import type { Place } from './place.ts';
+
+/** The hour after noon, which a block is if nobody types another time. */
+function noonOf(day: string) {
+  const start = instantAt(day, '12:00', config.timeZone);
+  return { start, end: start + 3_600_000 };
+}
 
 /** What is open beside the calendar. */
 export function Opened({
@@ -16,6 +25,7 @@ export function Opened({
   entry,
   data,
   moving,
+  schedules,
   onChanged,
 }: {
   readonly place: Place;
@@ -25,6 +35,8 @@ export function Opened({
   readonly data: CalendarData | undefined;
   /** The appointment that is being moved. */
   readonly moving: Appointment | undefined;
+  /** The calendars that are shown. */
+  readonly schedules: readonly Schedule[];
   readonly onChanged: () => void;
 }) {
   const texts = useTexts();
@@ -32,7 +44,9 @@ export function Opened({
   const [slot] = entry?.slots ?? [];
   const close = () => go({ open: undefined });
   const kind = entry && texts.kind[entry.kind];
-  const title = entry && kind ? `${kind}, ${spanText(entry, texts.language)}` : texts.appointment.title;
+  const isBlock = type === 'Block';
+  const usual = entry && kind ? `${kind}, ${spanText(entry, texts.language)}` : texts.appointment.title;
+  const title = isBlock ? texts.slot.blockTime : usual;
   const version = data?.appointments.find((one) => one.id === id)?.meta?.versionId;
   return (
     <SidePanel title={title} isOpen={place.open !== undefined} onClose={close}>
@@ -52,6 +66,7 @@ export function Opened({
           patientName={data ? patientNameOf(moving, data.patients) : ''}
           slot={slot}
           onBack={close}
+          onOvertaken={() => go({ open: `Appointment/${moving.id}`, moving: undefined })}
           onStale={onChanged}
           onMoved={() => {
             go({ open: `Appointment/${moving.id}`, moving: undefined });
@@ -63,9 +78,21 @@ export function Opened({
         <SlotPanel
           key={id}
           entry={entry}
+          schedules={schedules}
           onChanged={onChanged}
           onBooked={(appointment) => {
             go({ open: `Appointment/${appointment}` });
+            onChanged();
+          }}
+        />
+      )}
+      {isBlock && (
+        <BlockForm
+          schedules={schedules}
+          time={noonOf(place.day)}
+          draftKey="block"
+          onBlocked={() => {
+            close();
             onChanged();
           }}
         />

@@ -63,6 +63,7 @@ export function CalendarPage() {
     [data, place.open, chosen],
   );
   const open = useCallback((one: Entry) => go({ open: one.key }), [go]);
+  const drop = useCallback((moved: string, onto: Entry) => go({ moving: moved, open: onto.key }), [go]);
   const unplaced = data ? unplacedOf(all, data) : [];
   const first = dayText(intervalOf(days[0] ?? '', config.timeZone).start, texts.language);
   const title = place.span === 'day' ? first : texts.day.weekFrom(first);
@@ -97,7 +98,15 @@ export function CalendarPage() {
       {schedules.value?.length === 0 && <p>{texts.day.noCalendars}</p>}
       {!data && !calendar.refusal && <Loader aria-label={texts.loading} />}
       {data && (
-        <Grid schedules={chosen} days={days} data={data} now={now} isMoving={moving !== undefined} onOpen={open} />
+        <Grid
+          schedules={chosen}
+          days={days}
+          data={data}
+          now={now}
+          isMoving={moving !== undefined}
+          onOpen={open}
+          onDrop={drop}
+        />
       )}
       {unplaced.length > 0 && (
         <section aria-labelledby="unplaced">
@@ -120,7 +129,7 @@ export function CalendarPage() {
       )}
       <Legend />
       {calendar.at && <p className="updated">{texts.day.updated(timeText(calendar.at, texts.language))}</p>}
-      <Opened place={place} go={go} entry={entry} data={data} moving={moving} onChanged={reload} />
+      <Opened place={place} go={go} entry={entry} data={data} moving={moving} schedules={chosen} onChanged={reload} />
     </>
   );
 }

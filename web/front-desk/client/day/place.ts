@@ -9,7 +9,7 @@ export interface Place {
   readonly span: 'day' | 'week';
   /** Ids of the Schedules that are shown; empty: the first ones. */
   readonly schedules: readonly string[];
-  /** What is open: `Appointment/…` or `Slot/…`. */
+  /** What is open: `Appointment/…`, `Slot/…`, or `Block/new`. */
   readonly open: string | undefined;
   /** Id of the appointment that is being moved. */
   readonly moving: string | undefined;
@@ -28,7 +28,7 @@ function placeIn(search: string): Place {
     day: isLocalDay(day) ? day : localDayOf(Date.now(), config.timeZone),
     span: query.get('span') === 'week' ? 'week' : 'day',
     schedules: query.get('calendars')?.split(',').filter(Boolean) ?? [],
-    open: open && /^(Appointment|Slot)\/[A-Za-z0-9.-]{1,64}$/.test(open) ? open : undefined,
+    open: open && /^(Appointment|Slot|Block)\/[A-Za-z0-9.-]{1,64}$/.test(open) ? open : undefined,
     moving: query.get('move') ?? undefined,
   };
 }

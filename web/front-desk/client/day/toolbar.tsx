@@ -52,7 +52,7 @@ export function Toolbar({
   readonly schedules: readonly Schedule[];
   readonly shown: readonly string[];
 }) {
-  const { day: words } = useTexts();
+  const { day: words, slot } = useTexts();
   const step = place.span === 'day' ? 1 : 7;
   return (
     <Group gap="xs" className="toolbar" role="toolbar" aria-label={words.date}>
@@ -80,6 +80,11 @@ export function Toolbar({
           { value: 'week', label: words.week },
         ]}
       />
+      {shown.length > 0 && (
+        <Button variant="default" onClick={() => go({ open: 'Block/new' })}>
+          {slot.blockTime}
+        </Button>
+      )}
       <ChooseCalendars schedules={schedules} shown={shown} onChoose={(ids) => go({ schedules: ids })} />
     </Group>
   );

@@ -155,9 +155,28 @@ export const update = <T extends ResourceType>(type: T, resource: ExtractResourc
 export const create = <T extends ResourceType>(type: T, resource: ExtractResource<T> & Resource) =>
   call(type, `${fhirBase}/${type}`, { method: 'POST', body: resource });
 
-/** Books or moves by the service, with all its rules. */
-export const book = (request: Appointment | Parameters): Promise<Appointment | Refusal> =>
-  call('Appointment', `${config.baseUrl}/Appointment/$book`, { method: 'POST', body: request });
+/**
+ * Creates a resource unless it is there already (`If-None-Exist`): sent again after a lost answer, it is made once.
+ *
+ * @param condition - a search that finds it
+ */
+export const createOnce = <T extends ResourceType>(
+  type: T,
+  resource: ExtractResource<T> & Resource,
+  condition: string,
+) => call(type, `${fhirBase}/${type}`, { method: 'POST', body: resource, headers: { 'if-none-exist': condition } });
+
+/**
+ * Books or moves by the service, with all its rules.
+ *
+ * @param version - that a moved appointment must still have (`If-Match`)
+ */
+export const book = (request: Appointment | Parameters, version?: string): Promise<Appointment | Refusal> =>
+  call('Appointment', `${config.baseUrl}/Appointment/$book`, {
+    method: 'POST',
+    body: request,
+    ...(version !== undefined && { headers: { 'if-match': `W/"${version}"` } }),
+  });
 
 /** Has the service deliver now what waits for a subscriber; a Subscription in error is switched on again. */
 export const deliver = (subscription: string): Promise<Bundle | Refusal> =>
@@ -170,3 +189,18 @@ export const events = (subscription: string, first: number): Promise<Bundle | Re
     `${config.baseUrl}/Subscription/${encodeURIComponent(subscription)}/$events?eventsSinceNumber=${first}&content=id-only`,
     {},
   );
+
+/**
+ * Reads what the page's own server tells anybody, as JSON.
+ *
+ * @param isWanted - whether an answer is of the right shape
+ */
+export async function publicData<T>(url: string, isWanted: (answer: unknown) => boolean): Promise<T | Refusal> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) });
+    const answer: unknown = await response.json();
+    return response.ok && isWanted(answer) ? (answer as T) : refusalOf(response.status, undefined, alternativeUrl);
+  } catch {
+    return refusalOf(0, undefined, alternativeUrl);
+  }
+}

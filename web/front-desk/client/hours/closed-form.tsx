@@ -10,37 +10,63 @@ import {
 import { isLocalDay, localDayOf } from '../../day/local-day.ts';
 import type { HoursData } from '../../hours/calendars.ts';
 import { dateText } from '../parts/format.ts';
-import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
-import { PreviewList } from './preview-list.tsx';
+import { Holidays } from './holidays.tsx';
+import { SavingPart } from './saving-part.tsx';
 import { useSaving } from './use-saving.ts';
 
-const empty: ClosedDay = { start: '', end: '', reason: '' };
+interface Draft extends ClosedDay {
+  /** Public holidays that are to be closed too. */
+  readonly holidays: readonly ClosedDay[];
+}
+
+const empty: Draft = { start: '', end: '', reason: '', holidays: [] };
+
+/** The days that were typed: one period, holidays, or both; `undefined` if there are none, or the period is none. */
+function typedDays({ start, end, reason, holidays }: Draft, usualReason: string): ClosedDay[] | undefined {
+  if (start === '' && end === '' && holidays.length > 0) {
+    return [...holidays];
+  }
+  const last = end || start;
+  return isLocalDay(start) && isLocalDay(last) && last >= start
+    ? [...holidays, { start, end: last, reason: reason.trim() || usualReason }]
+    : undefined;
+}
+
+/** The text of a closed day: from when to when, and why. */
+function DayText({ day: { start, end, reason } }: { readonly day: ClosedDay }) {
+  const { language } = useTexts();
+  return (
+    <>
+      {dateText(start, language)}
+      {end !== start && `–${dateText(end, language)}`}: {reason}{' '}
+    </>
+  );
+}
 
 /** The days on which the whole clinic is closed: those to come, and a form for more. */
 export function ClosedForm({ data, onSaved }: { readonly data: HoursData; readonly onSaved: () => void }) {
   const { language, hours: words } = useTexts();
   const { draft, change, clear } = useDraft('closed days', empty);
-  const [missing, setMissing] = useState(false);
-  const { previews, refusal, busy, preview, save, forget } = useSaving(data, true, onSaved);
+  const [isMissing, setMissing] = useState(false);
+  const saving = useSaving(data, onSaved);
   const list = data.closed ?? emptyClosedDays(config);
   const today = localDayOf(Date.now(), config.timeZone);
   const coming = closedDaysIn(list).filter(({ end }) => end >= today);
-  const edit = (part: Partial<ClosedDay>): void => {
-    forget();
+  const edit = (part: Partial<Draft>): void => {
+    saving.forget();
     change(part);
   };
   const checked = (then: (resource: typeof list) => Promise<unknown>): void => {
-    const end = draft.end || draft.start;
-    const isMissing = !isLocalDay(draft.start) || !isLocalDay(end) || end < draft.start;
-    setMissing(isMissing);
-    if (!isMissing) {
-      void then(close(list, [{ start: draft.start, end, reason: draft.reason.trim() || words.closedReason }]));
+    const days = typedDays(draft, words.closedReason);
+    setMissing(days === undefined);
+    if (days) {
+      void then(close(list, days));
     }
   };
-  const field = (name: keyof ClosedDay) => ({
+  const field = (name: 'start' | 'end' | 'reason') => ({
     label: words.closedField[name],
     value: draft[name],
     onChange: (event: React.ChangeEvent<HTMLInputElement>) => edit({ [name]: event.currentTarget.value }),
@@ -50,7 +76,7 @@ export function ClosedForm({ data, onSaved }: { readonly data: HoursData; readon
       onSubmit={(event) => {
         event.preventDefault();
         checked(async (resource) => {
-          if (await save(resource)) {
+          if (await saving.save(resource)) {
             clear();
             change(empty);
           }
@@ -62,14 +88,13 @@ export function ClosedForm({ data, onSaved }: { readonly data: HoursData; readon
         <ul className="closed">
           {coming.map((day) => (
             <li key={`${day.start} ${day.end} ${day.reason}`}>
-              {dateText(day.start, language)}
-              {day.end !== day.start && `–${dateText(day.end, language)}`}: {day.reason}{' '}
+              <DayText day={day} />
               <Button
                 variant="default"
                 size="compact-sm"
                 aria-label={words.reopenDay(dateText(day.start, language))}
-                loading={busy !== undefined}
-                onClick={() => void save(reopen(list, { ...day, end: day.start }))}
+                loading={saving.busy !== undefined}
+                onClick={() => void saving.save(reopen(list, { ...day, end: day.start }))}
               >
                 {words.reopen}
               </Button>
@@ -77,22 +102,39 @@ export function ClosedForm({ data, onSaved }: { readonly data: HoursData; readon
           ))}
         </ul>
         <Group gap="xs" align="end">
-          <TextInput type="date" required {...field('start')} />
+          <TextInput type="date" {...field('start')} />
           <TextInput type="date" {...field('end')} />
           <TextInput maxLength={200} {...field('reason')} />
         </Group>
-        {missing && <p role="alert">{words.missingDays}</p>}
-        {refusal && <Problem refusal={refusal} onReload={onSaved} />}
-        <Group gap="xs">
-          <Button variant="default" loading={busy !== undefined} onClick={() => checked(preview)}>
-            {words.show}
-          </Button>
-          <Button type="submit" loading={busy !== undefined}>
-            {words.closeDays}
-          </Button>
-          <span role="status">{busy}</span>
-        </Group>
-        {previews && <PreviewList previews={previews} data={data} />}
+        <Holidays onFound={(holidays) => edit({ holidays })} />
+        {draft.holidays.length > 0 && (
+          <>
+            <p role="status">{words.foundHolidays(draft.holidays.length)}</p>
+            <ul className="closed">
+              {draft.holidays.map((day) => (
+                <li key={`${day.start} ${day.reason}`}>
+                  <DayText day={day} />
+                  <Button
+                    variant="default"
+                    size="compact-sm"
+                    aria-label={words.leaveOutDay(dateText(day.start, language))}
+                    onClick={() => edit({ holidays: draft.holidays.filter((one) => one !== day) })}
+                  >
+                    {words.leaveOut}
+                  </Button>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+        <SavingPart
+          saving={saving}
+          data={data}
+          missing={isMissing && words.missingDays}
+          save={words.closeDays}
+          onShow={() => checked(saving.preview)}
+          onReload={onSaved}
+        />
       </Stack>
     </form>
   );

@@ -1,14 +1,17 @@
 import { Loader, NativeSelect } from '@mantine/core';
+import { useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
+import { inOrder, titleOf } from '../../day/queries.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { ClosedForm } from './closed-form.tsx';
+import { ScheduleForm } from './schedule-form.tsx';
 import { useHours } from './use-hours.ts';
 import { WeeklyForm } from './weekly-form.tsx';
 
 const CLOSED = 'closed-days';
 
-/** Opening hours of the services, and the closed days of the clinic. */
+/** Opening hours of the services and of single calendars, and the closed days of the clinic. */
 export function HoursPage() {
   const texts = useTexts();
   const { hours: words } = texts;
@@ -16,7 +19,10 @@ export function HoursPage() {
   const [, navigate] = useLocation();
   const wanted = new URLSearchParams(useSearch()).get('of') ?? '';
   const services = data?.services ?? [];
-  const service = services.find(({ id }) => id === wanted) ?? (wanted === CLOSED ? undefined : services[0]);
+  const schedules = useMemo(() => inOrder(data?.schedules ?? []), [data]);
+  const schedule = data?.schedules.find(({ id }) => id === wanted);
+  const isOther = schedule !== undefined || wanted === CLOSED;
+  const service = services.find(({ id }) => id === wanted) ?? (isOther ? undefined : services[0]);
   return (
     <>
       <h1>{words.title}</h1>
@@ -26,23 +32,37 @@ export function HoursPage() {
         <div className="hours-page">
           <NativeSelect
             label={words.of}
-            value={service?.id ?? CLOSED}
+            value={schedule?.id ?? service?.id ?? CLOSED}
             onChange={(event) => navigate(`/hours?of=${event.currentTarget.value}`)}
             data={[
-              ...services.map(({ id = '', name }) => ({ value: id, label: name || `HealthcareService/${id}` })),
+              {
+                group: words.services,
+                items: services.map(({ id = '', name }) => ({ value: id, label: name || `HealthcareService/${id}` })),
+              },
+              {
+                group: texts.day.calendars,
+                items: schedules.map((one) => ({ value: one.id ?? '', label: titleOf(one) })),
+              },
               { value: CLOSED, label: words.closedDays },
             ]}
           />
-          {service ? (
+          {schedule && (
+            <ScheduleForm
+              key={`${schedule.id} ${schedule.meta?.versionId}`}
+              schedule={schedule}
+              data={data}
+              onSaved={() => void reload()}
+            />
+          )}
+          {service && (
             <WeeklyForm
               key={`${service.id} ${service.meta?.versionId}`}
               service={service}
               data={data}
               onSaved={() => void reload()}
             />
-          ) : (
-            <ClosedForm data={data} onSaved={() => void reload()} />
           )}
+          {!schedule && !service && <ClosedForm data={data} onSaved={() => void reload()} />}
         </div>
       )}
     </>

@@ -1,10 +1,10 @@
-import type { Appointment, HealthcareService, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { isUnmarked } from '../../../../core/calendar/slots/slot-role.ts';
 import { formatInstant } from '../../../../core/fhir/instant.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { DAY } from '../../../../core/time/time-zone.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
-import { type HoursData, hoursData, schedulesOf, withService } from '../../hours/calendars.ts';
+import { concernedBy, type HoursData, type HoursHolder, hoursData, withChange } from '../../hours/calendars.ts';
 import { type Preview, previewOf } from '../../hours/preview.ts';
 import { batch, resourcesIn, searchAll, searchUrl } from '../fhir/client.ts';
 import { useLoaded } from '../parts/use-loaded.ts';
@@ -63,19 +63,18 @@ async function onceOffered(slots: readonly Slot[]): Promise<Set<string> | Refusa
 export type Previews = ReadonlyMap<string, Preview>;
 
 /**
- * Finds out what another version of a service, or of the closed days, would do. Nothing is written.
+ * Finds out what another version of a service, of the closed days, or of a calendar would do. Nothing is written.
  *
  * @param onProgress - told how many Schedules have been looked at, and how many there are
  */
 export async function previewChange(
-  changed: HealthcareService,
+  changed: HoursHolder,
   data: HoursData,
-  isClosedDays: boolean,
   onProgress: (done: number, all: number) => void,
 ): Promise<Previews | Refusal> {
   const now = Date.now();
-  const after = withService(data, changed, config);
-  const schedules = isClosedDays ? data.schedules : schedulesOf(changed, data);
+  const after = withChange(data, changed, config);
+  const schedules = concernedBy(changed, after, config);
   const previews = new Map<string, Preview>();
   const booked = await searchAll([searchUrl('Appointment', [['date', `ge${formatInstant(now - DAY)}`], ALL])]);
   if (isRefusal(booked)) {

@@ -1,64 +1,16 @@
-import { Button, Chip, Group, NumberInput, Stack, TextInput } from '@mantine/core';
+import { Group, NumberInput, Stack } from '@mantine/core';
 import type { HealthcareService } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { changeService } from '../../../../core/calendar/change/opening-hours.ts';
 import type { HoursData } from '../../hours/calendars.ts';
-import { lengthsOf } from '../../hours/lengths.ts';
-import { areComplete, areSame, availableTimes, rowsOf, type WeeklyRow, weekdays } from '../../hours/weekly-rows.ts';
-import { Problem } from '../parts/problem.tsx';
+import { lengthNames, lengthsOf } from '../../hours/lengths.ts';
+import { areComplete, areSame, availableTimes, rowsOf } from '../../hours/weekly-rows.ts';
 import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
-import { PreviewList } from './preview-list.tsx';
+import { SavingPart } from './saving-part.tsx';
 import { useSaving } from './use-saving.ts';
-
-/** One line: days, from when to when. */
-function Row({
-  row,
-  number,
-  onChange,
-  onRemove,
-}: {
-  readonly row: WeeklyRow;
-  readonly number: number;
-  readonly onChange: (row: WeeklyRow) => void;
-  readonly onRemove: () => void;
-}) {
-  const { hours: words } = useTexts();
-  return (
-    <fieldset className="weekly">
-      <legend>{words.line(number)}</legend>
-      <Chip.Group
-        multiple
-        value={[...row.days]}
-        onChange={(days) => onChange({ ...row, days: weekdays.filter((day) => days.includes(day)) })}
-      >
-        <Group gap={4}>
-          {weekdays.map((day) => (
-            <Chip key={day} value={day} size="sm">
-              {words.weekday[day]}
-            </Chip>
-          ))}
-        </Group>
-      </Chip.Group>
-      <Group gap="xs" align="end">
-        {(['start', 'end'] as const).map((name) => (
-          <TextInput
-            key={name}
-            type="time"
-            required
-            label={words[name]}
-            value={row[name]}
-            onChange={(event) => onChange({ ...row, [name]: event.currentTarget.value })}
-          />
-        ))}
-        <Button variant="default" onClick={onRemove}>
-          {words.remove(number)}
-        </Button>
-      </Group>
-    </fieldset>
-  );
-}
+import { WeeklyRows } from './weekly-rows.tsx';
 
 /** The weekly hours of one service, with what a change would do. */
 export function WeeklyForm({
@@ -70,17 +22,16 @@ export function WeeklyForm({
   readonly data: HoursData;
   readonly onSaved: () => void;
 }) {
-  const texts = useTexts();
-  const { hours: words } = texts;
+  const { hours: words } = useTexts();
   const stored = { rows: rowsOf(service.availableTime), ...lengthsOf(service) };
   const { draft, change, clear } = useDraft(`hours ${service.id}`, stored);
-  const [missing, setMissing] = useState(false);
-  const { previews, refusal, busy, preview, save, forget } = useSaving(data, false, () => {
+  const [isMissing, setMissing] = useState(false);
+  const saving = useSaving(data, () => {
     clear();
     onSaved();
   });
   const edit = (part: Partial<typeof stored>): void => {
-    forget();
+    saving.forget();
     change(part);
   };
   const changed = (): HealthcareService => {
@@ -95,67 +46,43 @@ export function WeeklyForm({
     });
   };
   const checked = (then: (service: HealthcareService) => Promise<unknown>): void => {
-    const isMissing = !areComplete(draft.rows) || !draft.duration;
-    setMissing(isMissing);
-    if (!isMissing) {
+    const isComplete = areComplete(draft.rows) && draft.duration > 0;
+    setMissing(!isComplete);
+    if (isComplete) {
       void then(changed());
     }
   };
-  const length = (name: 'duration' | 'bufferBefore' | 'bufferAfter') => (
-    <NumberInput
-      label={words[name]}
-      min={name === 'duration' ? 1 : 0}
-      max={1440}
-      hideControls
-      value={draft[name]}
-      onChange={(value) => edit({ [name]: Number(value) })}
-    />
-  );
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        checked(save);
+        checked(saving.save);
       }}
     >
       <Stack gap="md">
         {!stored.duration && <p>{words.byHand}</p>}
-        {draft.rows.length === 0 && <p>{words.never}</p>}
-        {draft.rows.map((row, index) => (
-          <Row
-            // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other key.
-            key={index}
-            row={row}
-            number={index + 1}
-            onChange={(one) => edit({ rows: draft.rows.map((other, at) => (at === index ? one : other)) })}
-            onRemove={() => edit({ rows: draft.rows.filter((_, at) => at !== index) })}
-          />
-        ))}
-        <div>
-          <Button
-            variant="default"
-            onClick={() => edit({ rows: [...draft.rows, { days: [], start: '09:00', end: '12:00' }] })}
-          >
-            {words.add}
-          </Button>
-        </div>
+        <WeeklyRows rows={draft.rows} onChange={(rows) => edit({ rows: [...rows] })} />
         <Group gap="xs" grow>
-          {length('duration')}
-          {length('bufferBefore')}
-          {length('bufferAfter')}
+          {lengthNames.map((name) => (
+            <NumberInput
+              key={name}
+              label={words[name]}
+              min={name === 'duration' ? 1 : 0}
+              max={1440}
+              hideControls
+              value={draft[name]}
+              onChange={(value) => edit({ [name]: Number(value) })}
+            />
+          ))}
         </Group>
-        {missing && <p role="alert">{words.missing}</p>}
-        {refusal && <Problem refusal={refusal} onReload={onSaved} />}
-        <Group gap="xs">
-          <Button variant="default" loading={busy !== undefined} onClick={() => checked(preview)}>
-            {words.show}
-          </Button>
-          <Button type="submit" loading={busy !== undefined}>
-            {words.save}
-          </Button>
-          <span role="status">{busy}</span>
-        </Group>
-        {previews && <PreviewList previews={previews} data={data} />}
+        <SavingPart
+          saving={saving}
+          data={data}
+          missing={isMissing && words.missing}
+          save={words.save}
+          onShow={() => checked(saving.preview)}
+          onReload={onSaved}
+        />
       </Stack>
     </form>
   );

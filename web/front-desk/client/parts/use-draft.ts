@@ -2,25 +2,27 @@ import { useCallback, useState } from 'react';
 
 const PREFIX = 'front-desk-draft:';
 
-function stored<T extends object>(key: string, empty: T): T {
+function stored<T extends object>(key: string): Partial<T> {
   try {
-    return { ...empty, ...JSON.parse(sessionStorage.getItem(PREFIX + key) ?? '{}') };
+    return JSON.parse(sessionStorage.getItem(PREFIX + key) ?? '{}');
   } catch {
-    return empty;
+    return {};
   }
 }
 
 /**
  * What somebody is typing. It outlives a conflict, a reload and signing in again, until it is sent or the browser's tab is
- * closed.
+ * closed. Only what was typed is kept: the rest is as it was loaded last.
  *
  * @param key - says what it belongs to
+ * @param initial - what stands there before anything is typed; as it is at first
  */
-export function useDraft<T extends object>(key: string, empty: T) {
-  const [draft, setDraft] = useState<T>(() => stored(key, empty));
+export function useDraft<T extends object>(key: string, initial: T) {
+  const [loaded] = useState(initial);
+  const [typed, setTyped] = useState<Partial<T>>(() => stored(key));
   const change = useCallback(
     (part: Partial<T>) =>
-      setDraft((before) => {
+      setTyped((before) => {
         const next = { ...before, ...part };
         sessionStorage.setItem(PREFIX + key, JSON.stringify(next));
         return next;
@@ -28,5 +30,5 @@ export function useDraft<T extends object>(key: string, empty: T) {
     [key],
   );
   const clear = useCallback(() => sessionStorage.removeItem(PREFIX + key), [key]);
-  return { draft, change, clear };
+  return { draft: { ...loaded, ...typed }, change, clear };
 }

@@ -23,7 +23,7 @@ interface Draft extends NewPatient {
   readonly uuid: string;
 }
 
-const emptyDraft = (): Draft => ({
+const emptyDraft: Draft = {
   isNew: false,
   search: '',
   patient: '',
@@ -34,8 +34,8 @@ const emptyDraft = (): Draft => ({
   phone: '',
   email: '',
   comment: '',
-  uuid: crypto.randomUUID(),
-});
+  uuid: '',
+};
 
 /** Who the booking is for: somebody with a record, or somebody new. */
 function Who({ draft, change }: { readonly draft: Draft; readonly change: (part: Partial<Draft>) => void }) {
@@ -90,7 +90,7 @@ export function BookingForm({
 }) {
   const { booking: words, appointment: appointmentWords } = useTexts();
   const announce = useAnnounce();
-  const { draft, change, clear } = useDraft<Draft>('booking', emptyDraft());
+  const { draft, change, clear } = useDraft<Draft>('booking', emptyDraft);
   const [time, setTime] = useState(() =>
     firstTime(slot, lengthWithin(timeOf(slot) ?? { start: 0, end: 0 }, undefined)),
   );
@@ -100,8 +100,10 @@ export function BookingForm({
 
   const send = async (wanted: Wanted): Promise<void> => {
     const who = draft.isNew ? draft : { id: draft.patient, name: draft.patientName };
+    const uuid = draft.uuid || crypto.randomUUID();
+    change({ uuid });
     setBusy(true);
-    const answer = await book(bookingRequest(wanted, who, draft.comment.trim(), draft.uuid));
+    const answer = await book(bookingRequest(wanted, who, draft.comment.trim(), uuid));
     if (isRefusal(answer)) {
       setBusy(false);
       setRefusal(answer);

@@ -20,6 +20,7 @@ export function MovePanel({
   onMoved,
   onStale,
   onBack,
+  onOvertaken,
 }: {
   readonly appointment: Appointment;
   readonly patientName: string;
@@ -27,6 +28,8 @@ export function MovePanel({
   readonly onMoved: () => void;
   readonly onStale: () => void;
   readonly onBack: () => void;
+  /** Somebody else has changed the appointment meanwhile. */
+  readonly onOvertaken: () => void;
 }) {
   const { language, appointment: words } = useTexts();
   const announce = useAnnounce();
@@ -37,7 +40,7 @@ export function MovePanel({
   const to = typedInterval(slot, time);
   const move = async (wanted: Wanted): Promise<void> => {
     setBusy(true);
-    const answer = await book(moveRequest(appointment, patientName, wanted));
+    const answer = await book(moveRequest(appointment, patientName, wanted), appointment.meta?.versionId);
     setBusy(false);
     if (isRefusal(answer)) {
       setRefusal(answer);
@@ -61,7 +64,7 @@ export function MovePanel({
         {from && to && <p>{words.moveTo(momentText(from.start, language), momentText(to.start, language))}</p>}
         <TimeFields value={time} onChange={(part) => setTime((before) => ({ ...before, ...part }))} />
         {refusal && (
-          <Problem refusal={refusal}>
+          <Problem refusal={refusal} {...(refusal.status === 412 && { onReload: onOvertaken })}>
             <Alternatives
               alternatives={refusal.alternatives}
               isBusy={isBusy}

@@ -1,12 +1,13 @@
-import { Button, Stack, Tabs, TextInput } from '@mantine/core';
-import type { Slot } from '@medplum/fhirtypes';
+import { Button, SegmentedControl, Stack, Tabs, TextInput } from '@mantine/core';
+import type { Schedule, Slot } from '@medplum/fhirtypes';
 import { publishedKeyOf } from '../../../../core/calendar/slots/slot-role.ts';
-import type { Entry } from '../../day/entries.ts';
+import { type Entry, timeOf } from '../../day/entries.ts';
 import { dayText, spanText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
+import { BlockForm } from './block-form.tsx';
 import { BookingForm } from './booking-form.tsx';
 import { useSlotChange } from './use-slot-change.ts';
 
@@ -15,31 +16,58 @@ interface SlotProps {
   readonly onChanged: () => void;
 }
 
-function BlockForm({ slot, onChanged }: SlotProps) {
+/** Blocks a free time as a whole, or any time around it. */
+function BlockTab({ slot, schedules, onChanged }: SlotProps & { readonly schedules: readonly Schedule[] }) {
   const { slot: words } = useTexts();
   const { block, refusal, isBusy } = useSlotChange(slot, onChanged);
-  const { draft, change, clear } = useDraft(`block ${slot.id}`, { reason: '' });
+  const { draft, change, clear } = useDraft(`block ${slot.id}`, { reason: '', isOther: false });
+  const time = timeOf(slot);
+  const own = schedules.filter(({ id }) => slot.schedule?.reference === `Schedule/${id}`);
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void block(draft.reason).then((isDone) => isDone && clear());
-      }}
-    >
-      <Stack gap="xs">
-        {refusal && <Problem refusal={refusal} />}
-        <TextInput
-          label={words.blockReason}
-          description={words.blockReasonHelp}
-          maxLength={200}
-          value={draft.reason}
-          onChange={(event) => change({ reason: event.currentTarget.value })}
+    <Stack gap="xs">
+      <SegmentedControl
+        fullWidth
+        aria-label={words.blockWhat}
+        value={draft.isOther ? 'other' : 'this'}
+        onChange={(value) => change({ isOther: value === 'other' })}
+        data={[
+          { value: 'this', label: words.blockThis },
+          { value: 'other', label: words.blockOther },
+        ]}
+      />
+      {draft.isOther && time ? (
+        <BlockForm
+          schedules={own}
+          time={time}
+          draftKey={`block around ${slot.id}`}
+          onBlocked={() => {
+            clear();
+            onChanged();
+          }}
         />
-        <Button type="submit" loading={isBusy}>
-          {words.block}
-        </Button>
-      </Stack>
-    </form>
+      ) : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void block(draft.reason).then((isDone) => isDone && clear());
+          }}
+        >
+          <Stack gap="xs">
+            {refusal && <Problem refusal={refusal} />}
+            <TextInput
+              label={words.blockReason}
+              description={words.blockReasonHelp}
+              maxLength={200}
+              value={draft.reason}
+              onChange={(event) => change({ reason: event.currentTarget.value })}
+            />
+            <Button type="submit" loading={isBusy}>
+              {words.block}
+            </Button>
+          </Stack>
+        </form>
+      )}
+    </Stack>
   );
 }
 
@@ -62,10 +90,12 @@ function Blocked({ slot, onChanged }: SlotProps) {
 /** Time of a calendar that is no appointment's: book it, block it, offer it again. */
 export function SlotPanel({
   entry,
+  schedules,
   onChanged,
   onBooked,
 }: {
   readonly entry: Entry;
+  readonly schedules: readonly Schedule[];
   readonly onChanged: () => void;
   readonly onBooked: (appointmentId: string) => void;
 }) {
@@ -87,7 +117,7 @@ export function SlotPanel({
             <BookingForm slot={slot} onBooked={onBooked} onStale={onChanged} />
           </Tabs.Panel>
           <Tabs.Panel value="block" pt="md">
-            <BlockForm slot={slot} onChanged={onChanged} />
+            <BlockTab slot={slot} schedules={schedules} onChanged={onChanged} />
           </Tabs.Panel>
         </Tabs>
       )}

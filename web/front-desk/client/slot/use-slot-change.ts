@@ -28,14 +28,20 @@ export function useSlotChange(slot: Slot, onChanged: () => void) {
   const block = (comment: string) =>
     write({ status: 'busy-unavailable', ...(comment.trim() && { comment: comment.trim() }) }, 'blocked');
   const unblock = async (): Promise<boolean> => {
+    setBusy(true);
     const history = await readBundle(`Slot/${slot.id}/_history?_count=50`);
     if (isRefusal(history)) {
       setRefusal(history);
+      setBusy(false);
       return false;
     }
     const versions = resourcesIn(history).filter((one) => isResource(one, 'Slot'));
     const way = unblockingOf(slot, versions, config);
-    return way === 'closed-day' ? false : write(way === 'delete' ? 'delete' : { status: 'free' }, 'unblocked');
+    if (way === 'closed-day') {
+      setBusy(false);
+      return false;
+    }
+    return write(way === 'delete' ? 'delete' : { status: 'free' }, 'unblocked');
   };
   return { block, unblock, refusal, isBusy };
 }

@@ -1,0 +1,51 @@
+import Holidays from 'date-holidays';
+import type { ClosedDay } from './closed-days-list.ts';
+
+/** A country or a state that has public holidays. */
+export interface HolidayRegion {
+  readonly code: string;
+  readonly name: string;
+}
+
+/** A country with its states, if it has any. */
+export interface HolidayCountry extends HolidayRegion {
+  readonly states: readonly HolidayRegion[];
+}
+
+const regionsIn = (names: unknown): HolidayRegion[] =>
+  Object.entries(typeof names === 'object' && names !== null ? names : {}).map(([code, name]) => ({
+    code,
+    name: String(name),
+  }));
+
+/** The countries whose public holidays are known. */
+export function holidayCountries(): HolidayCountry[] {
+  const known = new Holidays();
+  return regionsIn(known.getCountries()).map((country) => ({
+    ...country,
+    states: regionsIn(known.getStates(country.code)),
+  }));
+}
+
+/**
+ * The public holidays of a year.
+ *
+ * @param region - country, or country and state: `AT`, `DE-BY`
+ * @returns the holidays, or a sentence that says which regions there are
+ */
+export function holidaysOf(region: string, year: number): readonly ClosedDay[] | { readonly problem: string } {
+  const [country = '', state, district] = region.toUpperCase().split('-');
+  const known = new Holidays();
+  if (!Object.hasOwn(known.getCountries(), country)) {
+    return { problem: `There are no holidays of '${region}'. Write a country as AT, or with its state as DE-BY.` };
+  }
+  const names = regionsIn(known.getStates(country)).map(({ code }) => code);
+  if (state !== undefined && !names.includes(state)) {
+    return { problem: `${country} has no state '${state}', but ${names.join(', ') || 'none at all'}.` };
+  }
+  const calendar = district ? new Holidays(country, state ?? '', district) : new Holidays(country, state ?? '');
+  return calendar
+    .getHolidays(year)
+    .filter(({ type }) => type === 'public')
+    .map(({ date, name }) => ({ start: date.slice(0, 10), end: date.slice(0, 10), reason: name }));
+}

@@ -1,0 +1,99 @@
+import { Button, Group, NativeSelect, NumberInput } from '@mantine/core';
+import { useMemo, useState } from 'react';
+import type { ClosedDay } from '../../../../core/calendar/change/closed-days-list.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
+import { FRONT_DESK_PATH } from '../../settings.ts';
+import { publicData } from '../fhir/client.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useLoaded } from '../parts/use-loaded.ts';
+import { useTexts } from '../parts/use-texts.ts';
+
+const REGION = 'front-desk-region';
+
+interface Region {
+  readonly code: string;
+  readonly name: string;
+}
+
+interface Country extends Region {
+  readonly states: readonly Region[];
+}
+
+/** Names of countries in the language of the page, in its order. */
+function inOrder(countries: readonly Country[], language: string): Country[] {
+  const names = new Intl.DisplayNames([language], { type: 'region', fallback: 'none' });
+  const nameOf = ({ code, name }: Country): string => names.of(code.slice(0, 2)) ?? name;
+  return countries
+    .map((country) => ({ ...country, name: nameOf(country) }))
+    .toSorted((one, other) => one.name.localeCompare(other.name, language));
+}
+
+/** Finds the public holidays of a country or a state, so that they can be closed together. */
+export function Holidays({ onFound }: { readonly onFound: (days: readonly ClosedDay[]) => void }) {
+  const { language, hours: words } = useTexts();
+  const countries = useLoaded('holiday countries', () =>
+    publicData<readonly Country[]>(`${FRONT_DESK_PATH}/holidays`, Array.isArray),
+  );
+  const [region, setRegion] = useState(
+    () => localStorage.getItem(REGION) ?? new Intl.Locale(navigator.language).maximize().region ?? 'DE',
+  );
+  const [year, setYear] = useState(() => new Date().getFullYear() + 1);
+  const [isBusy, setBusy] = useState(false);
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [isNone, setNone] = useState(false);
+  const find = async (): Promise<void> => {
+    setBusy(true);
+    const days = await publicData<readonly ClosedDay[]>(`${FRONT_DESK_PATH}/holidays/${region}/${year}`, Array.isArray);
+    setBusy(false);
+    setRefusal(isRefusal(days) ? days : undefined);
+    setNone(!isRefusal(days) && days.length === 0);
+    if (!isRefusal(days) && days.length > 0) {
+      onFound(days);
+    }
+  };
+  const [country = '', state = ''] = region.split('-');
+  const all = useMemo(() => inOrder(countries.value ?? [], language), [countries.value, language]);
+  const states = all.find(({ code }) => code === country)?.states ?? [];
+  const choose = (next: string): void => {
+    setRegion(next);
+    localStorage.setItem(REGION, next);
+  };
+  return (
+    <fieldset className="weekly">
+      <legend>{words.holidays}</legend>
+      <Group gap="xs" align="end">
+        <NativeSelect
+          label={words.country}
+          value={country}
+          onChange={(event) => choose(event.currentTarget.value)}
+          data={all.map(({ code, name }) => ({ value: code, label: name }))}
+        />
+        {states.length > 0 && (
+          <NativeSelect
+            label={words.state}
+            value={state}
+            onChange={(event) => choose([country, event.currentTarget.value].filter(Boolean).join('-'))}
+            data={[
+              { value: '', label: words.wholeCountry },
+              ...states.map(({ code, name }) => ({ value: code, label: name })),
+            ]}
+          />
+        )}
+        <NumberInput
+          label={words.year}
+          min={2000}
+          max={2100}
+          hideControls
+          value={year}
+          onChange={(value) => setYear(Number(value))}
+        />
+        <Button variant="default" loading={isBusy} onClick={() => void find()}>
+          {words.findHolidays}
+        </Button>
+      </Group>
+      {isNone && <p role="status">{words.noHolidays}</p>}
+      {refusal && <Problem refusal={refusal} />}
+      {countries.refusal && <Problem refusal={countries.refusal} onReload={() => void countries.reload()} />}
+    </fieldset>
+  );
+}

@@ -1,0 +1,188 @@
+import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import type { Schedule } from '@medplum/fhirtypes';
+import { useRef, useState } from 'react';
+import { Link } from 'wouter';
+import type { Interval } from '../../../../core/time/interval.ts';
+import { patientNameOf } from '../../appointment/people.ts';
+import { type CalendarData, calendarData, type Entry, entriesOf } from '../../day/entries.ts';
+import { localDayOf } from '../../day/local-day.ts';
+import { calendarSearches, titleOf } from '../../day/queries.ts';
+import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
+import { blockSlot, blockToken, coveredBy, periodText, typedPeriod } from '../../slots/blocks.ts';
+import { createOnce, searchAll, searchUrl } from '../fhir/client.ts';
+import { useAnnounce } from '../parts/announce.tsx';
+import { momentText } from '../parts/format.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useDraft } from '../parts/use-draft.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
+
+const ALL = ['_count', '1000'] as const;
+
+interface Draft {
+  readonly schedule: string;
+  readonly from: string;
+  readonly to: string;
+  readonly reason: string;
+  readonly uuid: string;
+}
+
+/** What stands where a block is wanted. */
+interface Covered {
+  readonly entries: readonly Entry[];
+  readonly data: CalendarData;
+}
+
+async function readCovered(schedule: Schedule, time: Interval): Promise<Covered | Refusal> {
+  const urls = calendarSearches([schedule.id ?? ''], time).map(({ type, query }) =>
+    searchUrl(type, [...query, ALL, ...(type === 'Appointment' ? [['_include', 'Appointment:patient'] as const] : [])]),
+  );
+  const found = await searchAll(urls);
+  if (isRefusal(found)) {
+    return found;
+  }
+  const data = calendarData(found.flat());
+  return { entries: coveredBy(entriesOf(schedule, data), time), data };
+}
+
+/** The appointments over which a block would lie, each with a way to it. */
+function CoveredList({ covered: { entries, data } }: { readonly covered: Covered }) {
+  const { language, slot: words, kind, appointment } = useTexts();
+  return (
+    <div role="alert">
+      <p>
+        <strong>{words.covered(entries.length)}</strong> {words.coveredWhy}
+      </p>
+      <ul>
+        {entries.map((entry) => (
+          <li key={entry.key}>
+            <Link href={`/calendar?date=${localDayOf(entry.start, config.timeZone)}&open=${entry.key}`}>
+              {momentText(entry.start, language)},{' '}
+              {(entry.appointment && patientNameOf(entry.appointment, data.patients)) || appointment.noPatient}
+            </Link>
+            {`: ${kind[entry.kind]}`}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/**
+ * Blocks any time of a calendar. If appointments lie there, they are named first, and nothing is written before somebody
+ * has decided.
+ *
+ * @param time - what stands there before anything is typed
+ */
+export function BlockForm({
+  schedules,
+  time,
+  draftKey,
+  onBlocked,
+}: {
+  readonly schedules: readonly Schedule[];
+  readonly time: Interval;
+  readonly draftKey: string;
+  readonly onBlocked: () => void;
+}) {
+  const { slot: words, day, appointment } = useTexts();
+  const announce = useAnnounce();
+  const { draft, change, clear } = useDraft<Draft>(draftKey, {
+    schedule: schedules[0]?.id ?? '',
+    ...periodText(time, config.timeZone),
+    reason: '',
+    uuid: '',
+  });
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [isMissing, setMissing] = useState(false);
+  const [covered, setCovered] = useState<Covered>();
+  const [isBusy, setBusy] = useState(false);
+  const isWriting = useRef(false);
+  const schedule = schedules.find(({ id }) => id === draft.schedule) ?? schedules[0];
+  const edit = (part: Partial<Draft>): void => {
+    setCovered(undefined);
+    setRefusal(undefined);
+    // Another time is another block.
+    change({ uuid: '', ...part });
+  };
+
+  const write = async (calendar: Schedule, period: Interval): Promise<void> => {
+    const found = covered ? undefined : await readCovered(calendar, period);
+    if (found && isRefusal(found)) {
+      setRefusal(found);
+      return;
+    }
+    if (found && found.entries.length > 0) {
+      setCovered(found);
+      return;
+    }
+    const uuid = draft.uuid || crypto.randomUUID();
+    change({ uuid });
+    const slot = blockSlot(calendar.id ?? '', period, draft.reason, uuid);
+    const answer = await createOnce('Slot', slot, `identifier=${encodeURIComponent(blockToken(uuid))}`);
+    setRefusal(isRefusal(answer) ? answer : undefined);
+    if (!isRefusal(answer)) {
+      clear();
+      announce(appointment.done.blocked);
+      onBlocked();
+    }
+  };
+  const submit = async (): Promise<void> => {
+    const period = typedPeriod(draft, config.timeZone);
+    setMissing(!period || !schedule);
+    if (!period || !schedule || isWriting.current) {
+      return;
+    }
+    isWriting.current = true;
+    setBusy(true);
+    await write(schedule, period);
+    setBusy(false);
+    isWriting.current = false;
+  };
+  const field = (name: 'from' | 'to') => (
+    <TextInput
+      type="datetime-local"
+      required
+      label={words[name]}
+      value={draft[name]}
+      onChange={(event) => edit({ [name]: event.currentTarget.value })}
+    />
+  );
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <Stack gap="xs">
+        {schedules.length > 1 && (
+          <NativeSelect
+            label={day.calendars}
+            value={schedule?.id}
+            onChange={(event) => edit({ schedule: event.currentTarget.value })}
+            data={schedules.map((one) => ({ value: one.id ?? '', label: titleOf(one) }))}
+          />
+        )}
+        <Group gap="xs" grow align="end">
+          {field('from')}
+          {field('to')}
+        </Group>
+        <TextInput
+          label={words.blockReason}
+          description={words.blockReasonHelp}
+          maxLength={200}
+          value={draft.reason}
+          onChange={(event) => change({ reason: event.currentTarget.value })}
+        />
+        {isMissing && <p role="alert">{words.missingTime}</p>}
+        {covered && <CoveredList covered={covered} />}
+        {refusal && <Problem refusal={refusal} />}
+        <Button type="submit" loading={isBusy}>
+          {covered ? words.blockAnyway : words.block}
+        </Button>
+      </Stack>
+    </form>
+  );
+}

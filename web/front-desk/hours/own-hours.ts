@@ -1,0 +1,100 @@
+import type { Extension, HealthcareServiceAvailableTime, Schedule } from '@medplum/fhirtypes';
+import {
+  changeSchedule,
+  type HoursChange,
+  type OwnParameter,
+  ownParameters,
+} from '../../../core/calendar/change/opening-hours.ts';
+import { localDayOf } from '../day/local-day.ts';
+import { type LengthName, lengthIn, lengthNames } from './lengths.ts';
+import { areSame, availableTimes, isWeekday, rowsOf, type WeeklyRow } from './weekly-rows.ts';
+
+/** The hours of one calendar for one service, as they are typed. */
+export interface OwnHours extends Readonly<Record<LengthName, number | ''>> {
+  /** Whether the calendar has weekly hours of its own; else they are those of the service. */
+  readonly isOwn: boolean;
+  readonly rows: readonly WeeklyRow[];
+  /** The last day that is published; empty: always some weeks ahead. */
+  readonly until: string;
+}
+
+const inner = (extension: Extension | undefined, url: string): Extension[] =>
+  (extension?.extension ?? []).filter((one) => one.url === url);
+
+function availableTime(time: Extension): HealthcareServiceAvailableTime {
+  const [start, end] = ['availableStartTime', 'availableEndTime'].map((url) => inner(time, url)[0]?.valueTime);
+  return {
+    daysOfWeek: inner(time, 'daysOfWeek').flatMap(({ valueCode = '' }) => (isWeekday(valueCode) ? valueCode : [])),
+    ...(inner(time, 'allDay').some(({ valueBoolean }) => valueBoolean) && { allDay: true }),
+    ...(start !== undefined && { availableStartTime: start }),
+    ...(end !== undefined && { availableEndTime: end }),
+  };
+}
+
+/** Whether the hours of a calendar's own name closures too: they stand or fall with the hours. */
+export function hasClosures(schedule: Schedule, service: string): boolean {
+  const availability = inner(ownParameters(schedule, service), 'availability');
+  return availability.some((one) => inner(one, 'notAvailableTime').length > 0);
+}
+
+/**
+ * What a calendar says of a service's hours.
+ *
+ * @param service - reference to the service
+ * @param ofService - the weekly hours of the service: those from which hours of one's own begin
+ * @param timeZone - of the clinic
+ */
+export function ownHoursOf(
+  schedule: Schedule,
+  service: string,
+  ofService: readonly WeeklyRow[],
+  timeZone: string,
+): OwnHours {
+  const parameters = ownParameters(schedule, service);
+  const availability = inner(parameters, 'availability');
+  const times = availability.flatMap((one) => inner(one, 'availableTime')).map(availableTime);
+  const end = schedule.planningHorizon?.end ?? '';
+  const instant = end.length > 10 ? Date.parse(end) : Number.NaN;
+  const length = (name: LengthName): number | '' => lengthIn(parameters, name) ?? '';
+  return {
+    isOwn: availability.length > 0,
+    rows: availability.length === 0 ? ofService : times.length === 0 ? [] : rowsOf(times),
+    duration: length('duration'),
+    bufferBefore: length('bufferBefore'),
+    bufferAfter: length('bufferAfter'),
+    until: Number.isNaN(instant) ? end : localDayOf(instant, timeZone),
+  };
+}
+
+/** What the calendar says anew of a length, or takes back. */
+function lengthChange(name: LengthName, value: number | ''): HoursChange {
+  if (value === '') {
+    return {};
+  }
+  const every = name === 'duration' && value > 0 && 1440 % value === 0 ? { every: value } : {};
+  return { [name]: value, ...every };
+}
+
+/** The calendar as it is typed; what has not been changed stays as it is stored. */
+export function scheduleWith(schedule: Schedule, service: string, stored: OwnHours, typed: OwnHours): Schedule {
+  const isOther = typed.isOwn && (!stored.isOwn || !areSame(typed.rows, stored.rows));
+  const changed = lengthNames.filter((name) => typed[name] !== stored[name]);
+  const change: HoursChange = Object.assign(
+    {},
+    isOther && { hours: availableTimes(typed.rows) },
+    ...changed.map((name) => lengthChange(name, typed[name])),
+  );
+  const takenBack: OwnParameter[] = [
+    ...(stored.isOwn && !typed.isOwn ? (['availability'] as const) : []),
+    ...changed.filter((name) => typed[name] === ''),
+    ...(changed.includes('duration') && typed.duration === '' ? (['alignmentInterval'] as const) : []),
+  ];
+  const isSame = Object.keys(change).length === 0 && takenBack.length === 0;
+  const next = isSame ? schedule : changeSchedule(schedule, service, change, takenBack);
+  return typed.until === stored.until ? next : withHorizon(next, typed.until);
+}
+
+function withHorizon({ planningHorizon, ...rest }: Schedule, until: string): Schedule {
+  const period = { ...(planningHorizon?.start && { start: planningHorizon.start }), ...(until && { end: until }) };
+  return Object.keys(period).length > 0 ? { ...rest, planningHorizon: period } : rest;
+}

@@ -1,0 +1,65 @@
+import type { Slot } from '@medplum/fhirtypes';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { type Interval, overlaps } from '../../../core/time/interval.ts';
+import type { Entry } from '../day/entries.ts';
+import { instantAt, isLocalDay, localDayOf } from '../day/local-day.ts';
+
+/** A time as it is typed: two local times, `2027-01-11T09:30`. */
+export interface TypedPeriod {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The longest time that can be blocked at once, in milliseconds: a year. */
+const LONGEST = 366 * 86_400_000;
+
+function instantOfTyped(text: string, timeZone: string): number | undefined {
+  const [day, time = ''] = text.split('T');
+  return isLocalDay(day) && /^([01]\d|2[0-3]):[0-5]\d/.test(time)
+    ? instantAt(day, time.slice(0, 5), timeZone)
+    : undefined;
+}
+
+/** The time that was typed, on the clocks of the clinic; `undefined` if it is none, or longer than a year. */
+export function typedPeriod({ from, to }: TypedPeriod, timeZone: string): Interval | undefined {
+  const [start, end] = [from, to].map((text) => instantOfTyped(text, timeZone));
+  return start !== undefined && end !== undefined && start < end && end - start <= LONGEST ? { start, end } : undefined;
+}
+
+/** A time as it would be typed. */
+export function periodText({ start, end }: Interval, timeZone: string): TypedPeriod {
+  const text = (time: number): string => {
+    const clock = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' }).format(time);
+    return `${localDayOf(time, timeZone)}T${clock}`;
+  };
+  return { from: text(start), to: text(end) };
+}
+
+/** The system of identifiers by which a block that is sent twice is made once. */
+const IDENTIFIER_SYSTEM = 'urn:ietf:rfc:3986';
+
+/** The token by which a block is found again. */
+export const blockToken = (uuid: string): string => `${IDENTIFIER_SYSTEM}|urn:uuid:${uuid}`;
+
+/**
+ * Time of a calendar that is blocked, whatever is offered there: free times that it overlaps are withdrawn by the service,
+ * and come back when it goes.
+ *
+ * @param uuid - of this block: the same however often it is sent
+ */
+export function blockSlot(schedule: string, { start, end }: Interval, reason: string, uuid: string): Slot {
+  return {
+    resourceType: 'Slot',
+    identifier: [{ system: IDENTIFIER_SYSTEM, value: `urn:uuid:${uuid}` }],
+    schedule: { reference: `Schedule/${schedule}` },
+    status: 'busy-unavailable',
+    start: formatInstant(start),
+    end: formatInstant(end),
+    ...(reason.trim() && { comment: reason.trim() }),
+  };
+}
+
+/** The appointments that a block would lie over. They stay as they are. */
+export function coveredBy(entries: readonly Entry[], time: Interval): readonly Entry[] {
+  return entries.filter((entry) => entry.appointment && overlaps(entry, time));
+}
