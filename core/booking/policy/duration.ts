@@ -1,19 +1,19 @@
 import { isObject } from '../../fhir/resource.ts';
+import { DAY } from '../../time/time-zone.ts';
 
 /** The units in which a policy gives lengths of time (UCUM), in milliseconds. */
 const units: Readonly<Record<string, number>> = {
   s: 1_000,
   min: 60_000,
   h: 3_600_000,
-  d: 86_400_000,
-  wk: 604_800_000,
+  d: DAY,
+  wk: 7 * DAY,
 };
 
 /** The UCUM codes of these units. */
 export const unitCodes: readonly string[] = Object.keys(units);
 
-/** A day and a year of 365 days, in milliseconds. */
-export const DAY = 86_400_000;
+/** A year of 365 days, in milliseconds. */
 export const YEAR = 365 * DAY;
 
 /**

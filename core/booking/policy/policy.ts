@@ -1,7 +1,8 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { DAY, lengthText, milliseconds, unitCodes, YEAR } from './duration.ts';
+import { DAY } from '../../time/time-zone.ts';
+import { lengthText, milliseconds, unitCodes, YEAR } from './duration.ts';
 
 /** The parts of a policy that are lengths of time, with the bounds of each in milliseconds. */
 const lengths = {

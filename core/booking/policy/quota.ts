@@ -8,13 +8,13 @@ import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import type { Interval } from '../../time/interval.ts';
+import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { hasEnded } from '../appointment/ended.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
 import { isHold, isHolding } from '../hold/hold.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
 import { type SearchQuery, searchByIds } from '../search.ts';
-import { DAY } from './duration.ts';
 import type { EffectivePolicy } from './effective-policy.ts';
 
 /** A limit, set by a policy or the installation, on the number of a requestor's appointments. */
@@ -40,7 +40,7 @@ export interface Usage {
 }
 
 /** The part of the configuration that quotas depend on. */
-export type QuotaConfig = TagConfig & Pick<BookingConfig, 'holds'>;
+export type QuotaConfig = TagConfig & Pick<BookingConfig, 'holds' | 'timeZone'>;
 
 /** What a quota is counted for. */
 export interface QuotaContext {
@@ -88,22 +88,24 @@ function dayQuota(
   { start }: Interval,
   context: QuotaContext,
 ): Quota[] {
-  const day = Math.floor(start / DAY) * DAY;
+  const { timeZone } = context.config;
+  const midnight = Math.floor(localTimeOf(timeZone, start) / DAY) * DAY;
+  const date = formatInstant(midnight).slice(0, 10);
   const query: SearchQuery = [
     ['status', statusQuery(holdsSlots)],
-    ['date', `ge${formatInstant(day)}`],
-    ['date', `lt${formatInstant(day + DAY)}`],
+    ['date', `ge${formatInstant(instantOf(timeZone, midnight))}`],
+    ['date', `lt${formatInstant(instantOf(timeZone, midnight + DAY))}`],
   ];
   return limit === undefined
     ? []
     : [
         {
           code: 'portal-quota-reached',
-          row: `${context.requestor}/${formatInstant(day).slice(0, 10)}`,
+          row: `${context.requestor}/${date}`,
           limit,
           query: queryFor(query, context),
           scope: saidBy.maxPerPortalAndDay,
-          diagnostics: `You can book at most ${limit} appointments here on ${formatInstant(day).slice(0, 10)} (UTC): choose another day.`,
+          diagnostics: `You can book at most ${limit} appointments here on ${date}: choose another day.`,
         },
       ];
 }

@@ -55,8 +55,28 @@ describe('the quotas of a booking', () => {
         ['date', 'lt2027-01-05T00:00:00.000Z'],
       ],
       scope: 'HealthcareService/ct',
-      diagnostics: expect.stringMatching(/ 3 appointments here on 2027-01-04 \(UTC\)/),
+      diagnostics: expect.stringMatching(/ 3 appointments here on 2027-01-04:/),
     });
+  });
+
+  test.each([
+    ['Europe/Berlin', '2027-03-27T23:30:00Z', '2027-03-28', '2027-03-27T23:00:00.000Z', '2027-03-28T22:00:00.000Z'],
+    [
+      'America/Los_Angeles',
+      '2027-01-05T01:00:00Z',
+      '2027-01-04',
+      '2027-01-04T08:00:00.000Z',
+      '2027-01-05T08:00:00.000Z',
+    ],
+  ])('the day is that of the clinic in %s, however long it is', (timeZone, start, date, from, until) => {
+    const inZone = { ...context, config: { ...config, timeZone } };
+    const time = Date.parse(start);
+    const [quota] = policyQuotas([policy], { start: time, end: time + 1 }, undefined, inZone);
+    expect(quota?.row).toBe(`portal/${date}`);
+    expect(quota?.query.filter(([name]) => name === 'date')).toEqual([
+      ['date', `ge${from}`],
+      ['date', `lt${until}`],
+    ]);
   });
 
   test.each([undefined, 'urn:uuid:1'])('are not those of the patient %s, who has no appointments yet', (patient) => {
