@@ -3,6 +3,7 @@ import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { serveAssets } from '../server/assets.ts';
+import { compressed } from '../server/compress.ts';
 import { caching, securityHeaders } from '../server/security.ts';
 import { receiver } from './http/receiver.ts';
 import { isFromOwnPage } from './http/same-origin.ts';
@@ -50,7 +51,7 @@ async function setCookies(portal: Portal, reply: FastifyReply, { session, draft,
 /** Sends an answer. What a page shows may be one person's, so that no cache keeps it. */
 async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<FastifyReply> {
   await setCookies(visit.portal, reply, answer);
-  reply.header('cache-control', caching.personal).header('vary', 'accept-language, cookie');
+  reply.header('cache-control', caching.personal).header('vary', 'accept-encoding, accept-language, cookie');
   switch (answer.kind) {
     case 'redirect':
       return reply.redirect(answer.to, 303);
@@ -61,11 +62,14 @@ async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<F
         .type(answer.mediaType)
         .header('content-disposition', `attachment; filename="${answer.name}"`)
         .send(answer.text);
-    default:
-      return reply
-        .code(answer.kind === 'page' ? (answer.status ?? 200) : 200)
-        .type('text/html; charset=utf-8')
-        .send(answer.kind === 'page' ? layout(visit, answer) : answer.body.text);
+    case 'part':
+      return reply.type('text/html; charset=utf-8').send(answer.body.text);
+    case 'page': {
+      const page = layout(visit, answer);
+      const small = answer.isPublic && (await compressed(page, reply.request.headers['accept-encoding']));
+      reply.code(answer.status ?? 200).type('text/html; charset=utf-8');
+      return small ? reply.header('content-encoding', 'gzip').send(small) : reply.send(page);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Appointment, Parameters } from '@medplum/fhirtypes';
 import fastify, { type FastifyInstance } from 'fastify';
@@ -131,6 +132,19 @@ test('broken resources of the clinic stop no page', async () => {
     state: 'unclear',
     isOpen: false,
   });
+});
+
+test('a page that anybody may see is compressed for browsers that take it; one that is a person’s never is', async () => {
+  visitor += 1;
+  const get = (url: string, encoding: string) =>
+    app.inject({ url, remoteAddress: `192.0.2.${visitor}`, headers: { 'accept-encoding': encoding } });
+  const plain = await get('/portal/times?service=', 'br;q=1, gzip;q=0');
+  const small = await get('/portal/times?service=', 'br, GZIP;q=0.5');
+  expect([plain.headers['content-encoding'], small.headers['content-encoding']]).toEqual([undefined, 'gzip']);
+  expect(gunzipSync(small.rawPayload).toString()).toBe(plain.body);
+  expect(small.rawPayload.length).toBeLessThan(plain.rawPayload.length / 2);
+  const personal = await get(await details(), 'gzip');
+  expect([personal.statusCode, personal.headers['content-encoding']]).toEqual([200, undefined]);
 });
 
 test('a long Slot is cut into appointments of the length that the clinic gives', () => {

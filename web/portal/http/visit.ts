@@ -48,6 +48,8 @@ export type Reply = Changes &
         readonly body: Html;
         readonly status?: number;
         readonly isProblem?: boolean;
+        /** Whether the page holds nothing that only this visitor may know: then it is compressed. */
+        readonly isPublic?: boolean;
       }
     | { readonly kind: 'redirect'; readonly to: string }
     | { readonly kind: 'part'; readonly body: Html }

@@ -18,5 +18,5 @@ ${description !== service.name && description && html`<span class="note">${descr
   const body = html`<p class="step">${texts.step(1)}</p>
 <h1>${title}</h1>
 ${services.length > 0 ? html`<p>${lead}</p><ul class="cards">${items}</ul>` : html`<p>${none}</p>`}`;
-  return { kind: 'page', title, body };
+  return { kind: 'page', title, body, isPublic: true };
 }

@@ -130,5 +130,5 @@ ${!isComplete && html`<p class="note">${texts.times.incomplete}</p>`}
 ${dayList(visit, page)}
 ${timeList(visit, page)}
 </div>`;
-  return { kind: 'page', title, body };
+  return { kind: 'page', title, body, isPublic: true };
 }

@@ -1,0 +1,28 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+const gzipped = promisify(gzip);
+
+/** Less than this is not worth it, in characters. */
+const LEAST = 1_000;
+
+/** Whether a browser takes gzip. */
+function takesGzip(acceptEncoding: string): boolean {
+  const ranges = acceptEncoding.toLowerCase().split(',');
+  const gzipRange = ranges.find((range) => range.trim().split(';')[0] === 'gzip');
+  return gzipRange !== undefined && !/;\s*q=0(\.0*)?\s*$/.test(gzipRange);
+}
+
+/**
+ * Compresses a page for a browser that takes it. Only for pages without anything secret: the length of a compressed page
+ * tells about what stands in it.
+ *
+ * @param acceptEncoding - `Accept-Encoding` of the request
+ * @returns `undefined` where the page goes as it is
+ * @see https://www.rfc-editor.org/rfc/rfc9110#section-12.5.3
+ */
+export async function compressed(page: string, acceptEncoding: unknown): Promise<Buffer | undefined> {
+  const isWanted =
+    typeof acceptEncoding === 'string' && page.length >= LEAST && takesGzip(acceptEncoding.slice(0, 500));
+  return isWanted ? gzipped(page) : undefined;
+}
