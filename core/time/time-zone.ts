@@ -77,3 +77,19 @@ export function changeOfOffset(timeZone: string, from: number, to: number): numb
   }
   return later;
 }
+
+/** The clocks are changed by two hours at most. */
+const MOST_CHANGED = 2 * 3_600_000;
+
+/**
+ * Whether the clocks of a time zone show the same time again, or have shown it before, because they go back that night.
+ *
+ * @param time - milliseconds since 1970 UTC
+ */
+export function isShownTwice(timeZone: string, time: number): boolean {
+  const offset = offsetAt(timeZone, time);
+  return [-MOST_CHANGED, MOST_CHANGED].some((distance) => {
+    const change = offset - offsetAt(timeZone, time + distance);
+    return change !== 0 && offsetAt(timeZone, time + change) === offset - change;
+  });
+}

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Questionnaire, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Page } from '@playwright/test';
 import { artefactUri, type Confirmation } from '../../core/config/config.ts';
+import { changeOfOffset, DAY, offsetAt } from '../../core/time/time-zone.ts';
 import { aSchedule, aSlot } from '../contract/fixtures.ts';
 import { medplum } from '../contract/http.ts';
 import { config } from '../contract/installation.ts';
@@ -36,6 +37,19 @@ const HALF_HOUR = 1_800_000;
 export function morning(days: number): number {
   const day = new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   return Date.parse(`${day}T08:00:00Z`);
+}
+
+/** The time zone of the clinic. */
+export const zone = 'Europe/Berlin';
+
+/** The next change of the clocks after which they are ahead of, or behind, those before it. */
+export function nextChange(isForward: boolean): number {
+  for (let day = Date.now() + 2 * DAY; ; day += DAY) {
+    const step = offsetAt(zone, day + DAY) - offsetAt(zone, day);
+    if (step !== 0 && step > 0 === isForward) {
+      return changeOfOffset(zone, day, day + DAY);
+    }
+  }
 }
 
 /** Times back to back, from a moment on. */

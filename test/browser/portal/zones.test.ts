@@ -1,18 +1,5 @@
 import { expect, test } from '@playwright/test';
-import { changeOfOffset, DAY, offsetAt } from '../../../core/time/time-zone.ts';
-import { aService, fillPerson, halfHours, morning, visit } from '../clinic.ts';
-
-const zone = 'Europe/Berlin';
-
-/** The next change of the clocks after which they are ahead of, or behind, those before it. */
-function nextChange(isForward: boolean): number {
-  for (let day = Date.now() + 2 * DAY; ; day += DAY) {
-    const step = offsetAt(zone, day + DAY) - offsetAt(zone, day);
-    if (step !== 0 && step > 0 === isForward) {
-      return changeOfOffset(zone, day, day + DAY);
-    }
-  }
-}
+import { aService, fillPerson, halfHours, morning, nextChange, visit } from '../clinic.ts';
 
 for (const [browserZone, isNamed] of [
   ['America/New_York', true],

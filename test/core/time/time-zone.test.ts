@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
-import { DAY, instantOf, isTimeZone, localTimeOf } from '../../../core/time/time-zone.ts';
+import { DAY, instantOf, isShownTwice, isTimeZone, localTimeOf } from '../../../core/time/time-zone.ts';
 import { days, firstDay, zones } from './zones.ts';
 
 /** A local time, given as if it were UTC, as an independent implementation of time zones reads it. */
@@ -13,6 +13,14 @@ function instantByTemporal(timeZone: string, localTime: number): number {
 function localByTemporal(timeZone: string, time: number): number {
   const plain = Temporal.Instant.fromEpochMilliseconds(time).toZonedDateTimeISO(timeZone).toPlainDateTime();
   return plain.toZonedDateTime('UTC').epochMilliseconds;
+}
+
+function isAmbiguousByTemporal(timeZone: string, time: number): boolean {
+  const plain = Temporal.Instant.fromEpochMilliseconds(time).toZonedDateTimeISO(timeZone).toPlainDateTime();
+  const [earlier, later] = (['earlier', 'later'] as const).map((disambiguation) =>
+    plain.toZonedDateTime(timeZone, { disambiguation }),
+  );
+  return earlier?.epochMilliseconds !== later?.epochMilliseconds;
 }
 
 describe.each(zones)('the clocks of %s', (timeZone) => {
@@ -32,6 +40,8 @@ describe.each(zones)('the clocks of %s', (timeZone) => {
     );
     const differing = quarters.filter((time) => instantOf(timeZone, time) !== instantByTemporal(timeZone, time));
     expect(differing).toEqual([]);
+    const told = quarters.filter((time) => isShownTwice(timeZone, time) !== isAmbiguousByTemporal(timeZone, time));
+    expect(told).toEqual([]);
   });
 
   it('are read as by Temporal at any time, both ways', () => {

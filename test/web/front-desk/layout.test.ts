@@ -4,7 +4,10 @@ import { overlaps } from '../../../core/time/interval.ts';
 import { hoursOf, inLanes, pixelsPerMinute, shownHours } from '../../../web/front-desk/day/layout.ts';
 import {
   addDays,
+  besideOthers,
+  clockTimeOf,
   instantAt,
+  instantWithin,
   intervalOf,
   isLocalDay,
   localDayOf,
@@ -98,4 +101,23 @@ describe('the arrow keys', () => {
   ])('from column %i, %s: %s leads to column %i, %s', (from, key, arrow, to, expected) => {
     expect(focusAfter(columns, { column: from, key }, arrow)).toEqual({ column: to, key: expected });
   });
+});
+
+test.each(['2026-03-29', '2026-10-25', '2026-11-01'])('the hours of %s stand beside those of other days', (day) => {
+  const place = besideOthers(day, berlin);
+  const { start } = intervalOf(day, berlin);
+  const hours = ['00:00', '01:30', '04:00', '09:00', '23:30'];
+  expect(hours.map((hour) => (place(instantAt(day, hour, berlin)) - start) / HOUR)).toEqual([0, 1.5, 4, 9, 23.5]);
+});
+
+test('of a time that comes twice the one within the interval is meant', () => {
+  const first = Date.parse('2026-10-25T00:30:00Z');
+  const half = HOUR / 2;
+  const [summer, winter] = [first, first + HOUR].map((start) => ({ start, end: start + half }));
+  expect([clockTimeOf(first, berlin), clockTimeOf(first + HOUR, berlin)]).toEqual(['02:30', '02:30']);
+  expect(instantWithin(summer ?? { start: 0, end: 0 }, '02:30', berlin)).toBe(first);
+  expect(instantWithin(winter ?? { start: 0, end: 0 }, '02:30', berlin)).toBe(first + HOUR);
+  const over = { start: first, end: first + 3 * HOUR };
+  expect(instantWithin(over, '03:30', berlin)).toBe(first + 2 * HOUR);
+  expect(instantWithin(over, '09:00', berlin)).toBe(Date.parse('2026-10-25T08:00:00Z'));
 });

@@ -1,5 +1,5 @@
 import type { Interval } from '../../../core/time/interval.ts';
-import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
+import { DAY, instantOf, localTimeOf, offsetAt } from '../../../core/time/time-zone.ts';
 
 /** A day of the clinic's calendar, as `2027-01-11`. */
 export type LocalDay = string;
@@ -37,7 +37,33 @@ export function intervalOf(day: LocalDay, timeZone: string): Interval {
   return { start: midnight(day), end: midnight(addDays(day, 1)) };
 }
 
+/** What the clocks show at an instant: `09:30`. */
+export function clockTimeOf(time: number, timeZone: string): string {
+  return new Date(localTimeOf(timeZone, time)).toISOString().slice(11, 16);
+}
+
+/**
+ * The instant at which the clocks show a time, on the day on which an interval begins. Of a time that comes twice that night
+ * it is the one within the interval.
+ */
+export function instantWithin(interval: Interval, time: string, timeZone: string): number {
+  const local = Date.parse(`${localDayOf(interval.start, timeZone)}T${time}:00Z`);
+  const possible = [interval.start, interval.end].map((one) => local - offsetAt(timeZone, one));
+  const isWithin = (one: number) => one >= interval.start && one < interval.end;
+  return possible.find((one) => isWithin(one) && localTimeOf(timeZone, one) === local) ?? instantOf(timeZone, local);
+}
+
 /** The instant at which the clocks show a time on a day: `2027-01-11` and `09:30`. */
 export function instantAt(day: LocalDay, time: string, timeZone: string): number {
   return instantOf(timeZone, Date.parse(`${day}T${time}:00Z`));
+}
+
+/**
+ * Where the times of a day stand beside those of other days, hour beside hour: as if the clocks were not changed on that
+ * day. On a day of 24 hours each stands where it is.
+ */
+export function besideOthers(day: LocalDay, timeZone: string): (time: number) => number {
+  const { start, end } = intervalOf(day, timeZone);
+  const offset = offsetAt(timeZone, start);
+  return end - start === DAY ? (time) => time : (time) => time + offsetAt(timeZone, time) - offset;
 }

@@ -1,4 +1,4 @@
-import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
+import { DAY, instantOf, isShownTwice, localTimeOf } from '../../../core/time/time-zone.ts';
 import type { Language } from '../../server/language.ts';
 
 /** The local time of the clinic, as patients read it. */
@@ -23,14 +23,6 @@ const locales: Readonly<Record<Language, string>> = { en: 'en-GB', de: 'de-DE' }
 /** Whether a text is a day as `dayOf` gives it. */
 export function isDay(text: unknown): text is string {
   return typeof text === 'string' && /^20\d\d-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
-}
-
-/** Whether the clocks show the same time again, or have shown it before, within a change of offset. */
-function isShownTwice(timeZone: string, time: number): boolean {
-  const local = localTimeOf(timeZone, time);
-  return [-2, -1.5, -1, -0.5, 0.5, 1, 1.5, 2].some(
-    (hours) => localTimeOf(timeZone, time + hours * 3_600_000) === local,
-  );
 }
 
 function makeClock(timeZone: string, language: Language): Clock {

@@ -3,7 +3,9 @@ import { type CSSProperties, memo, useMemo } from 'react';
 import type { Interval } from '../../../../core/time/interval.ts';
 import type { Entry } from '../../day/entries.ts';
 import { inLanes } from '../../day/layout.ts';
+import { besideOthers, type LocalDay } from '../../day/local-day.ts';
 import { useTexts } from '../parts/use-texts.ts';
+import { config } from '../settings.ts';
 import { EntryButton } from './entry-button.tsx';
 
 const MINUTE = 60_000;
@@ -12,6 +14,7 @@ const MINUTE = 60_000;
 export const Column = memo(function Column({
   id,
   title,
+  date,
   day,
   entries,
   patients,
@@ -24,7 +27,9 @@ export const Column = memo(function Column({
 }: {
   readonly id: string;
   readonly title: string;
-  /** The day, if several are shown. */
+  /** The day, if it stands beside others. */
+  readonly date: LocalDay | undefined;
+  /** Its name then. */
   readonly day: string | undefined;
   readonly entries: readonly Entry[];
   readonly patients: ReadonlyMap<string, Patient>;
@@ -38,7 +43,11 @@ export const Column = memo(function Column({
   readonly onOpen: (entry: Entry) => void;
 }) {
   const texts = useTexts();
-  const placed = useMemo(() => inLanes(entries), [entries]);
+  const place = useMemo(() => (date ? besideOthers(date, config.timeZone) : (time: number) => time), [date]);
+  const placed = useMemo(
+    () => inLanes(entries.map((entry) => ({ entry, start: place(entry.start), end: place(entry.end) }))),
+    [entries, place],
+  );
   const top = (time: number) => ((Math.max(time, shown.start) - shown.start) / MINUTE) * scale;
   const bottom = (time: number) => ((Math.min(time, shown.end) - shown.start) / MINUTE) * scale;
   return (
@@ -50,7 +59,7 @@ export const Column = memo(function Column({
       <ol style={{ '--height': `${bottom(shown.end)}px` } as CSSProperties}>
         {placed.map(({ item, lane, lanes }) => (
           <li
-            key={item.key}
+            key={item.entry.key}
             style={
               {
                 '--top': `${top(item.start)}px`,
@@ -61,9 +70,9 @@ export const Column = memo(function Column({
             }
           >
             <EntryButton
-              entry={item}
+              entry={item.entry}
               patients={patients}
-              isTabStop={item.key === tabStop}
+              isTabStop={item.entry.key === tabStop}
               isMoving={isMoving}
               onOpen={onOpen}
             />
@@ -71,8 +80,8 @@ export const Column = memo(function Column({
         ))}
         {placed.length === 0 && <li className="none">{texts.day.nothing}</li>}
       </ol>
-      {now !== undefined && now > shown.start && now < shown.end && (
-        <div className="now" aria-hidden="true" style={{ '--now': `${top(now)}px` } as CSSProperties} />
+      {now !== undefined && place(now) > shown.start && place(now) < shown.end && (
+        <div className="now" aria-hidden="true" style={{ '--now': `${top(place(now))}px` } as CSSProperties} />
       )}
     </section>
   );

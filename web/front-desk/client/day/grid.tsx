@@ -1,9 +1,10 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import { type DragEvent, type KeyboardEvent, useCallback, useMemo, useRef, useState } from 'react';
 import { overlaps } from '../../../../core/time/interval.ts';
+import { DAY } from '../../../../core/time/time-zone.ts';
 import { type CalendarData, type Entry, entriesOf } from '../../day/entries.ts';
 import { hoursOf, pixelsPerMinute, shownHours } from '../../day/layout.ts';
-import { intervalOf, type LocalDay } from '../../day/local-day.ts';
+import { besideOthers, intervalOf, type LocalDay } from '../../day/local-day.ts';
 import { focusAfter, isArrow } from '../../day/move-focus.ts';
 import { titleOf } from '../../day/queries.ts';
 import { shortDayText, timeText } from '../parts/format.ts';
@@ -71,11 +72,15 @@ export function Grid({
   const box = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<string>();
   const columns = useMemo(() => columnsOf(schedules, days, data, now), [schedules, days, data, now]);
+  const isWeek = days.length > 1;
   const layout = useMemo(() => {
     const ofDay = days.map((day) => {
-      const time = intervalOf(day, config.timeZone);
+      const { start, end } = intervalOf(day, config.timeZone);
+      const place = besideOthers(day, config.timeZone);
       const entries = columns.filter((column) => column.day === day).flatMap((column) => column.entries);
-      return { time, shown: shownHours(time, entries) };
+      const placed = isWeek ? entries.map((one) => ({ start: place(one.start), end: place(one.end) })) : entries;
+      const time = { start, end: isWeek ? start + DAY : end };
+      return { time, shown: shownHours(time, placed) };
     });
     // All days begin and end alike, so that their hours stand beside each other.
     const from = Math.min(...ofDay.map(({ time, shown }) => shown.start - time.start));
@@ -92,7 +97,7 @@ export function Grid({
         }),
       ),
     };
-  }, [columns, days]);
+  }, [columns, days, isWeek]);
   const keys = useMemo(() => columns.map(({ entries }) => entries), [columns]);
   const isThere = keys.some((entries) => entries.some(({ key }) => key === active));
   const tabStop = isThere ? active : keys.flat()[0]?.key;
@@ -149,7 +154,12 @@ export function Grid({
     }),
     [keys, onDrop],
   );
-  const first = layout.shown.get(days[0] ?? '') ?? { start: 0, end: 0 };
+  // The hours beside a week are those of a day on which the clocks are not changed.
+  const usual = days.find((day) => {
+    const { start, end } = intervalOf(day, config.timeZone);
+    return end - start === DAY;
+  });
+  const first = layout.shown.get(usual ?? days[0] ?? '') ?? { start: 0, end: 0 };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the buttons inside take the keys.
     <div className="grid" ref={box} onKeyDown={onKeyDown} {...drag}>
@@ -166,7 +176,8 @@ export function Grid({
           key={id}
           id={id}
           title={titleOf(schedule) + (schedule.active === false ? ` (${words.closed})` : '')}
-          day={days.length > 1 ? shortDayText(intervalOf(day, config.timeZone).start, language) : undefined}
+          date={isWeek ? day : undefined}
+          day={isWeek ? shortDayText(intervalOf(day, config.timeZone).start, language) : undefined}
           entries={entries}
           patients={data.patients}
           shown={layout.shown.get(day) ?? first}

@@ -1,4 +1,5 @@
 import type { Interval } from '../../../../core/time/interval.ts';
+import { isShownTwice } from '../../../../core/time/time-zone.ts';
 import type { Language } from '../../../server/language.ts';
 import { config } from '../settings.ts';
 
@@ -14,9 +15,21 @@ function formatter(language: Language, options: Intl.DateTimeFormatOptions): Int
   return known;
 }
 
-/** A time of the clinic: 09:30. */
+/** Clocks are changed at a quarter of an hour; what was found for one is kept, since calendars ask again and again. */
+const QUARTER = 900_000;
+const shownTwice = new Map<number, boolean>();
+
+/** What tells a time apart that the clocks show twice: the name of its offset. */
+function zoneOf(time: number): Intl.DateTimeFormatOptions {
+  const quarter = Math.floor(time / QUARTER);
+  const isTwice = shownTwice.get(quarter) ?? isShownTwice(timeZone, time);
+  shownTwice.set(quarter, isTwice);
+  return isTwice ? { timeZoneName: 'short' } : {};
+}
+
+/** A time of the clinic: 09:30; with the name of its offset where the clocks show it twice: 02:30 CEST. */
 export const timeText = (time: number, language: Language): string =>
-  formatter(language, { hour: '2-digit', minute: '2-digit' }).format(time);
+  formatter(language, { hour: '2-digit', minute: '2-digit', ...zoneOf(time) }).format(time);
 
 /** From when to when: 09:30–10:00. */
 export const spanText = ({ start, end }: Interval, language: Language): string =>
@@ -32,9 +45,14 @@ export const shortDayText = (time: number, language: Language): string =>
 
 /** A day and a time: Mon 11 Jan, 09:30. */
 export const momentText = (time: number, language: Language): string =>
-  formatter(language, { weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }).format(
-    time,
-  );
+  formatter(language, {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    ...zoneOf(time),
+  }).format(time);
 
 /** A date that has no time, such as a date of birth: 17/05/1990. */
 export function dateText(date: string, language: Language): string {

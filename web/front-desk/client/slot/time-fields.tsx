@@ -2,8 +2,7 @@ import { Group, NumberInput, TextInput } from '@mantine/core';
 import type { Slot } from '@medplum/fhirtypes';
 import type { Interval } from '../../../../core/time/interval.ts';
 import { timeOf } from '../../day/entries.ts';
-import { instantAt, localDayOf } from '../../day/local-day.ts';
-import { timeText } from '../parts/format.ts';
+import { clockTimeOf, instantWithin } from '../../day/local-day.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
@@ -21,14 +20,14 @@ export function typedInterval(slot: Slot, { start, minutes }: TypedTime): Interv
   if (!time || !/^\d\d:\d\d$/.test(start) || !(minutes > 0)) {
     return undefined;
   }
-  const from = instantAt(localDayOf(time.start, config.timeZone), start, config.timeZone);
+  const from = instantWithin(time, start, config.timeZone);
   return { start: from, end: from + minutes * MINUTE };
 }
 
 /** The time at the beginning of a Slot. */
 export function firstTime(slot: Slot, length: number): TypedTime {
   const time = timeOf(slot);
-  return { start: time ? timeText(time.start, 'en') : '', minutes: Math.round(length / MINUTE) };
+  return { start: time ? clockTimeOf(time.start, config.timeZone) : '', minutes: Math.round(length / MINUTE) };
 }
 
 /** When an appointment begins and how long it is. */
