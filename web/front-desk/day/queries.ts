@@ -18,7 +18,8 @@ export function calendarSearches(schedules: readonly string[], { start, end }: I
             type: 'Slot' as const,
             query: [
               ['schedule', schedules.map((id) => `Schedule/${id}`).join(',')],
-              ['_filter', `(start lt "${to}" and end gt "${from}")`],
+              // One without an end begins within the time: it is found, too.
+              ['_filter', `(start lt "${to}" and (end gt "${from}" or start ge "${from}"))`],
             ] as const,
           },
         ]
