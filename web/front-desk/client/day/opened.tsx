@@ -1,4 +1,5 @@
 import type { Appointment, Schedule } from '@medplum/fhirtypes';
+import { useEffect, useRef } from 'react';
 import { patientNameOf } from '../../appointment/people.ts';
 import type { CalendarData, Entry } from '../../day/entries.ts';
 import { instantAt } from '../../day/local-day.ts';
@@ -16,6 +17,30 @@ import type { Place } from './place.ts';
 function noonOf(day: string) {
   const start = instantAt(day, '12:00', config.timeZone);
   return { start, end: start + 3_600_000 };
+}
+
+/** How long the panel may take to give the focus back when it is closed, in milliseconds. */
+const FOCUS_RETURN = 50;
+
+/**
+ * Gives the focus to what was open last, if nothing has it when the panel is closed: what had opened the panel may be gone,
+ * as a free time that was booked.
+ */
+function useFocusOnEntry(open: string | undefined): void {
+  const last = useRef(open);
+  useEffect(() => {
+    const before = last.current;
+    last.current = open;
+    if (before === undefined || open !== undefined) {
+      return;
+    }
+    const timer = setTimeout(() => {
+      if (document.activeElement === document.body) {
+        document.querySelector<HTMLElement>(`[data-entry="${CSS.escape(before)}"]`)?.focus();
+      }
+    }, FOCUS_RETURN);
+    return () => clearTimeout(timer);
+  }, [open]);
 }
 
 /** What is open beside the calendar. */
@@ -40,6 +65,7 @@ export function Opened({
   readonly onChanged: () => void;
 }) {
   const texts = useTexts();
+  useFocusOnEntry(place.open);
   const [type, id = ''] = place.open?.split('/') ?? [];
   const [slot] = entry?.slots ?? [];
   const close = () => go({ open: undefined });
