@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, request as forward, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -5,6 +6,8 @@ import { expect, test } from '@playwright/test';
 import fastify, { type FastifyInstance } from 'fastify';
 import { artefactUri } from '../../../core/config/config.ts';
 import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
+import { parseCredentialKeys } from '../../../gateway/sealing/credential-keys.ts';
+import { sealSecret } from '../../../gateway/sealing/sealed-secret.ts';
 import { portal } from '../../../web/portal/server.ts';
 import { assetsOf } from '../../../web/server/assets.ts';
 import { config } from '../../contract/installation.ts';
@@ -25,7 +28,9 @@ let death: Promise<void> = Promise.resolve();
 
 test.beforeAll(async () => {
   test.setTimeout(120_000);
-  installation = await prepareService({ LOG_LEVEL: 'warn', TZ: 'Europe/Berlin' }, { timeZone: 'Europe/Berlin' });
+  const key = randomBytes(32).toString('base64');
+  const environment = { LOG_LEVEL: 'warn', TZ: 'Europe/Berlin', CREDENTIALS_KEY: key };
+  installation = await prepareService(environment, { timeZone: 'Europe/Berlin' });
   await installation.start();
   const service = new URL(installation.addresses.BOOKING_BASE_URL ?? '');
   wire = createServer((incoming, outgoing) => {
@@ -62,7 +67,8 @@ test.beforeAll(async () => {
     headers: { authorization: 'Bearer admin' },
   });
   const { entry } = (await clients.json()) as { entry: { resource: { id: string; secret: string } }[] };
-  const { id: clientId = '', secret: clientSecret = '' } = entry[0]?.resource ?? {};
+  const { id: clientId = '', secret = '' } = entry[0]?.resource ?? {};
+  const clientSecret = sealSecret(parseCredentialKeys(key), clientId, secret);
   const port = await freePort();
   origin = `http://localhost:${port}`;
   app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
