@@ -45,6 +45,7 @@ const practiceSettings = [
 /** What ISiKTermin demands in every stage; stage 3 leaves the coding of the specialty open. */
 const isikTermin: AppointmentRules = {
   needsServiceType: true,
+  needsDisplay: true,
   allowsText: true,
   specialty: { systems: practiceSettings, within: 'at-most-one' },
   prioritySystem: 'http://snomed.info/sct',

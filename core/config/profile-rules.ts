@@ -2,6 +2,8 @@
 export interface AppointmentRules {
   /** Whether an appointment must name a service type. */
   readonly needsServiceType: boolean;
+  /** Whether every participant must say by `actor.display` who it is. */
+  readonly needsDisplay: boolean;
   /** Whether a service type or a specialty may be given in words alone. */
   readonly allowsText: boolean;
   /** Which specialties must be coded in these systems, if an appointment names any: each, exactly one, or one at most. */

@@ -6,6 +6,7 @@ import { readStructure } from '../../fhir/types/structure.ts';
 import { wasUnconfirmed } from '../confirmation/deadline.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { addedActorIssues } from './actors.ts';
+import { displayIssues } from './display.ts';
 import { immutableIssues } from './immutable-elements.ts';
 import { profileIssues } from './profile.ts';
 import { publisherIssues } from './publisher-rules.ts';
@@ -95,9 +96,13 @@ function newPublisherIssues(stored: Appointment, result: Appointment, config: Ch
   const known = new Set(
     publisherIssues({ value: stored, path: 'Appointment' }, config).map(({ expression }) => expression),
   );
-  return publisherIssues({ value: result, path: 'Appointment' }, config).filter(
+  const added = publisherIssues({ value: result, path: 'Appointment' }, config).filter(
     ({ expression }) => !known.has(expression),
   );
+  const unnamed = config.appointmentRules?.needsDisplay
+    ? displayIssues(result.participant ?? [], 'Appointment', stored.participant)
+    : [];
+  return [...added, ...unnamed];
 }
 
 /**

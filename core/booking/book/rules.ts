@@ -1,6 +1,7 @@
 import { boundIssues } from '../../fhir/bounds.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { displayIssues } from '../appointment/display.ts';
 import { profileIssues } from '../appointment/profile.ts';
 import { publisherIssues } from '../appointment/publisher-rules.ts';
 import { quotaIssues } from '../policy/quota.ts';
@@ -62,12 +63,19 @@ const publisherRule: Rule = ({ request: { appointment }, earlier: { previous }, 
   return publisherIssues({ ...appointment, value: { ...kept, ...appointment.value } }, context.config);
 };
 
+/** Who takes part has a name, if the profile demands it: the request says it where the service does not know it. */
+const displayRule: Rule = ({ request: { appointment, participants }, resolved, context: { config } }) =>
+  config.appointmentRules?.needsDisplay
+    ? displayIssues(resolved.participants.slice(0, participants.length), appointment.path)
+    : [];
+
 /** The rules that are judged whatever was read by now, in the order in which their issues are reported. */
 const rules: readonly Rule[] = [
   statusRule,
   timeRule,
   ({ request, context }) => profileIssues(request.appointment, context.config),
   publisherRule,
+  displayRule,
   answersRule,
   unitedRule,
   ({ earlier }) => earlier.issues,

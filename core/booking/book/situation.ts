@@ -1,5 +1,6 @@
 import { artefactUri } from '../../config/config.ts';
 import type { Interval } from '../../time/interval.ts';
+import { withDisplays } from '../appointment/display.ts';
 import { endingOf } from '../appointment/ended.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { wasUnconfirmed } from '../confirmation/deadline.ts';
@@ -86,7 +87,11 @@ function participantsOf(
   const heir = (id: string) => heirOf(id, earlier, known.patients, context.config.baseUrl);
   const resolved = resolveParticipants(request, state, heir, context);
   const kept = earlier.previous ? keptParticipants(resolved.participants, earlier.previous, clinic) : [];
-  return { ...resolved, participants: [...resolved.participants, ...kept] };
+  const participants = [...resolved.participants, ...kept];
+  const created = new Map(resolved.entries.map(({ fullUrl = '', resource }) => [fullUrl, resource]));
+  const resourceAt = (reference: string) => created.get(reference) ?? state.get(reference);
+  const isNamed = context.config.appointmentRules?.needsDisplay === true;
+  return { ...resolved, participants: isNamed ? withDisplays(participants, resourceAt) : participants };
 }
 
 /** Works out, step by step, what a booking is judged by. */

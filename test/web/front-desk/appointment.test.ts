@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, QuestionnaireResponse, Slot } from '@medplum/fhirtypes';
+import { nameOf } from '../../../core/fhir/human-name.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { answersOf } from '../../../web/front-desk/appointment/answers.ts';
 import { bookingRequest, lengthWithin, moveRequest } from '../../../web/front-desk/appointment/booking.ts';
 import { historyOf } from '../../../web/front-desk/appointment/history.ts';
 import { patientQuery } from '../../../web/front-desk/appointment/patient-query.ts';
-import { nameOf, patientNameOf } from '../../../web/front-desk/appointment/people.ts';
+import { patientNameOf } from '../../../web/front-desk/appointment/people.ts';
 import { canCancel, cancelled, stepsOf } from '../../../web/front-desk/appointment/status-steps.ts';
 import { refusalOf, situationOf } from '../../../web/front-desk/fhir/refusal.ts';
 

@@ -1,20 +1,6 @@
-import type { Appointment, CodeableConcept, HumanName, Patient } from '@medplum/fhirtypes';
+import type { Appointment, CodeableConcept, Patient } from '@medplum/fhirtypes';
+import { nameOf } from '../../../core/fhir/human-name.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
-
-/** A name as it is read; empty if there is none. */
-export function nameText(name: HumanName | undefined): string {
-  if (!name || typeof name !== 'object') {
-    return '';
-  }
-  const parts = [name.prefix, name.given, name.family, name.suffix].flat();
-  return name.text || parts.filter((part) => typeof part === 'string' && part).join(' ');
-}
-
-/** The official name of somebody, else the first one. */
-export function nameOf({ name }: { readonly name?: HumanName[] }): string {
-  const names = Array.isArray(name) ? name : [];
-  return nameText(names.find((one) => one?.use === 'official') ?? names[0]);
-}
 
 /** The id of the patient of an appointment, if it names one. */
 export function patientIdOf({ participant }: Appointment): string | undefined {

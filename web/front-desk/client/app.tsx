@@ -1,8 +1,8 @@
 import { Button, Loader, MantineProvider, Modal } from '@mantine/core';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter';
+import { nameOf } from '../../../core/fhir/human-name.ts';
 import type { Language } from '../../server/language.ts';
-import { nameOf } from '../appointment/people.ts';
 import { FRONT_DESK_PATH } from '../settings.ts';
 import { textsOf } from '../texts/texts.ts';
 import { CalendarPage } from './day/page.tsx';

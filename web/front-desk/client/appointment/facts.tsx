@@ -1,8 +1,9 @@
 import type { Patient } from '@medplum/fhirtypes';
 import { deadlineOf } from '../../../../core/booking/confirmation/deadline.ts';
 import { heldUntil } from '../../../../core/booking/hold/hold.ts';
+import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { answersOf } from '../../appointment/answers.ts';
-import { conceptText, nameOf, servicesOf } from '../../appointment/people.ts';
+import { conceptText, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
 import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';

@@ -1,5 +1,5 @@
+import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
-import { nameOf } from '../../appointment/people.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { batch, resourcesIn } from './client.ts';
 

@@ -1,9 +1,9 @@
 import { Radio, Stack, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import type { Patient } from '@medplum/fhirtypes';
+import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { patientQuery } from '../../appointment/patient-query.ts';
-import { nameOf } from '../../appointment/people.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { searchAll, searchUrl } from '../fhir/client.ts';
 import { dateText } from '../parts/format.ts';
