@@ -1,5 +1,8 @@
 import type { Check } from '../check.ts';
-import { asynchronousChecks, bookingChecks } from './booking.ts';
+import { acceptedChecks } from './booking/accepted.ts';
+import { asynchronousChecks } from './booking/asynchronous.ts';
+import { refusedChecks } from './booking/refused.ts';
+import { resubmissionChecks } from './booking/resubmission.ts';
 import { changingChecks, patientChecks } from './changing.ts';
 import { discoveryChecks } from './discovery.ts';
 import { eventChecks } from './events.ts';
@@ -12,7 +15,7 @@ export const areas = {
   Metadata: metadataChecks,
   Discovery: discoveryChecks,
   Patients: patientChecks,
-  Booking: bookingChecks,
+  Booking: [...acceptedChecks, ...refusedChecks, ...resubmissionChecks],
   'Asynchronous booking': asynchronousChecks,
   'Updates and cancellations': changingChecks,
   'Reading and searching': readingChecks,

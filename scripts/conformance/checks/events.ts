@@ -2,6 +2,7 @@ import { backport } from '../../../core/notifications/subscription/extensions.ts
 import { type Check, fromStage6, type RequestStep } from '../check.ts';
 import { findsOnly, leadsTo, refusal, resource, status, success, that } from '../expectation.ts';
 import { cancellation, proposal, staffPatch } from '../preparation/bodies.ts';
+import { inManual } from './booking/common.ts';
 
 const subscription = (topic: string, more: object = {}): object => ({
   resourceType: 'Subscription',
@@ -28,12 +29,6 @@ const subscribe = (topic: string): readonly RequestStep[] => [
   { request: 'POST /Subscription', body: subscription(topic), keep: 'subscription', expect: [status(201)] },
   { request: 'GET /{subscription}', within: PATIENCE, expect: [status(200), that("status = 'active'")] },
 ];
-
-const inManual = {
-  start: '{manualSlot.start}',
-  end: '{manualSlot.end}',
-  slot: [{ reference: '{manualSlot}' }],
-};
 
 const requested: RequestStep = {
   request: 'POST /Appointment/$book',
@@ -74,6 +69,63 @@ const byStaff = (path: string, value: string, op: 'replace' | 'add' = 'replace')
   expect: [success],
 });
 
+/** A change by the repository of which a subscriber is told. */
+interface Told {
+  readonly name: string;
+  readonly rule: string;
+  readonly section: string;
+  readonly topic: 'appointment-update' | 'appointment-cancel';
+  readonly made: typeof booked | typeof requested;
+  readonly change: RequestStep;
+  readonly stages?: Check['stages'];
+}
+
+const told: readonly Told[] = [
+  {
+    name: 'event-confirmed',
+    rule: 'A subscriber is told when the repository confirms a pending Appointment.',
+    section: 'Specification 6 and 3',
+    topic: 'appointment-update',
+    made: requested,
+    change: byStaff('/status', 'booked'),
+  },
+  {
+    name: 'event-declined',
+    rule: 'A subscriber is told when the repository cancels a pending Appointment.',
+    section: 'Specification 6 and 3',
+    topic: 'appointment-update',
+    made: requested,
+    change: byStaff('/status', 'cancelled'),
+  },
+  {
+    name: 'event-changed',
+    rule: 'A subscriber is told of a change that the repository makes.',
+    section: 'Specification 6',
+    topic: 'appointment-update',
+    made: booked,
+    change: byStaff('/comment', 'Please come to the second floor'),
+  },
+  {
+    name: 'event-cancelled',
+    rule: 'A subscriber to the topic of cancellations is told when the repository cancels.',
+    section: 'ISiK Terminplanung, SubscriptionTopic appointment-cancel',
+    topic: 'appointment-cancel',
+    made: booked,
+    change: byStaff('/status', 'cancelled'),
+    stages: fromStage6,
+  },
+];
+
+const toldCheck = ({ name, rule, section, topic, made, change, stages }: Told): Check => ({
+  name,
+  level: 'MUST',
+  rule,
+  section,
+  ...(stages && { stages }),
+  needs: ['listener', 'staff', made === requested ? 'manualSlot' : 'slot', 'patient'],
+  steps: [...subscribe(topic), made, change, event],
+});
+
 /** Subscriptions and notifications (specification 6). */
 export const eventChecks: readonly Check[] = [
   {
@@ -101,39 +153,7 @@ export const eventChecks: readonly Check[] = [
       { request: 'GET /{subscription}', within: PATIENCE, expect: [status(200), that("status = 'active'")] },
     ],
   },
-  {
-    name: 'event-confirmed',
-    level: 'MUST',
-    rule: 'A subscriber is told when the repository confirms a pending Appointment.',
-    section: 'Specification 6 and 3',
-    needs: ['listener', 'staff', 'manualSlot', 'patient'],
-    steps: [...subscribe('appointment-update'), requested, byStaff('/status', 'booked'), event],
-  },
-  {
-    name: 'event-declined',
-    level: 'MUST',
-    rule: 'A subscriber is told when the repository cancels a pending Appointment.',
-    section: 'Specification 6 and 3',
-    needs: ['listener', 'staff', 'manualSlot', 'patient'],
-    steps: [...subscribe('appointment-update'), requested, byStaff('/status', 'cancelled'), event],
-  },
-  {
-    name: 'event-changed',
-    level: 'MUST',
-    rule: 'A subscriber is told of a change that the repository makes.',
-    section: 'Specification 6',
-    needs: ['listener', 'staff', 'slot', 'patient'],
-    steps: [...subscribe('appointment-update'), booked, byStaff('/comment', 'Please come to the second floor'), event],
-  },
-  {
-    name: 'event-cancelled',
-    level: 'MUST',
-    rule: 'A subscriber to the topic of cancellations is told when the repository cancels.',
-    section: 'ISiK Terminplanung, SubscriptionTopic appointment-cancel',
-    stages: fromStage6,
-    needs: ['listener', 'staff', 'slot', 'patient'],
-    steps: [...subscribe('appointment-cancel'), booked, byStaff('/status', 'cancelled'), event],
-  },
+  ...told.map(toldCheck),
   {
     name: 'event-later-visible',
     level: 'MUST',

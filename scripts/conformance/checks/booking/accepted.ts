@@ -1,0 +1,235 @@
+import { type Check, fromStage5, isikStages } from '../../check.ts';
+import { header, leadsTo, resource, status, success, that } from '../../expectation.ts';
+import { parameters, participant, patient, proposal } from '../../preparation/bodies.ts';
+import { answers, div, hasId, inManual, isBooked, isBookedOrPending } from './common.ts';
+
+/** What `$book` takes, and how it answers (specification 4.4). */
+export const acceptedChecks: readonly Check[] = [
+  {
+    name: 'book-free-slot',
+    level: 'MUST',
+    rule: 'A proposed Appointment for a free Slot is booked: the same Appointment, with the status booked.',
+    section: 'Specification 4.4 and 3',
+    needs: ['slot', 'patient'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        body: proposal(),
+        keep: 'appointment',
+        expect: [
+          status(200, 201),
+          resource('Appointment'),
+          hasId,
+          isBooked,
+          that('start ~ @{slot.start} and end ~ @{slot.end}'),
+          that(`slot.where(${leadsTo('{slot}')}).exists()`),
+          that(`participant.where(actor.${leadsTo('{patient}')}).exists()`),
+          that("meta.profile.where($this = '{uri.LocalTermin}').exists()"),
+          that("meta.tag.where(system = '{config.metaTagSystem}' and code = 'external').exists()"),
+        ],
+      },
+      { request: 'GET /{appointment}', expect: [status(200), resource('Appointment'), isBooked] },
+      { request: 'GET /{slot}', expect: [status(200), that("status != 'free'")] },
+    ],
+  },
+  {
+    name: 'book-read-and-search',
+    level: 'MUST',
+    rule: 'The current status of a booking is found by read and by search.',
+    section: 'Specification 4.7',
+    needs: ['slot', 'patient'],
+    steps: [
+      { request: 'POST /Appointment/$book', body: proposal(), keep: 'appointment', expect: [success] },
+      {
+        request: 'GET /{appointment}',
+        keep: 'read',
+        expect: [status(200), resource('Appointment'), that("id = '{appointment.id}'")],
+      },
+      {
+        request: 'GET /Appointment?_id={appointment.id}',
+        expect: [status(200), that("entry.resource.where(id = '{appointment.id}').status = '{read.status}'")],
+      },
+    ],
+  },
+  {
+    name: 'book-pending',
+    level: 'MUST',
+    rule: 'What cannot be confirmed at once is answered with 202 and the status pending.',
+    section: 'Specification 4.4 and 3',
+    needs: ['manualSlot', 'patient'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        body: proposal(inManual),
+        expect: [status(202), resource('Appointment'), hasId, that("status = 'pending'")],
+      },
+    ],
+  },
+  {
+    name: 'book-part-of-slot',
+    level: 'MUST',
+    rule: 'An Appointment of 50 minutes is booked inside a Slot of eleven hours.',
+    section: 'ISiK Terminplanung, $book',
+    stages: isikStages,
+    needs: ['longSlot', 'patient'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        body: proposal({
+          start: '{longSlot.start.date}T11:05:00Z',
+          end: '{longSlot.start.date}T11:55:00Z',
+          slot: [{ reference: '{longSlot}' }],
+        }),
+        expect: [success, resource('Appointment'), hasId, isBookedOrPending],
+      },
+    ],
+    covers: [{ feature: 'Appointment-Book', scenario: 'Book an appointment using a free slot' }],
+  },
+  {
+    name: 'book-by-schedule',
+    level: 'MUST',
+    rule: 'With a Schedule instead of a Slot the service chooses the Slot, and says which.',
+    section: 'ISiK Terminplanung, $book, schedule',
+    stages: isikStages,
+    needs: ['longSlot', 'schedule', 'patient'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        body: parameters(
+          proposal({
+            start: '{longSlot.start.date}T11:05:00Z',
+            end: '{longSlot.start.date}T11:55:00Z',
+            slot: undefined,
+          }),
+          { name: 'schedule', valueReference: { reference: '{schedule}' } },
+        ),
+        expect: [success, resource('Appointment'), hasId, isBookedOrPending, that('slot.exists()')],
+      },
+    ],
+    covers: [{ feature: 'Appointment-Book-By-Schedule', scenario: 'Book an appointment by schedule reference' }],
+  },
+  {
+    name: 'book-as-parameters',
+    level: 'MUST',
+    rule: 'The Appointment may stand in Parameters.',
+    section: 'Specification 4.4',
+    needs: ['slot', 'patient'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        body: parameters(proposal()),
+        expect: [success, resource('Appointment'), hasId, isBookedOrPending],
+      },
+    ],
+  },
+  {
+    name: 'book-xml',
+    level: 'MUST',
+    rule: 'A booking may be sent as XML, and is answered as XML.',
+    section: 'ISiK Basismodul, REST',
+    stages: isikStages,
+    needs: ['slot', 'patient'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        format: 'xml',
+        body: proposal(),
+        expect: [success, header('content-type', /xml/), resource('Appointment'), hasId, isBookedOrPending],
+      },
+    ],
+  },
+  {
+    name: 'book-with-patient',
+    level: 'MUST',
+    rule: 'A Patient that is handed over in the operation is created, and takes part in the Appointment.',
+    section: 'Specification 4.4 and 4.6',
+    orElse: 'patient-create',
+    needs: ['slot'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        body: parameters(proposal({ participant: [participant('urn:uuid:2a6b6f5c-95f3-4b1f-8a40-6c1f0c2f7d11')] }), {
+          name: 'patient',
+          resource: patient({
+            identifier: [{ system: 'urn:appointment-booking:conformance', value: '{run}-in-book' }],
+          }),
+        }),
+        keep: 'appointment',
+        expect: [
+          success,
+          resource('Appointment'),
+          hasId,
+          that("participant.actor.reference.matches('(^|/)Patient/').exists()"),
+        ],
+      },
+      {
+        request: 'GET /Patient?identifier=urn:appointment-booking:conformance|{run}-in-book',
+        expect: [status(200), that("entry.resource.where(name.family = 'Test').exists()")],
+      },
+    ],
+  },
+  {
+    name: 'book-with-answers',
+    level: 'MAY',
+    rule: 'Answers that the patient has given are taken with the booking.',
+    section: 'Specification 4.4 and 2.3',
+    needs: ['slot', 'patient'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        body: parameters(proposal(), answers({ text: { status: 'generated', div } })),
+        expect: [success, resource('Appointment'), isBookedOrPending],
+      },
+    ],
+  },
+  {
+    name: 'book-service-type-in-words',
+    level: 'MUST',
+    rule: 'A service type in words is enough.',
+    section: 'ISiK Terminplanung, ISiKTermin.serviceType',
+    stages: isikStages,
+    needs: ['slot', 'patient'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        body: proposal({ serviceType: [{ text: 'Consultation' }] }),
+        expect: [success, resource('Appointment'), isBookedOrPending],
+      },
+    ],
+  },
+  {
+    name: 'book-without-specialty',
+    level: 'MUST',
+    rule: 'An Appointment without a specialty is booked.',
+    section: 'ISiK Terminplanung, ISiKTermin.specialty',
+    stages: isikStages,
+    needs: ['slot', 'patient'],
+    steps: [
+      {
+        request: 'POST /Appointment/$book',
+        body: proposal({ specialty: undefined }),
+        expect: [success, resource('Appointment'), isBookedOrPending],
+      },
+    ],
+  },
+  {
+    name: 'book-profile-claimed',
+    level: 'MUST',
+    rule: 'A booked Appointment carries what was sent: comment, instructions, specialty and priority.',
+    section: 'Specification 2.1; ISiK Terminplanung, ISiKTermin',
+    stages: fromStage5,
+    needs: ['slot', 'patient'],
+    steps: [
+      { request: 'POST /Appointment/$book', body: proposal(), keep: 'appointment', expect: [success] },
+      {
+        request: 'GET /{appointment}',
+        expect: [
+          status(200),
+          that("comment = 'Conformance test' and patientInstruction.exists()"),
+          that("specialty.coding.where(system = '{specialty.system}' and code = '{specialty.code}').exists()"),
+          that("_priority.extension.where(url = '{uri.LocalTerminPriorityExtension}').value.coding.code = '394848005'"),
+        ],
+      },
+    ],
+  },
+];
