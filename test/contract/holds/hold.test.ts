@@ -162,13 +162,17 @@ describe('a hold that is over', () => {
   });
 
   it('keeps staff from nothing, before anything has tidied up', async () => {
-    const { slot, patient } = await aClinic(shortly);
-    const held = resourceIn('Appointment', await hold(proposed(patient, [slot])));
-    const body = { ...proposed(patient, [slot]), status: 'booked' };
-    const early = await medplum('front-desk', 'POST', '/Appointment', { body });
+    const onto = async ({ slot, patient }: Awaited<ReturnType<typeof aClinic>>) =>
+      medplum('front-desk', 'POST', '/Appointment', { body: { ...proposed(patient, [slot]), status: 'booked' } });
+    // A hold of its own that is not over, however slow the machine is.
+    const lasting = await aClinic();
+    const kept = resourceIn('Appointment', await hold(proposed(lasting.patient, [lasting.slot])));
+    const early = await onto(lasting);
     expect([early.status, issuesOf(early)]).toEqual([400, ['schedule-overbooked Appointment.slot[0]']]);
-    await over(held);
-    expect((await medplum('front-desk', 'POST', '/Appointment', { body })).status).toBe(201);
+    const short = await aClinic(shortly);
+    await over(resourceIn('Appointment', await hold(proposed(short.patient, [short.slot]))));
+    expect((await onto(short)).status).toBe(201);
+    await patch(kept.id ?? '', cancellation);
   });
 
   it('on two schedules gives back both when one of them is taken', async () => {
