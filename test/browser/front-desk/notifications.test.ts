@@ -29,11 +29,12 @@ test.afterEach(async () => {
   await listener.close();
 });
 
-/** A Subscription whose handshake was refused. */
+/** A Subscription whose handshake was refused, to the appointments of a patient of its own: no other test causes an event of it. */
 async function aFailed(): Promise<Subscription> {
+  const own = about(await aPatient());
   listener.reply = 500;
   const secret = ['Authorization: Bearer top-secret'];
-  const { id } = succeeded('Subscription', await submit(subscription(listener, { header: secret })));
+  const { id } = succeeded('Subscription', await submit(subscription(listener, { ...own, header: secret })));
   return turnsTo('error', id);
 }
 
