@@ -12,6 +12,7 @@ interface Arguments {
   readonly receivers: number;
   readonly rounds: number;
   readonly bookings: number;
+  readonly conditions: readonly Condition[];
   readonly config?: string;
 }
 
@@ -23,17 +24,28 @@ const pooled = (rounds: readonly Round[]): Round => ({
   notification: rounds.flatMap(({ notification }) => notification),
 });
 
-const conditions = ['quiet', 'answering', 'hanging'] as const satisfies readonly Condition[];
+const all = ['quiet', 'answering', 'hanging'] as const satisfies readonly Condition[];
 
 type Measured = Readonly<Record<Condition, Round[]>>;
 
+function readConditions(text: string): Condition[] {
+  return text.split(',').map((given) => {
+    const condition = all.find((one) => one === given);
+    if (!condition) {
+      throw new Error(`${given} is not one of ${all.join(', ')}.`);
+    }
+    return condition;
+  });
+}
+
 function rowsOf(measured: Measured): string[][] {
   return measures.map((name) => {
-    const [quiet, answering, hanging] = conditions.map((one) => pooled(measured[one])[name]);
+    const [quiet, answering, hanging] = all.map((one) => pooled(measured[one])[name]);
     const [alone, before, after] = [quiet, answering, hanging].map((values) => quantile(values ?? [], 0.5));
-    const medians = [alone, before, after].map((value = Number.NaN) => value.toFixed(1));
-    const ratio = (one = Number.NaN, other = Number.NaN): string => (one / other).toFixed(2);
-    return [name, ...medians, ratio(after, alone), ratio(after, before), String(quiet?.length)];
+    const shown = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–');
+    const medians = [alone, before, after].map((value = Number.NaN) => shown(value, 1));
+    const ratio = (one = Number.NaN, other = Number.NaN): string => shown(one / other, 2);
+    return [name, ...medians, ratio(after, alone), ratio(after, before), String(hanging?.length)];
   });
 }
 
@@ -49,9 +61,16 @@ async function main(): Promise<void> {
     .option('--receivers <number>', 'receivers that hang', Number, 500)
     .option('--rounds <number>', 'rounds of all three', Number, 3)
     .option('--bookings <number>', 'of each kind in a round', Number, 20)
+    .option(
+      '--conditions <list>',
+      'only these; where a portal has many Subscriptions, each takes minutes to end',
+      readConditions,
+      [...all],
+    )
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .parse()
     .opts<Arguments>();
+  const { conditions } = given;
   const config = loadConfig(given.config);
   const installation = await findInstallation(process.env);
   const receivers = await startReceivers();
@@ -61,14 +80,17 @@ async function main(): Promise<void> {
     await measureRound(target, 5);
     const measured: Measured = { quiet: [], answering: [], hanging: [] };
     for (let round = 0; round < given.rounds; round++) {
-      for (const condition of [...conditions.slice(round % 3), ...conditions.slice(0, round % 3)]) {
+      const first = round % conditions.length;
+      for (const [index, condition] of [...conditions.slice(first), ...conditions.slice(0, first)].entries()) {
+        console.error(`Round ${round + 1} of ${given.rounds}: ${condition}.`);
         const end = await begin(target, trigger, given.receivers, condition);
         measured[condition].push(await measureRound(target, given.bookings));
-        await end();
+        if (round + 1 < given.rounds || index + 1 < conditions.length) {
+          await end();
+        }
       }
-      console.error(`Round ${round + 1} of ${given.rounds}.`);
     }
-    const head = ['p50 in ms', ...conditions, 'hanging ÷ quiet', 'hanging ÷ answering', 'number'];
+    const head = ['p50 in ms', ...all, 'hanging ÷ quiet', 'hanging ÷ answering', 'number'];
     console.log(formatTable(head, rowsOf(measured)));
   } finally {
     receivers.close();
