@@ -4,8 +4,8 @@ import { validateChange, validateCreation } from '../../core/booking/appointment
 import { overbookingIssues, overbookingReads, unmarkedFor } from '../../core/booking/appointment/overbooking.ts';
 import { mayBecome } from '../../core/booking/appointment/status.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { readOffered } from '../lib/booking/offered.ts';
 import { readForChange } from '../lib/booking/related-reads.ts';
+import { readOffered } from '../lib/calendar/offered.ts';
 import { config } from '../lib/config.ts';
 import { rememberDeletion } from '../lib/notifications/events/deletions.ts';
 import { readInBatch } from '../lib/read.ts';

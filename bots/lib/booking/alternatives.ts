@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BundleEntry, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { BundleEntry, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import {
   asksForAlternatives,
   MOST_ALTERNATIVES,
@@ -10,6 +10,8 @@ import { candidatesIn, type Offers } from '../../../core/booking/alternatives/ca
 import { MOST_SCHEDULES, nearbyReads, sameServiceReads } from '../../../core/booking/alternatives/reads.ts';
 import { schedulesNamed } from '../../../core/booking/book/apply-policy.ts';
 import type { BookRequest, Purpose } from '../../../core/booking/book/request/request.ts';
+import { findEarlierAppointments } from '../../../core/booking/book/resubmission/reschedule.ts';
+import { returningFor } from '../../../core/booking/book/resubmission/returning.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { permittedIn } from '../../../core/booking/policy/offers.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
@@ -17,6 +19,7 @@ import { readState, searchByIds } from '../../../core/booking/search.ts';
 import type { Alternative, Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import type { Interval } from '../../../core/time/interval.ts';
+import { readReturning } from '../calendar/window.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { ReadError } from '../read.ts';
@@ -48,12 +51,17 @@ async function read(medplum: MedplumClient, entry: BundleEntry[], { requestor }:
   return narrow(found.state);
 }
 
-/** The free Slots of some Schedules nearby, as far as their policies permit it. */
+/**
+ * The free Slots of some Schedules nearby, as far as their policies permit it.
+ *
+ * @param returning - Slots that are free for this request alone
+ */
 async function readOffers(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
   actors: readonly HealthcareService[],
   refusal: Refusal,
+  returning: readonly Slot[] = [],
 ): Promise<Offers[]> {
   const { request, requestor, now } = refusal;
   const named = await read(medplum, searchByIds('HealthcareService', schedules.flatMap(serviceIdsOf)), refusal);
@@ -63,7 +71,7 @@ async function readOffers(
     return bounds ? [{ schedule, bounds }] : [];
   });
   const entry = open.flatMap(({ schedule, bounds }) => nearbyReads(schedule, request.interval, bounds));
-  const slots = resourcesOfType(await read(medplum, entry, refusal), 'Slot');
+  const slots = [...resourcesOfType(await read(medplum, entry, refusal), 'Slot'), ...returning];
   return open.map(({ schedule, bounds }) => ({
     bounds,
     slots: slots.filter((slot) => slot.schedule.reference === `Schedule/${schedule.id}`),
@@ -91,6 +99,15 @@ async function accepted(
   return found.slice(0, most);
 }
 
+/** The free Slots that the appointment which is moved has withdrawn or narrowed: they return if it goes there. */
+async function readReturningSlots(medplum: MedplumClient, state: ResourceSet, { request, purpose, now }: Refusal) {
+  const returning = returningFor(request, findEarlierAppointments(request, state, { purpose, now, config }), state);
+  const changes = returning ? await readReturning(medplum, returning) : [];
+  return changes.flatMap(({ stored, resource }) =>
+    stored && resource.status === 'free' && !returning?.givenBack.includes(stored.id ?? '') ? [resource] : [],
+  );
+}
+
 /** Times in the Schedules that the request names. */
 async function inTheSamePlace(
   medplum: MedplumClient,
@@ -98,7 +115,9 @@ async function inTheSamePlace(
   state: ResourceSet,
   refusal: Refusal,
 ) {
-  const offers = await readOffers(medplum, schedules, resourcesOfType(state, 'HealthcareService'), refusal);
+  const returning = await readReturningSlots(medplum, state, refusal);
+  const actors = resourcesOfType(state, 'HealthcareService');
+  const offers = await readOffers(medplum, schedules, actors, refusal, returning);
   const { request } = refusal;
   const refused = request.slots.map(({ value }) => value);
   const groups = schedules.length > 0 && offers.length === schedules.length ? [offers] : [];

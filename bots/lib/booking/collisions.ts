@@ -13,10 +13,10 @@ import { unmarkedIn } from '../../../core/booking/slots/takings.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import { readOffered } from '../calendar/offered.ts';
 import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
-import { readOffered } from './offered.ts';
 import { syncAppointment } from './slot-sync.ts';
 
 const COUNT = '200';

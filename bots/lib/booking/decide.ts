@@ -15,12 +15,12 @@ import { type ResourceSet, resourcesOfType } from '../../../core/booking/resourc
 import { readState } from '../../../core/booking/search.ts';
 import { unmarkedIn } from '../../../core/booking/slots/takings.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { readOffered } from '../calendar/offered.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 import { ofType, ReadError, readInBatch } from '../read.ts';
 import { createLimitMemory } from './limit-memory.ts';
-import { readOffered } from './offered.ts';
 import { readMore } from './read-more.ts';
 
 /** On whose behalf a booking is decided. */

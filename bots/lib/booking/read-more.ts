@@ -21,10 +21,11 @@ import { aroundReads, unmarkedIn } from '../../../core/booking/slots/takings.ts'
 import { artefactUri } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
+import { readOffered } from '../calendar/offered.ts';
+import { readReturning } from '../calendar/window.ts';
 import { config } from '../config.ts';
 import { get, sendBundle, sendTransaction } from '../medplum.ts';
 import { ofType, ReadError, readHistories, readInBatch, readInTransaction } from '../read.ts';
-import { readOffered } from './offered.ts';
 import { readSurvivors } from './related-reads.ts';
 
 /** For whom more is read, and for what time. */
@@ -182,25 +183,36 @@ async function readUsage(
  */
 export async function readMore(
   medplum: MedplumClient,
-  { fragments, role, services, around, quotas, histories, patients, tasks }: Wanted,
+  { fragments, role, services, around, returning, quotas, histories, patients, tasks }: Wanted,
   context: ReadContext,
 ): Promise<Knowledge> {
-  const [foundFragments, foundRole, foundServices, foundAround, usage, foundHistories, foundPatients, foundTasks] =
-    await Promise.all([
-      fragments && readFragmentsOf(medplum, fragments, context),
-      role && readRole(medplum, context.authorization),
-      services && readServices(medplum, services, context),
-      around && readAround(medplum, around),
-      quotas && Promise.all(quotas.map((quota) => readUsage(medplum, quota, context))),
-      histories && readVersions(medplum, histories, context),
-      patients && readMerged(medplum, patients),
-      tasks && readTasks(medplum, tasks),
-    ]);
+  const [
+    foundFragments,
+    foundRole,
+    foundServices,
+    foundAround,
+    foundReturning,
+    usage,
+    foundHistories,
+    foundPatients,
+    foundTasks,
+  ] = await Promise.all([
+    fragments && readFragmentsOf(medplum, fragments, context),
+    role && readRole(medplum, context.authorization),
+    services && readServices(medplum, services, context),
+    around && readAround(medplum, around),
+    returning && readReturning(medplum, returning),
+    quotas && Promise.all(quotas.map((quota) => readUsage(medplum, quota, context))),
+    histories && readVersions(medplum, histories, context),
+    patients && readMerged(medplum, patients),
+    tasks && readTasks(medplum, tasks),
+  ]);
   return {
     ...(foundFragments && { fragments: foundFragments }),
     ...(foundRole && { role: foundRole }),
     ...(foundServices && { services: foundServices }),
     ...(foundAround && { around: foundAround }),
+    ...(foundReturning && { returning: foundReturning }),
     ...(usage && { usage: new Map(usage) }),
     ...(foundHistories && { histories: foundHistories }),
     ...(foundPatients && { patients: foundPatients }),

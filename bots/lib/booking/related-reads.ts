@@ -17,10 +17,10 @@ import {
 } from '../../../core/booking/slots/synchronize.ts';
 import { isUnmarked } from '../../../core/calendar/slots/slot-role.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { readOffered } from '../calendar/offered.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { ofType, ReadError, readHistories, readInBatch } from '../read.ts';
-import { readOffered } from './offered.ts';
 
 /** The slots and patients of an appointment, as far as they exist. */
 export interface Related {

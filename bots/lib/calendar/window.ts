@@ -2,16 +2,19 @@ import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
 import { slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
-import { type PublishPlan, planSlots, slotsToRead } from '../../../core/calendar/publish/publish.ts';
-import { portions, slotChangeEntries } from '../../../core/calendar/publish/slot-change.ts';
+import type { Returning } from '../../../core/booking/book/resubmission/returning.ts';
+import { type PublishPlan, type PublishState, planSlots, slotsToRead } from '../../../core/calendar/publish/publish.ts';
+import { returningSlots } from '../../../core/calendar/publish/returning.ts';
+import { portions, type SlotChange, slotChangeEntries } from '../../../core/calendar/publish/slot-change.ts';
 import { isUnmarked } from '../../../core/calendar/slots/slot-role.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import type { Interval } from '../../../core/time/interval.ts';
-import { readOffered } from '../booking/offered.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
-import type { OpeningHours } from './opening-hours.ts';
+import { readOffered } from './offered.ts';
+import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
 
 /** How many resources one search gives at most. */
 const PAGE = 1000;
@@ -39,25 +42,61 @@ async function readSlots(medplum: MedplumClient, schedule: string, { start, end 
   }
 }
 
-/** The ids of those Slots that appointments hold. */
-async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise<Set<string>> {
+/** The ids of those Slots that appointments hold, but for some. */
+async function readHeld(
+  medplum: MedplumClient,
+  ids: readonly string[],
+  except: readonly string[] = [],
+): Promise<Set<string>> {
   const slot = ids.map((id) => `Slot/${id}`).join(',');
   const query = new URLSearchParams({ slot, status: statusQuery(holdsSlots), _count: `${PAGE}` });
   const [found] = await readInBatch(medplum, ids.length > 0 ? [`Appointment?${query}`] : []);
-  return new Set(ofType('Appointment', found).flatMap(slotIdsOf));
+  const holders = ofType('Appointment', found).filter(({ id = '' }) => !except.includes(id));
+  return new Set(holders.flatMap(slotIdsOf));
 }
 
-/** Decides about a window. What looks free is looked up among the appointments before it is touched. */
-async function plan(medplum: MedplumClient, hours: OpeningHours, window: Interval, now: number): Promise<PublishPlan> {
+/** What a window depends on, but for the appointments that hold its Slots. */
+async function readWindow(medplum: MedplumClient, hours: OpeningHours, window: Interval): Promise<PublishState> {
   const slots = await readSlots(medplum, hours.schedule.id, slotsToRead(window));
   const unmarked = slots.filter((slot) => isUnmarked(slot, config)).flatMap(({ id }) => id ?? []);
   const offered = await readOffered(medplum, unmarked);
-  const decide = (held: ReadonlySet<string>): PublishPlan =>
-    planSlots({ ...hours, slots, offered, held, window, now, horizonWeeks: config.calendar.horizonWeeks }, config);
-  const first = decide(new Set());
-  const touched = first.changes.flatMap(({ stored }) => (stored?.status === 'free' ? (stored.id ?? []) : []));
-  const held = await readHeld(medplum, touched);
-  return held.size > 0 ? decide(held) : first;
+  const { horizonWeeks } = config.calendar;
+  return { ...hours, slots, offered, held: new Set(), window, now: Date.now(), horizonWeeks };
+}
+
+const freeOnes = (changes: readonly SlotChange[]): string[] =>
+  changes.flatMap(({ stored }) => (stored?.status === 'free' ? (stored.id ?? []) : []));
+
+/** Decides about a window. What looks free is looked up among the appointments before it is touched. */
+async function plan(medplum: MedplumClient, hours: OpeningHours, window: Interval): Promise<PublishPlan> {
+  const state = await readWindow(medplum, hours, window);
+  const first = planSlots(state, config);
+  const held = await readHeld(medplum, freeOnes(first.changes));
+  return held.size > 0 ? planSlots({ ...state, held }, config) : first;
+}
+
+/**
+ * The Slots that return when appointments give theirs back (`returningSlots`), read with the Bot's own rights.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readReturning(
+  medplum: MedplumClient,
+  { schedules, givenBack, appointments, time }: Returning,
+): Promise<SlotChange[]> {
+  const window = { start: time.start - DAY, end: time.end + DAY };
+  const own = new Set(givenBack);
+  const found: SlotChange[] = [];
+  for (const id of schedules) {
+    const hours = await readOpeningHours(medplum, id);
+    const state = hours && (await readWindow(medplum, hours, window));
+    const first = state ? returningSlots(state, own, config) : [];
+    if (state && first.length > 0) {
+      const held = await readHeld(medplum, [...givenBack, ...freeOnes(first)], appointments);
+      found.push(...(held.size > 0 ? returningSlots({ ...state, held }, own, config) : first));
+    }
+  }
+  return found;
 }
 
 /** What accompanies the writing of a window, portion by portion. */
@@ -96,7 +135,7 @@ export async function publishWindow(
   window: Interval,
   guard: Guard = unguarded,
 ): Promise<WindowResult> {
-  const { changes } = await plan(medplum, hours, window, Date.now());
+  const { changes } = await plan(medplum, hours, window);
   const all = portions(changes, PORTION);
   for (const [index, portion] of all.entries()) {
     const began = Date.now();

@@ -1,4 +1,5 @@
 import type { Appointment, HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import type { SlotChange } from '../../calendar/publish/slot-change.ts';
 import { serviceIdsOf } from '../../fhir/reference/service-reference.ts';
 import type { Interval } from '../../time/interval.ts';
 import type { Patients } from '../appointment/change.ts';
@@ -6,6 +7,7 @@ import type { Role } from '../caller-role.ts';
 import type { Quota, Usage } from '../policy/quota.ts';
 import { findResource, type ResourceSet, servicesOf } from '../resource-set.ts';
 import type { Fragments } from '../slots/fragments.ts';
+import type { Returning } from './resubmission/returning.ts';
 
 /** Earlier versions of appointments. */
 export interface Histories {
@@ -25,6 +27,8 @@ export interface Knowledge {
   readonly services?: ResourceSet | undefined;
   /** What is around the time of a booking that needs buffers. */
   readonly around?: { readonly slots: ResourceSet; readonly offered: ReadonlySet<string> } | undefined;
+  /** What the appointment that is moved or replaced keeps others from offering, and how it returns. */
+  readonly returning?: readonly SlotChange[] | undefined;
   /** How far quotas are used up. */
   readonly usage?: ReadonlyMap<string, Usage> | undefined;
   /** The Tasks of earlier appointments that wait, or waited a moment ago, for the clinic. */
@@ -43,6 +47,7 @@ export interface Wanted {
   readonly services?: readonly string[];
   /** Everything of these Schedules at a time. */
   readonly around?: { readonly schedules: readonly string[]; readonly interval: Interval };
+  readonly returning?: Returning;
   readonly quotas?: readonly Quota[];
   /** Ids of appointments whose Tasks are to be read. */
   readonly tasks?: readonly string[];

@@ -40,8 +40,10 @@ export interface Situation extends Given {
   readonly verdict: PolicyVerdict;
 }
 
-function storedCalendar({ state, known: { fragments }, context: { config } }: Given): Calendar {
-  const slots = [...resourcesOfType(state, 'Slot'), ...(fragments?.slots ?? [])];
+/** What returns with a move is free for it. */
+function storedCalendar({ state, known: { fragments, returning = [] }, context: { config } }: Given): Calendar {
+  const back = returning.flatMap(({ stored, resource }) => (stored ? [resource] : []));
+  const slots = [...resourcesOfType(state, 'Slot'), ...(fragments?.slots ?? []), ...back];
   return calendarOf(slots, artefactUri(config, 'LocalSlotOrigin'), fragments?.uses);
 }
 

@@ -7,6 +7,8 @@ import type {
   Extension,
   Meta,
 } from '@medplum/fhirtypes';
+import { slotChangeEntries } from '../../calendar/publish/slot-change.ts';
+import { isBuffer, isUnmarked } from '../../calendar/slots/slot-role.ts';
 import { artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
@@ -16,9 +18,9 @@ import { afterItsEnd } from '../appointment/ended.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
 import { withRequestTasks } from '../confirmation/task.ts';
 import { quotaEntries } from '../policy/quota.ts';
-import { resourcesOfType } from '../resource-set.ts';
+import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { bufferEntries, bufferRemovals } from '../slots/buffers.ts';
-import { type Calendar, calendarEntries, take } from '../slots/calendar.ts';
+import { type Calendar, type CalendarSlot, calendarEntries, take } from '../slots/calendar.ts';
 import { withdrawalEntries } from '../slots/takings.ts';
 import type { BookingContext } from './context.ts';
 import type { EarlierAppointments } from './resubmission/reschedule.ts';
@@ -132,6 +134,44 @@ function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry
   ];
 }
 
+/**
+ * Slots that were never on offer, as those of Medplum's own scheduling, are not put on offer by being given back.
+ */
+function withoutNeverOffered(calendar: Calendar, { stored, context }: Situation, givenBack: readonly string[]) {
+  const { offered, config } = context;
+  const never = givenBack.filter((id) => {
+    const slot = stored.get(id);
+    return offered && slot && isUnmarked(slot.resource, config) && !offered.has(id);
+  });
+  const isGone = ({ origin, status, resource }: CalendarSlot): boolean =>
+    never.includes(origin) && (status === 'free' || (status === 'busy-unavailable' && isBuffer(resource)));
+  const kept = [...calendar].filter(([, slot]) => !(slot.isNew && isGone(slot)));
+  return new Map(
+    kept.map(([id, slot]) => [id, isGone(slot) ? { ...slot, status: 'entered-in-error' as const } : slot]),
+  );
+}
+
+/**
+ * What returns with the move, as far as the booking takes it or gives it back: the rest is left to the publication.
+ */
+function returningEntries({ known: { returning = [] }, selected }: Situation, givenBack: readonly string[]) {
+  const concerned = new Set([...selected.slots.map(({ id }) => id), ...givenBack]);
+  const groups = new Set(returning.filter(({ stored }) => concerned.has(stored?.id ?? '')).map(({ group }) => group));
+  return slotChangeEntries(returning.filter(({ group }) => groups.has(group)));
+}
+
+/** Each resource is written once: of several entries for one the last. */
+function onceEach(entries: readonly BundleEntry[]): BundleEntry[] {
+  const last = new Map(entries.map((entry) => [entry.request?.method === 'PUT' ? entry.request.url : entry, entry]));
+  return [...last.values()];
+}
+
+/** What was read, with what is written instead. */
+function asWritten(state: ResourceSet, entries: readonly BundleEntry[]): ResourceSet {
+  const stored = entries.flatMap(({ request, resource }) => (request?.method === 'PUT' && resource ? [resource] : []));
+  return new Map([...state, ...stored.map((one) => [`${one.resourceType}/${one.id}`, one] as const)]);
+}
+
 /** The slots as the booking leaves them: those it takes are narrowed to its time. */
 function slotEntriesOf(situation: Situation, outcome: Outcome): BundleEntry[] {
   const { calendar, selected, state, known, context } = situation;
@@ -141,17 +181,21 @@ function slotEntriesOf(situation: Situation, outcome: Outcome): BundleEntry[] {
   const taken = status
     ? selected.slots.reduce<Calendar>((current, { id }) => take(current, id, interval, status, newId), calendar)
     : calendar;
-  const changed = calendarEntries(taken, artefactUri(config, 'LocalSlotOrigin'));
+  const givenBack = givenBackBy(situation);
+  const changed = onceEach([
+    ...returningEntries(situation, givenBack),
+    ...calendarEntries(withoutNeverOffered(taken, situation, givenBack), artefactUri(config, 'LocalSlotOrigin')),
+  ]);
   const buffers = buffersOf(situation);
   const seen = new Map([...(known.around?.slots ?? []), ...state]);
   const claim = { interval, around: timesAround(interval, buffers), slots: selected.slots, services: undefined };
   const all = [...resourcesOfType(seen, 'Slot'), ...(known.fragments?.slots ?? [])];
   const others = [
-    ...withdrawalEntries(claim, seen, config),
-    ...bufferRemovals(all, givenBackBy(situation), config),
+    ...withdrawalEntries(claim, asWritten(seen, changed), config),
+    ...bufferRemovals(all, givenBack, config),
     ...[...buffers.values()].flatMap((one) => bufferEntries(interval, one.slot, one.buffers, config)),
   ];
-  return others.length > 0 ? inWriteOrder([...changed, ...others]) : changed;
+  return others.length > 0 ? inWriteOrder(onceEach([...changed, ...others])) : changed;
 }
 
 /** The entries that end holds and requests whose time is over. */

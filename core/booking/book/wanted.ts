@@ -1,3 +1,4 @@
+import { publishedKeyOf } from '../../calendar/slots/slot-role.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
@@ -5,10 +6,12 @@ import { type Interval, overlaps } from '../../time/interval.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { deadlineOf } from '../confirmation/deadline.ts';
 import { isHold } from '../hold/hold.ts';
+import type { CalendarSlot } from '../slots/calendar.ts';
 import { schedulesConcerned } from './apply-policy.ts';
 import { unknownServices, type Wanted } from './knowledge.ts';
 import { mergedPatients } from './resubmission/heir.ts';
 import { perhapsMoved } from './resubmission/idempotency.ts';
+import { returningFor } from './resubmission/returning.ts';
 import { buffersOf, rewrittenIds, type Situation, timesAround } from './situation.ts';
 
 /** What is still to be read for a decision, as far as one kind of knowledge goes. */
@@ -56,6 +59,23 @@ const fragmentsWanted: Question = (situation, found) => {
   return isFragmentary && origins.length > 0 && dependsOnFragments(situation, found)
     ? { fragments: { origins, rewritten: rewrittenIds(situation) } }
     : {};
+};
+
+/** Whether the time was found, by the Schedule alone, in parts of published Slots: each was made for an appointment. */
+function isPatchwork({ request: { slots, interval }, selected, context }: Situation): boolean {
+  const isPart = ({ start, end }: Interval): boolean =>
+    interval !== undefined && (start < interval.start || end > interval.end);
+  const isPublished = ({ resource }: CalendarSlot): boolean => publishedKeyOf(resource, context.config) !== undefined;
+  return slots.length === 0 && selected.slots.some((slot) => isPart(slot) && isPublished(slot));
+}
+
+/** What the appointment to be moved keeps off the market, if nothing else than a free slot is missing. */
+const returningWanted: Question = (situation, found) => {
+  const { request, earlier, state, known } = situation;
+  const isMissing = found.length > 0 && found.every(({ code }) => aboutSlots.has(code));
+  const isOpen = known.fragments && !known.returning && (isMissing || isPatchwork(situation));
+  const returning = isOpen ? returningFor(request, earlier, state) : undefined;
+  return returning ? { returning } : {};
 };
 
 const servicesWanted: Question = ({ request, earlier, state, known }) => {
@@ -115,6 +135,7 @@ const tasksWanted: Question = ({ known, earlier: { previous, replaced }, context
 const questions: readonly Question[] = [
   tasksWanted,
   fragmentsWanted,
+  returningWanted,
   servicesWanted,
   aroundWanted,
   roleWanted,

@@ -1,5 +1,5 @@
 import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
-import { publishedKeyOf } from '../../calendar/slots/slot-role.ts';
+import { isBuffer, publishedKeyOf } from '../../calendar/slots/slot-role.ts';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
@@ -8,7 +8,7 @@ import { intersection } from '../../time/interval.ts';
 import { isHeld, isTaken, slotIdsOf, slotStatusOf, strongestUse } from '../appointment/slot-use.ts';
 import { holdsSlots, slotUseOf } from '../appointment/status.ts';
 import { bufferRemovals } from './buffers.ts';
-import { type Calendar, calendarEntries, calendarOf, join, release, take } from './calendar.ts';
+import { type Calendar, type CalendarSlot, calendarEntries, calendarOf, join, release, take } from './calendar.ts';
 import type { Fragments } from './fragments.ts';
 
 /** The part of the configuration that slots depend on. */
@@ -92,7 +92,11 @@ function withGivenBack(
   const released = slotIdsOf(appointment)
     .filter((id) => !byHand.has(id))
     .reduce(release, calendar);
-  const gone = [...released.values()].filter(({ id, status }) => status === 'free' && neverOffered.has(id));
+  const isGone = ({ id, status, resource }: CalendarSlot): boolean =>
+    neverOffered.has(id) &&
+    !byHand.has(id) &&
+    (status === 'free' || (status === 'busy-unavailable' && isBuffer(resource)));
+  const gone = [...released.values()].filter(isGone);
   return join(
     new Map([...released, ...gone.map((slot) => [slot.id, { ...slot, status: 'entered-in-error' }] as const)]),
   );

@@ -6,6 +6,7 @@ import type { ArtefactConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
+import { slotIdsOf } from '../appointment/slot-use.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf } from '../resource-set.ts';
 import { type SearchQuery, search } from '../search.ts';
 import type { CalendarSlot } from './calendar.ts';
@@ -71,11 +72,13 @@ export interface TimeWanted {
 /**
  * The ids of the taken Slots whose history must be read to know whether they were ever offered.
  *
- * @param interval - what lies elsewhere does not matter
+ * @param interval - what lies elsewhere matters only if one of the appointments refers to it
  */
 export function unmarkedIn(state: ResourceSet, interval: Interval, config: TakingsConfig): string[] {
+  const referredTo = new Set(resourcesOfType(state, 'Appointment').flatMap(slotIdsOf));
   return placedSlots(resourcesOfType(state, 'Slot'), new Set(), config)
-    .filter((slot) => overlaps(slot, interval) && isUnmarked(slot.resource, config))
+    .filter((slot) => overlaps(slot, interval) || referredTo.has(slot.id))
+    .filter(({ resource }) => isUnmarked(resource, config))
     .map(({ id }) => id);
 }
 

@@ -79,7 +79,8 @@ function decideBooking(store: ResourceSet, body: unknown): Decision {
   const first = planBooking(parsed, state, context);
   const wanted = first.kind === 'read' ? first.wanted.fragments : undefined;
   const fragments = wanted && fragmentsIn(store, wanted.origins, wanted.rewritten);
-  const known: Knowledge = { fragments, role: 'requestor', histories: unchanged(state) };
+  // Nothing here is published or has buffers, so that nothing returns with a move but its own time.
+  const known: Knowledge = { fragments, returning: [], role: 'requestor', histories: unchanged(state) };
   const plan = first.kind === 'read' ? planBooking(parsed, state, context, known) : first;
   if (plan.kind === 'read') {
     throw new Error(`The model does not read ${Object.keys(plan.wanted).join(', ')}.`);

@@ -88,7 +88,7 @@ export function plan(
     parseBookRequest(body, config),
     state,
     { now, requestor, config, newId, ...more },
-    { fragments: pieces, role, histories: unchanged(state), ...known },
+    { fragments: pieces, returning: [], role, histories: unchanged(state), ...known },
   );
 }
 
