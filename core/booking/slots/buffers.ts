@@ -1,7 +1,7 @@
 import type { BundleEntry, CodeableConcept, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { serviceTypeOf } from '../../calendar/parameters/schedule-calendar.ts';
 import { bufferMinutes } from '../../calendar/parameters/scheduling-parameters.ts';
-import { BUFFER_COMMENTS, bufferOf, isSameService, publishedKeyOf } from '../../calendar/slots/slot-role.ts';
+import { BUFFER_COMMENTS, isBufferOf, isSameService, publishedKeyOf } from '../../calendar/slots/slot-role.ts';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { Interval } from '../../time/interval.ts';
@@ -111,6 +111,6 @@ export function bufferRemovals(
   givenBack: readonly string[],
   config: ArtefactConfig,
 ): BundleEntry[] {
-  const ids = slots.filter((slot) => givenBack.includes(bufferOf(slot, config) ?? '')).flatMap(({ id }) => id ?? []);
+  const ids = slots.filter((slot) => isBufferOf(slot, givenBack, config)).flatMap(({ id }) => id ?? []);
   return [...new Set(ids)].map((id) => ({ request: { method: 'DELETE', url: `Slot/${id}` } }));
 }

@@ -1,7 +1,13 @@
 import type { BundleEntry, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { slotChangeEntries } from '../../calendar/publish/slot-change.ts';
 import { conflicts, withdrawnWith } from '../../calendar/slots/conflicts.ts';
-import { bufferOf, isUnmarked, type PlacedSlot, placedSlots, servicesOffered } from '../../calendar/slots/slot-role.ts';
+import {
+  isBufferOf,
+  isUnmarked,
+  type PlacedSlot,
+  placedSlots,
+  servicesOffered,
+} from '../../calendar/slots/slot-role.ts';
 import type { ArtefactConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
@@ -102,7 +108,7 @@ export function takenTime(
   config: TakingsConfig,
 ): { readonly taken: PlacedSlot; readonly from: CalendarSlot }[] {
   const others = resourcesOfType(state, 'Slot').filter(
-    (slot) => !givenBack.includes(slot.id ?? '') && !givenBack.includes(bufferOf(slot, config) ?? ''),
+    (slot) => !givenBack.includes(slot.id ?? '') && !isBufferOf(slot, givenBack, config),
   );
   const bySchedule = Map.groupBy(slots, ({ resource }) => idIn(resource.schedule, 'Schedule') ?? '');
   return [...bySchedule].flatMap(([scheduleId, wanted]) => {

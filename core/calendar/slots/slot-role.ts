@@ -130,6 +130,12 @@ export function bufferOf(slot: Slot, config: ArtefactConfig): string | undefined
   return identifierIn(slot, artefactUri(config, 'LocalBuffer'));
 }
 
+/** Whether a Slot is a buffer, written by the service, of one of some booked Slots. */
+export function isBufferOf(slot: Slot, booked: readonly string[], config: ArtefactConfig): boolean {
+  const id = bufferOf(slot, config);
+  return id !== undefined && booked.includes(id);
+}
+
 /** Whether a Slot is the buffer of an appointment: time that its Schedule needs, whatever for. */
 export function isBuffer({ status, comment }: Slot): boolean {
   return status === 'busy-unavailable' && bufferComments.has(comment);
