@@ -9,6 +9,7 @@ import { bookBy, makePlaces, type Place, type TargetName, targetNames, targetsOf
 import { runAsProgram } from './cli/command.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
+import { wholeNumber } from './cli/whole-number.ts';
 
 interface BenchArguments {
   readonly callers: readonly number[];
@@ -20,15 +21,9 @@ interface BenchArguments {
   readonly config?: string;
 }
 
-const numbers = (text: string): number[] => text.split(',').map(positive);
+const positive = wholeNumber(1);
 
-function positive(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) {
-    throw new Error(`${text} is not a positive whole number.`);
-  }
-  return value;
-}
+const numbers = (text: string): number[] => text.split(',').map(positive);
 
 function readTargets(text: string): TargetName[] {
   return text.split(',').map((given) => {

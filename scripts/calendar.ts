@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { addSchedule, addService } from './calendar/add.ts';
 import { changeHorizon, changeHours, showPreview } from './calendar/change.ts';
 import { closeDays, listClosedDays, reopenDays } from './calendar/close.ts';
@@ -6,16 +6,7 @@ import { HOURS_HELP } from './calendar/hours-text.ts';
 import { list, publish, show } from './calendar/show.ts';
 import { runAsProgram } from './cli/command.ts';
 import { withCredentials } from './cli/credentials.ts';
-
-function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (!Number.isInteger(value) || value < least || value > most) {
-      throw new InvalidArgumentError(`Give a whole number from ${least} to ${most}.`);
-    }
-    return value;
-  };
-}
+import { wholeNumber } from './cli/whole-number.ts';
 
 const minutes = wholeNumber(0, 1440);
 

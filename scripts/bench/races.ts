@@ -4,6 +4,7 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { runAsProgram } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
+import { wholeNumber } from '../cli/whole-number.ts';
 import { post } from './create.ts';
 import { findInstallation, type Installation } from './installation.ts';
 import { bookBy, forMedplum, makePlaces, type Place } from './targets.ts';
@@ -33,14 +34,6 @@ type RivalName = keyof typeof rivals;
 type Ending = 'portal' | 'staff' | 'neither' | 'both';
 
 type Counts = Record<Ending, number>;
-
-const positive = (text: string): number => {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) {
-    throw new Error(`${text} is not a whole number.`);
-  }
-  return value;
-};
 
 /** One race for one slot; either side begins up to `spread` milliseconds later, so that all interleavings come. */
 async function race(
@@ -88,9 +81,9 @@ async function main(): Promise<void> {
         "by Medplum's own $book and $hold, and by a Slot. Counts who got it, and whether it was ever sold twice. " +
         'Runs on the installation that the environment names, like npm run bench.',
     )
-    .option('--races <number>', 'number of races', positive, 2000)
-    .option('--lanes <number>', 'calendars at the same time', positive, 4)
-    .option('--spread <milliseconds>', 'by how much either side may be late', positive, 60)
+    .option('--races <number>', 'number of races', wholeNumber(1), 2000)
+    .option('--lanes <number>', 'calendars at the same time', wholeNumber(1), 4)
+    .option('--spread <milliseconds>', 'by how much either side may be late', wholeNumber(0), 60)
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .parse()
     .opts<RaceArguments>();

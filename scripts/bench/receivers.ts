@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { runAsProgram } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
+import { wholeNumber } from '../cli/whole-number.ts';
 import { findInstallation } from './installation.ts';
 import { quantile } from './measure.ts';
 import { startReceivers } from './receivers/receivers.ts';
@@ -58,9 +59,9 @@ async function main(): Promise<void> {
         'bookings, asynchronous bookings until their result, changes by staff until the notification. Variables as ' +
         'with npm run bench, and PORTAL_B_…; notifications.maxSubscriptions must be large enough.',
     )
-    .option('--receivers <number>', 'receivers that hang', Number, 500)
-    .option('--rounds <number>', 'rounds of all three', Number, 3)
-    .option('--bookings <number>', 'of each kind in a round', Number, 20)
+    .option('--receivers <number>', 'receivers that hang', wholeNumber(1), 500)
+    .option('--rounds <number>', 'rounds of all three', wholeNumber(1), 3)
+    .option('--bookings <number>', 'of each kind in a round', wholeNumber(1), 20)
     .option(
       '--conditions <list>',
       'only these; where a portal has many Subscriptions, each takes minutes to end',

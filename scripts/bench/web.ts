@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { runAsProgram } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';
+import { wholeNumber } from '../cli/whole-number.ts';
 import { startEmbedded } from './installation.ts';
 import { describeCircumstances, load } from './machine.ts';
 import { launch } from './web/browser.ts';
@@ -16,13 +17,7 @@ interface Arguments {
   readonly json?: boolean;
 }
 
-function positive(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) {
-    throw new Error(`${text} is not a positive whole number.`);
-  }
-  return value;
-}
+const positive = wholeNumber(1);
 
 function print(report: WebReport, asJson = false): void {
   if (asJson) {

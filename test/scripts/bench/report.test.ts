@@ -1,18 +1,7 @@
 import { expect, test } from '@jest/globals';
-import type { Circumstances } from '../../../scripts/bench/machine.ts';
 import type { Measurement } from '../../../scripts/bench/measure.ts';
 import { parseReport, type Report, remarksOn, rowOf, tableOf } from '../../../scripts/bench/report.ts';
-
-const circumstances: Circumstances = {
-  date: '2031-01-06',
-  processor: 'Some processor',
-  cores: 2,
-  memoryGb: 24,
-  node: '24.0.0',
-  medplum: '5.1.23',
-  service: '1.0.0',
-  bots: 'gateway',
-};
+import { circumstances } from './circumstances.ts';
 
 const round = (...durations: number[]): Measurement => ({ durations, elapsed: 1_000, conflicts: 0, failures: 1 });
 

@@ -1,17 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { type WebReport, webRemarks, webRows, webTable } from '../../../scripts/bench/web/report.ts';
+import { circumstances } from './circumstances.ts';
 
 const report: WebReport = {
-  circumstances: {
-    date: '2031-01-06',
-    processor: 'Some processor',
-    cores: 2,
-    memoryGb: 24,
-    node: '24.0.0',
-    medplum: '5.1.23',
-    service: '1.0.0',
-    bots: 'gateway',
-  },
+  circumstances,
   browser: '150',
   load: [0.1, 1.9],
   rounds: 3,
