@@ -1,6 +1,3 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
 import fastify, { type FastifyInstance } from 'fastify';
@@ -9,10 +6,10 @@ import { createChanges } from '../../../web/portal/news/changes.ts';
 import { createHearing } from '../../../web/portal/news/hearing.ts';
 import { notificationIn } from '../../../web/portal/news/notification.ts';
 import { portal } from '../../../web/portal/server.ts';
-import { assetsOf } from '../../../web/server/assets.ts';
 import { until } from '../../lib/until.ts';
+import { aClinic, builtFiles, bundle, settings } from './installed.ts';
 
-const topic = 'urn:topic';
+const { origin, topic } = settings;
 const baseUrl = 'https://booking.example/fhir/R4';
 
 /** A notification as the service makes it. */
@@ -37,9 +34,9 @@ test('a notification of the service is read; what is none, is not', () => {
     appointments: ['a'],
   });
   expect(notificationIn(message('handshake', 0))).toMatchObject({ type: 'handshake', number: 0, appointments: [] });
-  const bundle = (...parameter: unknown[]) => ({ resourceType: 'Bundle', entry: [{ resource: { parameter } }] });
+  const saying = (...parameter: unknown[]) => bundle({ parameter });
   const type = { name: 'type', valueCode: 'handshake' };
-  for (const bad of [undefined, 'x', [], {}, { resourceType: 'Bundle', entry: [null] }, bundle(), bundle(null, type)]) {
+  for (const bad of [undefined, 'x', [], {}, { resourceType: 'Bundle', entry: [null] }, saying(), saying(null, type)]) {
     expect(notificationIn(bad)).toBeUndefined();
   }
 });
@@ -83,8 +80,7 @@ test('a number that is left out tells that another server gets notifications, to
   expect([hearing.isHeard(), hearing.isComplete()]).toEqual([false, false]);
 });
 
-const output = mkdtempSync(join(tmpdir(), 'portal-'));
-const origin = 'https://portal.example';
+const files = builtFiles();
 let clinic: FastifyInstance;
 let app: FastifyInstance;
 /** What the clinic was asked, and the Subscription that it has. */
@@ -92,18 +88,9 @@ const asked: string[] = [];
 let stored: Subscription | undefined;
 
 beforeAll(async () => {
-  mkdirSync(join(output, 'portal'));
-  writeFileSync(join(output, 'manifest.json'), JSON.stringify({ pages: { portal: { script: 'main.js' } } }));
-  clinic = fastify({ forceCloseConnections: true });
-  clinic.removeAllContentTypeParsers();
-  clinic.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  clinic = aClinic();
   clinic.addHook('onRequest', async ({ method, url }) => void asked.push(`${method} ${url.split('?')[0]}`));
-  const bundle = (...resources: object[]) => ({
-    resourceType: 'Bundle',
-    entry: resources.map((resource) => ({ resource })),
-  });
   const appointment = { resourceType: 'Appointment', id: 'a', status: 'pending', start: '2040-01-02T09:00:00Z' };
-  clinic.post('/oauth2/token', async () => ({ access_token: 'token', expires_in: 3600 }));
   clinic.get('/fhir/R4/Schedule', async () => bundle({ resourceType: 'Schedule', id: 's' }));
   clinic.get('/fhir/R4/HealthcareService', async () => bundle());
   clinic.post('/fhir/R4/Appointment/$hold', async (_request, reply) => reply.code(201).send({ ...appointment }));
@@ -119,15 +106,13 @@ beforeAll(async () => {
   clinic.put('/fhir/R4/Subscription/subscription', store);
   const address = `${await clinic.listen({ port: 0 })}/fhir/R4`;
   app = fastify();
-  const extensions = { heldUntil: 'urn:held', alternative: 'urn:alternative', confirmation: 'urn:confirmation' };
-  const more = { clientId: 'id', clientSecret: 'secret', clinic: 'C', timeZone: 'Europe/Berlin', extensions, topic };
-  const assets = assetsOf(output, 'portal');
-  void app.register(portal({ ...more, assets, baseUrl: address, origin, path: '/portal' }), { prefix: '/portal' });
+  const { assets } = files;
+  void app.register(portal({ ...settings, assets, baseUrl: address, path: '/portal' }), { prefix: '/portal' });
 });
 afterAll(async () => {
   await app.close();
   await clinic.close();
-  rmSync(output, { recursive: true });
+  files.remove();
 });
 beforeEach(() => {
   asked.length = 0;
@@ -209,11 +194,9 @@ test('a portal that is started again requests its Subscription anew, with the sa
   await until(() => stored);
   const header = stored?.channel.header;
   const again = fastify();
-  const extensions = { heldUntil: 'urn:held', alternative: 'urn:alternative', confirmation: 'urn:confirmation' };
   const address = `http://localhost:${(clinic.server.address() as { port: number }).port}/fhir/R4`;
-  const options = { clientId: 'id', clientSecret: 'secret', clinic: 'C', timeZone: 'Europe/Berlin', extensions, topic };
-  const assets = assetsOf(output, 'portal');
-  void again.register(portal({ ...options, assets, baseUrl: address, origin, path: '/portal' }), { prefix: '/portal' });
+  const { assets } = files;
+  void again.register(portal({ ...settings, assets, baseUrl: address, path: '/portal' }), { prefix: '/portal' });
   asked.length = 0;
   const { changed } = (await again.inject({ url: news })).json();
   expect(changed).toBe(true);

@@ -1,6 +1,3 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Appointment, Parameters } from '@medplum/fhirtypes';
@@ -8,11 +5,9 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { timesOf } from '../../../web/portal/clinic/times.ts';
 import { portal } from '../../../web/portal/server.ts';
 import { viewOf } from '../../../web/portal/visit/appointment.ts';
-import { assetsOf } from '../../../web/server/assets.ts';
+import { aClinic, builtFiles, bundle, settings } from './installed.ts';
 
-const output = mkdtempSync(join(tmpdir(), 'portal-'));
-const origin = 'https://portal.example';
-const extensions = { heldUntil: 'urn:held', alternative: 'urn:alternative', confirmation: 'urn:confirmation' };
+const files = builtFiles();
 const [start, end] = ['2040-01-02T09:00:00.000Z', '2040-01-02T09:30:00.000Z'];
 
 let clinic: FastifyInstance;
@@ -24,16 +19,7 @@ let lost = 0;
 let refusal: object | undefined;
 
 beforeAll(async () => {
-  mkdirSync(join(output, 'portal'));
-  writeFileSync(join(output, 'manifest.json'), JSON.stringify({ pages: { portal: { script: 'main.js' } } }));
-  clinic = fastify({ forceCloseConnections: true });
-  clinic.removeAllContentTypeParsers();
-  clinic.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-  const bundle = (...resources: object[]) => ({
-    resourceType: 'Bundle',
-    entry: resources.map((resource) => ({ resource })),
-  });
-  clinic.post('/oauth2/token', async () => ({ access_token: 'secret', expires_in: 3600 }));
+  clinic = aClinic();
   clinic.get('/fhir/R4/Schedule', async () =>
     bundle(
       { resourceType: 'Schedule', id: 's' },
@@ -75,26 +61,16 @@ beforeAll(async () => {
   });
   const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
   app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
-  const assets = assetsOf(output, 'portal');
-  const topic = 'urn:topic';
-  const more = {
-    clientId: 'id',
-    clientSecret: 'secret',
-    clinic: 'C',
-    timeZone: 'Europe/Berlin',
-    extensions,
-    topic,
-    assets,
-  };
+  const { assets } = files;
   const limits = { requestsPerMinute: 30, changesPerMinute: 12 };
-  void app.register(portal({ ...more, ...limits, baseUrl, origin, path: '/portal' }), { prefix: '/portal' });
-  const closed = { baseUrl: 'http://localhost:9/fhir/R4', origin, path: '/down' };
-  void app.register(portal({ ...more, ...closed }), { prefix: '/down' });
+  void app.register(portal({ ...settings, ...limits, assets, baseUrl, path: '/portal' }), { prefix: '/portal' });
+  const closed = { baseUrl: 'http://localhost:9/fhir/R4', path: '/down' };
+  void app.register(portal({ ...settings, ...closed, assets }), { prefix: '/down' });
 });
 afterAll(async () => {
   await app.close();
   await clinic.close();
-  rmSync(output, { recursive: true });
+  files.remove();
 });
 beforeEach(() => {
   booked.length = 0;

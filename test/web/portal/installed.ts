@@ -1,0 +1,41 @@
+/** What a portal needs around it in tests: a clinic that answers it, and its built files. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Bundle } from '@medplum/fhirtypes';
+import fastify, { type FastifyInstance } from 'fastify';
+import { assetsOf } from '../../../web/server/assets.ts';
+
+/** A Bundle of these resources, complete or not. */
+export const bundle = (...resources: readonly object[]) => ({
+  resourceType: 'Bundle' as const,
+  entry: resources.map((resource) => ({ resource })) as NonNullable<Bundle['entry']>,
+});
+
+/** A server to which routes are added; it takes every body as text, and gives tokens. */
+export function aClinic(): FastifyInstance {
+  const clinic = fastify({ forceCloseConnections: true });
+  clinic.removeAllContentTypeParsers();
+  clinic.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  clinic.post('/oauth2/token', async () => ({ access_token: 'secret', expires_in: 3600 }));
+  return clinic;
+}
+
+/** The built files of a portal: a script, which is empty. */
+export function builtFiles() {
+  const folder = mkdtempSync(join(tmpdir(), 'portal-'));
+  mkdirSync(join(folder, 'portal'));
+  writeFileSync(join(folder, 'manifest.json'), JSON.stringify({ pages: { portal: { script: 'main.js' } } }));
+  return { assets: assetsOf(folder, 'portal'), remove: () => rmSync(folder, { recursive: true }) };
+}
+
+/** The settings of a portal that are the same in all tests. */
+export const settings = {
+  clientId: 'id',
+  clientSecret: 'secret',
+  clinic: 'C',
+  timeZone: 'Europe/Berlin',
+  extensions: { heldUntil: 'urn:held', alternative: 'urn:alternative', confirmation: 'urn:confirmation' },
+  topic: 'urn:topic',
+  origin: 'https://portal.example',
+};
