@@ -18,7 +18,8 @@ import {
 import fc from 'fast-check';
 import { registerTestHooks } from './hooks.ts';
 import { startInstallation } from './installation.ts';
-import { type Room, rooms } from './rooms.ts';
+import { type Room, SLOW } from './rooms.ts';
+import { roomFrom } from './settings.ts';
 import { fileOf, loadSuite, type Result, type Suite } from './suite.ts';
 
 /** How long each test took without a mutant, for the processes that try the mutants. */
@@ -54,7 +55,7 @@ async function observe(suite: Suite): Promise<Result[]> {
 const failureOf = (results: readonly Result[]): Result | undefined => results.find(({ errors }) => errors.length > 0);
 
 class WarmRunner implements TestRunner {
-  readonly #room: Room | undefined = rooms[process.env.ROOM ?? ''];
+  readonly #room: Room | undefined = roomFrom(process.env);
   readonly #suites = new Map<string, Suite>();
   #isInstalled = false;
   #times: Readonly<Record<string, number>> = {};
@@ -73,12 +74,13 @@ class WarmRunner implements TestRunner {
   }
 
   get #files(): string[] {
-    return globSync([...(this.#room?.tests ?? [])], { exclude: [...(this.#room?.without ?? [])] }).sort();
+    const { unit = [], contract = [] } = this.#room ?? {};
+    return globSync([unit, contract].flat(), { exclude: [SLOW] }).sort();
   }
 
   /** The tests of a file, which is loaded when it is needed first. */
   async #suite(file: string): Promise<Suite> {
-    if (this.#room?.isInstalled && !this.#isInstalled) {
+    if (this.#room?.contract && !this.#isInstalled) {
       await startInstallation(context);
       this.#isInstalled = true;
     }
