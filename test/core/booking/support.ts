@@ -9,6 +9,7 @@ import { type ResourceSet, resourcesOfType } from '../../../core/booking/resourc
 import type { Fragments } from '../../../core/booking/slots/fragments.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
+import { told } from '../../lib/told.ts';
 
 export const config = resolveConfig(JSON.parse(readFileSync('booking.config.json', 'utf8')));
 export const requestor = 'portal';
@@ -94,9 +95,7 @@ export function plan(
 
 /** The issues of a refusal as `code expression`, in the order found. */
 export function issuesOf(result: BookingPlan): string[] {
-  return result.kind === 'refuse'
-    ? result.issues.map(({ code, expression }) => (expression ? `${code} ${expression}` : code))
-    : [];
+  return result.kind === 'refuse' ? told(result.issues) : [];
 }
 
 /** The resources that a plan writes, of one type. */

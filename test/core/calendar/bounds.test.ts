@@ -4,14 +4,14 @@ import { checkOpeningHours } from '../../../core/calendar/parameters/check-openi
 import { publishingOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { windowsFrom } from '../../../core/calendar/publish/publication.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
+import { told } from '../../lib/told.ts';
 import { actor, config, minutes, monday, PARAMETERS, scheduleOf, service } from './support.ts';
 
 const dense = (interval: number, places: number): HealthcareService & { readonly id: string } => ({
   ...service([minutes('alignmentInterval', interval), { url: 'slotCapacity', valuePositiveInt: places }]),
 });
 
-const problems = (holder: HealthcareService | Schedule): string[] =>
-  checkOpeningHours(holder).map(({ code, expression }) => `${code} ${expression}`);
+const problems = (holder: HealthcareService | Schedule): string[] => told(checkOpeningHours(holder));
 
 const publishing = (...services: (HealthcareService & { readonly id: string })[]) =>
   publishingOf({ schedule: scheduleOf(services), services, actor }, config);

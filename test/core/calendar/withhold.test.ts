@@ -3,6 +3,7 @@ import type { Slot } from '@medplum/fhirtypes';
 import { isWithheld, LONGEST_REQUEST, planTaking, withholdEntries } from '../../../core/calendar/slots/withhold.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
+import { told } from '../../lib/told.ts';
 
 const config = resolveConfig({ baseUrl: 'http://localhost/fhir/R4' });
 const now = Date.parse('2031-01-06T07:00:00Z');
@@ -28,7 +29,7 @@ const booked = (age: number): Slot =>
 
 const plan = (taking: Slot, slots: readonly Slot[], buffers = { before: 0, after: 0 }) => {
   const { issues, withheld } = planTaking(taking, slots, buffers, now, config);
-  return { codes: issues.map(({ code }) => code), withheld: withheld.map(({ id }) => id) };
+  return { codes: told(issues).map((one) => one.split(' ')[0]), withheld: withheld.map(({ id }) => id) };
 };
 
 const taking = slot('new', 'busy', '09:00', '09:30');

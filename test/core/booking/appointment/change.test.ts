@@ -3,6 +3,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { validateChange, validateCreation } from '../../../../core/booking/appointment/change.ts';
 import { type Changer, mayBecome, statuses, transitionIssues } from '../../../../core/booking/appointment/status.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
+import { told } from '../../../lib/told.ts';
 import { cases, config, patient, stored } from '../change.cases.ts';
 
 const appointment = (value: unknown): Appointment => {
@@ -17,14 +18,16 @@ describe('validateChange', () => {
     const patients = 'patient' in one ? (one.patient ? [one.patient] : []) : [patient];
     const known = new Map(patients.map((found) => [found.id ?? '', found] as const));
     const issues = validateChange(stored, appointment(one.result), 'repository', known, 0, config);
-    expect(issues.map(({ code, expression }) => `${code} ${expression}`)).toEqual(one.issues);
+    expect(told(issues)).toEqual(one.issues);
   });
 });
 
 describe('validateCreation', () => {
   it('requires patients who exist and are active', () => {
     expect(validateCreation(stored, new Map([[patient.id ?? '', patient]]), config)).toEqual([]);
-    expect(validateCreation(stored, new Map(), config).map(({ code }) => code)).toEqual(['patient-not-found']);
+    expect(told(validateCreation(stored, new Map(), config))).toEqual([
+      'patient-not-found Appointment.participant[1].actor',
+    ]);
   });
 });
 

@@ -3,6 +3,7 @@ import type { Appointment, HealthcareService, Patient } from '@medplum/fhirtypes
 import { validateChange } from '../../../../core/booking/appointment/change.ts';
 import { resolveConfig } from '../../../../core/config/resolve.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
+import { told } from '../../../lib/told.ts';
 import {
   appointment,
   issuesOf,
@@ -74,14 +75,16 @@ test('the specification alone demands no names, and none are added', () => {
 test('a participant that a change adds says who it is; those from before may stay as they are', () => {
   const stored = { ...appointment(by({ reference: 'Patient/anna' })), id: 'a', status: 'booked' as const };
   const change = (...added: object[]) =>
-    validateChange(
-      stored,
-      { ...stored, participant: [...(by(...added).participant ?? []), ...stored.participant] },
-      'requestor',
-      new Map([['anna', anna]]),
-      now,
-      config,
-    ).map(({ code, expression }) => `${code} ${expression}`);
+    told(
+      validateChange(
+        stored,
+        { ...stored, participant: [...(by(...added).participant ?? []), ...stored.participant] },
+        'requestor',
+        new Map([['anna', anna]]),
+        now,
+        config,
+      ),
+    );
   expect(change()).toEqual([]);
   expect(change({ reference: 'Practitioner/p', display: 'Dr. Who' })).toEqual([]);
   expect(change({ reference: 'Practitioner/p' })).toEqual([

@@ -7,6 +7,7 @@ import { publisherIssues } from '../../../../core/booking/appointment/publisher-
 import { artefactUri } from '../../../../core/config/config.ts';
 import { presets } from '../../../../core/config/presets.ts';
 import { resolveConfig } from '../../../../core/config/resolve.ts';
+import { told } from '../../../lib/told.ts';
 
 const configOf = (preset: string) => resolveConfig({ preset, baseUrl: 'https://clinic.example/fhir/R4' });
 
@@ -33,9 +34,7 @@ const appointment = (more: object = {}): Appointment => ({
 });
 
 const issuesOf = (preset: string, value: Appointment) =>
-  publisherIssues({ value, path: 'Appointment' }, configOf(preset)).map(
-    ({ code, expression }) => `${code} ${expression}`,
-  );
+  told(publisherIssues({ value, path: 'Appointment' }, configOf(preset)));
 
 const isik = Object.keys(presets).filter((name) => name !== 'default');
 

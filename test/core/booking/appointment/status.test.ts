@@ -1,15 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import { isTaken, slotStatusOf, strongestUse } from '../../../../core/booking/appointment/slot-use.ts';
 import {
   canBeMoved,
   holdsSlots,
   isOpen,
   neededSlotStatus,
   slotUseOf,
+  statuses,
   statusIssues,
   statusQuery,
+  transitionIssues,
 } from '../../../../core/booking/appointment/status.ts';
+import { told } from '../../../lib/told.ts';
 
 type Status = Appointment['status'];
 
@@ -41,34 +43,56 @@ describe('the status of an appointment', () => {
   });
 
   it.each(['gone', '', undefined, 'constructor', 7])('%p is not one', (value) => {
-    expect(statusIssues(value, 'Appointment.status').map(({ code }) => code)).toEqual(['malformed-request']);
+    expect(told(statusIssues(value, 'Appointment.status'))).toEqual(['malformed-request Appointment.status']);
+  });
+
+  it('that nobody knows is not open, and holds its slots', () => {
+    const strange = { status: 'strange' as Appointment['status'] };
+    expect([isOpen(strange), canBeMoved(strange), holdsSlots(strange)]).toEqual([false, false, true]);
+    expect(transitionIssues(strange.status, 'booked', 'repository')).toHaveLength(1);
   });
 });
 
-describe('the use of a slot', () => {
-  it('of several the strongest counts', () => {
-    expect(strongestUse('requested', 'confirmed', 'held')).toBe('confirmed');
-    expect(strongestUse('given-back', undefined, 'held')).toBe('held');
-    expect(strongestUse(undefined, 'given-back')).toBe('given-back');
-    expect(strongestUse(undefined)).toBeUndefined();
+describe('a change of status', () => {
+  it.each<[Appointment['status'], string]>([
+    ['proposed', 'cancelled'],
+    ['pending', 'booked, cancelled'],
+    ['booked', 'arrived, checked-in, fulfilled, noshow, cancelled'],
+    ['arrived', 'checked-in, fulfilled, noshow'],
+    ['checked-in', 'fulfilled, noshow'],
+  ])('%s: the clinic may set %s, and is told so', (from, allowed) => {
+    const names = allowed.split(', ');
+    const refused = statuses.filter((to) => transitionIssues(from, to, 'repository').length > 0);
+    expect(refused).toEqual(statuses.filter((to) => to !== from && !names.includes(to)));
+    const order = statuses.filter((to) => names.includes(to)).join(', ');
+    expect(transitionIssues(from, 'entered-in-error', 'repository')[0]?.diagnostics).toBe(
+      `The repository cannot change an appointment from ${from} to entered-in-error. Allowed from ${from}: ${order}.`,
+    );
   });
 
-  it('demands a status of the slot, or none', () => {
-    expect((['given-back', 'held', 'requested', 'confirmed'] as const).map(slotStatusOf)).toEqual([
-      undefined,
-      undefined,
-      'busy-tentative',
-      'busy',
-    ]);
-    expect(slotStatusOf(undefined)).toBeUndefined();
+  it('that is the last can be followed by none, which is said', () => {
+    expect(transitionIssues('noshow', 'booked', 'repository')[0]?.diagnostics).toContain(
+      'No change from noshow is allowed.',
+    );
   });
 
-  it('a slot that the clinic has blocked is not taken for an appointment', () => {
-    expect((['free', 'busy', 'busy-tentative', 'busy-unavailable'] as const).map(isTaken)).toEqual([
-      false,
-      true,
-      true,
-      false,
+  it('the service itself books, requests, and cancels what has lost its patient', () => {
+    const allowed = statuses.flatMap((from) =>
+      statuses
+        .filter((to) => to !== from && transitionIssues(from, to, 'service').length === 0)
+        .map((to) => `${from} ${to}`),
+    );
+    expect(allowed).toEqual([
+      'proposed pending',
+      'proposed booked',
+      'proposed cancelled',
+      'pending booked',
+      'pending cancelled',
+      'booked pending',
+      'booked cancelled',
+      'arrived cancelled',
+      'checked-in cancelled',
+      'waitlist cancelled',
     ]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
+import { told } from '../../../lib/told.ts';
 import {
   appointment,
   config,
@@ -14,8 +15,7 @@ import {
   stateOf,
 } from '../support.ts';
 
-const issues = (body: unknown): string[] =>
-  parseBookRequest(body, config).issues.map(({ code, expression }) => `${code} ${expression}`);
+const issues = (body: unknown): string[] => told(parseBookRequest(body, config).issues);
 const many = <T>(count: number, entry: T): T[] => Array.from({ length: count }, () => entry);
 const slots = many(51, { reference: 'Slot/nine' });
 const answers = (count: number) =>

@@ -5,6 +5,7 @@ import { rules } from '../../../../core/booking/consistency/finding.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { parseInstant } from '../../../../core/fhir/instant.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
+import { told } from '../../../lib/told.ts';
 import { appointment, at, config, now, patient, requestor, schedule, slot, stateOf } from '../support.ts';
 
 const originSystem = artefactUri(config, 'LocalSlotOrigin');
@@ -29,7 +30,8 @@ const job = (more: Partial<Task>): Task => ({
 /** The findings as `rule Type/id`. */
 function found(resources: readonly Resource[], more: Partial<ConsistencyContext> = {}): string[] {
   const state = stateOf(schedule, patient, ...resources);
-  return checkConsistency(state, { ...context, ...more }).map(({ rule, resource }) => `${rule} ${resource}`);
+  const findings = checkConsistency(state, { ...context, ...more });
+  return told(findings.map(({ rule, resource, diagnostics }) => ({ code: rule, diagnostics, expression: resource })));
 }
 
 const nine = { start: parseInstant(at('09:00')) ?? 0, end: parseInstant(at('10:00')) ?? 0 };

@@ -3,6 +3,7 @@ import type { Appointment, Resource, Slot } from '@medplum/fhirtypes';
 import { doubtfulSlots, issuesOfTakenTime } from '../../../../core/booking/consistency/taken-time.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { resolveConfig } from '../../../../core/config/resolve.ts';
+import { told } from '../../../lib/told.ts';
 
 const config = resolveConfig({ baseUrl: 'http://localhost/fhir/R4' });
 const now = Date.parse('2031-01-06T07:00:00Z');
@@ -41,8 +42,12 @@ const stateOf = (resources: readonly Resource[]) =>
   new Map(resources.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
 
 const find = (...resources: readonly Resource[]) =>
-  issuesOfTakenTime(stateOf(resources), { now, config, originSystem }).map(
-    ({ rule, resource }) => `${rule} ${resource}`,
+  told(
+    issuesOfTakenTime(stateOf(resources), { now, config, originSystem }).map(({ rule, resource, diagnostics }) => ({
+      code: rule,
+      diagnostics,
+      expression: resource,
+    })),
   );
 
 /** A Slot that was published for a place. */

@@ -4,6 +4,7 @@ import { expired, holdExtensions, isExpired } from '../../../../core/booking/hol
 import { holdQuota, quotaIssues, quotaKey } from '../../../../core/booking/policy/quota.ts';
 import { readFragments } from '../../../../core/booking/slots/fragments.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
+import { told } from '../../../lib/told.ts';
 import {
   appointment,
   config,
@@ -87,7 +88,7 @@ describe('how many a requestor holds', () => {
       return { ...hold, id: `hold-${index}`, extension: holdExtensions(end, false, many) };
     });
     const usage = new Map([[quotaKey(quota), { row: undefined, found: stateOf(...all) }]]);
-    return quotaIssues([quota], usage, [], 'Appointment.start', context).map(({ code }) => code);
+    return told(quotaIssues([quota], usage, [], 'Appointment.start', context)).map((text) => text.split(' ')[0]);
   };
 
   it('counts more than a hundred, and none that is over', () => {

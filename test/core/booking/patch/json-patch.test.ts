@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { applyJsonOperation, readJsonPatch } from '../../../../core/booking/patch/json-patch.ts';
+import { told } from '../../../lib/told.ts';
 
 const document = { status: 'booked', list: ['a', 'b', 'c'], inner: { 'a/b': 1, 'm~n': 2 } };
 
 function applied(...sent: object[]): unknown {
   const operations = readJsonPatch(sent);
   if ('issues' in operations) {
-    return operations.issues.map(({ code }) => code);
+    return told(operations.issues).map((one) => one.split(' ')[0]);
   }
   let current: unknown = document;
   for (const operation of operations) {

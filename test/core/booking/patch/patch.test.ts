@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { applyPatch, LONGEST_PATCH, readPatch } from '../../../../core/booking/patch/patch.ts';
+import { told } from '../../../lib/told.ts';
 import { stored } from '../change.cases.ts';
 
 /** An engine that knows the elements of an appointment by name only. */
@@ -9,7 +10,7 @@ const evaluate = (path: string): string[] => [path];
 function applied(appointment: Appointment, operations: readonly object[]): string[] | 'applied' {
   const patch = readPatch(operations);
   const { issues } = 'issues' in patch ? patch : applyPatch(appointment, patch, evaluate);
-  return issues.length > 0 ? issues.map(({ code, expression }) => `${code} ${expression}`) : 'applied';
+  return issues.length > 0 ? told(issues) : 'applied';
 }
 
 const add = (path: string, value: unknown) => ({ op: 'add', path, value });

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Patient } from '@medplum/fhirtypes';
 import { replacementIssues, submittedPatient, updatedPatient } from '../../../../core/booking/patient/submit.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
+import { told } from '../../../lib/told.ts';
 import { config } from '../support.ts';
 
 const portal = { profileId: 'portal-a', role: 'requestor' } as const;
@@ -11,8 +12,7 @@ const replaced: Patient = {
   resourceType: 'Patient',
   link: [{ type: 'replaced-by', other: { reference: 'Patient/2' } }],
 };
-const codes = (judged: ReturnType<typeof submittedPatient>) =>
-  'issues' in judged ? judged.issues.map(({ code, expression }) => `${code} ${expression}`) : [];
+const codes = (judged: ReturnType<typeof submittedPatient>) => ('issues' in judged ? told(judged.issues) : []);
 
 describe('a patient that is handed over', () => {
   test('by a requestor is tagged as its own; by staff it is as it was sent', () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { narrativeIssues, narrativeProblem } from '../../../../core/fhir/narrative/narrative.ts';
 import { NARRATIVE_PATTERN } from '../../../../core/fhir/narrative/narrative-pattern.ts';
+import { told } from '../../../lib/told.ts';
 
 const pattern = new RegExp(NARRATIVE_PATTERN);
 
@@ -147,7 +148,7 @@ describe('in a resource', () => {
 
   test('each narrative is named, contained ones too', () => {
     const patient = { resourceType: 'Patient', text: bad, contained: [{ text: { div: div('x') } }, { text: bad }] };
-    expect(narrativeIssues(patient, 'Patient').map(({ code, expression }) => `${code} ${expression}`)).toEqual([
+    expect(told(narrativeIssues(patient, 'Patient'))).toEqual([
       'profile-violation Patient.text.div',
       'profile-violation Patient.contained[1].text.div',
     ]);
