@@ -1,15 +1,11 @@
-import { Group, NumberInput, Stack } from '@mantine/core';
 import type { HealthcareService } from '@medplum/fhirtypes';
-import { useState } from 'react';
 import { changeService } from '../../../../core/calendar/change/opening-hours.ts';
 import type { HoursData } from '../../hours/calendars.ts';
-import { lengthNames, lengthsOf } from '../../hours/lengths.ts';
+import { lengthsOf } from '../../hours/lengths.ts';
 import { areComplete, areSame, availableTimes, rowsOf } from '../../hours/weekly-rows.ts';
-import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
-import { SavingPart } from './saving-part.tsx';
-import { useSaving } from './use-saving.ts';
+import { HoursForm, LengthFields, useHoursForm } from './hours-form.tsx';
 import { WeeklyRows } from './weekly-rows.tsx';
 
 /** The weekly hours of one service, with what a change would do. */
@@ -24,18 +20,11 @@ export function WeeklyForm({
 }) {
   const { hours: words } = useTexts();
   const stored = { rows: rowsOf(service.availableTime), ...lengthsOf(service) };
-  const { draft, change, clear } = useDraft(`hours ${service.id}`, stored);
-  const [isMissing, setMissing] = useState(false);
-  const saving = useSaving(data, () => {
-    clear();
-    onSaved();
-  });
-  const edit = (part: Partial<typeof stored>): void => {
-    saving.forget();
-    change(part);
-  };
-  const changed = (): HealthcareService => {
+  const changed = (draft: typeof stored): HealthcareService | undefined => {
     const { rows, duration, bufferBefore, bufferAfter } = draft;
+    if (!areComplete(rows) || duration <= 0) {
+      return undefined;
+    }
     const isLonger = duration !== stored.duration;
     return changeService(service, {
       ...(!areSame(rows, stored.rows) && { hours: availableTimes(rows) }),
@@ -45,45 +34,12 @@ export function WeeklyForm({
       ...(stored.isNew && { timeZone: config.timeZone }),
     });
   };
-  const checked = (then: (service: HealthcareService) => Promise<unknown>): void => {
-    const isComplete = areComplete(draft.rows) && draft.duration > 0;
-    setMissing(!isComplete);
-    if (isComplete) {
-      void then(changed());
-    }
-  };
+  const { draft, edit, frame } = useHoursForm({ name: `${service.id}`, stored, data, onSaved, changed });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        checked(saving.save);
-      }}
-    >
-      <Stack gap="md">
-        {!stored.duration && <p>{words.byHand}</p>}
-        <WeeklyRows rows={draft.rows} onChange={(rows) => edit({ rows: [...rows] })} />
-        <Group gap="xs" grow>
-          {lengthNames.map((name) => (
-            <NumberInput
-              key={name}
-              label={words[name]}
-              min={name === 'duration' ? 1 : 0}
-              max={1440}
-              hideControls
-              value={draft[name]}
-              onChange={(value) => edit({ [name]: Number(value) })}
-            />
-          ))}
-        </Group>
-        <SavingPart
-          saving={saving}
-          data={data}
-          missing={isMissing && words.missing}
-          save={words.save}
-          onShow={() => checked(saving.preview)}
-          onReload={onSaved}
-        />
-      </Stack>
-    </form>
+    <HoursForm frame={frame}>
+      {!stored.duration && <p>{words.byHand}</p>}
+      <WeeklyRows rows={draft.rows} onChange={(rows) => edit({ rows: [...rows] })} />
+      <LengthFields lengths={draft} onChange={(name, value) => edit({ [name]: Number(value) })} />
+    </HoursForm>
   );
 }

@@ -1,0 +1,101 @@
+import { Group, NumberInput, Stack } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import type { HoursData, HoursHolder } from '../../hours/calendars.ts';
+import { type LengthName, lengthNames } from '../../hours/lengths.ts';
+import { useDraft } from '../parts/use-draft.ts';
+import { useTexts } from '../parts/use-texts.ts';
+import { SavingPart } from './saving-part.tsx';
+import { useSaving } from './use-saving.ts';
+
+/** What a form of opening hours is about. */
+interface HoursFormOptions<Draft extends object> {
+  /** Says to whom what was typed belongs. */
+  readonly name: string;
+  readonly stored: Draft;
+  readonly data: HoursData;
+  readonly onSaved: () => void;
+  /** What is typed, as it would be stored; `undefined` if something is missing. */
+  readonly changed: (draft: Draft) => HoursHolder | undefined;
+}
+
+/** What is typed of opening hours: it is kept until it is saved, and what it would do is shown only as long as it stays. */
+export function useHoursForm<Draft extends object>({ name, stored, data, onSaved, changed }: HoursFormOptions<Draft>) {
+  const { draft, change, clear } = useDraft(`hours ${name}`, stored);
+  const [isMissing, setMissing] = useState(false);
+  const saving = useSaving(data, () => {
+    clear();
+    onSaved();
+  });
+  const edit = (part: Partial<Draft>): void => {
+    saving.forget();
+    change(part);
+  };
+  const checked = (then: (changed: HoursHolder) => Promise<unknown>): void => {
+    const found = changed(draft);
+    setMissing(found === undefined);
+    if (found) {
+      void then(found);
+    }
+  };
+  return { draft, edit, frame: { saving, data, isMissing, checked, onReload: onSaved } };
+}
+
+/** A form of opening hours: its fields, what a change would do, and saving it. */
+export function HoursForm({
+  frame: { saving, data, isMissing, checked, onReload },
+  children,
+}: {
+  readonly frame: ReturnType<typeof useHoursForm>['frame'];
+  readonly children: ReactNode;
+}) {
+  const { hours: words } = useTexts();
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        checked(saving.save);
+      }}
+    >
+      <Stack gap="md">
+        {children}
+        <SavingPart
+          saving={saving}
+          data={data}
+          missing={isMissing && words.missing}
+          save={words.save}
+          onShow={() => checked(saving.preview)}
+          onReload={onReload}
+        />
+      </Stack>
+    </form>
+  );
+}
+
+/** The lengths of appointments and of the time around them, in minutes; empty where nothing is said. */
+export function LengthFields({
+  lengths,
+  placeholder,
+  onChange,
+}: {
+  readonly lengths: Readonly<Record<LengthName, number | ''>>;
+  readonly placeholder?: (name: LengthName) => string;
+  readonly onChange: (name: LengthName, value: number | '') => void;
+}) {
+  const { hours: words } = useTexts();
+  return (
+    <Group gap="xs" grow align="end">
+      {lengthNames.map((name) => (
+        <NumberInput
+          key={name}
+          label={words[name]}
+          {...(placeholder && { placeholder: placeholder(name) })}
+          min={name === 'duration' ? 1 : 0}
+          max={1440}
+          hideControls
+          value={lengths[name]}
+          onChange={(value) => onChange(name, value === '' ? '' : Number(value))}
+        />
+      ))}
+    </Group>
+  );
+}
