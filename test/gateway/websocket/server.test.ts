@@ -7,6 +7,7 @@ import { Registry } from 'prom-client';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { GatewayLimits } from '../../../gateway/context.ts';
 import { type Binding, createBindingTokens } from '../../../gateway/websocket/binding-token.ts';
+import { scaled } from '../../lib/time-scale.ts';
 import { until } from '../../lib/until.ts';
 import { gatewayTo } from '../fake-medplum.ts';
 
@@ -275,7 +276,7 @@ describe('a websocket', () => {
 
   test('is closed when its last binding has ended', async () => {
     await start();
-    const client = await bound('one', new Date(Date.now() + 300).toISOString());
+    const client = await bound('one', new Date(Date.now() + scaled(100)).toISOString());
     await until(() => client.closed !== undefined);
     expect(client.closed).toBe(1008);
     await until(() => medplum.sockets.size === 0);
