@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Questionnaire, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Page } from '@playwright/test';
 import { artefactUri, type Confirmation } from '../../core/config/config.ts';
-import { changeOfOffset, DAY, offsetAt } from '../../core/time/time-zone.ts';
+import { changeOfOffset, DAY, instantOf, offsetAt } from '../../core/time/time-zone.ts';
 import { aSchedule, aSlot } from '../contract/fixtures.ts';
 import { medplum } from '../contract/http.ts';
 import { config } from '../contract/installation.ts';
@@ -33,14 +33,14 @@ export const origin = new URL(process.env.BOOKING_BASE_URL ?? '').origin;
 
 const HALF_HOUR = 1_800_000;
 
-/** Nine o'clock in Berlin's winter, so many days from now; the day of a test is far enough not to meet daylight saving. */
-export function morning(days: number): number {
-  const day = new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
-  return Date.parse(`${day}T08:00:00Z`);
-}
-
 /** The time zone of the clinic. */
 export const zone = 'Europe/Berlin';
+
+/** Nine o'clock at the clinic, so many days from now. */
+export function morning(days: number): number {
+  const day = new Date(Date.now() + days * DAY).toISOString().slice(0, 10);
+  return instantOf(zone, Date.parse(`${day}T09:00:00Z`));
+}
 
 /** The next change of the clocks after which they are ahead of, or behind, those before it. */
 export function nextChange(isForward: boolean): number {

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import type { Bundle, Subscription } from '@medplum/fhirtypes';
+import type { Bot, Bundle, Subscription } from '@medplum/fhirtypes';
 import type { Installation } from '../lib/installation.ts';
 import { until } from '../lib/until.ts';
 import { prepareInstallation } from './installation.ts';
@@ -37,6 +37,16 @@ async function loseJobs(bot: string): Promise<void> {
   expect(triggers.length).toBeGreaterThan(0);
 }
 
+/** Stops Medplum's clock until the restart, which deploys the Bots anew: nothing is mended behind the back of a test. */
+async function stopClock(): Promise<void> {
+  const all = http.resourceIn('Bundle', await http.medplum('admin', 'GET', '/Bot?_count=1000'));
+  const clocked = (all.entry ?? []).map(({ resource }) => resource as Bot).filter(({ cronString }) => cronString);
+  expect(clocked.length).toBeGreaterThan(0);
+  for (const { cronString: _, ...body } of clocked) {
+    expect((await http.medplum('admin', 'PUT', `/Bot/${body.id}`, { body })).status).toBe(200);
+  }
+}
+
 async function restart(): Promise<void> {
   await installation.kill();
   await installation.start();
@@ -53,6 +63,7 @@ it('killed between the deletion and its jobs: the event arrives, the slot is fre
   const body = { ...stored, status: 'noshow' };
   expect((await http.medplum('front-desk', 'PUT', `/Appointment/${id}`, { body })).status).toBe(200);
   await listening.events(listener, 1, PATIENCE);
+  await stopClock();
   await loseJobs('record-events');
   await loseJobs('sync-slots');
   expect((await http.medplum('front-desk', 'DELETE', `/Appointment/${id}`)).status).toBe(200);
@@ -79,6 +90,7 @@ it('killed between the change and its announcement: the event arrives', async ()
   const listener = await listening.listen();
   const { id } = await fixtures.subscribed(listener);
   const appointment = await fixtures.aBooking();
+  await stopClock();
   await loseJobs('record-events');
   await fixtures.confirm(appointment);
   expect(http.resourceIn('Bundle', await communications(id)).total).toBe(0);
@@ -92,6 +104,7 @@ it('killed between announcement and delivery: the event arrives', async () => {
   const listener = await listening.listen();
   const { id } = await fixtures.subscribed(listener);
   const appointment = await fixtures.aBooking();
+  await stopClock();
   await loseJobs('deliver-events');
   await fixtures.confirm(appointment);
   await until(

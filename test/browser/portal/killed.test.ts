@@ -21,7 +21,7 @@ test('a server that is killed while a patient books: the same page goes on, and 
   await fillPerson(page, 'Ki', 'Lled');
   const address = page.url();
   // The request is on its way when the process dies.
-  const isSent = page.waitForRequest((request) => request.method() === 'POST');
+  const death = Promise.withResolvers<void>();
   await page.route('**/portal/details?*', async (route) => {
     if (route.request().method() === 'POST') {
       void fetch(route.request().url(), {
@@ -32,13 +32,13 @@ test('a server that is killed while a patient books: the same page goes on, and 
       }).catch(() => undefined);
       await installation.kill();
       await route.abort('connectionreset');
+      death.resolve();
     } else {
       await route.continue();
     }
   });
   await page.getByRole('button', { name: 'Book this appointment' }).click();
-  await isSent;
-  await page.waitForTimeout(500);
+  await death.promise;
   await page.unrouteAll({ behavior: 'wait' });
   await installation.start();
   await page.goto(address);
