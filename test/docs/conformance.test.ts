@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
+import { rows } from '../rules/rows.ts';
 
 const pages = ['docs/conformance.md', 'README.md', 'CONTRIBUTING.md', 'docs/how-it-works.md'];
 
@@ -8,17 +9,6 @@ it.each(pages)('every path that %s names is there', (page) => {
   const ours = paths.filter((path) => existsSync(path.split('/')[0] ?? '') && !path.startsWith('dist/'));
   expect(ours.filter((path) => !existsSync(path))).toEqual([]);
 });
-
-const rows = readFileSync('docs/conformance.md', 'utf8')
-  .split('\n')
-  .filter((line) => / (MUST|SHOULD|MAY) /.test(line));
-
-/** The tests that a row names, each with its file. */
-function testsIn(row: string): { file: string; name: string }[] {
-  return [...row.matchAll(/`(test\/[\w./-]+)`: ((?:“[^”]+”(?:, )?)+)/g)].flatMap(([, file = '', names = '']) =>
-    [...names.matchAll(/“([^”]+)”/g)].map(([, name = '']) => ({ file, name })),
-  );
-}
 
 /** Whether a file has a test, or a case of a table of tests, of this name. */
 function hasTest(file: string, name: string): boolean {
@@ -30,8 +20,7 @@ it('the conformance table has a row for each rule', () => {
   expect(rows.length).toBeGreaterThan(30);
 });
 
-it.each(rows.map((row) => [row.split('|')[1]?.trim(), row]))('names tests that there are: %s', (_, row = '') => {
-  const tests = testsIn(row);
+it.each(rows.map(({ rule, tests }) => [rule, tests] as const))('names tests that there are: %s', (_, tests) => {
   expect(tests).not.toEqual([]);
   expect(tests.filter(({ file, name }) => !existsSync(file) || !hasTest(file, name))).toEqual([]);
 });
