@@ -48,6 +48,9 @@ const ordered: readonly ServedTypeName[] = [
   'Subscription',
 ];
 
+/** What stands for bytes that are not UTF-8, once they are decoded. */
+const REPLACED = '\uFFFD';
+
 const maxParameters = 100;
 const maxChains = 5;
 
@@ -100,6 +103,9 @@ function rewriteParameter(type: ServedTypeName, sent: SearchParam, context: Rewr
   // biome-ignore lint/suspicious/noControlCharactersInRegex: no database takes them
   if (/[\u0000-\u001f\u007f]/.test(sent.name + sent.value)) {
     return searchIssue('parameter', 'A search parameter contains control characters.');
+  }
+  if (sent.name.includes(REPLACED) || sent.value.includes(REPLACED)) {
+    return searchIssue('parameter', 'A search parameter is not written in UTF-8: ü is %C3%BC.');
   }
   if (representation.includes(sent.name)) {
     return { params: [] };

@@ -5,6 +5,7 @@ import { isServedType, type ServedTypeName, servedTypeNames } from '../../served
 import { rewriteCodes } from './codes.ts';
 import { isIssue, type SearchParam, searchIssue } from './param.ts';
 import { modifiersOf, type SearchParameterEntry, searchParameter, searchParameters } from './parameters.ts';
+import { rewriteString, splitAlternatives } from './strings.ts';
 
 /** One link of a chain: a reference parameter, as it was written (`actor:Patient`), and the type that it leads to. */
 interface ChainLink {
@@ -54,11 +55,6 @@ function followLink(type: ServedTypeName, text: string, sent: string): ChainLink
   return target ? { name, text, target } : searchIssue(sent, diagnostics);
 }
 
-/** Splits at commas that no backslash protects. */
-function splitAlternatives(value: string): string[] {
-  return value.match(/(?:\\.|[^,\\])+/gs) ?? [];
-}
-
 /** A reference as Medplum stores it: `Type/id`. Other references stay unchanged. */
 function rewriteReference(value: string, targets: readonly ResourceType[], baseUrl: string): string {
   const reference = parseReference(value, baseUrl, [...servedTypeNames, ...targets]);
@@ -97,6 +93,10 @@ function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl
   if (modifier !== undefined && !modifiersOf(entry).includes(modifier)) {
     const known = modifiersOf(entry).join(', ') || 'none';
     return searchIssue(sent.name, `'${name}' does not support the modifier '${modifier}'. Supported: ${known}.`);
+  }
+  if (entry.type === 'string' && modifier !== 'missing') {
+    const text = rewriteString(upstreamName, modifier, sent.value, entry.isWords === true);
+    return isIssue(text) ? { ...text, expression: `http.${sent.name}` } : { ...text, entry };
   }
   const isRewritten = modifier === undefined || modifier === 'not';
   const value = isRewritten ? rewriteValue(sent, entry, baseUrl) : sent.value;

@@ -12,6 +12,8 @@ export interface SearchParameterEntry {
   readonly upstreamName?: string;
   /** The code system that FHIR defines for an element that is a plain code or boolean. */
   readonly codeSystem?: string;
+  /** Of a string: whether Medplum searches it word by word, as it does names and addresses of people. */
+  readonly isWords?: boolean;
   /** Of a date: whether its element knows no times. */
   readonly isWholeDay?: boolean;
   /** Of a date: the part of the element `period` that it compares; Medplum does not know the end of a period. */
@@ -31,7 +33,7 @@ const gender = code('http://hl7.org/fhir/administrative-gender');
 const date: SearchParameterEntry = { type: 'date' };
 const string: SearchParameterEntry = { type: 'string' };
 /** A part of names or addresses: Medplum takes the value of `:missing` for one of them, and finds nothing. */
-const part: SearchParameterEntry = { type: 'string', modifiers: ['exact', 'contains'] };
+const part: SearchParameterEntry = { type: 'string', isWords: true, modifiers: ['exact', 'contains'] };
 const uri: SearchParameterEntry = { type: 'uri' };
 const composite: SearchParameterEntry = { type: 'composite' };
 const reference = (...targets: ServedTypeName[]): SearchParameterEntry => ({ type: 'reference', targets });
@@ -232,7 +234,7 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     ...address,
     active: boolean,
     identifier: token,
-    name: string,
+    name: part,
     patient: reference('Patient'),
     phone: token,
     telecom: token,
