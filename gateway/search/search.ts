@@ -1,4 +1,4 @@
-import type { BundleLink } from '@medplum/fhirtypes';
+import type { Bundle, BundleLink } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
@@ -14,7 +14,7 @@ import { withSurvivors } from './merged-patients.ts';
 import type { SearchParam } from './parameters/param.ts';
 import { sayingIgnored } from './result/ignored.ts';
 import { searchFiltered } from './result/post-filter.ts';
-import { withTotal } from './result/result-total.ts';
+import { countAsked, countingParams, isCountedInPart, totalOf, withTotal } from './result/result-total.ts';
 import { formatQuery, parseQuery, type RewrittenSearch, rewriteSearch } from './rewrite.ts';
 
 function isRefused(search: RewrittenSearch | readonly Issue[]): search is readonly Issue[] {
@@ -44,6 +44,28 @@ function asAsked(link: BundleLink, asked: readonly SearchParam[]): BundleLink {
   return { ...link, url: `${path}?${formatQuery([...others, ...page])}` };
 }
 
+const isFirstPage = (params: readonly SearchParam[]): boolean =>
+  !params.some(({ name, value }) => name === '_cursor' || (name === '_offset' && Number(value) > 0));
+
+/** The total of a search that is not counted by the way: the page's own, or what counting up to a limit gives. */
+async function totalInPart(
+  type: ServedTypeName,
+  params: readonly SearchParam[],
+  page: Bundle,
+  exchange: FhirRequest,
+  { upstream, addresses }: GatewayContext,
+): Promise<{ total?: number }> {
+  const known = totalOf(page, isFirstPage(params));
+  if (known !== undefined) {
+    return { total: known };
+  }
+  const query = formatQuery(countingParams(params));
+  const counted = await upstream.call(searchCall(type, query, 'POST', exchange.upstreamHeaders));
+  const isKnown = isSuccess(counted) && isBundle(counted.body);
+  const total = isKnown ? totalOf(publicBundle(counted.body, type, addresses), true) : undefined;
+  return total === undefined ? {} : { total };
+}
+
 /** Carries out a search that Medplum understands as far as it goes. */
 async function carryOut(
   type: ServedTypeName,
@@ -62,7 +84,7 @@ async function carryOut(
     return searchFiltered(type, { ...search, params }, exchange, context);
   }
   const isChained = params !== search.params;
-  const query = formatQuery(withTotal(params));
+  const query = formatQuery(withTotal(type, params));
   const found = await context.upstream.call(
     searchCall(type, query, isChained ? 'POST' : method, exchange.upstreamHeaders),
   );
@@ -73,14 +95,17 @@ async function carryOut(
     return problem('bad-gateway');
   }
   const bundle = publicBundle(found.body, type, context.addresses);
-  return { status: 200, resource: { ...bundle, link: (bundle.link ?? []).map((one) => asAsked(one, search.asked)) } };
+  const link = (bundle.link ?? []).map((one) => asAsked(one, search.asked));
+  const total = isCountedInPart(type, params) ? await totalInPart(type, params, bundle, exchange, context) : {};
+  return { status: 200, resource: { ...bundle, ...total, link } };
 }
 
 /** The searches of a type: by GET the query counts, by POST the query and the form. */
 function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string, method: 'GET' | 'POST'): Handler {
   return async (exchange, context) => {
     const { config } = context;
-    const sent = [...parseQuery(exchange.query), ...parseQuery(formOf(exchange))];
+    const queries = [exchange.query, formOf(exchange)];
+    const sent = countAsked(queries.flatMap(parseQuery), queries);
     const handling = exchange.handling ?? config.handling;
     const rewritten = rewriteSearch(type, sent, { ...config, handling, now: Date.now() });
     return isRefused(rewritten)

@@ -1,10 +1,29 @@
+import type { Bundle } from '@medplum/fhirtypes';
+import type { ServedTypeName } from '../../served-types.ts';
 import type { SearchParam } from '../parameters/param.ts';
+import { MAX_COUNT } from './result-parameters.ts';
 
 /** Whether a search asks for the number of matches alone; `_count=0` is the same as `_summary=count`. */
 function isCountOnly(params: readonly SearchParam[]): boolean {
   return params.some(
     ({ name, value }) => (name === '_summary' && value === 'count') || (name === '_count' && Number(value) === 0),
   );
+}
+
+const accurate: SearchParam = { name: '_total', value: 'accurate' };
+const none: SearchParam = { name: '_total', value: 'none' };
+
+const asksForTotal = (params: readonly SearchParam[]): boolean => params.some(({ name }) => name === '_total');
+
+/**
+ * Whether to count may cost much more than to find a page: a search for Slots of every Schedule of a clinic. Such a search
+ * is counted up to {@link MAX_COUNT}, unless the client asks for the number.
+ *
+ * @param params - of a search as Medplum understands it
+ */
+export function isCountedInPart(type: ServedTypeName, params: readonly SearchParam[]): boolean {
+  const isNarrow = params.some(({ name }) => name === 'schedule' || name === '_id' || name === 'identifier');
+  return type === 'Slot' && !isNarrow && !asksForTotal(params) && !isCountOnly(params);
 }
 
 /**
@@ -14,10 +33,37 @@ function isCountOnly(params: readonly SearchParam[]): boolean {
  * @param params - of a search as Medplum understands it
  * @see https://hl7.org/fhir/R4/search.html#total
  */
-export function withTotal(params: readonly SearchParam[]): readonly SearchParam[] {
-  const accurate: SearchParam = { name: '_total', value: 'accurate' };
+export function withTotal(type: ServedTypeName, params: readonly SearchParam[]): readonly SearchParam[] {
   if (isCountOnly(params)) {
     return [...params.filter(({ name }) => name !== '_total'), accurate];
   }
-  return params.some(({ name }) => name === '_total') ? params : [...params, accurate];
+  return asksForTotal(params) ? params : [...params, isCountedInPart(type, params) ? none : accurate];
+}
+
+/** A client that sends `_count` without a value wants to know how many there are. */
+export function countAsked(sent: readonly SearchParam[], queries: readonly string[]): readonly SearchParam[] {
+  const isAsked = queries.some((query) => new URLSearchParams(query).get('_count')?.trim() === '');
+  return isAsked && !asksForTotal(sent) ? [...sent, accurate] : sent;
+}
+
+/** What shapes a page, and is no condition. */
+const shape: readonly string[] = ['_count', '_offset', '_cursor', '_sort', '_summary', '_elements', '_fields'];
+
+const isShape = ({ name }: SearchParam): boolean => shape.includes(name) || /^_(rev)?include/.test(name);
+
+/** The search whose first page tells the number of matches, if there are no more than {@link MAX_COUNT}. */
+export const countingParams = (params: readonly SearchParam[]): readonly SearchParam[] => [
+  ...params.filter((param) => !isShape(param)),
+  { name: '_fields', value: 'id' },
+  { name: '_count', value: String(MAX_COUNT) },
+];
+
+/**
+ * The number of all matches, if a page shows it: it is the only one.
+ *
+ * @param isFirst - whether the page is the first
+ */
+export function totalOf({ entry = [], link = [] }: Bundle, isFirst: boolean): number | undefined {
+  const isLast = !link.some(({ relation }) => relation === 'next');
+  return isFirst && isLast ? entry.filter(({ search }) => search?.mode !== 'include').length : undefined;
 }

@@ -25,27 +25,75 @@ async function get(url: string, status = 200): Promise<Bundle> {
 const slot = { resourceType: 'Slot', id: 's1' };
 
 describe('searches', () => {
-  test.each(['/fhir/R4/Slot?status=busy', '/fhir/R4/Slot/?status=busy', '/fhir/R4/Slot?status=busy&_count'])(
+  test.each(['/fhir/R4/Slot?schedule=1', '/fhir/R4/Slot/?schedule=1', '/fhir/R4/Slot?schedule=1&_count'])(
     '%s',
     async (url) => {
       fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot]) });
       const bundle = await get(url);
       expect(bundle.entry).toEqual([{ fullUrl: `${base}/Slot/s1`, search: { mode: 'match' }, resource: slot }]);
       expect(fake.received.map(({ path, query }) => [path, query.toString()])).toEqual([
-        ['/fhir/R4/Slot', 'status=busy&_total=accurate'],
+        ['/fhir/R4/Slot', 'schedule=Schedule%2F1&_total=accurate'],
       ]);
     },
   );
 
   test('links lead back through the gateway and keep _format', async () => {
-    fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot], '_offset=1&_count=1&status=busy') });
-    const bundle = await get('/fhir/R4/Slot?status=busy&start=ge2027-01-01&_count=1&_format=json');
+    fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot], '_offset=1&_count=1&schedule=1') });
+    const bundle = await get('/fhir/R4/Slot?schedule=1&start=ge2027-01-01&_count=1&_format=json');
     const next = bundle.link?.find(({ relation }) => relation === 'next')?.url ?? '';
-    expect(next).toBe(`${base}/Slot?status=busy&start=ge2027-01-01&_format=json&_offset=1&_count=1`);
+    expect(next).toBe(`${base}/Slot?schedule=1&start=ge2027-01-01&_format=json&_offset=1&_count=1`);
     await get(next);
     expect(fake.received[1]?.query.toString()).toBe(
-      'status=busy&start=ge2027-01-01T00%3A00%3A00.000Z&_offset=1&_count=1&_total=accurate',
+      'schedule=Schedule%2F1&start=ge2027-01-01T00%3A00%3A00.000Z&_offset=1&_count=1&_total=accurate',
     );
+  });
+
+  describe('the total of Slots of every Schedule', () => {
+    /** A page as Medplum gives it that was not told to count. */
+    const page = (count: number, next?: string) => {
+      const slots = Array.from({ length: count }, (_, index) => ({ ...slot, id: `s${index}` }));
+      return { body: { ...searchset(fake.url, 'Slot', slots, next), total: undefined } };
+    };
+    const sent = () => fake.received.map(({ query, body }) => [query, new URLSearchParams(body)].join(''));
+
+    test('is that of the page, if there is no other', async () => {
+      fake.answer = () => page(3);
+      expect((await get('/fhir/R4/Slot?status=busy')).total).toBe(3);
+      expect(sent()).toEqual(['status=busy&_total=none']);
+    });
+
+    test('is counted up to a page of a thousand, without what shapes the page', async () => {
+      fake.answer = ({ method }) => (method === 'POST' ? page(40) : page(2, '_offset=2'));
+      const query = 'status=busy&_count=2&_offset=2&_sort=start&_include=Slot:schedule&_elements=start';
+      expect((await get(`/fhir/R4/Slot?${query}`)).total).toBe(40);
+      expect(sent()[1]).toBe('status=busy&_fields=id&_count=1000');
+    });
+
+    test('is missing, if there are more', async () => {
+      fake.answer = () => page(2, '_offset=2');
+      expect(await get('/fhir/R4/Slot?status=busy')).not.toHaveProperty('total');
+      expect(sent()).toEqual(['status=busy&_total=none', 'status=busy&_fields=id&_count=1000']);
+    });
+
+    test.each([
+      ['_count', 'status=busy&_total=accurate'],
+      ['_count=&_include=Slot:schedule', 'status=busy&_include=Slot%3Aschedule&_total=accurate'],
+      ['_count=0', 'status=busy&_count=0&_total=accurate'],
+      ['_summary=count', 'status=busy&_summary=count&_total=accurate'],
+      ['_total=accurate', 'status=busy&_total=accurate'],
+      ['_total=none&_count', 'status=busy&_total=none'],
+      ['schedule=1', 'status=busy&schedule=Schedule%2F1&_total=accurate'],
+      ['identifier=urn:x%7C1', 'status=busy&identifier=urn%3Ax%7C1&_total=accurate'],
+    ])('is counted by Medplum where the client asks for it: %s', async (more, query) => {
+      fake.answer = () => page(1);
+      await get(`/fhir/R4/Slot?status=busy&${more}`);
+      expect(sent()).toEqual([query]);
+    });
+
+    test('is missing, if it cannot be counted', async () => {
+      fake.answer = ({ method }) => (method === 'POST' ? { status: 500, body: {} } : page(2, '_offset=2'));
+      expect(await get('/fhir/R4/Slot?status=busy')).not.toHaveProperty('total');
+    });
   });
 
   test('links and addresses do not depend on the Host header', async () => {
