@@ -115,7 +115,7 @@ const stage4: Preset = {
   published: everyStage,
 };
 
-/** The roles of an actor "Termin-Repository". */
+/** The roles of an actor "Termin-Repository"; stage 6 adds one for subscriptions. */
 const roles = [
   'CapabilityStatement/ISiKCapabilityStatementTerminRepositoryRolle',
   'CapabilityStatement/ISiKCapabilityStatementTerminologieRolle',
@@ -145,7 +145,12 @@ const stage5: Preset = {
 const stage6: Preset = {
   ...stage4,
   appointmentRules: eachSpecialty,
-  instantiates: roles,
+  instantiates: [...roles, 'CapabilityStatement/ISiKCapabilityStatementTerminSubscriptionRolle'],
+  supportedProfiles: {
+    ...stage4.supportedProfiles,
+    Parameters: 'StructureDefinition/BackportSubscriptionStatusR4Fixed',
+    Bundle: 'StructureDefinition/BackportSubscriptionNotificationR4Fixed',
+  },
   published: { ...everyStage, ...formsAndSubscriptions, 'appointment-update': 'SubscriptionTopic/appointment-update' },
 };
 
@@ -155,6 +160,7 @@ const stage6: Preset = {
  * - profiles, extension and operation: Resources/fsh-generated of github.com/gematik/spec-ISiK-Terminplanung, branches
  *   main-stufe-3 and main-stufe-4; for stages 5 and 6 the publisher's guides in
  *   github.com/gematik/spec-ISiK-Basismodul, versions 5.0.0 and 6.0.0-rc;
+ * - the role for subscriptions: CapabilityStatement ISiKCapabilityStatementTerminSubscriptionRolle there, 6.0.0-rc1 and 6.0.0;
  * - code systems and tag: the pages "Operation: $book" of the same guides;
  * - topics: CodeSystem ISiKSubscriptionTopic of versions 5.0.0 and 6.0.0-rc; stages 3 and 4 have none;
  * - ISiKFormularDaten: the guides of the module Formular.

@@ -103,6 +103,17 @@ function describe(type: ServedTypeName, config: BookingConfig): CapabilityStatem
   };
 }
 
+/** The profiles of the backport IG for the resources that notifications consist of. */
+const notified = { Parameters: backport.statusR4, Bundle: backport.notificationR4 } as const;
+
+/** What is sent in notifications, and cannot be read or searched for: its type and profile. */
+function describeNotified(config: BookingConfig): CapabilityStatementRestResource[] {
+  return (['Parameters', 'Bundle'] as const).map((type) => ({
+    type,
+    supportedProfile: [config.supportedProfiles[type] ?? notified[type]],
+  }));
+}
+
 /** What is named in the statement itself can be read, and searched for by its canonical URL. */
 const describeDefinitions = (type: DefinitionType): CapabilityStatementRestResource => ({
   type,
@@ -152,6 +163,7 @@ export function capabilityStatement(config: BookingConfig, date: string, cors = 
         resource: [
           ...servedTypeNames.map((type) => describe(type, config)),
           ...definitionTypes.map(describeDefinitions),
+          ...describeNotified(config),
         ],
         interaction: [{ code: 'batch' }],
       },

@@ -61,12 +61,21 @@ function eventParameter(content: EventContent, focus: string | undefined): Param
   };
 }
 
-/** The state of a Subscription as Parameters, with its events. */
-function statusParameters(report: StatusReport, { baseUrl }: BundleContext, events: ParametersParameter[]): Parameters {
+/** The id in an address of the form `urn:uuid:`. */
+const idIn = (address: string): string => address.replace(/^urn:uuid:/, '');
+
+/** The state of a Subscription as Parameters, with its events: the resource at a `urn:uuid:`. */
+function statusParameters(
+  report: StatusReport,
+  { baseUrl }: BundleContext,
+  address: string,
+  events: ParametersParameter[],
+): Parameters {
   const { id, status, topic, type, events: count, error, missing } = report;
   const errors = [error, missing].flatMap((text) => (text ? [text] : []));
   return {
     resourceType: 'Parameters',
+    id: idIn(address),
     meta: { profile: [backport.statusR4] },
     parameter: [
       { name: 'subscription', valueReference: { reference: `${baseUrl}/Subscription/${id}` } },
@@ -120,15 +129,17 @@ export function notification(
   const { baseUrl, now, newId } = context;
   const isEmpty = content === 'empty';
   const parameters = contents.map((one) => eventParameter(one, isEmpty ? undefined : focusOf(one, baseUrl)));
+  const address = newId();
   return {
     resourceType: 'Bundle',
+    id: idIn(newId()),
     meta: { profile: [backport.notificationR4] },
     type: 'history',
     timestamp: formatInstant(now),
     entry: [
       {
-        fullUrl: newId(),
-        resource: statusParameters(report, context, parameters),
+        fullUrl: address,
+        resource: statusParameters(report, context, address, parameters),
         request: { method: 'GET', url: `Subscription/${report.id}/$status` },
         response: { status: '200' },
       },
@@ -143,15 +154,20 @@ export function notification(
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-status.html
  */
 export function statusBundle(reports: readonly StatusReport[], context: BundleContext): Bundle {
+  const { now, newId } = context;
   return {
     resourceType: 'Bundle',
+    id: idIn(newId()),
     type: 'searchset',
-    timestamp: formatInstant(context.now),
+    timestamp: formatInstant(now),
     total: reports.length,
-    entry: reports.map((report) => ({
-      fullUrl: context.newId(),
-      resource: statusParameters(report, context, []),
-      search: { mode: 'match' },
-    })),
+    entry: reports.map((report) => {
+      const address = newId();
+      return {
+        fullUrl: address,
+        resource: statusParameters(report, context, address, []),
+        search: { mode: 'match' },
+      };
+    }),
   };
 }

@@ -1,6 +1,6 @@
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { type Check, fromStage6, type RequestStep } from '../check.ts';
-import { findsOnly, leadsTo, refusal, resource, status, success, that } from '../expectation.ts';
+import { type Expectation, findsOnly, has, leadsTo, refusal, resource, status, success, that } from '../expectation.ts';
 import { cancellation, proposal, staffPatch } from '../preparation/bodies.ts';
 import { inManual } from './booking/common.ts';
 
@@ -78,6 +78,8 @@ interface Told {
   readonly made: typeof booked | typeof requested;
   readonly change: RequestStep;
   readonly stages?: Check['stages'];
+  /** What the notification has to be like beyond what the specification says. */
+  readonly more?: readonly Expectation[];
 }
 
 const told: readonly Told[] = [
@@ -113,17 +115,50 @@ const told: readonly Told[] = [
     made: booked,
     change: byStaff('/status', 'cancelled'),
     stages: fromStage6,
+    more: [
+      that('id.exists() and entry[0].resource.id.exists()'),
+      that("entry.resource.ofType(Parameters).parameter.where(name = 'status').value = 'active'"),
+      that("entry[0].resource.parameter.where(name = 'notification-event').part.where(name = 'timestamp').exists()"),
+    ],
   },
 ];
 
-const toldCheck = ({ name, rule, section, topic, made, change, stages }: Told): Check => ({
+const toldCheck = ({ name, rule, section, topic, made, change, stages, more = [] }: Told): Check => ({
   name,
   level: 'MUST',
   rule,
   section,
   ...(stages && { stages }),
   needs: ['listener', 'staff', made === requested ? 'manualSlot' : 'slot', 'patient'],
-  steps: [...subscribe(topic), made, change, event],
+  steps: [...subscribe(topic), made, change, { ...event, expect: [...event.expect, ...more] }],
+});
+
+const ROLE = 'ISiK Terminplanung, ISiKCapabilityStatementTerminSubscriptionRolle';
+
+/** How a subscriber finds its Subscription, and what is true of everything that it finds (FHIRPath). */
+const searches: readonly (readonly [by: string, query: string, all: string])[] = [
+  ['id', '_id={subscription.id}', "id = '{subscription.id}'"],
+  ['status', 'status=active&_count=100', "status = 'active'"],
+  ['criteria', 'criteria={subscription.criteria}&_count=100', "criteria = '{subscription.criteria}'"],
+  ['url', 'url={listener.url}&_count=100', "channel.endpoint = '{listener.url}'"],
+  [
+    'last-updated',
+    '_id={subscription.id}&_lastUpdated=ge{subscription.meta.lastUpdated.date}',
+    "id = '{subscription.id}'",
+  ],
+];
+
+const searchCheck = ([by, query, all]: (typeof searches)[number]): Check => ({
+  name: `subscription-search-by-${by}`,
+  level: 'MUST',
+  rule: `A subscriber finds its Subscriptions by ${by.replaceAll('-', ' ')}, and nothing that does not match.`,
+  section: ROLE,
+  stages: fromStage6,
+  needs: ['listener', 'patient'],
+  steps: [
+    ...subscribe('appointment-update'),
+    { request: `GET /Subscription?${query}`, expect: [...findsOnly('Subscription', all), has('{subscription}')] },
+  ],
 });
 
 /** Subscriptions and notifications (specification 6). */
@@ -180,23 +215,29 @@ export const eventChecks: readonly Check[] = [
       },
     ],
   },
+  ...searches.map(searchCheck),
   {
-    name: 'subscription-search',
+    name: 'subscription-update',
     level: 'MUST',
-    rule: 'A subscriber finds its Subscriptions.',
-    section: 'ISiK Subscription, CapabilityStatement',
+    rule: 'A subscriber can change its Subscription.',
+    section: ROLE,
     stages: fromStage6,
     needs: ['listener', 'patient'],
     steps: [
       ...subscribe('appointment-update'),
-      { request: 'GET /Subscription?status=active&_count=100', expect: findsOnly('Subscription', "status = 'active'") },
+      {
+        request: 'PUT /{subscription}',
+        body: subscription('appointment-cancel', { id: '{subscription.id}', reason: 'Changed' }),
+        expect: [success],
+      },
+      { request: 'GET /{subscription}', expect: [status(200), that("reason = 'Changed'")] },
     ],
   },
   {
     name: 'subscription-status',
     level: 'MUST',
     rule: '$status tells the state of a Subscription.',
-    section: 'ISiK Subscription; Subscriptions R5 Backport, $status',
+    section: 'ISiK Terminplanung; Subscriptions R5 Backport, $status',
     stages: fromStage6,
     needs: ['listener', 'patient'],
     steps: [
@@ -215,7 +256,7 @@ export const eventChecks: readonly Check[] = [
     name: 'subscription-events',
     level: 'MUST',
     rule: '$events gives past events again.',
-    section: 'ISiK Subscription; Subscriptions R5 Backport, $events',
+    section: 'ISiK Terminplanung; Subscriptions R5 Backport, $events',
     stages: fromStage6,
     needs: ['listener', 'staff', 'slot', 'patient'],
     steps: [

@@ -1,3 +1,4 @@
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { type Check, fromStage5, fromStage6, isikStages, type Scenario, type Stage } from '../check.ts';
 import { header, resource, status, that } from '../expectation.ts';
 
@@ -87,6 +88,23 @@ const masterData: Readonly<Record<string, Required['parameters']>> = {
 
 /** The roles of an appointment repository. */
 const roles = ['TerminRepositoryRolle', 'TerminologieRolle', 'StammdatenRolle'];
+
+/** What the role for subscriptions demands of Subscription, which stage 6 adds. */
+const subscriptions = {
+  interactions: ['read', 'create', 'update', 'delete', 'search-type'],
+  parameters: {
+    _id: 'token',
+    _count: 'number',
+    _lastUpdated: 'date',
+    criteria: 'string',
+    status: 'token',
+    url: 'uri',
+  },
+  operations: ['status', 'events'],
+} as const;
+
+const carriesOut = (role: string) =>
+  that(`instantiates.where($this.matches('/ISiKCapabilityStatement${role}([|]|$)')).exists()`);
 
 const SCENARIO = 'Read and Validation of the CapabilityStatement';
 
@@ -207,12 +225,7 @@ export const metadataChecks: readonly Check[] = [
     steps: [
       {
         request: 'GET /metadata',
-        expect: [
-          status(200),
-          ...roles.map((role) =>
-            that(`instantiates.where($this.matches('/ISiKCapabilityStatement${role}([|]|$)')).exists()`),
-          ),
-        ],
+        expect: [status(200), ...roles.map(carriesOut)],
       },
     ],
   },
@@ -233,17 +246,31 @@ export const metadataChecks: readonly Check[] = [
   {
     name: 'metadata-subscription',
     level: 'MUST',
-    rule: 'The CapabilityStatement names Subscription with read, create and search.',
-    section: 'Specification 6; ISiK Subscription',
+    rule: 'The CapabilityStatement names all that the role for subscriptions demands, and the role.',
+    section: 'Specification 6; ISiK Terminplanung, ISiKCapabilityStatementTerminSubscriptionRolle',
     stages: fromStage6,
     steps: [
       {
         request: 'GET /metadata',
         expect: [
           status(200),
-          withInteraction('Subscription', 'read'),
-          withInteraction('Subscription', 'create'),
-          withInteraction('Subscription', 'search-type'),
+          carriesOut('TerminSubscriptionRolle'),
+          ...subscriptions.interactions.map((code) => withInteraction('Subscription', code)),
+          ...Object.entries(subscriptions.parameters).map(([name, kind]) => withParameter('Subscription', name, kind)),
+          ...subscriptions.operations.map((name) =>
+            that(inStatement('Subscription', `operation.where(name = '${name}').exists()`)),
+          ),
+          ...(['appointment-update', 'appointment-cancel'] as const).map((topic) =>
+            that(
+              inStatement(
+                'Subscription',
+                `extension.where(url = '${backport.topicCanonical}' and value = '{uri.${topic}}').exists()`,
+              ),
+            ),
+          ),
+          ...['Subscription', 'Parameters', 'Bundle'].map((type) =>
+            that(inStatement(type, "supportedProfile.where($this.startsWith('{config.profileBase}/')).exists()")),
+          ),
         ],
       },
     ],

@@ -64,6 +64,7 @@ describe('the parts of a notification', () => {
   const focus = { name: 'focus', valueReference: { reference: `${config.baseUrl}/Appointment/a1` } };
   const state = (parts: object[], errors: object[] = []) => ({
     resourceType: 'Parameters',
+    id: expect.stringMatching(/^[\w-]+$/),
     meta: { profile: [backport.statusR4] },
     parameter: [
       { name: 'subscription', valueReference: { reference: `${config.baseUrl}/Subscription/s1` } },
@@ -93,6 +94,7 @@ describe('the parts of a notification', () => {
   test('empty: the number and the time alone', () => {
     expect(of('empty')).toEqual({
       resourceType: 'Bundle',
+      id: expect.stringMatching(/^[\w-]+$/),
       meta: { profile: [backport.notificationR4] },
       type: 'history',
       timestamp: at(0),

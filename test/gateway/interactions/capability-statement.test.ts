@@ -10,20 +10,34 @@ const statementOf = (preset: string) =>
 const resourceOf = (preset: string, type: string) =>
   statementOf(preset).rest?.[0]?.resource?.find((one) => one.type === type);
 
+const roles5 = [
+  'https://gematik.de/fhir/isik/CapabilityStatement/ISiKCapabilityStatementTerminRepositoryRolle',
+  'https://gematik.de/fhir/isik/CapabilityStatement/ISiKCapabilityStatementTerminologieRolle',
+  'https://gematik.de/fhir/isik/CapabilityStatement/ISiKCapabilityStatementStammdatenRolle',
+];
+
 test.each([
   ['default', undefined],
   ['isik3', ['https://gematik.de/fhir/isik/v3/Terminplanung/CapabilityStatement/terminplanung-server']],
   ['isik4', ['https://gematik.de/fhir/isik/CapabilityStatement/ISiKCapabilityStatementTerminplanungServer']],
+  ['isik5', roles5],
   [
-    'isik5',
-    [
-      'https://gematik.de/fhir/isik/CapabilityStatement/ISiKCapabilityStatementTerminRepositoryRolle',
-      'https://gematik.de/fhir/isik/CapabilityStatement/ISiKCapabilityStatementTerminologieRolle',
-      'https://gematik.de/fhir/isik/CapabilityStatement/ISiKCapabilityStatementStammdatenRolle',
-    ],
+    'isik',
+    [...roles5, 'https://gematik.de/fhir/isik/CapabilityStatement/ISiKCapabilityStatementTerminSubscriptionRolle'],
   ],
 ])('with the preset %s the service says which roles it carries out', (preset, roles) => {
   expect(statementOf(preset).instantiates).toEqual(roles);
+});
+
+test.each([
+  ['default', 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition/backport-subscription-status-r4'],
+  ['isik5', 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition/backport-subscription-status-r4'],
+  ['isik', 'https://gematik.de/fhir/isik/StructureDefinition/BackportSubscriptionStatusR4Fixed'],
+])('with the preset %s it names the profiles of notifications', (preset, profile) => {
+  expect(resourceOf(preset, 'Parameters')).toEqual({ type: 'Parameters', supportedProfile: [profile] });
+  expect(resourceOf(preset, 'Bundle')?.supportedProfile).toEqual([
+    profile.replace('subscription-status', 'subscription-notification').replace('Status', 'Notification'),
+  ]);
 });
 
 test.each(Object.keys(presets))(
