@@ -154,7 +154,7 @@ test('a second booking needs no details again, and is for the same patient', asy
   await expect(page.locator('.cards li')).toHaveCount(2);
 });
 
-test('a request shows without a reload that it is confirmed: the clinic tells the portal, and the page asks only the portal', async ({
+test('a request shows without a reload that it is confirmed, then cancelled: the clinic tells the portal, and the page asks only the portal', async ({
   page,
 }) => {
   const service = await aService({ starts: halfHours(morning(7), 1), confirmation: 'manual' });
@@ -167,7 +167,10 @@ test('a request shows without a reload that it is confirmed: the clinic tells th
   await expect(page.locator('.state')).toHaveText('Waiting for the clinic');
   const [asked] = await stored('Appointment', `slot=Slot/${service.slots[0]?.id}`);
   await page.evaluate(() => Object.assign(window, { isSamePage: true }));
-  await page.waitForResponse(async (response) => /\/news\?/.test(response.url()) && (await response.json()).complete);
+  await page.waitForResponse(async (response) => {
+    const { complete, changed } = /\/news\?/.test(response.url()) ? await response.json() : {};
+    return complete && !changed;
+  });
   const read: string[] = [];
   page.on('request', (request) => request.url().endsWith('/state') && read.push(request.url()));
   await page.getByRole('link', { name: 'Cancel the appointment' }).focus();
@@ -178,6 +181,17 @@ test('a request shows without a reload that it is confirmed: the clinic tells th
   expect(read).toHaveLength(1);
   await expect(page.locator('.notes')).toHaveText('Come fasting. <script>alert(1)</script>');
   await expect(page.getByRole('link', { name: 'Cancel the appointment' })).toBeFocused();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your appointment');
+  await expectAccessible(page);
+
+  const [confirmed] = await stored('Appointment', `_id=${asked?.id}`);
+  const cancelled = { ...confirmed, status: 'cancelled', cancelationReason: { text: 'The practitioner is ill' } };
+  expect((await medplum('front-desk', 'PUT', `/Appointment/${asked?.id}`, { body: cancelled })).status).toBe(200);
+  await expect(page.locator('.state')).toHaveText('Cancelled', { timeout: 20_000 });
+  await expect(page.locator('dl')).toContainText('The practitioner is ill');
+  await expect(page.locator('#actions').getByRole('link')).toHaveCount(0);
+  await expect(page.getByRole('heading', { level: 1 })).toBeFocused();
+  await expect(page).toHaveTitle(/^Your appointment – /);
   expect(await page.evaluate(() => 'isSamePage' in window)).toBe(true);
   await expectAccessible(page);
 });

@@ -30,6 +30,7 @@ test('a notification of the service is read; what is none, is not', () => {
   expect(notificationIn(message('event-notification', 3, 'a'))).toEqual({
     subscription: `${baseUrl}/Subscription/subscription`,
     type: 'event-notification',
+    first: 3,
     number: 3,
     appointments: ['a'],
   });
@@ -63,9 +64,10 @@ test('a number that is left out tells that another server gets notifications, to
   const changes = createChanges(() => now);
   const hearing = createHearing(changes, () => now);
   const take = (type: 'handshake' | 'heartbeat' | 'event-notification', number: number) =>
-    hearing.take({ subscription: 's', type, number, appointments: [] });
+    hearing.take({ subscription: 's', type, first: number, number, appointments: [] });
   expect(hearing.isComplete()).toBe(false);
   take('handshake', 7);
+  now += 1_000;
   take('event-notification', 8);
   take('event-notification', 8);
   take('heartbeat', 8);
@@ -78,6 +80,25 @@ test('a number that is left out tells that another server gets notifications, to
   expect(hearing.isComplete()).toBe(true);
   now += 200_000;
   expect([hearing.isHeard(), hearing.isComplete()]).toEqual([false, false]);
+});
+
+test('what happened before notifications began, or began anew, is told to nobody: what was read then may have changed', () => {
+  let now = 0;
+  const changes = createChanges(() => now);
+  const hearing = createHearing(changes, () => now);
+  const take = (type: 'handshake' | 'event-notification', first: number, number = first) =>
+    hearing.take({ subscription: 's', type, first, number, appointments: [] });
+  now = 1_000;
+  take('handshake', 0);
+  expect([changes.hasChanged('a', 500), changes.hasChanged('a', 1_001)]).toEqual([true, false]);
+  take('event-notification', 1);
+  now = 2_000;
+  take('handshake', 9);
+  take('event-notification', 10);
+  take('event-notification', 11, 13);
+  take('event-notification', 14);
+  expect([changes.hasChanged('a', 1_500), changes.hasChanged('a', 2_001)]).toEqual([true, false]);
+  expect(hearing.isComplete()).toBe(true);
 });
 
 const files = builtFiles();
@@ -158,17 +179,21 @@ test('a page that waits hears of a change through the portal, which asks the cli
   expect(secret).toMatch(/^Bearer .{40,}$/);
   expect((await notify(message('handshake', 0), secret)).statusCode).toBe(204);
 
-  asked.length = 0;
-  expect(await answerOf(news)).toEqual({ changed: false, complete: true });
-  expect((await notify(message('event-notification', 1, 'other'), secret)).statusCode).toBe(204);
-  expect(await answerOf(news)).toEqual({ changed: false, complete: true });
-  expect((await notify(message('event-notification', 2, 'a'), secret)).statusCode).toBe(204);
+  const read = async (): Promise<string> => {
+    const part = await app.inject({ url: '/portal/appointments/a/state', headers: { cookie } });
+    return /data-news="([^"]+)"/.exec(part.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  };
+  // The page was read before notifications began.
   expect(await answerOf(news)).toEqual({ changed: true, complete: true });
+  const since = await read();
+  asked.length = 0;
+  expect(await answerOf(since)).toEqual({ changed: false, complete: true });
+  expect((await notify(message('event-notification', 1, 'other'), secret)).statusCode).toBe(204);
+  expect(await answerOf(since)).toEqual({ changed: false, complete: true });
+  expect((await notify(message('event-notification', 2, 'a'), secret)).statusCode).toBe(204);
+  expect(await answerOf(since)).toEqual({ changed: true, complete: true });
   expect(asked).toEqual([]);
-
-  const part = await app.inject({ url: '/portal/appointments/a/state', headers: { cookie } });
-  const again = /data-news="([^"]+)"/.exec(part.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
-  expect(await answerOf(again)).toEqual({ changed: false, complete: true });
+  expect(await answerOf(await read())).toEqual({ changed: false, complete: true });
 });
 
 test('nobody without the secret tells the portal anything, and nobody asks about an appointment that was not shown', async () => {

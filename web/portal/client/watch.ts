@@ -47,18 +47,47 @@ async function ask(address: string): Promise<{ readonly changed?: boolean; reado
   }
 }
 
+/** What has become of an appointment is not what the page said when it was loaded: "Your appointment is booked". */
+function showPlainTitle(): void {
+  const title = document.querySelector<HTMLElement>('h1[data-later]');
+  const { textContent = '', dataset } = title ?? {};
+  if (title && textContent && dataset?.later) {
+    document.title = document.title.replace(textContent, () => dataset.later ?? '');
+    title.textContent = dataset.later;
+  }
+}
+
+/** Offers what can be done now. The focus stays on what is still there, else it goes to the title. */
+function showActions(found: HTMLElement | null): void {
+  const actions = document.getElementById('actions');
+  if (!actions || !found || actions.innerHTML === found.innerHTML) {
+    return;
+  }
+  const focused = actions.contains(document.activeElement) ? document.activeElement?.getAttribute('href') : undefined;
+  actions.replaceWith(found);
+  if (focused) {
+    const same = [...found.querySelectorAll('a')].find((link) => link.getAttribute('href') === focused);
+    (same ?? document.querySelector('h1'))?.focus();
+  }
+}
+
 /** Shows the part as the portal has it now; `false` if it is the same. */
 async function show(part: HTMLElement, address: string, news: HTMLElement): Promise<boolean> {
   try {
     const answer = await fetch(address, { headers: { accept: 'text/html' } });
     const text = answer.ok ? await answer.text() : '';
-    const found = new DOMParser().parseFromString(text, 'text/html').getElementById('state');
+    const parsed = new DOMParser().parseFromString(text, 'text/html');
+    const found = parsed.getElementById('state');
+    if (found) {
+      showActions(parsed.getElementById('actions'));
+    }
     if (!found || found.innerHTML === part.innerHTML) {
       part.dataset.news = found?.dataset.news ?? part.dataset.news ?? '';
       return false;
     }
     part.replaceWith(found);
     if (found.dataset.state !== part.dataset.state) {
+      showPlainTitle();
       news.textContent = found.querySelector('.state')?.textContent ?? '';
     }
     return true;

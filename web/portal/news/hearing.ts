@@ -31,12 +31,16 @@ export function createHearing(changes: Changes, now: () => number): Hearing {
   let missedAt = Number.NEGATIVE_INFINITY;
   const numbers = new Map<string, number>();
   return {
-    take({ subscription, type, number, appointments }) {
+    take({ subscription, type, first, number, appointments }) {
       heardAt = now();
-      const last = numbers.get(subscription);
-      const expected = (last ?? number) + (type === 'event-notification' ? 1 : 0);
-      if (last !== undefined && number > expected) {
+      const last = type === 'handshake' ? undefined : numbers.get(subscription);
+      const expected = type === 'event-notification' ? first - 1 : number;
+      const isMissed = last !== undefined && expected > last;
+      if (isMissed) {
         missedAt = now();
+      }
+      // Notifications begin with a handshake, or begin anew: what happened before it is told to nobody.
+      if (isMissed || type === 'handshake') {
         changes.noteAny();
       }
       numbers.delete(subscription);

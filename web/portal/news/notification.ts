@@ -6,7 +6,9 @@ export interface Notification {
   /** Reference to the Subscription. */
   readonly subscription: string;
   readonly type: 'handshake' | 'heartbeat' | 'event-notification';
-  /** The number of the last event that it tells of: its own, or that of the last one before it. */
+  /** The number of the first event in it; without events as `number`. */
+  readonly first: number;
+  /** The number of the last event in it; without events that of the last one before it. */
   readonly number: number;
   /** Ids of the appointments that have changed. */
   readonly appointments: readonly string[];
@@ -37,8 +39,8 @@ function appointmentIn(event: Readonly<Record<string, unknown>>): string[] {
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription-notification-r4.html
  */
 export function notificationIn(body: unknown): Notification | undefined {
-  const [first] = isObject(body) && body.resourceType === 'Bundle' ? list(body.entry) : [];
-  const status = isObject(first?.resource) ? first.resource.parameter : undefined;
+  const [entry] = isObject(body) && body.resourceType === 'Bundle' ? list(body.entry) : [];
+  const status = isObject(entry?.resource) ? entry.resource.parameter : undefined;
   const type = types.find((one) => one === named(status, 'type')[0]?.valueCode);
   const subscription = referenceIn(named(status, 'subscription')[0]);
   const events = named(status, 'notification-event');
@@ -46,8 +48,8 @@ export function notificationIn(body: unknown): Notification | undefined {
     ...events.map(({ part }) => named(part, 'event-number')[0]),
     ...(events.length === 0 ? named(status, 'events-since-subscription-start') : []),
   ].map((one) => Number(one?.valueString ?? Number.NaN));
-  const number = Math.max(...numbers);
-  return type && subscription !== '' && Number.isSafeInteger(number)
-    ? { subscription, type, number, appointments: events.flatMap(appointmentIn) }
+  const [first, number] = [Math.min(...numbers), Math.max(...numbers)];
+  return type && subscription !== '' && Number.isSafeInteger(first) && Number.isSafeInteger(number)
+    ? { subscription, type, first, number, appointments: events.flatMap(appointmentIn) }
     : undefined;
 }

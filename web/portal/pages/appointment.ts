@@ -62,6 +62,19 @@ export function isNews(text: string): text is AppointmentNews {
   return ['booked', 'asked', 'moved', 'cancelled'].includes(text);
 }
 
+/** What a patient can do with an appointment. It is replaced by the script with the state. */
+export function actionsPart({ texts: { appointment }, portal }: Visit, view: AppointmentView): Html {
+  const own = `${portal.options.path}/appointments/${view.id}`;
+  const move =
+    view.serviceKey &&
+    `${portal.options.path}/times?${new URLSearchParams({ service: view.serviceKey, move: view.id }).toString()}`;
+  return html`<p class="actions" id="actions">
+${view.start !== undefined && view.state !== 'cancelled' && html`<a href="${own}/calendar.ics" class="button" download>${appointment.calendar}</a>`}
+${view.isOpen && move && html`<a href="${move}" class="button">${appointment.move}</a>`}
+${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cancel}</a>`}
+</p>`;
+}
+
 /** The page of one appointment. */
 export function appointmentPage(
   visit: Visit,
@@ -73,17 +86,11 @@ export function appointmentPage(
   const { appointment } = texts;
   const own = `${portal.options.path}/appointments/${view.id}`;
   const title = news ? appointment[news] : appointment.title;
-  const move =
-    view.serviceKey &&
-    `${portal.options.path}/times?${new URLSearchParams({ service: view.serviceKey, move: view.id }).toString()}`;
-  const body = html`<h1${news && html` tabindex="-1" autofocus`}>${title}</h1>
+  const body = html`<h1 tabindex="-1"${news && html` autofocus`} data-later="${appointment.title}">${title}</h1>
 ${statePart(visit, view, watch)}
 <p role="status" class="news" id="state-news"></p>
-<p class="actions">
-${view.start !== undefined && view.state !== 'cancelled' && html`<a href="${own}/calendar.ics" class="button" download>${appointment.calendar}</a>`}
-${view.isOpen && move && html`<a href="${move}" class="button">${appointment.move}</a>`}
-${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cancel}</a>`}
-<noscript><a href="${own}">${appointment.refresh}</a></noscript></p>
+${actionsPart(visit, view)}
+<noscript><p><a href="${own}">${appointment.refresh}</a></p></noscript>
 ${linkBox(visit, link)}`;
   return { kind: 'page', title, body };
 }

@@ -1,8 +1,17 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { isId } from '../../../core/fhir/reference/reference.ts';
+import { html } from '../../server/html.ts';
 import { isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
-import { appointmentPage, cancelPage, isNews, movePage, type PersonalLink, statePart } from '../pages/appointment.ts';
+import {
+  actionsPart,
+  appointmentPage,
+  cancelPage,
+  isNews,
+  movePage,
+  type PersonalLink,
+  statePart,
+} from '../pages/appointment.ts';
 import { appointmentsPage, noSessionPage } from '../pages/appointments.ts';
 import { failurePage } from '../pages/failure.ts';
 import { LINK_AFTER, sealLink } from '../session/session.ts';
@@ -101,7 +110,7 @@ export const showAppointment = forOwn(async (visit, own) => {
 /** `GET /appointments/:id/state`: what the script of the page asks for when there may be news. */
 export const showState = forOwn(async (visit, { view }) => ({
   kind: 'part',
-  body: statePart(visit, view, await watchOf(visit, view)),
+  body: html`${statePart(visit, view, await watchOf(visit, view))}${actionsPart(visit, view)}`,
 }));
 
 /** `GET /appointments/:id/calendar.ics` */
