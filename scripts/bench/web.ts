@@ -7,9 +7,10 @@ import { startEmbedded } from './installation.ts';
 import { describeCircumstances, load } from './machine.ts';
 import { launch } from './web/browser.ts';
 import { makeWeek } from './web/calendars.ts';
-import { measureDay, measureScrolling, measureWeek, signIn } from './web/front-desk.ts';
+import { measureDay, measureWeek, signIn } from './web/front-desk.ts';
 import { measurePortal } from './web/portal.ts';
 import { type Sample, type WebReport, webRemarks, webRows, webTable } from './web/report.ts';
+import { measureScrolling } from './web/scrolling.ts';
 
 interface Arguments {
   readonly rounds: number;
@@ -33,8 +34,8 @@ async function main(): Promise<void> {
     .name('npm run bench:web --')
     .description(
       'Measures the pages in Chromium (CHROMIUM: its path) on an embedded installation: what the portal transfers and ' +
-        'when it can be read; when the front desk answers; whether a week of many calendars scrolls smoothly. The first ' +
-        'round warms up and does not count.',
+        'when it can be read; when the front desk answers; whether a week of many calendars scrolls smoothly, beside an ' +
+        'empty page. The first round warms up and does not count.',
     )
     .option('--rounds <number>', 'number of rounds', positive, 5)
     .option('--calendars <number>', 'calendars of the week that is scrolled', positive, 20)
