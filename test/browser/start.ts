@@ -1,6 +1,12 @@
 /**
- * Playwright's global set-up: starts the embedded installation with its pages, in a clinic in Berlin, unless the environment
- * names another one (test/contract/installation.ts). Pages of `OTHER_ORIGIN` may call its interface.
+ * Playwright's global set-up: starts the embedded installation with its pages, in a clinic in Berlin. Pages of
+ * `OTHER_ORIGIN` may call its interface.
+ *
+ * For another installation set the variables of the contract tests (test/contract/installation.ts), and `DESK_PEOPLE` to
+ * the e-mail addresses and passwords of two people with the AccessPolicy of the front desk:
+ * `maria@clinic.example:secret,jan@clinic.example:secret`. Its gateway serves portal and front desk (`PORTAL_CLIENT_ID`
+ * of Portal A, `DESK_CLIENT_ID`), its `timeZone` is Europe/Berlin, and it may send notifications to 127.0.0.1
+ * (`notifications.allowedNetworks`). The tests of broken resources and of killed services start services of their own.
  */
 import { freePort } from '../lib/free-port.ts';
 import { prepareService } from '../lib/installation.ts';

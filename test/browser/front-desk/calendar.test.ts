@@ -2,7 +2,7 @@ import { expect, type Page, test } from '@playwright/test';
 import { stored } from '../../contract/fixtures.ts';
 import { expectAccessible } from '../axe.ts';
 import { aService, halfHours, morning, type TestService } from '../clinic.ts';
-import { bookedBy, calendarOf, jan, visitDesk } from './desk.ts';
+import { bookedBy, calendarOf, jan, signedInName, visitDesk } from './desk.ts';
 
 const entry = (page: Page, name: string | RegExp) => page.locator('.grid').getByRole('button', { name });
 const drawer = (page: Page) => page.getByRole('dialog');
@@ -43,7 +43,7 @@ test('staff book by telephone, see who asked, confirm, decline, record arrivals;
   await expect(drawer(page).getByRole('button', { name: 'Arrived' })).toBeVisible();
   expect((await stored('Appointment', `_id=${asked.id}`))[0]?.status).toBe('booked');
   await expect(drawer(page).locator('.history li')).toHaveCount(2);
-  await expect(drawer(page).locator('.history li').first()).toContainText('Maria Keller');
+  await expect(drawer(page).locator('.history li').first()).toContainText(await signedInName(page));
   await drawer(page).getByRole('button', { name: 'Arrived' }).click();
   await expect(drawer(page).getByRole('button', { name: 'Done' })).toBeVisible();
   await page.keyboard.press('Escape');

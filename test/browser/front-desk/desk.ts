@@ -83,6 +83,13 @@ export async function visitDesk(page: Page, address: string, person = maria): Pr
   await expect(page.getByRole('button', { name: /Sign out|Abmelden/ })).toBeVisible();
 }
 
+/** The name of who is signed in, as the page shows it. */
+export async function signedInName(page: Page): Promise<string> {
+  const name = (await page.locator('header .person span').first().textContent()) ?? '';
+  expect(name).toMatch(/\w+ \w+/);
+  return name;
+}
+
 /** What a portal books for a new patient of its own. */
 export async function bookedBy(
   role: 'portal-a' | 'portal-b',
