@@ -13,11 +13,11 @@ async function freeTimes(page: Page): Promise<string[]> {
   await expect(entries.first()).toBeVisible();
   const placed = await entries.evaluateAll((all) =>
     all.map((one) => ({
-      text: one.querySelector('.sr-only')?.textContent ?? '',
+      text: one.getAttribute('aria-label') ?? '',
       top: one.getBoundingClientRect().top,
     })),
   );
-  return placed.toSorted((one, other) => one.top - other.top).map(({ text }) => text.replace(/, $/, ''));
+  return placed.toSorted((one, other) => one.top - other.top).map(({ text }) => text.replace(/, free$/, ''));
 }
 
 test('in the night in which an hour comes twice, its times are told apart, and the second one is booked', async ({

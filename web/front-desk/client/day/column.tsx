@@ -1,6 +1,8 @@
 import type { Patient } from '@medplum/fhirtypes';
 import { type CSSProperties, memo, useMemo } from 'react';
+import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
 import type { Interval } from '../../../../core/time/interval.ts';
+import { patientNameOf, servicesOf } from '../../appointment/people.ts';
 import type { Entry } from '../../day/entries.ts';
 import { inLanes } from '../../day/layout.ts';
 import { besideOthers, type LocalDay } from '../../day/local-day.ts';
@@ -9,6 +11,20 @@ import { config } from '../settings.ts';
 import { EntryButton } from './entry-button.tsx';
 
 const MINUTE = 60_000;
+
+/** A text of the store, or nothing where it is something else. */
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** What an entry says besides its time and kind. */
+function wordsOf({ appointment, slots }: Entry, patients: ReadonlyMap<string, Patient>) {
+  return appointment
+    ? { name: patientNameOf(appointment, patients), service: servicesOf(appointment) }
+    : { name: textOf(slots[0]?.comment), service: '' };
+}
+
+/** Whether an appointment can be dragged to another time. */
+const isMovable = ({ appointment }: Entry): boolean =>
+  appointment !== undefined && canBeMoved(appointment) && appointment.status !== 'proposed';
 
 /** One calendar on one day. On small screens it is a list. */
 export const Column = memo(function Column({
@@ -40,7 +56,7 @@ export const Column = memo(function Column({
   /** The key of the entry that the tab key comes to, if it is here. */
   readonly tabStop: string | undefined;
   readonly isMoving: boolean;
-  readonly onOpen: (entry: Entry) => void;
+  readonly onOpen: (key: string) => void;
 }) {
   const texts = useTexts();
   const place = useMemo(() => (date ? besideOthers(date, config.timeZone) : (time: number) => time), [date]);
@@ -56,7 +72,7 @@ export const Column = memo(function Column({
         {day && <span className="of-day">{day} </span>}
         {title}
       </h2>
-      <ol style={{ '--height': `${bottom(shown.end)}px` } as CSSProperties}>
+      <ol>
         {placed.map(({ item, lane, lanes }) => (
           <li
             key={item.entry.key}
@@ -70,10 +86,15 @@ export const Column = memo(function Column({
             }
           >
             <EntryButton
-              entry={item.entry}
-              patients={patients}
+              id={item.entry.key}
+              start={item.entry.start}
+              end={item.entry.end}
+              kind={item.entry.kind}
+              {...wordsOf(item.entry, patients)}
+              isMovable={isMovable(item.entry)}
               isTabStop={item.entry.key === tabStop}
-              isMoving={isMoving}
+              isTarget={isMoving && item.entry.kind === 'free'}
+              isNarrow={lanes > 1}
               onOpen={onOpen}
             />
           </li>

@@ -1,61 +1,66 @@
-import type { Patient } from '@medplum/fhirtypes';
 import { memo } from 'react';
-import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
-import { patientNameOf, servicesOf } from '../../appointment/people.ts';
-import type { Entry } from '../../day/entries.ts';
-import { signOf } from '../../day/kinds.ts';
+import { type Kind, signOf } from '../../day/kinds.ts';
 import { spanText, timeText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
-/** What an entry says besides its time and kind. */
-function labelOf({ appointment, slots }: Entry, patients: ReadonlyMap<string, Patient>): string {
-  return appointment ? patientNameOf(appointment, patients) : (slots[0]?.comment ?? '');
-}
-
-/** One entry of a column: time, sign, kind and name. */
+/**
+ * One entry of a column: time, sign, and name or kind. A week has thousands of them: it has few elements, and is drawn anew
+ * only if what it shows has changed.
+ */
 export const EntryButton = memo(function EntryButton({
-  entry,
-  patients,
+  id,
+  start,
+  end,
+  kind,
+  name,
+  service,
+  isMovable,
   isTabStop,
-  isMoving,
+  isTarget,
+  isNarrow,
   onOpen,
 }: {
-  readonly entry: Entry;
-  readonly patients: ReadonlyMap<string, Patient>;
+  /** Key of the entry. */
+  readonly id: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly start: number;
+  readonly end: number;
+  readonly kind: Kind;
+  /** Who comes, or what the time is taken for; may be empty. */
+  readonly name: string;
+  /** What for; may be empty. */
+  readonly service: string;
+  /** Whether it can be dragged to another time. The other way to move is a button in what opens. */
+  readonly isMovable: boolean;
   /** Whether the tab key comes here; arrows go on from there. */
   readonly isTabStop: boolean;
-  /** Whether an appointment is being moved: free times can take it. */
-  readonly isMoving: boolean;
-  readonly onOpen: (entry: Entry) => void;
+  /** Whether it is a free time that can take the appointment that is being moved. */
+  readonly isTarget: boolean;
+  /** Whether it shares the column with others. */
+  readonly isNarrow: boolean;
+  readonly onOpen: (id: string) => void;
 }) {
-  const texts = useTexts();
-  const { kind, appointment } = entry;
-  const label = labelOf(entry, patients);
-  const service = appointment ? servicesOf(appointment) : '';
-  const isTarget = isMoving && kind === 'free';
+  const { language, kind: kinds, appointment } = useTexts();
+  const word = isTarget ? appointment.moveHere : kinds[kind];
   return (
     <button
       type="button"
-      className={`entry ${kind}${isTarget ? ' target' : ''}`}
-      data-entry={entry.key}
+      className={`entry ${kind}${isTarget ? ' target' : ''}${isNarrow ? ' narrow' : ''}`}
+      data-time={`${timeText(start, language)} ${signOf[kind]}`}
+      data-entry={id}
       tabIndex={isTabStop ? 0 : -1}
-      // To drag is one way to move; the other is a button in what opens.
-      draggable={appointment !== undefined && canBeMoved(appointment) && appointment.status !== 'proposed'}
-      onClick={() => onOpen(entry)}
+      draggable={isMovable}
+      aria-label={[spanText({ start, end }, language), word, name, service].filter(Boolean).join(', ')}
+      onClick={() => onOpen(id)}
     >
-      <span className="time" aria-hidden="true">
-        {timeText(entry.start, texts.language)}
-      </span>
-      <span className="sr-only">{spanText(entry, texts.language)}, </span>
-      <span className="sign" aria-hidden="true">
-        {signOf[kind]}
-      </span>
-      <span className={label ? 'kind sr-only' : 'kind'}>
-        {isTarget ? texts.appointment.moveHere : texts.kind[kind]}
-        {label && ', '}
-      </span>
-      {label && <span className="name">{label}</span>}
-      {service && <span className="service">{service}</span>}
+      {name || service ? (
+        <span>
+          {name ? <b>{name}</b> : word}
+          {service && ` ${service}`}
+        </span>
+      ) : (
+        word
+      )}
     </button>
   );
 });

@@ -1,4 +1,5 @@
 import { Alert, Button, Loader } from '@mantine/core';
+import type { Schedule } from '@medplum/fhirtypes';
 import { useCallback, useMemo } from 'react';
 import { patientNameOf } from '../../appointment/people.ts';
 import { type Entry, entriesOf, unplacedOf } from '../../day/entries.ts';
@@ -21,6 +22,8 @@ import { useCalendar, useSchedules } from './use-calendar.ts';
 /** How many calendars are shown where nobody has chosen. */
 const FIRST = 6;
 
+const nothing: readonly Schedule[] = [];
+
 /** What every sign means. */
 function Legend() {
   const texts = useTexts();
@@ -41,11 +44,17 @@ export function CalendarPage() {
   const [place, go] = usePlace();
   const now = useNow();
   const schedules = useSchedules();
-  const all = schedules.value ?? [];
-  const chosen =
-    place.schedules.length > 0 ? all.filter(({ id }) => place.schedules.includes(id ?? '')) : all.slice(0, FIRST);
+  const all = schedules.value ?? nothing;
+  const wanted = place.schedules.join();
+  // What is open changes with each click: the columns are not drawn anew for that.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the ids say which are wanted.
+  const chosen = useMemo(
+    () => (wanted ? all.filter(({ id }) => place.schedules.includes(id ?? '')) : all.slice(0, FIRST)),
+    [all, wanted],
+  );
   const ids = chosen.flatMap(({ id }) => id ?? []);
-  const days = daysOf(place);
+  const { day, span } = place;
+  const days = useMemo(() => daysOf({ day, span }), [day, span]);
   const calendar = useCalendar(ids, days);
   const data = calendar.value;
   const reload = useCallback(() => void calendar.reload(), [calendar.reload]);
@@ -62,7 +71,7 @@ export function CalendarPage() {
         : undefined,
     [data, place.open, chosen],
   );
-  const open = useCallback((one: Entry) => go({ open: one.key }), [go]);
+  const open = useCallback((key: string) => go({ open: key }), [go]);
   const drop = useCallback((moved: string, onto: Entry) => go({ moving: moved, open: onto.key }), [go]);
   const unplaced = data ? unplacedOf(all, data) : [];
   const first = dayText(intervalOf(days[0] ?? '', config.timeZone).start, texts.language);

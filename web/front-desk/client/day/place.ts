@@ -16,7 +16,7 @@ export interface Place {
 }
 
 /** The days that are shown. */
-export function daysOf({ day, span }: Place): LocalDay[] {
+export function daysOf({ day, span }: Pick<Place, 'day' | 'span'>): LocalDay[] {
   return span === 'day' ? [day] : Array.from({ length: 7 }, (_, index) => addDays(mondayOf(day), index));
 }
 

@@ -1,0 +1,83 @@
+import type { Schedule } from '@medplum/fhirtypes';
+import { type Interval, overlaps } from '../../../core/time/interval.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { type CalendarData, type Entry, entriesOf } from './entries.ts';
+import { pixelsPerMinute, shownHours } from './layout.ts';
+import { besideOthers, intervalOf, type LocalDay } from './local-day.ts';
+
+/** One calendar on one day. */
+export interface ColumnData {
+  /** The same as long as it is the same calendar and day. */
+  readonly id: string;
+  readonly schedule: Schedule;
+  readonly day: LocalDay;
+  /** In the order of time. */
+  readonly entries: readonly Entry[];
+}
+
+/** The columns of some calendars on some days, all calendars of the first day first. */
+export function columnsOf(
+  schedules: readonly Schedule[],
+  days: readonly LocalDay[],
+  data: CalendarData,
+  timeZone: string,
+): ColumnData[] {
+  const all = schedules.map((schedule) => ({ schedule, entries: entriesOf(schedule, data) }));
+  return days.flatMap((day) => {
+    const time = intervalOf(day, timeZone);
+    return all.map(({ schedule, entries }) => ({
+      id: `column-${day}-${schedule.id}`,
+      schedule,
+      day,
+      entries: entries.filter((entry) => overlaps(entry, time)),
+    }));
+  });
+}
+
+/** Free times that are over are of no use to anybody. */
+const isUseful = ({ kind, end }: Entry, now: number): boolean => kind !== 'free' || end > now;
+
+/**
+ * The columns without the free times that are over. A column that has none stays the same object.
+ *
+ * @param now - milliseconds since 1970 UTC
+ */
+export const withoutPast = (columns: readonly ColumnData[], now: number): ColumnData[] =>
+  columns.map((column) =>
+    column.entries.every((entry) => isUseful(entry, now))
+      ? column
+      : { ...column, entries: column.entries.filter((entry) => isUseful(entry, now)) },
+  );
+
+/** Where the columns of several days stand beside each other. Times are milliseconds since 1970 UTC. */
+export interface CalendarLayout {
+  /** What is shown of each day. All begin and end at the same hour. */
+  readonly shown: ReadonlyMap<LocalDay, Interval>;
+  /** Pixels of a minute. */
+  readonly scale: number;
+  /** How high a column is, in pixels. */
+  readonly height: number;
+}
+
+/** The hours and the scale by which all columns can be shown beside each other. */
+export function layoutOf(columns: readonly ColumnData[], days: readonly LocalDay[], timeZone: string): CalendarLayout {
+  const isWeek = days.length > 1;
+  const ofDay = days.map((day) => {
+    const { start, end } = intervalOf(day, timeZone);
+    const place = besideOthers(day, timeZone);
+    const entries = columns.filter((column) => column.day === day).flatMap((column) => column.entries);
+    const placed = isWeek ? entries.map((one) => ({ start: place(one.start), end: place(one.end) })) : entries;
+    const time = { start, end: isWeek ? start + DAY : end };
+    return { day, time, shown: shownHours(time, placed) };
+  });
+  const from = Math.min(...ofDay.map(({ time, shown }) => shown.start - time.start));
+  const to = Math.max(...ofDay.map(({ time, shown }) => shown.end - time.start));
+  const scale = pixelsPerMinute(columns.flatMap(({ entries }) => entries.filter(({ kind }) => kind !== 'buffer')));
+  return {
+    scale,
+    height: ((to - from) / 60_000) * scale,
+    shown: new Map(
+      ofDay.map(({ day, time }) => [day, { start: time.start + from, end: Math.min(time.start + to, time.end) }]),
+    ),
+  };
+}
