@@ -49,6 +49,36 @@ test('requests are answered one after the other from the keyboard, the earliest 
   await expect(page.getByText('Kim Zuletzt')).toHaveCount(0, { timeout: 20_000 });
 });
 
+test('what is open stays open: neither a more urgent request nor a colleague’s answer puts another one under the hand', async ({
+  page,
+}) => {
+  const calm = await aService({ starts: halfHours(morning(6), 1), confirmation: 'manual', confirmWithin: 20 });
+  const urgent = await aService({ starts: halfHours(morning(7), 1), confirmation: 'manual', confirmWithin: 10 });
+  const open = await bookedBy('portal-a', calm, 0, 'Offen');
+  await visitDesk(page, `${origin}/front-desk/requests`);
+  const rows = page.getByRole('list', { name: 'Requests' }).getByRole('button');
+  const title = page.locator('#open-request');
+  await expect(title).toHaveText('Kim Offen');
+  const eager = await bookedBy('portal-b', urgent, 0, 'Eilig');
+  await expect(rows.nth(0)).toContainText('Kim Eilig', { timeout: 20_000 });
+  await expect(title).toHaveText('Kim Offen');
+
+  await page.getByRole('button', { name: 'Confirm' }).focus();
+  const pending = await statusOf(open.id);
+  await medplum('front-desk', 'PUT', `/Appointment/${open.id}`, { body: { ...pending, status: 'booked' } });
+  await expect(page.getByText('This request does not wait any more')).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole('button', { name: 'Confirm' })).toHaveCount(0);
+  await expect(rows.nth(0)).toBeFocused();
+  await expectAccessible(page);
+  await page.keyboard.press('c');
+  await page.keyboard.press('Enter');
+  await expect(title).toHaveText('Kim Eilig');
+  expect((await statusOf(eager.id))?.status).toBe('pending');
+  await page.keyboard.press('c');
+  await expect(page.getByRole('status').getByText('Confirmed.')).toBeVisible();
+  expect((await statusOf(eager.id))?.status).toBe('booked');
+});
+
 test('a request that a colleague has changed at the same moment is not answered over it, and nothing typed is lost', async ({
   page,
 }) => {

@@ -61,6 +61,7 @@ describe('deliveries', () => {
       'Handshake: 500',
     );
     expect(only('active', { status: 'accepted', error: 'old' })?.error).toBeUndefined();
+    expect(only('error', { status: 'failed', error: 'old' }, { error: { text: 'broken' } })?.error).toBe('old');
   });
 
   test('stand by portals: what has failed first, what has ended last', () => {

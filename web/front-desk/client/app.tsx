@@ -9,6 +9,7 @@ import { CalendarPage } from './day/page.tsx';
 import { HoursPage } from './hours/page.tsx';
 import { NotificationsPage } from './notifications/page.tsx';
 import { Announcer } from './parts/announce.tsx';
+import { Boundary } from './parts/boundary.tsx';
 import { initialLanguage, rememberLanguage, TextsContext, useTexts } from './parts/use-texts.ts';
 import { RequestsPage } from './requests/page.tsx';
 import { onSessionChange, type Person, sessionState, signIn, signOut } from './session/session.ts';
@@ -91,16 +92,19 @@ function Header({
 }
 
 function Pages() {
+  const [location] = useLocation();
   return (
-    <Switch>
-      <Route path="/calendar" component={CalendarPage} />
-      <Route path="/requests" component={RequestsPage} />
-      <Route path="/hours" component={HoursPage} />
-      <Route path="/notifications" component={NotificationsPage} />
-      <Route>
-        <Redirect to="/calendar" replace />
-      </Route>
-    </Switch>
+    <Boundary key={location}>
+      <Switch>
+        <Route path="/calendar" component={CalendarPage} />
+        <Route path="/requests" component={RequestsPage} />
+        <Route path="/hours" component={HoursPage} />
+        <Route path="/notifications" component={NotificationsPage} />
+        <Route>
+          <Redirect to="/calendar" replace />
+        </Route>
+      </Switch>
+    </Boundary>
   );
 }
 

@@ -89,6 +89,10 @@ function readOutbox(task: Task | undefined): Outbox | undefined {
   return isReadable ? outboxOf({ ...task, input: Array.isArray(task.input) ? task.input : [] }) : undefined;
 }
 
+/** The first of several that can be read. */
+const reasonIn = (...reasons: readonly unknown[]): string | undefined =>
+  reasons.find((reason): reason is string => typeof reason === 'string');
+
 const valid = (time: number | undefined): number | undefined =>
   time === undefined || Number.isNaN(time) ? undefined : time;
 
@@ -110,7 +114,7 @@ function deliveryOf(subscription: Subscription, task: Task | undefined, now: num
     attempts: outbox?.attempts ?? 0,
     sent: valid(outbox?.sent),
     nextAttempt: state === 'waiting' ? valid(outbox?.until) : undefined,
-    error: state === 'delivered' || state === 'ended' ? undefined : (subscription.error ?? outbox?.error),
+    error: state === 'delivered' || state === 'ended' ? undefined : reasonIn(subscription.error, outbox?.error),
   };
 }
 

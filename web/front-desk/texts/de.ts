@@ -93,6 +93,11 @@ export const german: Texts = {
     busy: { title: 'Der Server ist ausgelastet', next: 'Warten Sie einen Moment und versuchen Sie es noch einmal.' },
     refused: { title: 'Das geht nicht', next: 'Nichts wurde gespeichert. Der Server nennt den Grund:' },
   },
+  broken: {
+    title: 'Diese Seite lässt sich nicht anzeigen',
+    next: 'Laden Sie sie neu oder gehen Sie auf eine andere Seite. Hilft das nicht, melden Sie Ihrer Verwaltung, was hier steht:',
+  },
+  behind: 'Änderungen erscheinen gerade nicht: Der Server antwortet nicht.',
   reload: 'Neu laden',
   serverSays: 'Was der Server sagt',
   appointment: {
@@ -195,6 +200,7 @@ export const german: Texts = {
   requests: {
     title: 'Anfragen',
     none: 'Nichts wartet auf eine Antwort.',
+    gone: 'Diese Anfrage wartet nicht mehr: Jemand hat sie beantwortet, oder sie wurde zurückgezogen. Wählen Sie eine andere.',
     help: 'In der Liste: Pfeiltasten wählen, c bestätigt, d lehnt ab.',
     urgent: 'Dringend:',
     noDeadline: 'ohne Frist',

@@ -90,6 +90,11 @@ export const english: Texts = {
     busy: { title: 'The server is busy', next: 'Wait a moment, then try again.' },
     refused: { title: 'That is not possible', next: 'Nothing was saved. The server gives the reason:' },
   },
+  broken: {
+    title: 'This page cannot be shown',
+    next: 'Load it again, or go to another page. If that does not help, tell your administrator what stands here:',
+  },
+  behind: 'Changes do not appear at the moment: there is no answer from the server.',
   reload: 'Load again',
   serverSays: 'What the server says',
   appointment: {
@@ -192,6 +197,7 @@ export const english: Texts = {
   requests: {
     title: 'Requests',
     none: 'Nothing waits for an answer.',
+    gone: 'This request does not wait any more: a colleague has answered it, or it was withdrawn. Choose another one.',
     help: 'In the list: arrow keys choose, c confirms, d declines.',
     urgent: 'Urgent:',
     noDeadline: 'no deadline',

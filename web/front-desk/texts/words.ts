@@ -179,7 +179,8 @@ type NotificationsWords = Words<
 };
 
 /** All words of the front desk in one language. */
-export interface Texts extends Words<'languageName' | 'title' | 'loading' | 'close' | 'reload' | 'serverSays'> {
+export interface Texts
+  extends Words<'languageName' | 'title' | 'loading' | 'close' | 'reload' | 'serverSays' | 'behind'> {
   readonly language: Language;
   readonly session: Words<'signIn' | 'signInWhy' | 'signOut' | 'failed' | 'expired' | 'expiredWhy'> & {
     readonly signedInAs: (name: string) => string;
@@ -205,6 +206,8 @@ export interface Texts extends Words<'languageName' | 'title' | 'loading' | 'clo
   readonly status: Words<Appointment['status']>;
   readonly why: Words<Unplaced['why']>;
   readonly problem: Readonly<Record<Situation, Words<'title' | 'next'>>>;
+  /** Of a page that cannot be drawn. */
+  readonly broken: Words<'title' | 'next'>;
   readonly appointment: AppointmentWords;
   readonly slot: Words<
     | 'book'
@@ -227,7 +230,9 @@ export interface Texts extends Words<'languageName' | 'title' | 'loading' | 'clo
     | 'gone'
   > & { readonly covered: (count: number) => string };
   readonly booking: BookingWords;
-  readonly requests: Words<'title' | 'none' | 'help' | 'urgent' | 'noDeadline' | 'over' | 'noTime' | 'inCalendar'> & {
+  readonly requests: Words<
+    'title' | 'none' | 'gone' | 'help' | 'urgent' | 'noDeadline' | 'over' | 'noTime' | 'inCalendar'
+  > & {
     readonly until: (time: string) => string;
   };
   readonly hours: HoursWords;

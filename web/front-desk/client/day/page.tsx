@@ -7,6 +7,7 @@ import { kinds, signOf } from '../../day/kinds.ts';
 import { intervalOf } from '../../day/local-day.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { read } from '../fhir/client.ts';
+import { Behind } from '../parts/behind.tsx';
 import { dayText, timeText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../parts/use-loaded.ts';
@@ -92,6 +93,7 @@ export function CalendarPage() {
           </Button>
         </Alert>
       )}
+      <Behind isBehind={calendar.isBehind} />
       {(schedules.refusal ?? calendar.refusal) && (
         <Problem
           refusal={

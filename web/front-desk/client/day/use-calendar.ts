@@ -5,7 +5,7 @@ import { intervalOf, type LocalDay } from '../../day/local-day.ts';
 import { calendarSearches, inOrder } from '../../day/queries.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { readBundle, searchAll, searchUrl } from '../fhir/client.ts';
-import { type Loaded, useLoaded, useWatch } from '../parts/use-loaded.ts';
+import { type Loaded, useLoaded, useWatch, type Watched } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
 
 const ALL = ['_count', '1000'] as const;
@@ -48,13 +48,13 @@ async function look(schedules: readonly string[], days: readonly LocalDay[]): Pr
 }
 
 /** Everything in some calendars on some days. What others change appears by itself. */
-export function useCalendar(schedules: readonly string[], days: readonly LocalDay[]): Loaded<CalendarData> {
+export function useCalendar(schedules: readonly string[], days: readonly LocalDay[]): Watched<CalendarData> {
   const key = `${schedules.join()} ${days.join()}`;
   const loaded = useLoaded(key, () => loadCalendar(schedules, days));
-  useWatch(
+  const isBehind = useWatch(
     key,
     () => look(schedules, days),
     () => void loaded.reload(),
   );
-  return loaded;
+  return { ...loaded, isBehind };
 }

@@ -9,7 +9,7 @@ import {
 import { deliver, readBundle, searchAll, searchUrl } from '../fhir/client.ts';
 import { namesOf } from '../fhir/names.ts';
 import { useAnnounce } from '../parts/announce.tsx';
-import { type Loaded, useLoaded, useWatch } from '../parts/use-loaded.ts';
+import { useLoaded, useWatch, type Watched } from '../parts/use-loaded.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
@@ -50,17 +50,21 @@ async function look(): Promise<string | undefined> {
 }
 
 /** What portals have been told, and what waits. What the service does meanwhile appears by itself. */
-export function useDeliveries(): Loaded<Deliveries> {
+export function useDeliveries(): Watched<Deliveries> {
   const loaded = useLoaded('deliveries', load);
-  useWatch('deliveries', look, () => void loaded.reload());
-  return loaded;
+  const isBehind = useWatch('deliveries', look, () => void loaded.reload());
+  return { ...loaded, isBehind };
 }
 
-/** Asks the service to send again. While it is asked, it is not asked once more; the service starts one delivery however often it is. */
-export function useDeliver({ id, action }: Delivery, onAsked: () => Promise<void>) {
+/**
+ * Asks the service to send again. While it is asked, it is not asked once more; the service starts one delivery however often it
+ * is. A refusal is forgotten when the delivery stands otherwise than when it was asked.
+ */
+export function useDeliver({ id, action, state, attempts, delivered }: Delivery, onAsked: () => Promise<void>) {
   const announce = useAnnounce();
   const { notifications: words } = useTexts();
-  const [refusal, setRefusal] = useState<Refusal>();
+  const now = [state, action, attempts, delivered].join();
+  const [refused, setRefused] = useState<{ readonly refusal: Refusal; readonly asOf: string }>();
   const [isBusy, setBusy] = useState(false);
   const isAsking = useRef(false);
   const ask = async (): Promise<boolean> => {
@@ -70,7 +74,7 @@ export function useDeliver({ id, action }: Delivery, onAsked: () => Promise<void
     isAsking.current = true;
     setBusy(true);
     const answer = await deliver(id);
-    setRefusal(isRefusal(answer) ? answer : undefined);
+    setRefused(isRefusal(answer) ? { refusal: answer, asOf: now } : undefined);
     if (!isRefusal(answer)) {
       announce(words.done[action]);
       await onAsked();
@@ -79,5 +83,6 @@ export function useDeliver({ id, action }: Delivery, onAsked: () => Promise<void
     setBusy(false);
     return !isRefusal(answer);
   };
-  return { ask, refusal, isBusy, forget: () => setRefusal(undefined) };
+  const refusal = refused?.asOf === now ? refused.refusal : undefined;
+  return { ask, refusal, isBusy, forget: () => setRefused(undefined) };
 }

@@ -41,8 +41,17 @@ export function useLoaded<T extends object>(key: string, load: () => Promise<T |
   };
 }
 
+/** What was loaded and is watched. */
+export interface Watched<T> extends Loaded<T> {
+  /** Whether nobody knows at the moment if it still stands so. */
+  readonly isBehind: boolean;
+}
+
 /** How often a page asks whether something has changed, in milliseconds. */
 const PAUSE = 4_000;
+
+/** After how many questions without an answer the page is behind. */
+const LOST = 2;
 
 /**
  * Asks again and again, while the page can be seen, whether something has changed.
@@ -50,20 +59,28 @@ const PAUSE = 4_000;
  * @param key - says what is watched
  * @param look - tells how it stands now, or `undefined` if that is not known
  * @param onChange - called when it stands otherwise than before
+ * @returns whether the last answers have not come
  */
-export function useWatch(key: string, look: () => Promise<string | undefined>, onChange: () => void): void {
+export function useWatch(key: string, look: () => Promise<string | undefined>, onChange: () => void): boolean {
+  const [isBehind, setBehind] = useState(false);
   const current = useRef({ look, onChange });
   current.current = { look, onChange };
   // biome-ignore lint/correctness/useExhaustiveDependencies: another key is watched from the beginning.
   useEffect(() => {
     let known: string | undefined;
     let isOver = false;
+    let lost = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const ask = async (): Promise<void> => {
       clearTimeout(timer);
-      const seen = document.hidden ? undefined : await current.current.look();
+      const isSeen = !document.hidden;
+      const seen = isSeen ? await current.current.look() : undefined;
       if (isOver) {
         return;
+      }
+      if (isSeen) {
+        lost = seen === undefined ? lost + 1 : 0;
+        setBehind(lost >= LOST);
       }
       if (seen !== undefined && known !== undefined && seen !== known) {
         current.current.onChange();
@@ -81,4 +98,5 @@ export function useWatch(key: string, look: () => Promise<string | undefined>, o
       document.removeEventListener('visibilitychange', askAtOnce);
     };
   }, [key]);
+  return isBehind;
 }

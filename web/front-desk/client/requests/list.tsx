@@ -10,12 +10,15 @@ function Request({
   request,
   requests,
   isOpen,
+  isTabStop,
   now,
   onOpen,
 }: {
   readonly request: Waiting;
   readonly requests: Requests;
   readonly isOpen: boolean;
+  /** Whether the tab key comes here; arrows go on from there. */
+  readonly isTabStop: boolean;
   readonly now: number;
   readonly onOpen: () => void;
 }) {
@@ -30,7 +33,7 @@ function Request({
       className="request"
       data-request={request.id}
       aria-current={isOpen ? 'true' : undefined}
-      tabIndex={isOpen ? 0 : -1}
+      tabIndex={isTabStop ? 0 : -1}
       onClick={onOpen}
     >
       <span className="deadline">
@@ -93,6 +96,7 @@ export function RequestList({
             request={request}
             requests={requests}
             isOpen={request.id === openId}
+            isTabStop={request.id === (openId ?? waiting[0]?.id)}
             now={now}
             onOpen={() => onOpen(request.id)}
           />

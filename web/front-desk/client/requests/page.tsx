@@ -9,6 +9,7 @@ import { nextAfter, type Waiting } from '../../requests/waiting.ts';
 import { DeclineForm, useChange } from '../appointment/actions.tsx';
 import { Answers, Facts, History } from '../appointment/facts.tsx';
 import { useAppointment } from '../appointment/use-appointment.ts';
+import { Behind } from '../parts/behind.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useNow } from '../parts/use-now.ts';
 import { useTexts } from '../parts/use-texts.ts';
@@ -37,11 +38,15 @@ export function RequestsPage() {
   const texts = useTexts();
   const { requests: words, appointment: appointmentWords } = texts;
   const now = useNow();
-  const { value, refusal, reload } = useRequests();
+  const { value, refusal, reload, isBehind } = useRequests();
   const [, navigate] = useLocation();
   const wanted = new URLSearchParams(useSearch()).get('open') ?? undefined;
   const waiting = value?.waiting ?? [];
-  const open = waiting.find(({ id }) => id === wanted) ?? waiting[0];
+  const first = waiting[0]?.id;
+  // Nothing takes the place of what is open by itself: an answer must not meet another request.
+  const open = waiting.find(({ id }) => id === (wanted ?? first));
+  const answered = useRef<string>(undefined);
+  const isGone = open === undefined && first !== undefined && wanted !== answered.current;
   const [isDeclining, setDeclining] = useState(false);
   const shouldFocus = useRef(false);
   const answer = useChange(() => undefined);
@@ -52,6 +57,16 @@ export function RequestsPage() {
     shouldFocus.current = true;
     navigate(id ? `/requests?open=${id}` : '/requests', { replace: true });
   };
+  useEffect(() => {
+    if (wanted === undefined && first !== undefined) {
+      navigate(`/requests?open=${first}`, { replace: true });
+    }
+  }, [wanted, first, navigate]);
+  useEffect(() => {
+    if (isGone && document.activeElement === document.body) {
+      document.querySelector<HTMLElement>('[data-request][tabindex="0"]')?.focus();
+    }
+  }, [isGone]);
   // The focus follows what is open, once the list shows it.
   useEffect(() => {
     if (shouldFocus.current && !isDeclining && open) {
@@ -66,6 +81,7 @@ export function RequestsPage() {
         waiting,
         waiting.filter(({ id }) => id !== open.id),
       );
+      answered.current = open.id;
       await reload();
       show(next);
     }
@@ -82,63 +98,73 @@ export function RequestsPage() {
       <h1>
         {words.title} {value && `(${waiting.length})`}
       </h1>
+      <Behind isBehind={isBehind} />
       {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
       {!value && !refusal && <Loader aria-label={texts.loading} />}
       {value && waiting.length === 0 && <p>{words.none}</p>}
-      {value && open && (
+      {value && waiting.length > 0 && (
         <div className="two-panes">
           <div>
             <p className="help">{words.help}</p>
             <RequestList
               requests={value}
-              openId={open.id}
+              openId={open?.id}
               now={now}
               onOpen={show}
               onConfirm={() => void confirm()}
-              onDecline={() => setDeclining(true)}
+              onDecline={() => setDeclining(open !== undefined)}
             />
           </div>
-          <section aria-labelledby="open-request" className="pane">
-            <h2 id="open-request">{patientNameOf(open.appointment, value.patients) || appointmentWords.noPatient}</h2>
-            {answer.refusal && (
-              <Problem
-                refusal={answer.refusal}
-                onReload={() => {
-                  answer.forget();
-                  void reload();
-                }}
-              />
-            )}
-            {isDeclining ? (
-              <DeclineForm
-                key={`decline ${open.id}`}
-                appointment={open.appointment}
-                isBusy={answer.isBusy}
-                onDecline={async (one) => finish(await answer.change(one, 'declined'))}
-                onBack={() => show(open.id)}
-              />
-            ) : (
-              <Group gap="xs">
-                <Button loading={answer.isBusy} onClick={() => void confirm()}>
-                  {appointmentWords.to.booked}
-                </Button>
-                <Button variant="default" onClick={() => setDeclining(true)}>
-                  {appointmentWords.decline}
-                </Button>
-                {time && (
-                  <Button
-                    variant="default"
-                    onClick={() =>
-                      navigate(`/calendar?date=${localDayOf(time.start, config.timeZone)}&open=Appointment/${open.id}`)
-                    }
-                  >
-                    {words.inCalendar}
+          {isGone && (
+            <p role="status" className="pane">
+              {words.gone}
+            </p>
+          )}
+          {open && (
+            <section aria-labelledby="open-request" className="pane">
+              <h2 id="open-request">{patientNameOf(open.appointment, value.patients) || appointmentWords.noPatient}</h2>
+              {answer.refusal && (
+                <Problem
+                  refusal={answer.refusal}
+                  onReload={() => {
+                    answer.forget();
+                    void reload();
+                  }}
+                />
+              )}
+              {isDeclining ? (
+                <DeclineForm
+                  key={`decline ${open.id}`}
+                  appointment={open.appointment}
+                  isBusy={answer.isBusy}
+                  onDecline={async (one) => finish(await answer.change(one, 'declined'))}
+                  onBack={() => show(open.id)}
+                />
+              ) : (
+                <Group gap="xs">
+                  <Button loading={answer.isBusy} onClick={() => void confirm()}>
+                    {appointmentWords.to.booked}
                   </Button>
-                )}
-              </Group>
-            )}
-            <OpenRequest key={open.id} request={open} />
-          </section>
+                  <Button variant="default" onClick={() => setDeclining(true)}>
+                    {appointmentWords.decline}
+                  </Button>
+                  {time && (
+                    <Button
+                      variant="default"
+                      onClick={() =>
+                        navigate(
+                          `/calendar?date=${localDayOf(time.start, config.timeZone)}&open=Appointment/${open.id}`,
+                        )
+                      }
+                    >
+                      {words.inCalendar}
+                    </Button>
+                  )}
+                </Group>
+              )}
+              <OpenRequest key={open.id} request={open} />
+            </section>
+          )}
         </div>
       )}
     </>

@@ -1,7 +1,7 @@
 import { isRefusal } from '../../fhir/refusal.ts';
 import { type Requests, requestSearches, requestsIn } from '../../requests/waiting.ts';
 import { readBundle, searchAll, searchUrl } from '../fhir/client.ts';
-import { type Loaded, useLoaded, useWatch } from '../parts/use-loaded.ts';
+import { useLoaded, useWatch, type Watched } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
 
 const ALL = ['_count', '1000'] as const;
@@ -14,7 +14,7 @@ async function look(): Promise<string | undefined> {
 }
 
 /** What waits for an answer. New requests, and answers of others, appear by themselves. */
-export function useRequests(): Loaded<Requests> {
+export function useRequests(): Watched<Requests> {
   const loaded = useLoaded('requests', async () => {
     const { appointments, tasks } = requestSearches(config);
     const found = await searchAll([
@@ -23,6 +23,6 @@ export function useRequests(): Loaded<Requests> {
     ]);
     return isRefusal(found) ? found : requestsIn(found.flat(), config);
   });
-  useWatch('requests', look, () => void loaded.reload());
-  return loaded;
+  const isBehind = useWatch('requests', look, () => void loaded.reload());
+  return { ...loaded, isBehind };
 }
