@@ -94,7 +94,6 @@ export const Column = memo(function Column({
               isMovable={isMovable(item.entry)}
               isTabStop={item.entry.key === tabStop}
               isTarget={isMoving && item.entry.kind === 'free'}
-              isNarrow={lanes > 1}
               onOpen={onOpen}
             />
           </li>

@@ -17,7 +17,6 @@ export const EntryButton = memo(function EntryButton({
   isMovable,
   isTabStop,
   isTarget,
-  isNarrow,
   onOpen,
 }: {
   /** Key of the entry. */
@@ -36,8 +35,6 @@ export const EntryButton = memo(function EntryButton({
   readonly isTabStop: boolean;
   /** Whether it is a free time that can take the appointment that is being moved. */
   readonly isTarget: boolean;
-  /** Whether it shares the column with others. */
-  readonly isNarrow: boolean;
   readonly onOpen: (id: string) => void;
 }) {
   const { language, kind: kinds, appointment } = useTexts();
@@ -45,22 +42,17 @@ export const EntryButton = memo(function EntryButton({
   return (
     <button
       type="button"
-      className={`entry ${kind}${isTarget ? ' target' : ''}${isNarrow ? ' narrow' : ''}`}
-      data-time={`${timeText(start, language)} ${signOf[kind]}`}
+      className={`entry ${kind}${isTarget ? ' target' : ''}`}
       data-entry={id}
       tabIndex={isTabStop ? 0 : -1}
       draggable={isMovable}
       aria-label={[spanText({ start, end }, language), word, name, service].filter(Boolean).join(', ')}
       onClick={() => onOpen(id)}
     >
-      {name || service ? (
-        <span>
-          {name ? <b>{name}</b> : word}
-          {service && ` ${service}`}
-        </span>
-      ) : (
-        word
-      )}
+      <span data-time={`${timeText(start, language)} ${signOf[kind]} `}>
+        {name ? <b>{name}</b> : word}
+        {service && ` ${service}`}
+      </span>
     </button>
   );
 });
