@@ -4,6 +4,7 @@ import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
 import { formatInstant } from '../core/fhir/instant.ts';
 import type { HostedBots } from '../gateway/bots/in-gateway.ts';
+import type { UnsealedPolicy } from '../gateway/sealing/access-tokens.ts';
 import { type CredentialKeys, parseCredentialKeys } from '../gateway/sealing/credential-keys.ts';
 import { buildGateway } from '../gateway/server.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/sandbox.ts';
@@ -22,7 +23,7 @@ import type { Connection } from './medplum/connect.ts';
 import { keyOf } from './start/credentials-key.ts';
 import { type Developer, writeDeveloperFiles } from './start/developer-files.ts';
 import { firstSteps } from './start/first-steps.ts';
-import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom } from './start/settings.ts';
+import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom, unsealedFrom } from './start/settings.ts';
 import { demoStaff, ensureStaff } from './start/staff.ts';
 
 /** What is started, and where. */
@@ -34,6 +35,8 @@ export interface StartOptions {
   readonly medplum?: Omit<SandboxOptions, 'port'>;
   /** The keys that the credentials of portals are sealed with; default: a new one. */
   readonly keys?: CredentialKeys;
+  /** What becomes of credentials of portals that are not sealed; default: they are refused. */
+  readonly unsealed?: UnsealedPolicy;
   /** Whether the pages for patients and staff are built and served too. */
   readonly pages?: boolean;
   /**
@@ -87,7 +90,12 @@ async function printFirstSteps(
   }
 }
 
-function printAddresses({ baseUrl }: BookingConfig, sandbox: Sandbox, { clients }: Demo, { pages, log }: StartOptions) {
+function printAddresses(
+  { baseUrl }: BookingConfig,
+  sandbox: Sandbox,
+  { clients }: Demo,
+  { pages, unsealed, log }: StartOptions,
+) {
   if (pages) {
     log(`\nIn the browser    ${new URL('/', baseUrl).href}`);
     for (const { email, password } of demoStaff) {
@@ -96,7 +104,8 @@ function printAddresses({ baseUrl }: BookingConfig, sandbox: Sandbox, { clients 
   }
   log(`Gateway           ${baseUrl}`);
   log(`Embedded Medplum  ${sandbox.baseUrl}`);
-  log('\nBearer tokens     front-desk (clinic staff), admin; portals get theirs with their credentials');
+  const portals = unsealed === 'accepted' ? 'portal-a, portal-b, ' : '';
+  log(`\nBearer tokens     ${portals}front-desk (clinic staff), admin`);
   log('Client credentials (id, secret), those of the portals sealed:');
   for (const { name, id, secret } of Object.values(clients)) {
     log(`  ${name.padEnd(14)}  ${id}  ${secret}`);
@@ -151,7 +160,7 @@ async function startInFront(
     logger: gatewayLogger(),
     bots,
     web,
-    sealing: { keys, unsealed: 'refused' },
+    sealing: { keys, unsealed: options.unsealed ?? 'refused' },
     corsOrigins: corsOriginsFrom(process.env),
   });
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
@@ -222,6 +231,7 @@ async function main(): Promise<void> {
       ports: portsFrom(env),
       medplum,
       keys: credentialKeysFrom(env) ?? parseCredentialKeys(keyOf(medplum.dataFolder)),
+      unsealed: unsealedFrom(env),
       pages: true,
       ...(cliConfig && { developer: { folder: '.', settings: loadSettings() } }),
       log: console.log,

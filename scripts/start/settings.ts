@@ -1,4 +1,5 @@
 import type { BookingConfig } from '../../core/config/config.ts';
+import type { UnsealedPolicy } from '../../gateway/sealing/access-tokens.ts';
 import type { SandboxOptions } from '../../sandbox/sandbox.ts';
 
 /** The ports of the gateway and of the embedded Medplum. */
@@ -78,4 +79,19 @@ export function forOneMachine(config: BookingConfig): BookingConfig {
   const { notifications } = config;
   const allowedNetworks = [...new Set([...notifications.allowedNetworks, ...loopback])];
   return { ...config, notifications: { ...notifications, allowedNetworks, retryAfter: 1 } };
+}
+
+/**
+ * What becomes of credentials of portals that are not sealed, from `PORTAL_CREDENTIALS`: `both`, the default on one machine,
+ * so that the fixed tokens of the embedded Medplum work as they stand, or `sealed`, as a clinic runs it.
+ *
+ * @throws Error naming what is allowed
+ */
+export function unsealedFrom({
+  PORTAL_CREDENTIALS: text,
+}: Readonly<Record<string, string | undefined>>): UnsealedPolicy {
+  if (text && text !== 'sealed' && text !== 'both') {
+    throw new Error(`PORTAL_CREDENTIALS must be sealed or both here, not '${text}'.`);
+  }
+  return text === 'sealed' ? 'refused' : 'accepted';
 }

@@ -56,6 +56,7 @@ export async function prepareService(
     MEDPLUM_PORT: String(medplumPort),
     BOOKING_CONFIG: file,
     SANDBOX_DATA: join(folder, 'data'),
+    PORTAL_CREDENTIALS: 'sealed',
   };
   const baseUrl = `http://localhost:${port}/fhir/R4`;
   const key = randomBytes(32).toString('base64');

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { resolveConfig } from '../../../core/config/resolve.ts';
-import { forPort, portsFrom, sandboxOptionsFrom } from '../../../scripts/start/settings.ts';
+import { forPort, portsFrom, sandboxOptionsFrom, unsealedFrom } from '../../../scripts/start/settings.ts';
 
 test('the ports are 8080 and 8103 unless the environment says otherwise', () => {
   expect(portsFrom({})).toEqual({ gateway: 8080, medplum: 8103 });
@@ -27,4 +27,14 @@ test('the embedded Medplum is as it is unless the environment says otherwise', (
     delayScale: 0.5,
   });
   expect(() => sandboxOptionsFrom({ SANDBOX_DELAY_SCALE: 'slow' })).toThrow(/^SANDBOX_DELAY_SCALE must be/);
+});
+
+test('the fixed tokens of portals are taken unless the environment says that all are sealed', () => {
+  expect(['', 'both', 'sealed'].map((value) => unsealedFrom({ PORTAL_CREDENTIALS: value }))).toEqual([
+    'accepted',
+    'accepted',
+    'refused',
+  ]);
+  expect(unsealedFrom({})).toBe('accepted');
+  expect(() => unsealedFrom({ PORTAL_CREDENTIALS: 'medplum' })).toThrow(/^PORTAL_CREDENTIALS must be sealed or both/);
 });

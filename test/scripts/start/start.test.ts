@@ -11,7 +11,7 @@ let running: Running;
 
 beforeAll(async () => {
   const ports = { gateway: await freePort(), medplum: await freePort() };
-  running = await start({ config, ports, log: (line) => lines.push(...line.split('\n')) });
+  running = await start({ config, ports, unsealed: 'accepted', log: (line) => lines.push(...line.split('\n')) });
 });
 
 afterAll(async () => {
@@ -25,6 +25,17 @@ test('addresses and credentials are printed', () => {
   for (const { name, id, secret } of Object.values(running.demo.clients)) {
     expect(text).toMatch(new RegExp(`${name} +${id} +${secret}`));
   }
+});
+
+test('the fixed tokens work as they stand, each for whom it stands', async () => {
+  const [printed = ''] = lines.filter((line) => line.startsWith('Bearer tokens'));
+  expect(printed.match(/portal-[ab]|front-desk|admin/g)).toEqual(['portal-a', 'portal-b', 'front-desk', 'admin']);
+  const answers = ['portal-a', 'portal-b', 'front-desk', 'portal-c'].map(async (token) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const patient = running.demo.patients['Portal A'];
+    return (await fetch(`${running.baseUrl}/${patient}`, { headers })).status;
+  });
+  expect(await Promise.all(answers)).toEqual([200, 404, 200, 401]);
 });
 
 test('the printed commands lead from discovery to the booking and back', async () => {
