@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { aSlot, minutes, proposed, slotsOf } from '../fixtures.ts';
 import { type Answer, medplum, request } from '../http.ts';
-import { aBooking, read } from '../patch/fixtures.ts';
+import { aBooking, cancellation, read } from '../patch/fixtures.ts';
 
 type Send = typeof request;
 type Known = Awaited<ReturnType<typeof aTarget>>;
@@ -22,21 +22,7 @@ const jsonPatch = {
   headers: { 'content-type': 'application/json-patch+json' },
 };
 
-const fhirPath = {
-  body: {
-    resourceType: 'Parameters',
-    parameter: [
-      {
-        name: 'operation',
-        part: [
-          { name: 'type', valueCode: 'replace' },
-          { name: 'path', valueString: 'Appointment.status' },
-          { name: 'value', valueCode: 'cancelled' },
-        ],
-      },
-    ],
-  },
-};
+const fhirPath = { body: cancellation };
 
 const parameters = { body: { resourceType: 'Parameters', parameter: [] } };
 

@@ -4,7 +4,7 @@ import { until } from '../../lib/until.ts';
 import { aClinic, aPatient, aSlot, book, minutes, proposed, slotsOf, succeeded } from '../fixtures.ts';
 import { medplum } from '../http.ts';
 import { config } from '../installation.ts';
-import { patch } from '../patch/fixtures.ts';
+import { fhirPathPatch, patch, replacing } from '../patch/fixtures.ts';
 import { aPending, byHand, edit, inMedplum } from './fixtures.ts';
 
 const are = (wanted: readonly string[]) => (slots: readonly string[]) => slots.join() === wanted.join();
@@ -19,22 +19,7 @@ describe('the slots follow what clinic staff do in Medplum', () => {
 
   it.each<[string, unknown]>([
     ['JSON Patch', [{ op: 'replace', path: '/status', value: 'booked' }]],
-    [
-      'FHIRPath Patch',
-      {
-        resourceType: 'Parameters',
-        parameter: [
-          {
-            name: 'operation',
-            part: [
-              { name: 'type', valueCode: 'replace' },
-              { name: 'path', valueString: 'Appointment.status' },
-              { name: 'value', valueCode: 'booked' },
-            ],
-          },
-        ],
-      },
-    ],
+    ['FHIRPath Patch', fhirPathPatch(replacing('Appointment.status', { valueCode: 'booked' }))],
   ])('confirmed by %s in Medplum: busy', async (_, body) => {
     const { schedule, id } = await aPending();
     const headers = { 'content-type': Array.isArray(body) ? 'application/json-patch+json' : 'application/fhir+json' };
