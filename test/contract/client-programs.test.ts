@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { scaled } from '../lib/time-scale.ts';
 import { aClient, type Client, removeClient } from './clients.ts';
 import { aSchedule, aSlot, slotsOf } from './fixtures.ts';
 import { base } from './installation.ts';
@@ -22,7 +23,7 @@ it.each<[program: string, command: string, said: readonly string[]]>([
   const environment = { BASE: base, CLIENT_ID: client.id, CLIENT_SECRET: client.secret, SCHEDULE: `${schedule.id}` };
   const { stdout } = await promisify(execFile)(command, [`test/clients/${program}`], {
     env: { ...process.env, ...environment, NODE_OPTIONS: '' },
-    timeout: 25_000,
+    timeout: scaled(25_000),
   });
   expect(stdout.trim().split('\n')).toEqual(['booked', 'booked', 'cancelled', ...more]);
   expect(await slotsOf(schedule)).toEqual(['free 0-30']);

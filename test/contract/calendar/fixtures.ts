@@ -7,8 +7,14 @@ import { type Answer, medplum } from '../http.ts';
 
 const DAY = 86_400_000;
 
-/** The day in four weeks, as a date; the calendars of these tests are open on that day alone. */
-export const date = new Date(Date.now() + 28 * DAY).toISOString().slice(0, 10);
+/** A day that is so many weeks ahead, as a date. */
+const inWeeks = (count: number): string => new Date(Date.now() + count * 7 * DAY).toISOString().slice(0, 10);
+
+/** The day in four weeks; the calendars of these tests are open on that day alone. */
+export const date = inWeeks(4);
+
+/** The same weekday, on which the calendars of no other test are open: closed days close all calendars. */
+export const closedDate = inWeeks(9);
 
 /** An instant of that day, in UTC. */
 export const at = (time: string): string => `${date}T${time}:00.000Z`;

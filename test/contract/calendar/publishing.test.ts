@@ -4,7 +4,7 @@ import { until } from '../../lib/until.ts';
 import { aPatient, book, proposed, stored, succeeded } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
-import { aCalendar, aService, aSlot, at, change, date, freeTimes, never, open, untilFree } from './fixtures.ts';
+import { aCalendar, aService, aSlot, at, change, closedDate, freeTimes, never, open, untilFree } from './fixtures.ts';
 
 const morning = ['09:00-09:30', '09:30-10:00', '10:00-10:30', '10:30-11:00'];
 
@@ -105,7 +105,9 @@ describe('taken time', () => {
 
 describe('closed days', () => {
   it('close every calendar and open it again', async () => {
-    const schedule = await aCalendar(await aService());
+    const horizon = { planningHorizon: { start: closedDate, end: closedDate } };
+    const [schedule, other] = [await aCalendar(await aService(), horizon), await aCalendar(await aService(), horizon)];
+    await untilFree(other, morning);
     await untilFree(schedule, morning);
     const days = succeeded(
       'HealthcareService',
@@ -115,15 +117,17 @@ describe('closed days', () => {
           name: 'Closed days',
           active: false,
           identifier: [{ system: artefactUri(config, 'LocalClosedDays'), value: 'practice' }],
-          notAvailable: [{ description: 'Day off', during: { start: date, end: date } }],
+          notAvailable: [{ description: 'Day off', during: { start: closedDate, end: closedDate } }],
         },
       }),
     );
     await untilFree(schedule, []);
+    await untilFree(other, []);
     expect(await stored('Slot', `schedule=Schedule/${schedule.id}&status=busy-unavailable`)).toEqual([
-      expect.objectContaining({ start: at('00:00'), comment: 'Day off' }),
+      expect.objectContaining({ start: `${closedDate}T00:00:00.000Z`, comment: 'Day off' }),
     ]);
     expect((await medplum('front-desk', 'DELETE', `/HealthcareService/${days.id}`)).status).toBe(200);
     await untilFree(schedule, morning);
+    await untilFree(other, morning);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { succeeded } from '../fixtures.ts';
-import { current, submit, subscribed, subscription, turnsTo } from './fixtures.ts';
+import { submit, subscribed, subscription, turnsTo } from './fixtures.ts';
 import { focusIn, listen, numbersIn, parameterIn, typeOf } from './listener.ts';
 import './stand-ins.ts';
 
@@ -36,8 +36,8 @@ it('nobody answers: error, with the reason', async () => {
 
 it('no answer in the time that the Subscription gives: error', async () => {
   const listener = await listen(() => undefined);
-  const { id } = succeeded('Subscription', await submit(subscription(listener, { timeout: 1 })));
-  expect((await current(id)).status).toBe('requested');
+  const { id, status } = succeeded('Subscription', await submit(subscription(listener, { timeout: 1 })));
+  expect(status).toBe('requested');
   expect((await turnsTo('error', id)).error).toContain('1 s');
   await listener.close();
 });

@@ -10,7 +10,7 @@ import type { CapabilityStatement } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { scaled } from '../../lib/time-scale.ts';
 import { aClient, type Client, removeClient, standIn, tokensOf } from '../clients.ts';
-import { type Answer, medplum, request, resourceIn } from '../http.ts';
+import { type Answer, issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { type Role, takeRole } from '../installation.ts';
 import { type Search, searches } from '../searches/generate.ts';
 import { type TwoStores, twoStores } from '../searches/two-stores.ts';
@@ -44,10 +44,15 @@ afterAll(async () => {
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Sends a request; when it was one too many, again after as long as the service says. */
+/** Whether a request was one too many, or met another one on its way, so that it is to be sent again. */
+const isToBeRepeated = (answer: Answer): boolean =>
+  answer.status === 429 ||
+  (answer.status === 409 && issuesOf(answer).some((one) => one.startsWith('booking-conflict')));
+
+/** Sends a request, and again after as long as the service says where it says so. */
 async function patiently(send: () => Promise<Answer>): Promise<Answer> {
   const answer = await send();
-  if (answer.status !== 429) {
+  if (!isToBeRepeated(answer)) {
     return answer;
   }
   await setTimeout(Number(answer.headers.get('retry-after') ?? 1) * 1_000);
