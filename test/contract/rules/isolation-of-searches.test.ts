@@ -35,7 +35,10 @@ beforeAll(async () => {
   takeRole('portal-b', tokensOf(consumer));
   standIns = [portal, other, consumer];
   const statement: CapabilityStatement = resourceIn('CapabilityStatement', await request('nobody', 'GET', '/metadata'));
-  types = statement.rest?.[0]?.resource?.map(({ type }) => type ?? '') ?? [];
+  const resources = statement.rest?.[0]?.resource ?? [];
+  types = resources.flatMap(({ type = '', interaction = [] }) =>
+    interaction.some(({ code }) => code === 'search-type') ? [type] : [],
+  );
 });
 
 afterAll(async () => {
