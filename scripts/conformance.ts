@@ -5,7 +5,6 @@ import { z } from 'zod';
 import type { BookingConfig } from '../core/config/config.ts';
 import { presets } from '../core/config/presets.ts';
 import { resolveConfig } from '../core/config/resolve.ts';
-import { isObject } from '../core/fhir/resource.ts';
 import { runAsProgram } from './cli/command.ts';
 import { loadConfig, loadSettings } from './cli/load-config.ts';
 import type { Check, Stage } from './conformance/check.ts';
@@ -20,8 +19,9 @@ import { junitReport } from './conformance/report/junit.ts';
 import { describeCheck } from './conformance/report/list.ts';
 import { count } from './conformance/report/summary.ts';
 import { tableReport } from './conformance/report/table.ts';
-import { appliesTo, type Result, runChecks } from './conformance/run.ts';
+import { checksOf, type Result, runChecks } from './conformance/run.ts';
 import { offeredServiceType } from './conformance/service-type.ts';
+import { stageOf } from './conformance/stage.ts';
 
 interface ConformanceArguments {
   readonly baseUrl: string;
@@ -80,17 +80,13 @@ function readGiven(path: string | undefined): Given {
   return parsed.data;
 }
 
-const isStage = (value: unknown): value is Stage => typeof value === 'string' && Object.hasOwn(presets, value);
-
 /** The stage and the names that the service uses: those of its configuration, or of the stage alone. */
 function readStage({ stage, config, baseUrl }: ConformanceArguments): { stage: Stage; config: BookingConfig } {
   if (!config) {
     const claimed = stage ?? 'default';
     return { stage: claimed, config: resolveConfig({ preset: claimed, baseUrl: baseUrl.replace(/\/+$/, '') }) };
   }
-  const settings = loadSettings(config);
-  const preset = isObject(settings) ? settings.preset : undefined;
-  return { stage: stage ?? (isStage(preset) ? preset : 'default'), config: loadConfig(config) };
+  return { stage: stage ?? stageOf(loadSettings(config)), config: loadConfig(config) };
 }
 
 function readServiceType(text: string | undefined): { system: string; code: string } | undefined {
@@ -214,12 +210,7 @@ async function main(): Promise<void> {
   const given = command.parse().opts<ConformanceArguments>();
   if (given.list) {
     const { stage } = readStage(given);
-    console.log(
-      selected(given)
-        .filter((check) => appliesTo(check, stage))
-        .map(describeCheck)
-        .join('\n\n'),
-    );
+    console.log(checksOf(stage, selected(given)).map(describeCheck).join('\n\n'));
     return;
   }
   await examine(given);

@@ -28,8 +28,7 @@ export interface Result {
 }
 
 /** What is examined, and with what. */
-export interface Examination {
-  readonly checks: readonly Check[];
+export interface Subject {
   readonly stage: Stage;
   /** The names of profiles, extensions and code systems that the service uses. */
   readonly config: BookingConfig;
@@ -43,6 +42,24 @@ export interface Examination {
   readonly run: string;
   /** When the first appointment begins, in milliseconds since 1970 UTC. */
   readonly from: number;
+}
+
+/** An examination that has begun: what checks share is made once, for the first that needs it. */
+export interface Examination {
+  /** Carries out a check. One check at a time. */
+  examine(check: Check): Promise<Result>;
+  /**
+   * Takes back what was made.
+   *
+   * @returns references to what could not be taken back
+   * @throws Error if the service cannot be reached
+   */
+  end(): Promise<readonly string[]>;
+}
+
+/** Which checks a run has. */
+export interface Run extends Subject {
+  readonly checks: readonly Check[];
   readonly onResult: (result: Result) => void;
   /** Ends the run after the check that is being carried out; what was made is taken back. */
   readonly signal?: AbortSignal;
@@ -50,9 +67,6 @@ export interface Examination {
 
 /** The specialty of everything that is made: what the stages of ISiK demand. */
 const NEUROLOGY = { system: 'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen', code: 'NEUR' };
-
-/** Whether a service that claims a stage has to follow the rule. */
-export const appliesTo = ({ stages }: Check, stage: Stage): boolean => stages?.includes(stage) ?? true;
 
 function explain({ sent, answer, failed }: Outcome): string {
   const expected = failed.map(({ says }) => says).join('; ');
@@ -110,31 +124,43 @@ const needsOf = (check: Check): Check => {
   return byStaff ? { ...check, needs: ['staff', ...(check.needs ?? [])] } : check;
 };
 
-/**
- * Examines a service: each check that its stage has, one after the other; then takes back what was made.
- *
- * @throws Error if taking back fails because the service cannot be reached
- */
-export async function runChecks(examination: Examination): Promise<Findings> {
-  const { checks, stage, config, staff, listener, given, serviceType, run, from, onResult } = examination;
+/** Begins to examine a service. Whoever does so ends it. */
+export function beginExamination(subject: Subject): Examination {
+  const { config, staff, listener, given, serviceType, run, from } = subject;
   const ledger: Ledger = { made: new Map() };
-  const requestor = noting(examination.requestor, ledger);
   const actors: Actors = {
-    requestor,
-    nobody: examination.nobody,
+    requestor: noting(subject.requestor, ledger),
+    nobody: subject.nobody,
     ...(staff && { staff: noting(staff, ledger) }),
     ...(listener && { listener }),
   };
   const constants = { config, uri: config.uris, serviceType, specialty: NEUROLOGY, run };
   const prepare = preparation({ actors, given, constants, from });
+  return {
+    examine: (check) => examine(needsOf(check), prepare, actors),
+    end: () => cleanUp(subject.requestor, staff, ledger),
+  };
+}
+
+/** The checks that a stage has, of those given. */
+export const checksOf = (stage: Stage, checks: readonly Check[]): readonly Check[] =>
+  checks.filter(({ stages }) => stages?.includes(stage) ?? true);
+
+/**
+ * Examines a service: each check that its stage has, one after the other; then takes back what was made.
+ *
+ * @throws Error if taking back fails because the service cannot be reached
+ */
+export async function runChecks({ checks, onResult, signal, ...subject }: Run): Promise<Findings> {
+  const examination = beginExamination(subject);
   const results: Result[] = [];
-  for (const check of checks.filter((one) => appliesTo(one, stage)).map(needsOf)) {
-    if (examination.signal?.aborted) {
+  for (const check of checksOf(subject.stage, checks)) {
+    if (signal?.aborted) {
       break;
     }
-    const result = await examine(check, prepare, actors);
+    const result = await examination.examine(check);
     results.push(result);
     onResult(result);
   }
-  return { results: settle(results), left: await cleanUp(examination.requestor, staff, ledger) };
+  return { results: settle(results), left: await examination.end() };
 }

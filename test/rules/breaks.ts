@@ -89,7 +89,7 @@ export const breaks: readonly Break[] = [
   {
     rule: '`meta.tag` `external` marks what comes from outside',
     edits: [tags.appointment],
-    fails: ['an appointment that comes from outside is tagged external'],
+    fails: ['book-free-slot: %s'],
   },
   { rule: '`meta.tag` `external` marks what comes from outside', edits: [tags.everywhere] },
   {
@@ -221,27 +221,35 @@ export const breaks: readonly Break[] = [
   {
     rule: '`GET /Schedule`, also by `actor`: schedules open for booking',
     edits: [edit(search, "Schedule: [{ name: 'active:not', value: 'false' }],", '')],
-    fails: ['schedules open for booking are found; an inactive one is not'],
+    fails: [
+      'schedules-inactive: %s',
+      'a Schedule that does not say whether it is active is open for booking; an inactive one is not',
+    ],
   },
   {
     rule: '`GET /Schedule`, also by `actor`: schedules open for booking',
     edits: ignoring("type === 'Schedule' && sent.name === 'actor'"),
-    fails: ['of one or more actors'],
+    fails: ['schedules-by-actor: %s', 'schedules-by-actors: %s'],
   },
   {
     rule: '`GET /Slot` by schedule and status; chained over actors',
     edits: ignoring("type === 'Slot' && sent.name === 'status'"),
-    fails: ['free slots of a schedule, from a moment on'],
+    fails: ['slots-free: %s'],
   },
   {
     rule: '`GET /Slot` by schedule and status; chained over actors',
     edits: ignoring("type === 'Slot' && sent.name === 'schedule'"),
+    fails: ['slots-free: %s'],
+  },
+  {
+    rule: '`GET /Slot` by schedule and status; chained over actors',
+    edits: ignoring("type === 'Slot' && sent.name === 'start'"),
     fails: ['free slots of a schedule, from a moment on'],
   },
   {
     rule: '`GET /Slot` by schedule and status; chained over actors',
     edits: ignoring("sent.name.includes('.')"),
-    fails: ['slots whose schedule belongs to a HealthcareService of a type'],
+    fails: ['slots-by-type-of-service: %s'],
   },
   {
     rule: '`POST /Appointment/$book`: `proposed` becomes `booked`',
@@ -392,7 +400,12 @@ export const breaks: readonly Break[] = [
     edits: [edit('gateway/interactions/read.ts', 'if (!resource) {', "if (!resource || type === 'Appointment') {")],
     fails: ['GET /Appointment/{id}: the current state, to its requestor and to staff'],
   },
-  ...['_id', 'patient', 'actor', 'identifier', 'slot', 'specialty'].map((name) => ({
+  {
+    rule: 'the status of a booking can be read and searched at any time',
+    edits: ignoring("type === 'Appointment' && sent.name === '_id'"),
+    fails: ['book-read-and-search: %s'],
+  },
+  ...['patient', 'actor', 'identifier', 'slot', 'specialty'].map((name) => ({
     rule: 'the status of a booking can be read and searched at any time',
     edits: ignoring(`type === 'Appointment' && sent.name === '${name}'`),
     fails: ['is found by %s'],

@@ -108,7 +108,14 @@ export const discoveryChecks: readonly Check[] = [
     steps: [
       {
         request: 'GET /Schedule?actor={practitioner},{healthcareService}&_count=100',
-        expect: [status(200), has('{schedule}'), has('{serviceSchedule}')],
+        expect: [
+          ...findsOnly(
+            'Schedule',
+            `actor.where(${leadsTo('{practitioner}')} or ${leadsTo('{healthcareService}')}).exists()`,
+          ),
+          has('{schedule}'),
+          has('{serviceSchedule}'),
+        ],
       },
     ],
   },
@@ -140,6 +147,11 @@ export const discoveryChecks: readonly Check[] = [
         request:
           'GET /Slot?schedule.actor:HealthcareService.type={serviceType.system}|{serviceType.code}&start={serviceSlot.start}&status=free&_count=100',
         expect: [...findsOnly('Slot', "status = 'free'"), has('{serviceSlot}'), hasNot('{slot}')],
+      },
+      {
+        request:
+          'GET /Slot?schedule.actor:HealthcareService.type={serviceType.system}|no-{serviceType.code}&start={serviceSlot.start}&_count=100',
+        expect: [status(200), hasNot('{serviceSlot}')],
       },
     ],
   },

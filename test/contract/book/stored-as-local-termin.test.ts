@@ -18,13 +18,6 @@ it('meta.profile contains LocalTermin although the request claims none', async (
   expect(appointment?.meta?.profile).toContain(artefactUri(config, 'LocalTermin'));
 });
 
-it('an appointment that comes from outside is tagged external', async () => {
-  const { slot, patient } = await aClinic();
-  expect((await book(proposed(patient, [slot]))).status).toBe(201);
-  const [appointment] = await appointmentsOn(slot);
-  expect(appointment?.meta?.tag).toContainEqual({ system: config.metaTagSystem, code: 'external' });
-});
-
 describe('what LocalTermin does not allow is refused: 422, and nothing is booked', () => {
   it.each<[string, Partial<Appointment> & { _priority?: object }, string[]]>([
     [

@@ -20,11 +20,10 @@ it('GET /Appointment/{id}: the current state, to its requestor and to staff', as
   }
 });
 
-it.each(['_id', 'patient', 'actor', 'identifier', 'slot', 'specialty', 'combination'])('is found by %s', async (by) => {
+it.each(['patient', 'actor', 'identifier', 'slot', 'specialty', 'combination'])('is found by %s', async (by) => {
   const [{ slot, patient, booked }] = [await aBooking(), await aBooking()];
   const { system, code } = ct.coding[0] ?? { system: '', code: '' };
   const queries: Record<string, string> = {
-    _id: `_id=${booked.id}`,
     patient: `patient=Patient/${patient.id}`,
     actor: `actor=Patient/${patient.id}`,
     identifier: `identifier=urn:portal-a|booking-${slot.id}`,

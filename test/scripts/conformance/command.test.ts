@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -79,6 +79,15 @@ test('a service that claims more than it does is found out, with the reason in e
   expect(JSON.parse(await readFile(json, 'utf8'))).toMatchObject({ counts: { passed: 1, failed: 1 } });
   const failures = elementsOf(await readFile(junit, 'utf8')).filter(({ name }) => name === 'failure');
   expect(failures).toHaveLength(1);
+});
+
+test('the configuration of an installation says which stage it claims', async () => {
+  const config = join(folder, 'booking.config.json');
+  const settings = { preset: 'isik5', baseUrl: 'https://nowhere.invalid/fhir', localBase: 'https://example.org/fhir' };
+  await writeFile(config, JSON.stringify(settings));
+  const { stdout } = await run('--base-url', 'https://nowhere.invalid/fhir', '--config', config, '--list');
+  expect(stdout).toContain('read-encounter-in-full');
+  expect(stdout).not.toContain('subscription-events');
 });
 
 test('--list prints what is sent and expected, without asking anybody', async () => {

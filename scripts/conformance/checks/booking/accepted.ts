@@ -1,7 +1,13 @@
 import { type Check, fromStage5, isikStages } from '../../check.ts';
-import { header, leadsTo, resource, status, success, that } from '../../expectation.ts';
+import { findsOnly, header, leadsTo, resource, status, success, that } from '../../expectation.ts';
 import { parameters, participant, patient, proposal } from '../../preparation/bodies.ts';
-import { answers, div, hasId, inManual, isBooked, isBookedOrPending } from './common.ts';
+import { answers, div, hasId, inManual, inOther, isBooked, isBookedOrPending } from './common.ts';
+
+/** It carries the profile of appointments, and says that it comes from outside. */
+const isTermin = [
+  that("meta.profile.where($this = '{uri.LocalTermin}').exists()"),
+  that("meta.tag.where(system = '{config.metaTagSystem}' and code = 'external').exists()"),
+];
 
 /** What `$book` takes, and how it answers (specification 4.4). */
 export const acceptedChecks: readonly Check[] = [
@@ -24,11 +30,10 @@ export const acceptedChecks: readonly Check[] = [
           that('start ~ @{slot.start} and end ~ @{slot.end}'),
           that(`slot.where(${leadsTo('{slot}')}).exists()`),
           that(`participant.where(actor.${leadsTo('{patient}')}).exists()`),
-          that("meta.profile.where($this = '{uri.LocalTermin}').exists()"),
-          that("meta.tag.where(system = '{config.metaTagSystem}' and code = 'external').exists()"),
+          ...isTermin,
         ],
       },
-      { request: 'GET /{appointment}', expect: [status(200), resource('Appointment'), isBooked] },
+      { request: 'GET /{appointment}', expect: [status(200), resource('Appointment'), isBooked, ...isTermin] },
       { request: 'GET /{slot}', expect: [status(200), that("status != 'free'")] },
     ],
   },
@@ -37,8 +42,9 @@ export const acceptedChecks: readonly Check[] = [
     level: 'MUST',
     rule: 'The current status of a booking is found by read and by search.',
     section: 'Specification 4.7',
-    needs: ['slot', 'patient'],
+    needs: ['slot', 'otherSlot', 'patient'],
     steps: [
+      { request: 'POST /Appointment/$book', body: proposal(inOther), expect: [success] },
       { request: 'POST /Appointment/$book', body: proposal(), keep: 'appointment', expect: [success] },
       {
         request: 'GET /{appointment}',
@@ -47,7 +53,7 @@ export const acceptedChecks: readonly Check[] = [
       },
       {
         request: 'GET /Appointment?_id={appointment.id}',
-        expect: [status(200), that("entry.resource.where(id = '{appointment.id}').status = '{read.status}'")],
+        expect: findsOnly('Appointment', "id = '{appointment.id}' and status = '{read.status}'"),
       },
     ],
   },
