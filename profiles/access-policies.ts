@@ -1,8 +1,10 @@
 import type { AccessPolicy, AccessPolicyResource, ResourceType } from '@medplum/fhirtypes';
 import { CONFIRM_TASK } from '../core/booking/confirmation/task.ts';
+import { COLLISION_TASK } from '../core/booking/slots/collision.ts';
 import { type BotName, callableBots as callable } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
 import { NARRATIVE_PATTERN } from '../core/fhir/narrative/narrative-pattern.ts';
+import { type TaskCode, taskCodes } from './terminology.ts';
 
 /** The AccessPolicies of the service, by the names that the deployment uses for them. */
 export type PolicyName = 'requestor' | 'consumer' | 'front-desk' | 'bots';
@@ -34,7 +36,7 @@ const discovery: readonly ResourceType[] = [
 /** What a booking writes for a requestor, and only the Bots may write. */
 const written: readonly ResourceType[] = ['Appointment', 'QuestionnaireResponse', 'RelatedPerson'];
 
-/** What clinic staff keep in Medplum. */
+/** What clinic staff keep in Medplum, besides Tasks. */
 const clinic: readonly ResourceType[] = [
   'Appointment',
   'AppointmentResponse',
@@ -51,9 +53,11 @@ const clinic: readonly ResourceType[] = [
   'RelatedPerson',
   'Schedule',
   'Slot',
-  'Task',
   'ValueSet',
 ];
+
+/** The Tasks of the service that staff sort, take, set aside and close. */
+const forStaff: readonly TaskCode[] = [CONFIRM_TASK, COLLISION_TASK];
 
 /** The Bots that one needs for Subscriptions. */
 const forSubscribers: readonly BotName[] = ['write-subscription', 'subscription-operations'];
@@ -162,12 +166,37 @@ function subscriptionsOfPortals(config: BookingConfig): AccessPolicyResource {
   };
 }
 
-/** The Communications that remind staff of requests that wait for them. */
+/**
+ * Staff read all Tasks and write those that are theirs: their own, the requests that wait for them, the double bookings that
+ * they resolve. What the service keeps in Tasks (outboxes, jobs, quotas, how far it has come) only the Bots write: whoever
+ * could change an outbox would decide what a subscriber is told.
+ */
+function tasks(config: BookingConfig): AccessPolicyResource[] {
+  const system = artefactUri(config, 'LocalTask');
+  const ofService = taskCodes.filter((code) => !forStaff.includes(code)).map((code) => `${system}|${code}`);
+  return [
+    {
+      resourceType: 'Task',
+      criteria: `Task?code:not=${ofService.join(',')}`,
+      interaction: [...readVersions, ...write, 'delete'],
+    },
+    { resourceType: 'Task', interaction: readVersions },
+  ];
+}
+
+/**
+ * The Communications that remind staff of requests that wait for them. None of them passes for an event, or for a message
+ * to a websocket: both are found by an identifier of the service.
+ */
 function reminders(config: BookingConfig): AccessPolicyResource {
+  const events = artefactUri(config, 'LocalEvent').toLowerCase();
   return {
     resourceType: 'Communication',
     criteria: `Communication?category=${artefactUri(config, 'LocalTask')}|${CONFIRM_TASK}`,
     interaction: [...readVersions, ...write],
+    writeConstraint: [
+      { language: 'text/fhirpath', expression: `identifier.where(system.lower() = '${events}').empty()` },
+    ],
   };
 }
 
@@ -188,6 +217,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
   ],
   'front-desk': (config) => [
     ...permit(clinic, [...readVersions, ...write, 'delete']),
+    ...tasks(config),
     ...permit(['OperationDefinition'], look),
     portalNames,
     reminders(config),
@@ -216,7 +246,7 @@ export const policyTitle = (name: PolicyName): string => `Appointment booking: $
  * - `consumer`: reads the appointments of one requestor, given as the membership's access parameter `requestor` (a
  *   reference to the requestor's ClientApplication), and subscribes to their changes.
  * - `front-desk`: clinic staff; everything of scheduling and patients, the names of the portals, and how their
- *   Subscriptions stand.
+ *   Subscriptions stand. The service's own Tasks they read and do not write.
  * - `bots`: what the Bots of the service need when they write.
  *
  * @see https://www.medplum.com/docs/access/access-policies

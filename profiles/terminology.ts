@@ -21,6 +21,26 @@ interface CodeSystemSource {
 
 const errors = Object.fromEntries(Object.entries(bookingErrors).map(([code, { display }]) => [code, display]));
 
+/** The codes of the Tasks of the service: jobs, records, and what staff decide. */
+const tasks = {
+  book: 'An asynchronous booking',
+  notify: 'The outbox of a Subscription',
+  publish: 'How far the opening hours of a schedule are published',
+  'publish-all': 'How far the schedules have been looked through for what is to be published',
+  announce: 'The time up to which the events of all changes are recorded',
+  deletion: 'An appointment that is about to be deleted, or was deleted a moment ago',
+  quota: 'A limited number of appointments',
+  confirm: 'A requested appointment that waits for the clinic',
+  collision: 'An appointment whose time something else takes: staff decide',
+  subscriber: 'The count of Subscriptions of one subscriber',
+};
+
+/** A code of the CodeSystem LocalTask. */
+export type TaskCode = keyof typeof tasks;
+
+/** The codes of the CodeSystem LocalTask. */
+export const taskCodes = Object.keys(tasks) as readonly TaskCode[];
+
 const sources: readonly CodeSystemSource[] = [
   {
     artefact: 'LocalBookingError',
@@ -32,18 +52,7 @@ const sources: readonly CodeSystemSource[] = [
     artefact: 'LocalTask',
     title: 'Jobs of the appointment booking service',
     description: 'The codes in Task.code of the jobs and records of the service.',
-    concepts: {
-      book: 'An asynchronous booking',
-      notify: 'The outbox of a Subscription',
-      publish: 'How far the opening hours of a schedule are published',
-      'publish-all': 'How far the schedules have been looked through for what is to be published',
-      announce: 'The time up to which the events of all changes are recorded',
-      deletion: 'An appointment that is about to be deleted, or was deleted a moment ago',
-      quota: 'A limited number of appointments',
-      confirm: 'A requested appointment that waits for the clinic',
-      collision: 'An appointment whose time something else takes: staff decide',
-      subscriber: 'The count of Subscriptions of one subscriber',
-    },
+    concepts: tasks,
   },
   {
     artefact: 'LocalChangedBy',

