@@ -2,10 +2,11 @@ import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, F
 import type { Admission } from '../admission/admission.ts';
 import type { GatewayContext } from '../context.ts';
 import { errorResponse } from '../operations/error-handler.ts';
-import { sendOAuthProblem } from './errors.ts';
+import { sendOAuthProblem, sendOAuthRefusal } from './errors.ts';
 import { askMedplum, sendAnswer } from './exchange.ts';
 import { introspectSealed } from './sealed-introspection.ts';
 import { giveSealedToken } from './sealed-token-endpoint.ts';
+import { assertionRefusal } from './token-request.ts';
 
 type Answer = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
@@ -17,8 +18,10 @@ interface Endpoint {
   readonly sealed: (context: GatewayContext, sealing: NonNullable<GatewayContext['sealing']>) => Answer;
 }
 
+const TOKEN_PATH = 'oauth2/token';
+
 const endpoints: readonly Endpoint[] = [
-  { method: 'POST', path: 'oauth2/token', sealed: giveSealedToken },
+  { method: 'POST', path: TOKEN_PATH, sealed: giveSealedToken },
   { method: 'POST', path: 'oauth2/introspect', sealed: introspectSealed },
   {
     method: 'GET',
@@ -32,10 +35,14 @@ const endpoints: readonly Endpoint[] = [
 
 const bodyBytes = 64 * 1024;
 
-/** Passes a request through to Medplum. */
+/** Passes a request through to Medplum, unless it asks for a token in a way that the service does not know. */
 function passThrough({ method, path }: Endpoint, context: GatewayContext): Answer {
   return async (request, reply) => {
     const body = typeof request.body === 'string' ? request.body : '';
+    const unknown = path === TOKEN_PATH ? assertionRefusal(body) : undefined;
+    if (unknown) {
+      return sendOAuthRefusal(reply, unknown);
+    }
     const { authorization } = request.headers;
     const call = { method, path, authorization, ...(method === 'POST' && { body }) };
     const answer = await askMedplum(call, request, context);

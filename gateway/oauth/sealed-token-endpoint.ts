@@ -25,7 +25,7 @@ const notSealed = invalidClient(
 );
 
 /** The form for Medplum; `undefined` if the secret is sealed and cannot be opened. */
-function formFor({ clientId, clientSecret, others }: TokenRequest, { keys }: Sealing): string | undefined {
+function formFor({ clientId, clientSecret, scope }: TokenRequest, { keys }: Sealing): string | undefined {
   const isSealed = clientSecret !== undefined && isSealedSecret(clientSecret);
   const secret = isSealed ? openSecret(keys, clientId, clientSecret) : clientSecret;
   return isSealed && secret === undefined
@@ -34,7 +34,7 @@ function formFor({ clientId, clientSecret, others }: TokenRequest, { keys }: Sea
         grant_type: 'client_credentials',
         ...(clientId && { client_id: clientId }),
         ...(secret !== undefined && { client_secret: secret }),
-        ...others,
+        ...(scope !== undefined && { scope }),
       }).toString();
 }
 

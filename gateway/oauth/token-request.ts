@@ -4,10 +4,7 @@ import type { OAuthRefusal } from './errors.ts';
 export interface TokenRequest {
   readonly clientId: string;
   readonly clientSecret: string | undefined;
-  /** Whether the credentials were sent by HTTP Basic. */
-  readonly byHeader: boolean;
-  /** What else Medplum is told of the form. */
-  readonly others: Readonly<Record<string, string>>;
+  readonly scope: string | undefined;
 }
 
 const refusal = (description: string, error: OAuthRefusal['error'] = 'invalid_request'): OAuthRefusal => ({
@@ -18,8 +15,24 @@ const refusal = (description: string, error: OAuthRefusal['error'] = 'invalid_re
 
 const GRANT = 'client_credentials';
 
-/** The parameters that are passed on besides the client's id and secret. */
-const passedOn = ['scope', 'client_assertion_type', 'client_assertion'] as const;
+const assertions = ['client_assertion', 'client_assertion_type'] as const;
+
+/**
+ * How a request for a token is refused that authenticates the client by a signed assertion (`private_key_jwt`). Medplum
+ * takes one only if it is made out to Medplum's own address, where a portal could then use it as well.
+ *
+ * @param form - the body
+ * @returns `undefined` if it has no assertion
+ * @see https://www.rfc-editor.org/rfc/rfc7523#section-2.2, https://www.rfc-editor.org/rfc/rfc6749#section-5.2
+ */
+export function assertionRefusal(form: string): OAuthRefusal | undefined {
+  const sent = new URLSearchParams(form);
+  const found = assertions.find((name) => sent.has(name));
+  const description =
+    `This service does not know ${found} (private_key_jwt): send client_id and client_secret, in the form or by HTTP ` +
+    'Basic.';
+  return found && { status: 401, error: 'invalid_client', description };
+}
 
 /** Reads HTTP Basic; only the first colon separates. */
 function basicCredentials(authorization: string): { readonly id: string; readonly secret: string } | undefined {
@@ -44,8 +57,9 @@ function single(form: string): Readonly<Record<string, string>> | undefined {
  */
 export function readTokenRequest(form: string, authorization: string | undefined): TokenRequest | OAuthRefusal {
   const sent = single(form);
-  if (!sent) {
-    return refusal('Send each parameter once.');
+  const unknown = assertionRefusal(form);
+  if (!sent || unknown) {
+    return unknown ?? refusal('Send each parameter once.');
   }
   const { grant_type: grant, client_id: formId, client_secret: formSecret } = sent;
   if (!grant) {
@@ -58,11 +72,9 @@ export function readTokenRequest(form: string, authorization: string | undefined
   if (authorization !== undefined && !basic) {
     return refusal('The Authorization header must be Basic with the id and the secret of the client.');
   }
-  const others = passedOn.flatMap((name) => (sent[name] === undefined ? [] : [[name, sent[name]] as const]));
   return {
     clientId: basic?.id ?? formId ?? '',
     clientSecret: basic?.secret ?? formSecret,
-    byHeader: basic !== undefined,
-    others: Object.fromEntries(others),
+    scope: sent.scope,
   };
 }

@@ -28,6 +28,36 @@ describe('the errors of /oauth2 are those of OAuth', () => {
   });
 });
 
+const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+describe('private_key_jwt is not known here, and says so: 401 invalid_client, no token', () => {
+  it.each<[string, Record<string, string>]>([
+    ['an assertion', { client_assertion_type: ASSERTION_TYPE, client_assertion: 'a.b.c' }],
+    ['its type alone', { client_assertion_type: ASSERTION_TYPE }],
+    ['an assertion without a type', { client_assertion: 'a.b.c' }],
+  ])('%s', async (_, assertion) => {
+    const client = await aClient('Appointment booking: requestor');
+    const sent = { grant_type: 'client_credentials', client_id: client.id, client_secret: client.secret, ...assertion };
+    const { status, body } = await ask('/oauth2/token', form(sent));
+    expect(status).toBe(401);
+    expect(body).toEqual({ error: 'invalid_client', error_description: expect.stringMatching(/client_secret/) });
+    await removeClient(client);
+  });
+
+  it.each(['smart-configuration', 'openid-configuration', 'oauth-authorization-server'])(
+    'and %s does not announce it',
+    async (name) => {
+      for (const prefix of ['', new URL(base).pathname]) {
+        const { body } = await ask(`${prefix}/.well-known/${name}`);
+        expect(body).toMatchObject({
+          token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+        });
+        expect(JSON.stringify(body)).not.toMatch(/private_key_jwt|client-confidential-asymmetric|jwt-bearer/);
+      }
+    },
+  );
+});
+
 it('tells whether a token is good', async () => {
   const client = await aClient('Appointment booking: requestor');
   expect(await ask('/oauth2/introspect', form({ token: client.token }))).toMatchObject({
