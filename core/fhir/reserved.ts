@@ -25,7 +25,13 @@ function reservedUris(config: ReservedConfig): ReadonlySet<string> {
 }
 
 /** The elements that can be reserved, and the child that says so. */
-const marks = { tag: 'system', identifier: 'system', extension: 'url', modifierExtension: 'url' } as const;
+const marks = {
+  tag: 'system',
+  identifier: 'system',
+  coding: 'system',
+  extension: 'url',
+  modifierExtension: 'url',
+} as const;
 
 /** Decides about the entry of an element, such as a tag, whether it is the service's. */
 type IsReserved = (element: string, entry: unknown) => boolean;
@@ -47,6 +53,19 @@ function reservedBy(config: ReservedConfig): IsReserved {
   };
 }
 
+const hasNothing = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0;
+
+/** Whether nothing is left of an object that held something. */
+const isEmptied = (before: unknown, left: unknown): boolean => hasNothing(left) && !hasNothing(before);
+
+function listWithout(name: string, list: readonly unknown[], isReserved: IsReserved): unknown[] {
+  return list
+    .filter((entry) => !isReserved(name, entry))
+    .map((entry) => ({ entry, left: without(entry, isReserved) }))
+    .filter(({ entry, left }) => name.startsWith('_') || !isEmptied(entry, left))
+    .map(({ left }) => left);
+}
+
 function without(value: unknown, isReserved: IsReserved): unknown {
   if (Array.isArray(value)) {
     return value.map((entry) => without(entry, isReserved));
@@ -55,18 +74,17 @@ function without(value: unknown, isReserved: IsReserved): unknown {
     return value;
   }
   const kept = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
-    if (!Array.isArray(inner)) {
-      return isReserved(name, inner) ? [] : [[name, without(inner, isReserved)]];
-    }
-    const entries = inner.filter((entry) => !isReserved(name, entry));
-    const isEmptied = entries.length === 0 && inner.length > 0;
-    return isEmptied ? [] : [[name, without(entries, isReserved)]];
+    const left = Array.isArray(inner) ? listWithout(name, inner, isReserved) : without(inner, isReserved);
+    const isGone = Array.isArray(left)
+      ? left.length === 0 && Array.isArray(inner) && inner.length > 0
+      : isReserved(name, inner) || (isEmptied(inner, left) && name !== 'meta');
+    return isGone ? [] : [[name, left]];
   });
   return Object.fromEntries(kept);
 }
 
 /**
- * What a client has sent, without the tags, extensions and identifiers that the service alone sets, at any depth.
+ * What a client has sent, without the tags, extensions, identifiers and codes that the service alone sets, at any depth.
  * Addresses are compared without regard to letter case, as Medplum does it.
  *
  * @param sent - of whatever content, at most as deep as `boundIssues` allows
@@ -81,7 +99,7 @@ export interface ReservedEntry {
   readonly entry: Readonly<Record<string, unknown>>;
 }
 
-/** The tags, extensions and identifiers of a resource that the service alone sets, at any depth. */
+/** The tags, extensions, identifiers and codes of a resource that the service alone sets, at any depth. */
 export function reservedEntries(resource: unknown, path: string, config: ReservedConfig): ReservedEntry[] {
   const isReserved = reservedBy(config);
   const entriesIn = (value: unknown, at: string): ReservedEntry[] => {

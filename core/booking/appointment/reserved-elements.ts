@@ -24,10 +24,11 @@ function missingFrom(entries: readonly ReservedEntry[], others: readonly Reserve
 }
 
 /**
- * Compares the elements of an appointment that only the service may set: its tags, extensions and identifiers, including
- * the tags of owner and origin. Systems are compared without regard to letter case.
+ * Compares the elements of an appointment that only the service may set: its tags, extensions, identifiers and codes,
+ * including the tags of owner and origin. Systems are compared without regard to letter case.
  *
- * The clinic may omit the tag of the author of a change, because it describes that single change.
+ * The clinic may omit the tag of the author of a change, because it describes that single change, and the codes of the
+ * service: it gives its own reasons.
  *
  * @param stored - the appointment as it is
  * @param result - the appointment as it would be
@@ -38,9 +39,10 @@ export function reservedIssues(stored: Appointment, result: Appointment, changer
   const mark = artefactUri(config, 'LocalChangedBy');
   const isLeftOut = ({ entry }: ReservedEntry): boolean =>
     changer === 'repository' && typeof entry.system === 'string' && isSameToken(entry.system, mark);
+  const isCode = ({ path }: ReservedEntry): boolean => changer === 'repository' && path.endsWith('.coding');
   const removed = missingFrom(before ?? [], after ?? []).filter((entry) => !isLeftOut(entry));
   const added = missingFrom(after ?? [], before ?? []);
-  const paths = new Set([...removed, ...added].map(({ path }) => path));
+  const paths = new Set([...removed, ...added].filter((entry) => !isCode(entry)).map(({ path }) => path));
   return [...paths].map((expression) => ({
     code: 'immutable-element',
     diagnostics: `Only the service may set or change ${expression}.`,

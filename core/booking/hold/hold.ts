@@ -62,5 +62,6 @@ export function hasRunOut(appointment: Appointment, now: number, config: HoldCon
   const isMarked = appointment.cancelationReason?.coding?.some(
     (coding) => coding.system === system && coding.code === 'hold-expired',
   );
-  return isExpired(appointment, now, config) || (isMarked === true && isHold(appointment, config));
+  const isTidiedUp = appointment.status === 'cancelled' && isMarked === true;
+  return isExpired(appointment, now, config) || (isTidiedUp && isHold(appointment, config));
 }

@@ -12,12 +12,15 @@ const own = [
   { identifier: [{ system: uri('LocalSlotOrigin').toLowerCase(), value: '1' }] },
   { extension: [{ url: uri('LocalConfirmation'), valueCode: 'automatic' }] },
   { extension: [{ url: REPLACES }] },
+  { cancelationReason: { coding: [{ system: uri('LocalBookingError').toUpperCase(), code: 'hold-expired' }] } },
+  { reasonCode: [{ coding: [{ system: uri('LocalTask'), code: 'book' }] }] },
 ];
 const foreign = [
   { meta: { tag: [{ system: 'urn:colour', code: 'blue' }, { code: 'external' }] } },
   { meta: { tag: [{ system: config.metaTagSystem, code: 'other' }] } },
   { identifier: [{ system: 'urn:x', value: uri('LocalSlotOrigin') }], extension: [] },
   { extension: [{ url: uri('LocalTerminPriorityExtension') }, null, 7] },
+  { serviceType: [{ coding: [{ system: uri('LocalServiceType'), code: 'ct' }] }], reasonCode: [{}] },
 ];
 
 describe('what the service alone sets', () => {
@@ -33,6 +36,20 @@ describe('what the service alone sets', () => {
   it.each(foreign)('is nothing of what clients set: %j', (resource) => {
     expect(withoutReserved(resource, config)).toEqual(resource);
     expect(reservedEntries(resource, 'A', config)).toEqual([]);
+  });
+
+  it('leaves what stands beside it', () => {
+    const coding = [{ system: uri('LocalBookingError'), code: 'hold-expired' }, { code: 'other' }];
+    const sent = {
+      cancelationReason: { coding, text: 'x' },
+      reasonCode: [{ coding: [coding[0]] }, { text: 'y' }],
+      a: {},
+    };
+    expect(withoutReserved(sent, config)).toEqual({
+      cancelationReason: { coding: [{ code: 'other' }], text: 'x' },
+      reasonCode: [{ text: 'y' }],
+      a: {},
+    });
   });
 
   it('is named by its path', () => {
