@@ -1,7 +1,7 @@
 import type { Slot } from '@medplum/fhirtypes';
 import type { Alternative } from '../../fhir/outcome/outcome.ts';
 import type { Interval } from '../../time/interval.ts';
-import { MOST_SLOTS } from '../book/request/parameters.ts';
+import { MOST_SLOTS } from '../appointment/bounds.ts';
 import type { StartBounds } from '../policy/judge.ts';
 import { type CalendarSlot, calendarOf } from '../slots/calendar.ts';
 import { findChain } from '../slots/chain.ts';

@@ -5,6 +5,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
+import { grownListIssues } from '../appointment/bounds.ts';
 import { besides } from '../issues.ts';
 import { costOf, MOST_COST } from './cost.ts';
 import { type FhirPathOperation, readFhirPathPatch } from './fhirpath-operations.ts';
@@ -174,6 +175,10 @@ export function applyPatch(
   const tooLarge = sizeProblem(document, mostValues);
   if (tooLarge) {
     return invalid(`The appointment must not ${tooLarge}.`, 'Appointment');
+  }
+  const tooLong = grownListIssues(stored, document);
+  if (tooLong.length > 0) {
+    return { issues: tooLong };
   }
   const patched = isObject(document) ? readResult(stored, document) : undefined;
   return patched ?? invalid('The result is not an Appointment.', 'Appointment');

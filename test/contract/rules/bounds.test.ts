@@ -69,6 +69,17 @@ describe('what is too much is refused before any work: 400 malformed-request', (
     expect([refused.status, codesOf(refused)]).toEqual([400, ['patch-invalid']]);
   });
 
+  it('a patch that attaches more than a booking may: 400 patch-invalid, and nothing is read of it', async () => {
+    const { slot, patient } = await aClinic();
+    const { id } = resourceIn('Appointment', await book(proposed(patient, [slot])));
+    const value = many(51, 0).map((_, index) => ({ reference: `QuestionnaireResponse/${index}` }));
+    const answer = await request('portal-a', 'PATCH', `/Appointment/${id}`, {
+      body: [{ op: 'add', path: '/supportingInformation', value }],
+      headers: { 'content-type': 'application/json-patch+json' },
+    });
+    expect([answer.status, issuesOf(answer)]).toEqual([400, ['patch-invalid Appointment.supportingInformation']]);
+  });
+
   it('more than 50 entries in a list of a person, or identifiers too long to be searched for', async () => {
     const { slot, patient } = await aClinic();
     const appointment = proposed(patient, [slot]);

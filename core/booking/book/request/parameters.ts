@@ -7,6 +7,7 @@ import { isObject, isResource } from '../../../fhir/resource.ts';
 import type { TagConfig } from '../../../fhir/tags.ts';
 import { readStructure } from '../../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../../fhir/unsupported.ts';
+import { appointmentBounds } from '../../appointment/bounds.ts';
 import { besides } from '../../issues.ts';
 
 /** A value together with the FHIRPath of the element it stood in. */
@@ -43,20 +44,10 @@ interface ParameterDefinition {
   readonly most?: number;
 }
 
-/** Most slots of one appointment. */
-export const MOST_SLOTS = 50;
-
 const appointment: ParameterDefinition = {
   input: 'appointment',
   resourceType: 'Appointment',
-  bounds: {
-    slot: MOST_SLOTS,
-    participant: 50,
-    identifier: 50,
-    supportingInformation: 50,
-    contained: 50,
-    extension: 50,
-  },
+  bounds: appointmentBounds,
 };
 
 /** The parameters of `$book` by name (specification 4.4). */

@@ -1,11 +1,12 @@
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { idIn } from '../../../fhir/reference/reference.ts';
 import type { Interval } from '../../../time/interval.ts';
+import { MOST_SLOTS } from '../../appointment/bounds.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../../resource-set.ts';
 import type { Calendar, CalendarSlot } from '../../slots/calendar.ts';
 import { findChain, type Mismatch, mismatches } from '../../slots/chain.ts';
 import { MOST_OFFERS } from '../reads.ts';
-import { type Located, MOST_SLOTS } from '../request/parameters.ts';
+import type { Located } from '../request/parameters.ts';
 import type { BookRequest } from '../request/request.ts';
 
 /** The slots from which a booking takes its time, or the reasons why there are none. */

@@ -43,6 +43,21 @@ describe('a patch', () => {
     expect(applied(stored, [operation])).toEqual([issue]);
   });
 
+  it.each([
+    ['/supportingInformation', { reference: 'QuestionnaireResponse/x' }],
+    ['/participant', { actor: { reference: 'Location/x' }, status: 'accepted' }],
+    ['/identifier', { value: 'x' }],
+    ['/contained', { resourceType: 'Location', id: 'x' }],
+    ['/extension', { url: 'urn:x', valueCode: 'x' }],
+  ])('leads to no more than fifty entries of %s, unless there are more already', (path, entry) => {
+    const many = (count: number) => Array.from({ length: count }, () => entry);
+    const name = path.slice(1);
+    expect(applied(stored, [add(path, many(51))])).toEqual([`malformed-request Appointment.${name}`]);
+    const longer = { ...stored, [name]: many(60) };
+    expect(applied(longer, [add(`${path}/-`, entry)])).toEqual([`malformed-request Appointment.${name}`]);
+    expect(applied(longer, [add('/comment', 'x')])).toBe('applied');
+  });
+
   it('tells of everything that FHIR does not have, and of what no patch may touch', () => {
     const operations = [
       add('/participant/0/actor/invented', 'x'),
