@@ -1,7 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { RelatedPerson } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
 import { until } from '../../lib/until.ts';
 import { type Client, removeClient, standIn } from '../clients.ts';
-import { aClinic, aPatient, appointmentsOn, aSlot, book, proposed, simultaneously, slotsOf } from '../fixtures.ts';
+import {
+  aClinic,
+  aPatient,
+  appointmentsOn,
+  aSlot,
+  book,
+  parameters,
+  proposed,
+  simultaneously,
+  slotsOf,
+} from '../fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
 import { cancellation, patch } from '../patch/fixtures.ts';
@@ -81,6 +93,40 @@ describe('$hold', () => {
     expect(Date.parse(heldUntil(second) ?? '')).toBeGreaterThan(Date.parse(heldUntil(first) ?? ''));
     const third = await hold(proposed(patient, [slot], { id: first.id }));
     expect([third.status, issuesOf(third)]).toEqual([422, ['too-many-holds Appointment.id']]);
+    await patch(first.id ?? '', cancellation);
+  });
+
+  it('with a related person names the patient', async () => {
+    const { schedule, slot, patient } = await aClinic();
+    const person: Partial<RelatedPerson> = { resourceType: 'RelatedPerson', name: [{ family: 'Muster' }] };
+    const named = proposed(patient, [slot]);
+    const refused = await hold(parameters(withoutPatient(named), ['related-person', person]));
+    expect([refused.status, issuesOf(refused)]).toEqual([400, ['patient-missing Parameters.parameter[1].resource']]);
+    expect(await slotsOf(schedule)).toEqual(['free 0-30']);
+    const held = resourceIn('Appointment', await hold(parameters(named, ['related-person', person])));
+    expect(held.participant).toHaveLength(2);
+    await patch(held.id ?? '', cancellation);
+  });
+
+  it('can be extended once, even if it claims to have run out', async () => {
+    const { slot, patient } = await aClinic();
+    const coding = [{ system: artefactUri(config, 'LocalBookingError'), code: 'hold-expired' }];
+    const claim = { cancelationReason: { coding } };
+    const first = resourceIn('Appointment', await hold(proposed(patient, [slot], claim)));
+    expect(first.cancelationReason).toBeUndefined();
+    const again = { ...claim, id: first.id };
+    expect((await hold(proposed(patient, [slot], again))).status).toBe(201);
+    const third = await hold(proposed(patient, [slot], again));
+    expect([third.status, issuesOf(third)]).toEqual([422, ['too-many-holds Appointment.id']]);
+    const forged = [
+      { op: 'replace', path: '/status', value: 'cancelled' },
+      { op: 'add', path: '/cancelationReason', value: { coding } },
+    ];
+    const cancelled = await patch(first.id ?? '', forged);
+    expect([cancelled.status, issuesOf(cancelled)]).toEqual([
+      400,
+      ['immutable-element Appointment.cancelationReason.coding'],
+    ]);
     await patch(first.id ?? '', cancellation);
   });
 

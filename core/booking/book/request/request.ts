@@ -8,7 +8,7 @@ import { isResource } from '../../../fhir/resource.ts';
 import type { Interval } from '../../../time/interval.ts';
 import { contains, withoutConsequences } from '../../issues.ts';
 import { type Located, readInputs } from './parameters.ts';
-import { type Participant, readParticipants } from './participants.ts';
+import { type Participant, readParticipants, type SubmittedPersons } from './participants.ts';
 
 /** A parsed `$book` request; every element that is present is well-formed. Ids are logical ids in this service. */
 export interface BookRequest {
@@ -110,6 +110,13 @@ function readReference(
     : { ids: [{ value: id, path }], issues: [] };
 }
 
+/** A related person is somebody's: a hold needs no patient, but with one who books for a patient it does. */
+function relationIssues({ relatedPerson }: SubmittedPersons, participants: readonly Participant[]): Issue[] {
+  const isNamed = participants.some(({ actor: { kind } }) => kind === 'patient' || kind === 'submitted-patient');
+  const diagnostics = 'Name the patient for whom the related person acts, or send the related person with $book.';
+  return relatedPerson && !isNamed ? [{ code: 'patient-missing', diagnostics, expression: relatedPerson.path }] : [];
+}
+
 const rootOf = (body: unknown): string => (isResource(body, 'Parameters') ? 'Parameters' : 'Appointment');
 
 /** A hold replaces nothing: the booking that comes of it may. */
@@ -159,6 +166,7 @@ export function parseBookRequest(body: unknown, config: RequestConfig, purpose: 
   const more = [
     ...missingElements(appointment, patient !== undefined || isHolding || !areParametersRead),
     ...(isHolding ? replacementIssues(inputs) : []),
+    ...(isHolding && !patient ? relationIssues({ relatedPerson }, participation.participants) : []),
     ...instantIssues(appointment),
     ...placeIssues,
     ...slots.issues,
