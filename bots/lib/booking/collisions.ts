@@ -19,24 +19,27 @@ import { sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { syncAppointment } from './slot-sync.ts';
 
-const COUNT = '200';
+/** How many Slots are looked at together. */
+const PAGE = 200;
 
-/** What of its Schedule overlaps a Slot and is taken. */
-async function readOverlapping(medplum: MedplumClient, { schedule, start, end }: Slot): Promise<Slot[]> {
+/** A Slot as it is stored, and one page of what of its Schedule overlaps it and is taken. */
+async function readOverlapping(medplum: MedplumClient, { id, schedule, start, end }: Slot, offset: number) {
   const query = new URLSearchParams([
     ['schedule', schedule.reference ?? ''],
     ['status', 'busy,busy-tentative,busy-unavailable'],
     ['start', `lt${end}`],
     ['end', `gt${start}`],
-    ['_count', COUNT],
+    ['_sort', 'start,_id'],
+    ['_count', String(PAGE)],
+    ['_offset', String(offset)],
   ]);
-  const [found] = await readInBatch(medplum, [`Slot?${query}`]);
-  return ofType('Slot', found);
+  const [own, page] = await readInBatch(medplum, [`Slot?_id=${id}`, `Slot?${query}`]);
+  const slots = new Map([...ofType('Slot', own), ...ofType('Slot', page)].map((slot) => [slot.id, slot]));
+  return { slots: [...slots.values()], isLast: ofType('Slot', page).length < PAGE };
 }
 
-async function find(medplum: MedplumClient, taking: Slot): Promise<Collision[]> {
+async function find(medplum: MedplumClient, taking: Slot, slots: readonly Slot[]): Promise<Collision[]> {
   const interval = { start: parseInstant(taking.start) ?? 0, end: parseInstant(taking.end) ?? 0 };
-  const slots = await readOverlapping(medplum, taking);
   if (slots.every(({ id, status }) => id === taking.id || status === 'busy-unavailable')) {
     return [];
   }
@@ -80,7 +83,16 @@ export async function resolveCollisions(medplum: MedplumClient, taking: Slot): P
   if (taking.status === 'free' || taking.status === 'entered-in-error' || !idIn(taking.schedule, 'Schedule')) {
     return;
   }
-  for (const collision of await find(medplum, taking)) {
+  const found = new Map<string | undefined, Collision>();
+  let isLast = false;
+  for (let offset = 0; !isLast; offset += PAGE) {
+    const page = await readOverlapping(medplum, taking, offset);
+    isLast = page.isLast;
+    for (const collision of await find(medplum, taking, page.slots)) {
+      found.set(collision.appointment.id, collision);
+    }
+  }
+  for (const collision of found.values()) {
     await resolve(medplum, collision);
   }
 }

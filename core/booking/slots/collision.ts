@@ -60,7 +60,7 @@ export function holdersRead(slots: readonly PlacedSlot[]): BundleEntry {
   return search('Appointment', [
     ['slot', slots.map(({ id }) => `Slot/${id}`).join(',')],
     ['status', statusQuery(holdsSlots)],
-    ['_count', '200'],
+    ['_count', '1000'],
   ]);
 }
 
