@@ -28,7 +28,7 @@ export interface RelatedSlots {
 
 /**
  * Those slots of an appointment that somebody else than the service has written since the appointment gave them back:
- * they stay as they are.
+ * they stay as they are. If it did so before the versions that are known, nobody can tell since when: then all of them stay.
  *
  * @param slots - with their authors
  * @param history - of the appointment, the newest version first
@@ -38,8 +38,9 @@ export function setByHand(slots: readonly Slot[], history: Bundle, config: Servi
     isResource(resource, 'Appointment') ? [resource] : [],
   );
   const last = versions.findIndex(holdsSlots);
+  const isLongAgo = last < 0 && (history.total ?? 0) > (history.entry ?? []).length;
   const first = versions.slice(0, last < 0 ? versions.length : last).at(-1);
-  const givenBack = parseInstant(first?.meta?.lastUpdated);
+  const givenBack = isLongAgo ? 0 : parseInstant(first?.meta?.lastUpdated);
   const isLater = ({ meta }: Slot): boolean => (parseInstant(meta?.lastUpdated) ?? 0) > (givenBack ?? Infinity);
   return new Set(slots.filter((slot) => isByHand(slot, config) && isLater(slot)).flatMap(({ id }) => id ?? []));
 }

@@ -63,12 +63,17 @@ export function versionsIn({ entry = [] }: Bundle, now: number): Version[] {
  * The changes that an appointment has gone through, the oldest first. Nobody is known to have made a deletion.
  *
  * @param versions - of one appointment, the newest first, as a FHIR history lists them
+ * @param isCut - whether there are older ones: then nobody knows what the oldest of these has changed
  */
-export function changesOf(versions: readonly Version[], config: ChangeConfig): Change[] {
+export function changesOf(versions: readonly Version[], config: ChangeConfig, isCut = false): Change[] {
+  const oldest = isCut ? versions.length - 1 : undefined;
   return versions
     .flatMap((version, index): Change[] => {
       const before = versions[index + 1];
       const previous = isDeletion(before) ? undefined : before;
+      if (index === oldest) {
+        return [];
+      }
       if (!isDeletion(version)) {
         return [{ previous, current: version, by: changedBy(version.meta, previous?.meta?.versionId, config) }];
       }

@@ -175,6 +175,16 @@ test('an event names the appointment, its version and the time', () => {
   ]);
 });
 
+test('of a history that is not known to its beginning, the oldest version is no change: nobody knows what it changed', () => {
+  const cancelled: Written = { by: staff, seconds: 3, status: 'cancelled' };
+  const latest = history(booked, confirmed, cancelled, { ...cancelled, seconds: 4 }).slice(0, 2);
+  const cancellations: Subscriber = { ...subscriber, settings: { ...settings, topic: 'appointment-cancel' } };
+  const eventsOf = (isCut: boolean) => newEvents(changesOf(latest, config, isCut), cancellations, new Set(), 0, config);
+  expect(eventsOf(true)).toEqual([]);
+  expect(eventsOf(false)).toHaveLength(1);
+  expect(changesOf(latest, config, true)).toHaveLength(1);
+});
+
 test('a deletion of which no version is left is nothing that changed', () => {
   expect(changesOf([{ deleted: at(3) }], config)).toEqual([]);
   expect(changesOf([{ deleted: at(3) }, { deleted: at(2) }], config)).toEqual([]);

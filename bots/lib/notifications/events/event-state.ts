@@ -70,7 +70,9 @@ export async function readEventState(
     );
   }
   const found = ofType('Communication', events);
-  const changes = versions.flatMap((one) => changesOf(one, config)).sort(byTime);
+  const changes = versions
+    .flatMap((one, index) => changesOf(one, config, (histories[index]?.total ?? 0) > VERSIONS))
+    .sort(byTime);
   return {
     outboxes,
     gone: new Set(ids.filter((id) => !existing.has(id))),

@@ -32,6 +32,12 @@ it.each<[string, Slot, Bundle, string[]]>([
   ['by an application of the clinic', written(4, 'ClientApplication/a'), cancelledAt3, ['nine']],
   ['by staff, but free', written(4, 'Practitioner/a', 'free'), cancelledAt3, []],
   ['while the appointment is still booked', written(4, 'Practitioner/a'), history(['booked', 1]), []],
+  [
+    'by staff, and the appointment has had too many versions since to tell when it gave the slot back',
+    written(2, 'Practitioner/a'),
+    { ...history(['cancelled', 5], ['cancelled', 4]), total: 3 },
+    ['nine'],
+  ],
   ['of an appointment that is not known', written(4, 'Practitioner/a'), history(), []],
 ])('a slot that was taken %s', (_, one, versions, expected) => {
   expect([...setByHand([one], versions, { ...config, gatewayClient: 'gateway' })]).toEqual(expected);
