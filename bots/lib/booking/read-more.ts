@@ -91,6 +91,9 @@ async function readServices(
   return read.state;
 }
 
+/** How many versions of an appointment are looked at, the latest ones. */
+const VERSIONS = 100;
+
 /**
  * The versions of appointments that the caller may read, and the Slots of those that were at the time of the booking.
  */
@@ -101,8 +104,9 @@ async function readVersions(
 ): Promise<Histories> {
   const histories = await readHistories(
     medplum,
-    ids.map((id) => `Appointment/${id}/_history`),
+    ids.map((id) => `Appointment/${id}/_history?_count=${VERSIONS}`),
   );
+  const cut = new Set(ids.filter((_, index) => (histories[index]?.total ?? 0) > VERSIONS));
   const versions = histories.map(({ entry = [] }) =>
     ofType(
       'Appointment',
@@ -111,7 +115,7 @@ async function readVersions(
   );
   const slots = slotsOfVersions(versions.flat(), interval);
   const [found] = slots.length > 0 ? await readInBatch(medplum, [`Slot?_id=${slots.join(',')}&_count=1000`]) : [];
-  return { versions: new Map(ids.map((id, index) => [id, versions[index] ?? []])), slots: ofType('Slot', found) };
+  return { versions: new Map(ids.map((id, index) => [id, versions[index] ?? []])), cut, slots: ofType('Slot', found) };
 }
 
 /**
@@ -133,7 +137,7 @@ async function readAround(
   medplum: MedplumClient,
   { schedules, interval }: NonNullable<Wanted['around']>,
 ): Promise<NonNullable<Knowledge['around']>> {
-  const urls = aroundReads(schedules, interval).flatMap(({ request }) => request?.url ?? []);
+  const urls = aroundReads(schedules, interval, config).flatMap(({ request }) => request?.url ?? []);
   const slots = setOf((await readInBatch(medplum, urls)).flat());
   return { slots, offered: await readOffered(medplum, unmarkedIn(slots, interval, config)) };
 }

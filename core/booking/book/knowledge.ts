@@ -13,6 +13,8 @@ import type { Returning } from './resubmission/returning.ts';
 export interface Histories {
   /** By the id of the appointment, the oldest first, with their authors. */
   readonly versions: ReadonlyMap<string, readonly Appointment[]>;
+  /** Ids of the appointments of which these are the latest versions only. */
+  readonly cut?: ReadonlySet<string>;
   /** The Slots of those that were at the time of the booking. */
   readonly slots: readonly Slot[];
 }

@@ -1,9 +1,9 @@
 import type { Bundle, BundleEntry, Identifier, ResourceType } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
 import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../search.ts';
-import { takenTimeReads } from '../slots/takings.ts';
+import { inTheWay, takenTimeReads } from '../slots/takings.ts';
 import { answersReferredTo } from '../supporting-information.ts';
 import type { BookRequest } from './request/request.ts';
 
@@ -39,17 +39,13 @@ function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
     : [];
 }
 
-/**
- * What may be in the way of the slots, by one search: everything that is taken at the time, and the published Slots that
- * the booking excludes. Other free Slots beside them do not matter, however many places a calendar has.
- */
+/** What may be in the way of the slots, by one search. */
 function contenders({ slots, interval }: BookRequest, config: TagConfig): BundleEntry[] {
   return interval && slots.length > 0
     ? [
         search('Slot', [
           ['schedule:Schedule._has:Slot:schedule:_id', slots.map(({ value }) => value).join(',')],
-          ['status', 'free,busy,busy-tentative,busy-unavailable'],
-          ['_filter', `status ne "free" or identifier eq "${artefactUri(config, 'LocalPublishedSlot')}|"`],
+          ...inTheWay(config),
           ['start', `lt${formatInstant(interval.end)}`],
           ['end', `gt${formatInstant(interval.start)}`],
           ['_count', CONTENDERS],

@@ -1,4 +1,3 @@
-import { boundIssues } from '../../fhir/bounds.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { displayIssues } from '../appointment/display.ts';
@@ -7,7 +6,7 @@ import { publisherIssues } from '../appointment/publisher-rules.ts';
 import { quotaIssues } from '../policy/quota.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../supporting-information.ts';
 import { questionnaireResponseIssues } from './request/questionnaire-response.ts';
-import { unitedBounds } from './resubmission/resubmit.ts';
+import { growthIssues } from './resubmission/resubmit.ts';
 import { rewrittenIds, type Situation } from './situation.ts';
 import { granularityIssues } from './slots/granularity.ts';
 import { serviceTypeIssues } from './slots/service-type.ts';
@@ -53,9 +52,8 @@ const answersRule: Rule = ({ request: { appointment }, earlier, state, context: 
   );
 };
 
-/** Lists that grow with each re-submission do not grow for ever. */
-const unitedRule: Rule = ({ request: { appointment }, earlier: { previous } }) =>
-  previous ? boundIssues(appointment.value, unitedBounds, appointment.path) : [];
+const growthRule: Rule = ({ request: { appointment }, earlier: { previous } }) =>
+  previous ? growthIssues(appointment, previous) : [];
 
 /** A re-submission that does not name its service type keeps the one that it has. */
 const publisherRule: Rule = ({ request: { appointment }, earlier: { previous }, context }) => {
@@ -77,7 +75,7 @@ const rules: readonly Rule[] = [
   publisherRule,
   displayRule,
   answersRule,
-  unitedRule,
+  growthRule,
   ({ earlier }) => earlier.issues,
   slotIssues,
   ({ request, selected, state }) => serviceTypeIssues(request, selected.slots, state),

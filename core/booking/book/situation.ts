@@ -1,4 +1,6 @@
+import type { Resource } from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
+import { belongsTo } from '../../fhir/tags.ts';
 import type { Interval } from '../../time/interval.ts';
 import { withDisplays } from '../appointment/display.ts';
 import { endingOf } from '../appointment/ended.ts';
@@ -62,9 +64,9 @@ const nothing: ClinicPart = { elements: new Set(), participants: new Set(), exte
 
 /** What the clinic has set of the appointment that is sent again. A hold is the requestor's alone. */
 function clinicPart({ previous }: EarlierAppointments, { known, context: { config } }: Given): ClinicPart {
-  return previous && !isHold(previous, config)
-    ? clinicPartOf(known.histories?.versions.get(previous.id ?? '') ?? [], config)
-    : nothing;
+  const { versions, cut } = known.histories ?? {};
+  const { id = '' } = previous ?? {};
+  return previous && !isHold(previous, config) ? clinicPartOf(versions?.get(id) ?? [], config, cut?.has(id)) : nothing;
 }
 
 /** The request with what the stored appointment keeps. What staff send replaces even what the clinic has set. */
@@ -96,10 +98,16 @@ function participantsOf(
   return { ...resolved, participants: isNamed ? withDisplays(participants, resourceAt) : participants };
 }
 
+/** The appointments that the caller may move or replace: a requestor its own, whatever else it may read. */
+function changeable({ state, known: { role }, context: { requestor, config } }: Given): ResourceSet {
+  const isOthers = (one: Resource): boolean => one.resourceType === 'Appointment' && !belongsTo(one, requestor, config);
+  return role === 'requestor' ? new Map([...state].filter(([, one]) => !isOthers(one))) : state;
+}
+
 /** Works out, step by step, what a booking is judged by. */
 export function situationOf(given: Given): Situation {
   const { state, known, context } = given;
-  const earlier = findEarlierAppointments(given.request, state, context);
+  const earlier = findEarlierAppointments(given.request, changeable(given), context);
   const clinic = clinicPart(earlier, given);
   const request = withStored(earlier, clinic, given);
   const resolved = participantsOf(request, earlier, clinic, given);

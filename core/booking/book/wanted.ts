@@ -2,6 +2,7 @@ import { publishedKeyOf } from '../../calendar/slots/slot-role.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
+import { belongsTo } from '../../fhir/tags.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
 import { slotIdsOf } from '../appointment/slot-use.ts';
 import { deadlineOf } from '../confirmation/deadline.ts';
@@ -95,10 +96,12 @@ const aroundWanted: Question = (situation, found) => {
   return { around: { schedules: [...times.keys()], interval } };
 };
 
-/** It matters as whom the caller acts where a policy speaks, and where an appointment is moved. */
-const roleWanted: Question = ({ known, verdict: { issues, quotas }, earlier: { previous }, context }) => {
-  const isMoved = previous !== undefined && !isHold(previous, context.config);
-  const isAsked = issues.length > 0 || quotas.length > 0 || isMoved;
+/** It matters as whom the caller acts where a policy speaks, where an appointment is moved, and whose it is. */
+const roleWanted: Question = ({ known, verdict: { issues, quotas }, earlier: { previous, replaced }, context }) => {
+  const { requestor, config } = context;
+  const isMoved = previous !== undefined && !isHold(previous, config);
+  const isOthers = [previous, replaced].some((one) => one && !belongsTo(one, requestor, config));
+  const isAsked = issues.length > 0 || quotas.length > 0 || isMoved || isOthers;
   return known.role === undefined && isAsked ? { role: true } : {};
 };
 

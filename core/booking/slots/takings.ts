@@ -8,7 +8,7 @@ import {
   placedSlots,
   servicesOffered,
 } from '../../calendar/slots/slot-role.ts';
-import type { ArtefactConfig } from '../../config/config.ts';
+import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
@@ -19,8 +19,8 @@ import type { CalendarSlot } from './calendar.ts';
 
 type TakingsConfig = ArtefactConfig;
 
-/** How many Slots that take the time of an appointment are looked at. */
-const COUNT = '200';
+/** How many Slots that take the time of an appointment are looked at: as many as Medplum finds at once. */
+const COUNT = '1000';
 
 /**
  * The searches for everything that is taken at a given time.
@@ -49,12 +49,25 @@ export function takenTimeReads(
   ];
 }
 
-/** The searches for everything of these Schedules at a time, taken or free, whoever has made it. */
-export function aroundReads(schedules: readonly string[], { start, end }: Interval): BundleEntry[] {
+/**
+ * What of the Slots at a time may be in the way of a booking: everything that is taken, and the published Slots that it
+ * excludes. Other free Slots beside them do not matter, however many places a calendar has.
+ */
+export const inTheWay = (config: TakingsConfig): SearchQuery => [
+  ['status', 'free,busy,busy-tentative,busy-unavailable'],
+  ['_filter', `status ne "free" or identifier eq "${artefactUri(config, 'LocalPublishedSlot')}|"`],
+];
+
+/** The searches for what of these Schedules may be in the way of a booking at a time, whoever has made it. */
+export function aroundReads(
+  schedules: readonly string[],
+  { start, end }: Interval,
+  config: TakingsConfig,
+): BundleEntry[] {
   return schedules.map((id) =>
     search('Slot', [
       ['schedule', `Schedule/${id}`],
-      ['status', 'free,busy,busy-tentative,busy-unavailable'],
+      ...inTheWay(config),
       ['start', `lt${formatInstant(end)}`],
       ['end', `gt${formatInstant(start)}`],
       ['_count', COUNT],
@@ -75,16 +88,22 @@ export interface TimeWanted {
   readonly around?: ReadonlyMap<string, Interval>;
 }
 
+/** Of how many Slots the histories are read for one decision; the others count as never offered. */
+const MOST_HISTORIES = 200;
+
 /**
- * The ids of the taken Slots whose history must be read to know whether they were ever offered.
+ * The ids of the taken Slots whose history must be read to know whether they were ever offered, the earliest of many.
  *
  * @param interval - what lies elsewhere matters only if one of the appointments refers to it
  */
 export function unmarkedIn(state: ResourceSet, interval: Interval, config: TakingsConfig): string[] {
   const referredTo = new Set(resourcesOfType(state, 'Appointment').flatMap(slotIdsOf));
+  const rank = ({ id }: PlacedSlot): number => (referredTo.has(id) ? 0 : 1);
   return placedSlots(resourcesOfType(state, 'Slot'), new Set(), config)
     .filter((slot) => overlaps(slot, interval) || referredTo.has(slot.id))
     .filter(({ resource }) => isUnmarked(resource, config))
+    .toSorted((one, other) => rank(one) - rank(other) || one.start - other.start)
+    .slice(0, MOST_HISTORIES)
     .map(({ id }) => id);
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
 import { aPatient, book, parameters, stored, succeeded } from '../fixtures.ts';
-import { request } from '../http.ts';
+import { medplum, request } from '../http.ts';
 import { cancellation, patch } from '../patch/fixtures.ts';
 import {
   aCalendar,
@@ -68,6 +68,21 @@ describe('a booking of a service with buffers', () => {
       await change('Slot', { ...(now ?? slot), status: 'free' });
       expect((await book(propose(slot, from, to))).status).toBe(409);
     }
+  });
+
+  it('is refused where its own would lie on a block, however many free slots are beside it', async () => {
+    const { schedule, second, propose } = await aDay();
+    const reference = { reference: `Schedule/${schedule.id}` };
+    const slot = { resourceType: 'Slot', schedule: reference, start: at('10:00'), end: at('10:30') };
+    const creation = { method: 'POST', url: 'Slot' };
+    const entry = Array.from({ length: 250 }, () => ({ request: creation, resource: { ...slot, status: 'free' } }));
+    const block = {
+      request: creation,
+      resource: { ...slot, start: at('10:05'), end: at('10:06'), status: 'busy-unavailable' },
+    };
+    const body = { resourceType: 'Bundle', type: 'transaction', entry: [...entry, block] };
+    expect((await medplum('front-desk', 'POST', '', { body })).status).toBe(200);
+    expect((await book(propose(second, '09:30', '10:00'))).status).toBe(409);
   });
 
   it.each<[string, (id: string) => Promise<{ readonly status: number }>]>([

@@ -95,7 +95,7 @@ describe('what a booking reads', () => {
     return request ? urlsOf(bookingReads(request, requestor, config).entry) : [];
   };
 
-  const taken = `status=busy,busy-tentative,busy-unavailable&start=lt${at('09:30')}&end=gt${at('09:00')}&_count=200`;
+  const taken = `status=busy,busy-tentative,busy-unavailable&start=lt${at('09:30')}&end=gt${at('09:00')}&_count=1000`;
 
   it('are the slots with their schedules, what is taken and published there at that time, and the patients', () => {
     expect(reads(appointment())).toEqual([

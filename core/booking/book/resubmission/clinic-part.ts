@@ -51,14 +51,29 @@ function changes(before: Appointment, after: Appointment): Keys {
   };
 }
 
+/** Everything that a version has, except its patients: whom it is for is the requestor's to say. */
+const everything = (version: Appointment): Keys => ({
+  elements: Object.keys(version).map(elementName),
+  participants: version.participant.map(participantKey).filter((key) => !patientKeys(version).includes(key)),
+  extensions: (version.extension ?? []).map(({ url }) => url),
+});
+
 /**
  * What of an appointment the clinic has set last: elements, participants and extensions that a requestor who sends the
- * appointment again must not take away. The first version that is known counts as the requestor's.
+ * appointment again must not take away. Its first version counts as the requestor's; where that is not known, the oldest one
+ * that is known counts as the clinic's, for nobody can tell what of it the clinic has set.
  *
  * @param versions - of one appointment, the oldest first, with their authors
+ * @param isCut - whether there are older ones
  */
-export function clinicPartOf(versions: readonly Appointment[], config: TagConfig): ClinicPart {
-  const part = { elements: new Set<string>(), participants: new Set<string>(), extensions: new Set<string>() };
+export function clinicPartOf(versions: readonly Appointment[], config: TagConfig, isCut = false): ClinicPart {
+  const [oldest] = versions;
+  const known = isCut && oldest ? everything(oldest) : { elements: [], participants: [], extensions: [] };
+  const part = {
+    elements: new Set(known.elements),
+    participants: new Set(known.participants),
+    extensions: new Set(known.extensions),
+  };
   for (const [index, version] of versions.entries()) {
     const before = versions[index - 1];
     const isRequestors = changedBy(version.meta, before?.meta?.versionId, config) === ownerOf(version, config);

@@ -1,7 +1,10 @@
-import type { Appointment, AppointmentParticipant } from '@medplum/fhirtypes';
+import type { Appointment, AppointmentParticipant, Meta } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../../config/config.ts';
+import { boundIssues, countValues, MOST_VALUES, sizeProblem } from '../../../fhir/bounds.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
+import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { isObject } from '../../../fhir/resource.ts';
+import type { Located } from '../request/parameters.ts';
 import { type ClinicPart, elementName, participantKey } from './clinic-part.ts';
 
 type KeptConfig = Pick<BookingConfig, 'baseUrl' | 'uris'>;
@@ -31,12 +34,21 @@ const keys = {
 type Entry = Readonly<Record<string, unknown>>;
 
 /** The lists of an appointment that may grow with each re-submission, and how long they may become. */
-export const unitedBounds: Readonly<Record<keyof typeof keys, number>> = {
+const unitedBounds: Readonly<Record<keyof typeof keys, number>> = {
   identifier: 100,
   supportingInformation: 100,
   contained: 100,
   extension: 100,
 };
+
+/** The same of its `meta`, unless what is stored is longer already. */
+const MOST_MARKS = 100;
+
+/** The most characters that an appointment grows to by re-submissions, as JSON. */
+const LONGEST = 1024 * 1024;
+
+/** How much longer one may become that is too long already: its times and slots are others. */
+const MOVED = 1024;
 
 const entriesOf = (list: unknown): Entry[] => (Array.isArray(list) ? list.filter(isObject) : []);
 
@@ -98,6 +110,37 @@ export function resubmitted(
   const kept = Object.entries(stored).filter(stays);
   const lists = unitedLists({ ...sent }, { ...stored }, clinic, config);
   return { ...sent, ...Object.fromEntries([...kept, ...lists]) };
+}
+
+/** How many tags or profiles two say together. */
+const unitedCount = (name: 'tag' | 'profile', sent: Meta | undefined, stored: Meta | undefined): number =>
+  new Set([...(sent?.[name] ?? []), ...(stored?.[name] ?? [])].map((one) => JSON.stringify(one))).size;
+
+/**
+ * Checks that an appointment does not grow for ever with its re-submissions, which unite what they say with what is stored.
+ *
+ * @param united - as `resubmitted` gives it; its `meta` is the one that was sent
+ * @returns a `malformed-request` for each list that is too long, and for the whole if it is too large
+ */
+export function growthIssues({ value: united, path }: Located<Appointment>, stored: Appointment): Issue[] {
+  const marks = (['tag', 'profile'] as const).flatMap((name): Issue[] => {
+    const most = Math.max(MOST_MARKS, unitedCount(name, stored.meta, undefined));
+    const count = unitedCount(name, united.meta, stored.meta);
+    const expression = `${path}.meta.${name}`;
+    const diagnostics = `${expression} can have at most ${most} entries, those that are stored included; it would have ${count}.`;
+    return count > most ? [{ code: 'malformed-request', diagnostics, expression }] : [];
+  });
+  const longest = Math.max(LONGEST, JSON.stringify(stored).length + MOVED);
+  const mostValues = Math.max(MOST_VALUES, countValues(stored, Number.POSITIVE_INFINITY) + MOVED);
+  const tooLarge =
+    sizeProblem(united, mostValues) ??
+    (JSON.stringify(united).length > longest ? `have more than ${longest} characters` : undefined);
+  const diagnostics = `With what is stored already, the appointment must not ${tooLarge}: send less, or book a new one.`;
+  return [
+    ...boundIssues(united, unitedBounds, path),
+    ...marks,
+    ...(tooLarge ? [{ code: 'malformed-request', diagnostics, expression: path } as const] : []),
+  ];
 }
 
 /** The participants that the clinic has added, and who therefore stay. */

@@ -38,7 +38,7 @@ describe('what is read for a booking', () => {
     expect(reads(parameters(resourceParameter('appt-resource', body), schedule))).toEqual([
       'GET Schedule?_id=calendar&_count=20&_include=Schedule:actor',
       `GET Slot?schedule=Schedule/calendar&status=free&${during}&_sort=start&_count=500`,
-      `GET Slot?schedule=Schedule/calendar&status=busy,busy-tentative,busy-unavailable&${during}&_count=200`,
+      `GET Slot?schedule=Schedule/calendar&status=busy,busy-tentative,busy-unavailable&${during}&_count=1000`,
       'GET Patient/anna',
     ]);
   });

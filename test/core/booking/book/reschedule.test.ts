@@ -103,7 +103,13 @@ describe('re-submission under a known id', () => {
   );
 
   it("keeps the requestor that it belongs to when the clinic's staff send it", () => {
-    const result = plan(appointment({ id: 'known' }), stateOf(schedule, patient, busy, booked), { requestor: 'staff' });
+    const result = plan(
+      appointment({ id: 'known' }),
+      stateOf(schedule, patient, busy, booked),
+      { requestor: 'staff' },
+      undefined,
+      'repository',
+    );
     const codes = written(result, 'Appointment')[0]?.meta?.tag?.map(({ code }) => code);
     expect(codes).toEqual(['external', requestor, 'staff']);
   });
@@ -249,5 +255,89 @@ describe('a retry of what is booked already', () => {
     ["is another requestor's", { meta: { tag: [requestorTag('other', config)] } }],
   ])('is none when the other %s', (_, more) => {
     expect(plan(again, stateOf(schedule, patient, busy, { ...booked, ...more })).kind).toBe('refuse');
+  });
+});
+
+describe("another requestor's appointment, whoever may read it", () => {
+  const others = { ...booked, meta: { versionId: 'known-1', tag: [requestorTag('another', config)] } };
+  const state = stateOf(schedule, patient, busy, ten, others);
+  const elsewhere = appointment({ id: 'known', start: at('10:00'), end: at('10:30'), ...on('ten') });
+
+  it('is not moved: the booking is a new one', () => {
+    const result = plan(elsewhere, state);
+    expect(result.kind === 'write' && result.transaction.entry?.[0]?.request).toEqual({
+      method: 'POST',
+      url: 'Appointment',
+    });
+    expect(slots(result)).toEqual(['ten busy 10:00-10:30']);
+  });
+
+  it('is not replaced', () => {
+    const { id: _, ...body } = elsewhere;
+    const replacing = parameters(resourceParameter('appt-resource', body), {
+      name: 'cancelled-appt-id',
+      valueUri: 'Appointment/known',
+    });
+    expect(issuesOf(plan(replacing, state))).toEqual([
+      'replaced-appointment-not-found Parameters.parameter[1].valueUri',
+    ]);
+  });
+
+  it('is moved by staff; before it is known who asks, that is asked', () => {
+    const moved = plan(elsewhere, state, {}, undefined, 'repository');
+    expect(moved.kind === 'write' && moved.transaction.entry?.[0]?.request?.url).toBe('Appointment/known');
+    const asked = planBooking(parseBookRequest(elsewhere, config), state, { now, requestor, config, newId: () => 'x' });
+    expect(asked).toMatchObject({ kind: 'read', wanted: { role: true } });
+  });
+});
+
+describe('what a re-submission adds', () => {
+  const state = stateOf(schedule, patient, busy, booked);
+  const tags = (count: number) => Array.from({ length: count }, (_, index) => ({ system: 'urn:x', code: `${index}` }));
+  const again = (more: Partial<Appointment>, known = state) =>
+    issuesOf(plan(appointment({ id: 'known', priority: 5, ...more }), known));
+
+  it('is so much at most, with what is stored', () => {
+    expect(again({ meta: { tag: tags(98) } })).toEqual([]);
+    expect(again({ meta: { tag: tags(100) } })).toEqual(['malformed-request Appointment.meta.tag']);
+    expect(again({ comment: 'x'.repeat(1024 * 1024) })).toEqual(['malformed-request Appointment']);
+    const codes = tags(2_000);
+    const many = { ...booked, specialty: [{ coding: codes }] };
+    const larger = stateOf(schedule, patient, busy, many);
+    expect(again({ comment: 'x' }, larger)).toEqual([]);
+    expect(again({ serviceCategory: [{ coding: codes }] }, larger)).toEqual(['malformed-request Appointment']);
+  });
+
+  it('leaves alone what was larger before', () => {
+    const large = {
+      ...booked,
+      comment: 'x'.repeat(2_000_000),
+      meta: { ...booked.meta, tag: [...tags(150), ...(booked.meta?.tag ?? [])] },
+    };
+    expect(again({}, stateOf(schedule, patient, busy, large))).toEqual([]);
+  });
+});
+
+describe('a history that is not known to its beginning', () => {
+  const nurse = { actor: { reference: 'Practitioner/joy' }, status: 'accepted' as const };
+  const oldest = { ...booked, comment: 'Of the clinic', participant: [...booked.participant, nurse] };
+  const histories = { versions: new Map([['known', [oldest, { ...oldest, priority: 5 }]]]), slots: [] };
+  const resent = (cut: readonly string[]) => {
+    const body = appointment({ id: 'known', end: at('09:10'), comment: 'Mine' });
+    const known = { histories: { ...histories, cut: new Set(cut) } };
+    return written(
+      plan(body, stateOf(schedule, patient, busy, oldest), {}, undefined, undefined, known),
+      'Appointment',
+    )[0];
+  };
+
+  it('counts its oldest version as the clinic’s, but for the patients', () => {
+    expect(resent(['known'])).toMatchObject({ comment: 'Of the clinic', participant: [{}, nurse] });
+    expect(resent(['known'])?.participant).toHaveLength(2);
+  });
+
+  it('counts the first version as the requestor’s where it is known', () => {
+    expect(resent([])).toMatchObject({ comment: 'Mine' });
+    expect(resent([])?.participant).toHaveLength(1);
   });
 });

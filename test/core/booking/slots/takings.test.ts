@@ -62,3 +62,15 @@ it('the history is read only of taken slots without a mark at that time', () => 
   const interval = { start: parseInstant(at('09:00')) ?? 0, end: parseInstant(at('09:30')) ?? 0 };
   expect(unmarkedIn(stateOf(...slots), interval, config)).toEqual(['unmarked']);
 });
+
+it('of very many the earliest are looked at, and the others count as never offered', () => {
+  const minute = (count: number): string => new Date(Date.parse(at('09:00')) + count * 60_000).toISOString();
+  const slots = Array.from({ length: 1_000 }, (_, index) => ({
+    ...slot(`x${index}`, '09:00', '09:30', { status: 'busy' }),
+    start: minute(999 - index),
+    end: minute(1_000 - index),
+  }));
+  const interval = { start: Date.parse(minute(0)), end: Date.parse(minute(1_000)) };
+  const found = unmarkedIn(stateOf(schedule, ...slots), interval, config);
+  expect([found.length, found[0], found.at(-1)]).toEqual([200, 'x999', 'x800']);
+});
