@@ -57,7 +57,7 @@ export interface GatewayLimits extends UpstreamLimits {
 
 /** The limits that no installation sets. */
 export const fixedLimits = {
-  bodyBytes: 5 * 1024 * 1024,
+  bodyBytes: 1024 * 1024,
   patchBytes: 256 * 1024,
   formBytes: 64 * 1024,
   depth: 64,

@@ -261,8 +261,8 @@ describe('formats', () => {
       400,
     ],
     [
-      'more than 5 MB',
-      { method: 'POST', url: '/fhir/R4/Patient', headers: fhirJson, payload: `{"a":"${'x'.repeat(5 * 1024 * 1024)}"}` },
+      'more than 1 MB',
+      { method: 'POST', url: '/fhir/R4/Patient', headers: fhirJson, payload: `{"a":"${'x'.repeat(1024 * 1024)}"}` },
       413,
     ],
   ])('%s', (_name, request, status) => expectRefused(request, status));

@@ -13,7 +13,13 @@ it.each<[number, string, string, string, object]>([
   [405, 'DELETE on Appointment', 'DELETE', '/Appointment/1', {}],
   [405, 'POST on Slot', 'POST', '/Slot', { body: {} }],
   [406, 'an answer in CSV', 'GET', '/Slot', { headers: { accept: 'text/csv' } }],
-  [413, 'a body over 5 MB', 'POST', '/Appointment/$book', { body: JSON.stringify({ comment: 'x'.repeat(5_300_000) }) }],
+  [
+    413,
+    'a body over 1 MB',
+    'POST',
+    '/Appointment/$book',
+    { body: JSON.stringify({ comment: 'x'.repeat(1024 * 1024) }) },
+  ],
   [415, 'a body of text', 'POST', '/Patient', { body: 'hello', headers: { 'content-type': 'text/plain' } }],
 ])('%i, %s, is an OperationOutcome', async (status, _, method, path, options) => {
   const answer = await request('portal-a', method, path, options);
