@@ -10,8 +10,12 @@ import { runAsProgram } from './cli/command.ts';
 import { configPath, loadConfig } from './cli/load-config.ts';
 import { CLI_CONFIG, readCliConfig } from './deploy/cli-config.ts';
 
-/** Medplum wraps a Bot's code, looks for `exports.handler`, and calls a function right behind it. */
-const footer = ';Object.assign(exports, module.exports);';
+/**
+ * Medplum wraps a Bot's code, looks for `exports.handler`, and calls a function right behind it. In a VM context what stands
+ * at the top becomes properties of a global object that node guards: in a function of their own, the same declarations take
+ * a fraction of the time, at each run.
+ */
+const [banner, footer] = ['(() => {', '})();\nObject.assign(exports, module.exports);'];
 
 /**
  * Bundles one Bot to a single CommonJS script for Medplum's VM context. The resolved configuration takes the place of
@@ -34,6 +38,7 @@ export async function bundleBot(file: string, config: BookingConfig): Promise<st
     legalComments: 'none',
     logLevel: 'silent',
     define: { __BOOKING_CONFIG__: JSON.stringify(config), WebSocket: '{}' },
+    banner: { js: banner },
     footer: { js: footer },
   }).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
