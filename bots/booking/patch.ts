@@ -15,7 +15,7 @@ import { asPatchInvalid } from '../../core/booking/patch/rejection.ts';
 import { type PatchRequest, parsePatchRequest } from '../../core/booking/patch/request.ts';
 import { policyIssues } from '../../core/booking/policy/judge.ts';
 import { readState, readsById } from '../../core/booking/search.ts';
-import { slotEntries } from '../../core/booking/slots/synchronize.ts';
+import { type RelatedSlots, slotEntries } from '../../core/booking/slots/synchronize.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../../core/booking/supporting-information.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { serverRejectionIssues } from '../../core/fhir/outcome/server-outcome.ts';
@@ -73,16 +73,15 @@ const evaluate: Evaluate = (path, value) => {
   });
 };
 
-/** The transaction that stores a result; the slots follow its status in it. */
-async function transactionOf(
-  medplum: MedplumClient,
-  { appointment: stored, slots, tasks }: Target,
+/** The entries that store a result; the slots follow its status in the same transaction. */
+function entriesFor(
+  { appointment: stored, tasks }: Target,
   result: Appointment,
+  slots: RelatedSlots | undefined,
   caller: Requestor,
-): Promise<BundleEntry[]> {
+): BundleEntry[] {
   const meta = markChange(result.meta, caller.id, stored.meta?.versionId, config);
-  const isFollowed = result.status !== stored.status;
-  const followed = isFollowed ? slotEntries(result, await readRelatedSlots(medplum, result, slots), config, newId) : [];
+  const followed = slots ? slotEntries(result, slots, config, newId) : [];
   return [updateEntry(stored, { ...result, meta }), ...followed, ...taskEntries(result, tasks, Date.now(), config)];
 }
 
@@ -119,7 +118,7 @@ async function readAsCaller(medplum: MedplumClient, { id, ifMatch }: PatchReques
 
 /** An appointment that is to be changed, with its slots and patients, and as whom the caller changes it. */
 type Target = Related &
-  Pick<RelatedAppointment, 'tasks'> & { readonly appointment: Appointment; readonly role: Changer };
+  Pick<RelatedAppointment, 'tasks' | 'calendars'> & { readonly appointment: Appointment; readonly role: Changer };
 
 /**
  * Reads an appointment with the caller's rights, and at the same time what it depends on with the Bot's own: nothing of
@@ -132,7 +131,7 @@ async function read(
 ): Promise<Target | OperationOutcome> {
   const [appointment, related, me] = await Promise.all([
     readAsCaller(medplum, request, caller),
-    readRelatedAppointment(medplum, request.id),
+    readRelatedAppointment(medplum, request.id, { withCalendars: true }),
     get(medplum, 'auth/me', { authorization: caller.authorization }),
   ]);
   if (appointment.resourceType === 'OperationOutcome') {
@@ -144,7 +143,7 @@ async function read(
   }
   return role === 'requestor' && !belongsTo(appointment, caller.id, config)
     ? absentOutcome('unknown')
-    : { ...(await completeRelated(medplum, appointment, related)), appointment, role, tasks: related.tasks };
+    : { ...related, ...(await completeRelated(medplum, appointment, related)), appointment, role };
 }
 
 /** What keeps the caller from attaching answers that were not attached before. */
@@ -171,14 +170,14 @@ async function attachmentIssues(
 /** What the booking policy of its Schedules has against a requestor's cancellation. */
 async function cancellationIssues(
   medplum: MedplumClient,
-  { appointment, slots, role }: Target,
+  { appointment, slots, calendars, role }: Target,
   result: Appointment,
 ): Promise<Issue[]> {
   const isAsked = role === 'requestor' && result.status === 'cancelled' && appointment.status !== 'cancelled';
   if (!isAsked || isHold(appointment, config)) {
     return [];
   }
-  const policies = await readPolicies(medplum, slots);
+  const policies = await readPolicies(medplum, slots, calendars);
   const start = Date.parse(appointment.start ?? '');
   return policyIssues('cancel', policies, { start, end: start }, Date.now(), 'Appointment.status');
 }
@@ -199,21 +198,28 @@ async function attempt(
     return refuse(patched.issues);
   }
   const checked = validateChange(stored, patched.result, role, patients, Date.now(), config);
+  const isSound = patched.issues.length + checked.length === 0;
+  const result = isSound ? inStoredSpelling(stored, patched.result, config.baseUrl) : patched.result;
+  const isFollowed = isSound && result.status !== stored.status;
+  const [attached, cancelled, slots] = await Promise.all([
+    attachmentIssues(medplum, stored, patched.result, caller),
+    cancellationIssues(medplum, target, patched.result),
+    isFollowed ? readRelatedSlots(medplum, result, target.slots) : undefined,
+  ]);
   const judged = [
     ...checked,
     ...conditionalReferenceIssues(patched.result, 'Appointment', checked),
-    ...(await attachmentIssues(medplum, stored, patched.result, caller)),
-    ...(await cancellationIssues(medplum, target, patched.result)),
+    ...attached,
+    ...cancelled,
   ];
   const issues = [...patched.issues, ...besides(withoutConsequences(judged, patched.unreadable), patched.issues)];
   if (issues.length > 0) {
     return refuse(issues);
   }
-  const result = inStoredSpelling(stored, patched.result, config.baseUrl);
   if (hasNoEffect(stored, result)) {
     return stored;
   }
-  const written = await sendTransaction(medplum, await transactionOf(medplum, target, result, caller));
+  const written = await sendTransaction(medplum, entriesFor(target, result, slots, caller));
   if (written.kind === 'done') {
     const resource = written.bundle.entry?.[0]?.resource;
     return isResource(resource, 'Appointment') ? resource : refuse([unavailable]);

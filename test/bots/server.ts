@@ -19,6 +19,8 @@ export interface FakeServer {
   readonly others?: readonly Resource[];
   /** The paths of all calls, of batches and transactions their entries. */
   readonly calls?: string[];
+  /** What is called at the same time: the paths, of bundles their types, of all calls that one does not wait for another. */
+  readonly rounds?: string[][];
   /** When searches do not find the appointment: whether it was deleted, or the database that is searched is behind. */
   readonly unfound?: 'deleted' | 'behind';
 }
@@ -63,15 +65,36 @@ function answer(server: FakeServer, { request, resource }: BundleEntry): BundleE
     const ids = new URLSearchParams(url.split('?')[1]).get('_id')?.split(',');
     return searchset(patients.filter(({ id }) => !ids || ids.includes(id ?? '')));
   }
+  const [type, query] = url.split('?');
+  if (query?.startsWith('_id=')) {
+    const ids = new URLSearchParams(query).get('_id')?.split(',');
+    return searchset((server.others ?? []).filter((one) => one.resourceType === type && ids?.includes(one.id ?? '')));
+  }
   const read = server.others?.find(({ resourceType, id }) => url === `${resourceType}/${id}`);
   return read ? { response: { status: '200' }, resource: read } : url.includes('?') ? searchset([]) : notFound;
 }
 
+/** Notes which calls are under way at the same time. */
+function noteRounds({ rounds }: FakeServer) {
+  let underWay = 0;
+  return async (name: string): Promise<void> => {
+    if (underWay === 0) {
+      rounds?.push([]);
+    }
+    rounds?.at(-1)?.push(name);
+    underWay++;
+    await new Promise((resolve) => setImmediate(resolve));
+    underWay--;
+  };
+}
+
 /** The `fetch` of the VM context: answers batches and transactions as the server would. */
-const fetchOf =
-  (server: FakeServer) =>
-  async (url: string, { body = 'null' }: { body?: string }) => {
+const fetchOf = (server: FakeServer) => {
+  const note = noteRounds(server);
+  return async (url: string, { body = 'null' }: { body?: string }) => {
     server.calls?.push(new URL(url).pathname);
+    const { type }: { type?: string } = JSON.parse(body) ?? {};
+    await note(type ?? new URL(url).pathname);
     if (url.endsWith('/auth/me')) {
       const me = { profile: {}, accessPolicy: server.accessPolicy };
       return { status: 200, json: async () => JSON.parse(JSON.stringify(me)) };
@@ -87,6 +110,7 @@ const fetchOf =
     const text = JSON.stringify(bundle);
     return { status: 200, json: async () => JSON.parse(text) };
   };
+};
 
 /** The client that Medplum hands to a Bot, as far as these Bots use it. */
 const medplum = {

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Slot } from '@medplum/fhirtypes';
+import type { Resource, Slot } from '@medplum/fhirtypes';
 import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
 import { servicesOf } from '../../../core/booking/resource-set.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
@@ -13,13 +13,20 @@ const search = (type: 'Schedule' | 'HealthcareService', ids: readonly string[], 
 /**
  * The booking policies of the Schedules of some Slots, with the Bot's own rights.
  *
+ * @param known - Schedules with their actors that were read already; the others are read first
  * @throws ReadError when the server could not be read
  */
-export async function readPolicies(medplum: MedplumClient, slots: readonly Slot[]): Promise<EffectivePolicy[]> {
+export async function readPolicies(
+  medplum: MedplumClient,
+  slots: readonly Slot[],
+  known: readonly Resource[] = [],
+): Promise<EffectivePolicy[]> {
   const ids = slots.flatMap(({ schedule }) => idIn(schedule, 'Schedule') ?? []);
-  const [found = []] =
-    ids.length > 0 ? await readInBatch(medplum, [search('Schedule', ids, '&_include=Schedule:actor')]) : [];
-  const schedules = ofType('Schedule', found);
+  const unknown = ids.filter((wanted) => !ofType('Schedule', known).some(({ id }) => id === wanted));
+  const [read = []] =
+    unknown.length > 0 ? await readInBatch(medplum, [search('Schedule', unknown, '&_include=Schedule:actor')]) : [];
+  const found = [...known, ...read];
+  const schedules = ofType('Schedule', found).filter(({ id }) => ids.includes(id ?? ''));
   const named = schedules.flatMap(serviceIdsOf);
   const [more] = named.length > 0 ? await readInBatch(medplum, [search('HealthcareService', named)]) : [];
   const state = new Map([...found, ...(more ?? [])].map((one) => [`${one.resourceType}/${one.id}`, one]));

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, Bundle, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
 import { isHeld, slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
@@ -34,9 +34,13 @@ export interface RelatedAppointment extends Related {
   readonly appointment: Appointment | undefined;
   /** Its Tasks that are not over, as a request that waits for the clinic has one. */
   readonly tasks: readonly Task[];
+  /** The Schedules of its slots with their actors, if they were asked for. */
+  readonly calendars: readonly Resource[];
 }
 
 const MOST = '_count=1000';
+
+const WITH_CALENDARS = '&_include=Slot:schedule&_include:iterate=Schedule:actor';
 
 const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `${type}?_id=${ids.join(',')}&${MOST}`;
 
@@ -44,13 +48,18 @@ const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `
  * Reads an appointment with its slots, patients and Tasks in one batch, with the Bot's own rights.
  *
  * @param id - of the appointment, as the caller has sent it
+ * @param withCalendars - whether the Schedules of its slots are needed, too
  * @throws ReadError when the server could not be read
  */
-export async function readRelatedAppointment(medplum: MedplumClient, id: string): Promise<RelatedAppointment> {
+export async function readRelatedAppointment(
+  medplum: MedplumClient,
+  id: string,
+  { withCalendars = false } = {},
+): Promise<RelatedAppointment> {
   const one = encodeURIComponent(id);
   const [appointments, slots, patients, tasks] = await readInBatch(medplum, [
     `Appointment?_id=${one}`,
-    `Slot?_has:Appointment:slot:_id=${one}&${MOST}`,
+    `Slot?_has:Appointment:slot:_id=${one}&${MOST}${withCalendars ? WITH_CALENDARS : ''}`,
     `Patient?_has:Appointment:patient:_id=${one}&${MOST}`,
     searchUrl('Task', tasksOfQuery([id], config)),
   ]);
@@ -59,6 +68,7 @@ export async function readRelatedAppointment(medplum: MedplumClient, id: string)
     slots: ofType('Slot', slots),
     patients: byId(ofType('Patient', patients)),
     tasks: ofType('Task', tasks),
+    calendars: (slots ?? []).filter(({ resourceType }) => resourceType !== 'Slot'),
   };
 }
 

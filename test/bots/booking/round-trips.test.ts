@@ -6,7 +6,7 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { bundleBot } from '../../../scripts/build.ts';
 import { config, patient, stored } from '../../core/booking/change.cases.ts';
-import { compile, type FakeServer, run } from '../server.ts';
+import { compile, type FakeServer, issuesOf, run } from '../server.ts';
 
 const theServer = (): FakeServer & { readonly asked: unknown[] } => ({
   appointment: stored,
@@ -65,11 +65,56 @@ describe('calls of the server', () => {
   });
 
   it('a cancellation reads once more, for what was split off its slots', async () => {
-    const server = { ...theServer(), slots };
+    const rounds: string[][] = [];
+    const server = { ...theServer(), slots, rounds };
     await run(await bot('patch'), { input: cancellation, requester, headers: {} }, server);
-    expect(requestsOf(server)).toHaveLength(4);
+    expect(rounds).toEqual([['batch', 'batch', '/auth/me'], ['batch'], ['transaction']]);
     expect(requestsOf(server)[2]?.[0]).toMatch(/^GET Slot\?_id=/);
     expect(requestsOf(server)[3]).toEqual([`PUT Appointment/${stored.id}`, ...slots.map(({ id }) => `PUT Slot/${id}`)]);
+  });
+});
+
+describe('the cancellation of a requestor', () => {
+  const accessPolicy = { resource: [{ resourceType: 'Appointment', interaction: ['read', 'search'] }] };
+  const caller = { requester: { reference: 'ClientApplication/portal' }, headers: { authorization: 'Bearer caller' } };
+  const policy = (until: number) => ({
+    url: artefactUri(config, 'LocalBookingPolicy'),
+    extension: [{ url: 'cancelUntil', valueDuration: { value: until, code: 'h' } }],
+  });
+  const valueReference = { reference: 'HealthcareService/1' };
+  const serviceType = [{ extension: [{ url: 'https://medplum.com/fhir/service-type-reference', valueReference }] }];
+  const schedule: Resource = { resourceType: 'Schedule', id: '1', actor: [{}], serviceType };
+  const ofPolicy = (until: number): Resource[] => [
+    schedule,
+    { resourceType: 'HealthcareService', id: '1', extension: [policy(until)] },
+  ];
+
+  const cancelled = async (others: readonly Resource[]) => {
+    const rounds: string[][] = [];
+    const [start, end] = [48, 49].map((hours) => new Date(Date.now() + hours * 3_600_000).toISOString());
+    const server = { ...theServer(), appointment: { ...stored, start, end }, slots, others, accessPolicy, rounds };
+    const answer = await run(await bot('patch'), { input: cancellation, ...caller }, server);
+    return { rounds, answer, written: server.written };
+  };
+
+  const first = ['batch', 'batch', '/auth/me'];
+
+  it('asks for the policy of the service beside what was split off', async () => {
+    const { rounds, written } = await cancelled(ofPolicy(1));
+    expect(rounds).toEqual([first, ['batch', 'batch'], ['transaction']]);
+    expect(written).not.toEqual([]);
+  });
+
+  it('is refused by that policy', async () => {
+    const { rounds, answer, written } = await cancelled(ofPolicy(72));
+    expect(issuesOf(answer)).toEqual(['cancellation-closed Appointment.status']);
+    expect(rounds).toEqual([first, ['batch', 'batch']]);
+    expect(written).toEqual([]);
+  });
+
+  it('reads a Schedule that was not found with the slots', async () => {
+    const { rounds } = await cancelled([]);
+    expect(rounds).toEqual([first, ['batch', 'batch'], ['transaction']]);
   });
 });
 
