@@ -30,6 +30,7 @@ const tasks = {
   announce: 'The time up to which the events of all changes are recorded',
   deletion: 'An appointment that is about to be deleted, or was deleted a moment ago',
   quota: 'A limited number of appointments',
+  'near-limit': 'A portal that is near a limit of the installation',
   confirm: 'A requested appointment that waits for the clinic',
   collision: 'An appointment whose time something else takes: staff decide',
   subscriber: 'The count of Subscriptions of one subscriber',

@@ -1,16 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Reference } from '@medplum/fhirtypes';
+import type { BundleEntry, Reference } from '@medplum/fhirtypes';
 import type { BookingContext } from '../../../core/booking/book/context.ts';
 import type { Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
-import { bookingReads } from '../../../core/booking/book/reads.ts';
+import { bookingReads, missingSlotReads } from '../../../core/booking/book/reads.ts';
 import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
-import {
-  type RequestorLimit,
-  reachedLimits,
-  requestorLimitReads,
-} from '../../../core/booking/policy/requestor-limits.ts';
+import type { RequestorLimit } from '../../../core/booking/policy/requestor-limits.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { readState } from '../../../core/booking/search.ts';
 import { unmarkedIn } from '../../../core/booking/slots/takings.ts';
@@ -20,8 +16,8 @@ import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
 import { ofType, ReadError, readInBatch } from '../read.ts';
-import { createLimitMemory } from './limit-memory.ts';
 import { readMore } from './read-more.ts';
+import { checkLimits } from './requestor-limits.ts';
 
 /** On whose behalf a booking is decided. */
 export interface Requestor {
@@ -52,8 +48,6 @@ export interface DecisionOptions {
   /** Whether the decision is only asked for: then nothing is written on the way to it, no row of a quota either. */
   readonly isDry?: boolean | undefined;
 }
-
-const limitMemory = createLimitMemory(config);
 
 /** Something could not be read. */
 export const unavailable: Issue = {
@@ -108,6 +102,24 @@ async function decideWith(
 /** A request that could be read. */
 export type ReadableRequest = ParsedRequest & { readonly request: BookRequest };
 
+/** Reads entries with the caller's credentials; `undefined` if the server did not answer them. */
+async function readEntries(
+  medplum: MedplumClient,
+  entry: BundleEntry[],
+  authorization: string | undefined,
+): Promise<BundleEntry[] | undefined> {
+  if (entry.length === 0) {
+    return [];
+  }
+  const read = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
+  return read.kind === 'done' ? (read.bundle.entry ?? []) : undefined;
+}
+
+function stateOf(entry: BundleEntry[] | undefined): ResourceSet | undefined {
+  const read = entry && readState({ resourceType: 'Bundle', type: 'batch-response', entry });
+  return read && 'state' in read ? read.state : undefined;
+}
+
 /**
  * Reads what a booking or a hold depends on, and asks the rules.
  *
@@ -121,29 +133,20 @@ export async function decideBooking(
 ): Promise<BookingDecision> {
   const { id, reference, authorization, limits = ['open', 'rate'], narrow = (state) => state } = requestor;
   const now = Date.now();
-  const reads = bookingReads(parsed.request, id, config);
-  const wanted = reads.entry ?? [];
-  const asked = wanted.length > 0 ? limitMemory.toAsk(limits, id, now) : [];
-  const entry = [...wanted, ...requestorLimitReads(asked, id, now, config)];
-  const read =
-    wanted.length > 0
-      ? await sendBundle(medplum, { ...reads, entry }, { authorization })
-      : ({ kind: 'done', bundle: reads } as const);
-  const found = read.kind === 'done' ? readState(read.bundle) : undefined;
-  if (!found || 'status' in found) {
+  const wanted = bookingReads(parsed.request, id, config).entry ?? [];
+  const check = checkLimits(medplum, wanted.length > 0 ? limits : [], { id, authorization, now, isDry });
+  const answers = await readEntries(medplum, [...wanted, ...check.entry], authorization);
+  const found = stateOf(answers?.slice(0, wanted.length));
+  const missing = found && stateOf(await readEntries(medplum, missingSlotReads(parsed.request, found), authorization));
+  if (!answers || !found || !missing) {
     return undecided;
   }
-  const seen = narrow(found.state);
+  const all = new Map([...found, ...missing]);
+  const seen = narrow(all);
   const { interval } = parsed.request;
   try {
-    const offered = await readOffered(medplum, interval ? unmarkedIn(found.state, interval, config) : []);
-    const answers = (read.kind === 'done' && read.bundle.entry?.slice(wanted.length)) || [];
-    const reached = reachedLimits(asked, answers);
-    limitMemory.below(
-      asked.filter((limit) => !reached.has(limit)),
-      id,
-      now,
-    );
+    const offered = await readOffered(medplum, interval ? unmarkedIn(all, interval, config) : []);
+    const reached = await check.conclude(answers.slice(wanted.length));
     const context: BookingContext = {
       now,
       requestor: id,

@@ -1,6 +1,6 @@
 import type { Reference } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
-import type { RequestorLimit } from '../policy/requestor-limits.ts';
+import type { LimitQuestion } from '../policy/requestor-limits.ts';
 import type { Purpose } from './request/request.ts';
 
 /** What a booking depends on besides the request and the stored state. */
@@ -17,7 +17,7 @@ export interface BookingContext {
   /** Ids of those taken Slots without a mark that were once free, as their histories show (`unmarkedIn`). */
   readonly offered?: ReadonlySet<string> | undefined;
   /** The limits of the installation that the requestor has reached. */
-  readonly reached?: ReadonlySet<RequestorLimit> | undefined;
+  readonly reached?: ReadonlySet<LimitQuestion> | undefined;
   /** What the request is for; by default a booking. */
   readonly purpose?: Purpose | undefined;
 }

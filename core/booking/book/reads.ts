@@ -1,7 +1,10 @@
 import type { Bundle, BundleEntry, Identifier, ResourceType } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
+import { isId } from '../../fhir/reference/reference.ts';
 import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
+import type { Interval } from '../../time/interval.ts';
+import type { ResourceSet } from '../resource-set.ts';
 import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../search.ts';
 import { inTheWay, takenTimeReads } from '../slots/takings.ts';
 import { answersReferredTo } from '../supporting-information.ts';
@@ -10,8 +13,8 @@ import type { BookRequest } from './request/request.ts';
 /** How many free slots at the time of an appointment are looked at when only its schedule is named. */
 export const MOST_OFFERS = 500;
 
-/** How many Slots that are in the way of others are looked at: as many as Medplum finds at once. */
-const CONTENDERS = '1000';
+/** How many Slots at a time are looked at: as many as Medplum finds and includes at once, less what is included. */
+const AT_THE_TIME = '950';
 
 const withSchedule: SearchQuery = [
   ['_include', 'Slot:schedule'],
@@ -39,20 +42,39 @@ function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
     : [];
 }
 
-/** What may be in the way of the slots, by one search. */
-function contenders({ slots, interval }: BookRequest, config: TagConfig): BundleEntry[] {
-  return interval && slots.length > 0
-    ? [
-        search('Slot', [
-          ['schedule:Schedule._has:Slot:schedule:_id', slots.map(({ value }) => value).join(',')],
-          ...inTheWay(config),
-          ['start', `lt${formatInstant(interval.end)}`],
-          ['end', `gt${formatInstant(interval.start)}`],
-          ['_count', CONTENDERS],
-        ]),
-      ]
-    : [];
+/** The slots with their schedules and all that may be in their way, by one search. */
+function slotsAt(ids: string, { start, end }: Interval, config: TagConfig): BundleEntry {
+  return search('Slot', [
+    ['schedule:Schedule._has:Slot:schedule:_id', ids],
+    ...inTheWay(config, ids),
+    ['start', `lt${formatInstant(end)}`],
+    ['end', `gt${formatInstant(start)}`],
+    ['_count', AT_THE_TIME],
+    ...withSchedule,
+  ]);
 }
+
+const named = ({ slots }: BookRequest): string[] => slots.map(({ value }) => value);
+
+/** The search for slots by their ids alone, whatever their time and status. */
+const slotsById = (ids: readonly string[]): BundleEntry[] => searchByIds('Slot', ids, withSchedule);
+
+/** The reads for the slots that a request names, by their ids and, where a time is named, at that time. */
+function slotReads(request: BookRequest, config: TagConfig): BundleEntry[] {
+  const ids = named(request).filter(isId);
+  return request.interval && ids.length > 0
+    ? [slotsAt(ids.join(','), request.interval, config)]
+    : slotsById(named(request));
+}
+
+/**
+ * The search for the slots that a request names and `bookingReads` did not find, for they are not at the time of the
+ * appointment, or are not there.
+ *
+ * @param state - what was found
+ */
+export const missingSlotReads = (request: BookRequest, state: ResourceSet): BundleEntry[] =>
+  slotsById(named(request).filter((id) => !state.has(`Slot/${id}`)));
 
 function searchByIdentifier(
   type: ResourceType,
@@ -76,22 +98,17 @@ export function bookingReads(
   requestor: string,
   config: TagConfig & Pick<BookingConfig, 'baseUrl'>,
 ): Bundle {
-  const { appointment, patient, relatedPerson, schedule, replaced, slots, participants } = request;
+  const { appointment, patient, relatedPerson, schedule, replaced, interval, participants } = request;
   const tag = requestorQuery(requestor, config);
   const patientIds = participants.map(({ actor }) => (actor.kind === 'patient' ? actor.id : undefined));
   return {
     resourceType: 'Bundle',
     type: 'batch',
     entry: [
-      ...searchByIds(
-        'Slot',
-        slots.map(({ value }) => value),
-        withSchedule,
-      ),
+      ...slotReads(request, config),
       ...searchByIds('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
       ...offers(request),
-      ...takenTimeReads(request.interval, [], schedule?.value),
-      ...contenders(request, config),
+      ...takenTimeReads(interval, [], schedule?.value),
       ...readsById('Patient', [...patientIds, patient?.value.id]),
       ...readsById(
         'QuestionnaireResponse',

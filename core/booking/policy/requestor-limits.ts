@@ -1,9 +1,9 @@
-import type { Appointment, BundleEntry } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Resource, Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isResource } from '../../fhir/resource.ts';
-import { requestorQuery, type TagConfig } from '../../fhir/tags.ts';
+import { requestorQuery, requestorTag, type TagConfig } from '../../fhir/tags.ts';
 import { isOpen, statusQuery } from '../appointment/status.ts';
 import { BOOK_TASK } from '../async/task.ts';
 import { type SearchQuery, search } from '../search.ts';
@@ -14,6 +14,23 @@ export type RequestorLimitConfig = TagConfig & Pick<BookingConfig, 'requestors'>
 /** A limit of the installation for each requestor. */
 export type RequestorLimit = 'open' | 'rate' | 'jobs';
 
+/** A limit that is reached by bookings alone, one after the other. */
+type CountedLimit = Exclude<RequestorLimit, 'jobs'>;
+
+const countedLimits: readonly CountedLimit[] = ['open', 'rate'];
+
+/** What can be asked about a requestor: whether it has reached a limit, whether it is near it, and whether it is marked. */
+export type LimitQuestion = RequestorLimit | `near-${CountedLimit}` | 'marked';
+
+/** From which part of a limit a requestor is near it. */
+const NEAR = 0.8;
+
+/** About how often a requestor is looked at on its way to a limit: ten times from where it is near it. */
+const LOOKS = 50;
+
+/** Code of the Tasks that mark requestors that are near a limit, in the CodeSystem LocalTask. */
+const MARK_TASK = 'near-limit';
+
 /** The period over which the rate is counted, in milliseconds. */
 const MINUTE = 60_000;
 
@@ -22,60 +39,174 @@ function nth(type: 'Appointment' | 'Task', count: number, query: SearchQuery): B
   return search(type, [...query, ['_offset', String(count - 1)], ['_count', '1'], ['_fields', 'id']]);
 }
 
-const reads: Readonly<Record<RequestorLimit, (tag: string, now: number, config: RequestorLimitConfig) => BundleEntry>> =
-  {
-    open: (tag, now, { requestors: { maxOpenAppointments } }) =>
-      nth('Appointment', maxOpenAppointments, [
-        ['_tag', tag],
-        ['status', statusQuery(isOpen)],
-        ['date', `ge${formatInstant(now)}`],
-      ]),
-    rate: (tag, now, { requestors: { maxBookingsPerMinute } }) =>
-      nth('Appointment', maxBookingsPerMinute, [
-        ['_tag', tag],
-        ['_lastUpdated', `ge${formatInstant(now - MINUTE)}`],
-      ]),
-    jobs: (tag, _now, config) =>
-      nth('Task', config.requestors.maxBookingsPerMinute, [
-        ['_tag', tag],
-        ['code', `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}`],
-        ['status', 'requested'],
-      ]),
-  };
+const most = (limit: CountedLimit, { requestors }: RequestorLimitConfig): number =>
+  limit === 'open' ? requestors.maxOpenAppointments : requestors.maxBookingsPerMinute;
+
+const counted: Readonly<Record<CountedLimit, (tag: string, now: number) => SearchQuery>> = {
+  open: (tag, now) => [
+    ['_tag', tag],
+    ['status', statusQuery(isOpen)],
+    ['date', `ge${formatInstant(now)}`],
+  ],
+  rate: (tag, now) => [
+    ['_tag', tag],
+    ['_lastUpdated', `ge${formatInstant(now - MINUTE)}`],
+  ],
+};
+
+type Read = (tag: string, now: number, config: RequestorLimitConfig) => BundleEntry;
+
+const reachedRead =
+  (limit: CountedLimit): Read =>
+  (tag, now, config) =>
+    nth('Appointment', most(limit, config), counted[limit](tag, now));
+
+const nearRead =
+  (limit: CountedLimit): Read =>
+  (tag, now, config) =>
+    nth('Appointment', Math.ceil(most(limit, config) * NEAR), counted[limit](tag, now));
+
+const reads: Readonly<Record<LimitQuestion, Read>> = {
+  open: reachedRead('open'),
+  rate: reachedRead('rate'),
+  'near-open': nearRead('open'),
+  'near-rate': nearRead('rate'),
+  marked: (tag, _now, config) =>
+    nth('Task', 1, [
+      ['_tag', tag],
+      ['code', `${artefactUri(config, 'LocalTask')}|${MARK_TASK}`],
+    ]),
+  jobs: (tag, _now, config) =>
+    nth('Task', config.requestors.maxBookingsPerMinute, [
+      ['_tag', tag],
+      ['code', `${artefactUri(config, 'LocalTask')}|${BOOK_TASK}`],
+      ['status', 'requested'],
+    ]),
+};
 
 /**
- * The searches that tell which limits a requestor has reached. They take no row that bookings would have to wait for:
- * bookings of the same moment do not count each other, so that a limit can be passed by as many as run at once.
+ * The searches that answer questions about a requestor. They take no row that bookings would have to wait for: bookings of
+ * the same moment do not count each other, so that a limit can be passed by as many as run at once.
  *
- * @param limits - those that are asked for
+ * @param questions - those that are asked
  * @param requestor - id of its profile
  */
 export function requestorLimitReads(
-  limits: readonly RequestorLimit[],
+  questions: readonly LimitQuestion[],
   requestor: string,
   now: number,
   config: RequestorLimitConfig,
 ): BundleEntry[] {
-  return limits.map((limit) => reads[limit](requestorQuery(requestor, config), now, config));
+  return questions.map((question) => reads[question](requestorQuery(requestor, config), now, config));
 }
 
 /**
  * How many further bookings of a requestor that is below a limit need not ask for it again: one in a hundred of the
  * limit, by which a limit is passed at most.
  */
-export function slackOf(limit: RequestorLimit, { requestors }: RequestorLimitConfig): number {
-  const { maxOpenAppointments, maxBookingsPerMinute } = requestors;
-  return Math.floor((limit === 'open' ? maxOpenAppointments : maxBookingsPerMinute) / 100);
+export function slackOf(limit: RequestorLimit, config: RequestorLimitConfig): number {
+  return Math.floor(most(limit === 'open' ? 'open' : 'rate', config) / 100);
 }
 
-/** The limits that a requestor has reached, by the answers to `requestorLimitReads`. */
-export function reachedLimits(
+/** How many bookings one look stands for; below 2 the limit itself is asked for with each of them. */
+const bookingsPerLook = (limit: CountedLimit, config: RequestorLimitConfig): number => most(limit, config) / LOOKS;
+
+const isSampled = (limit: RequestorLimit, config: RequestorLimitConfig): limit is CountedLimit =>
+  limit !== 'jobs' && bookingsPerLook(limit, config) >= 2;
+
+/**
+ * What is asked first where nothing is remembered between two bookings. To count the appointments of a requestor costs the
+ * more the more it has; only for one booking in so many, chosen at random, it is asked whether the requestor is near a
+ * limit. Whoever is gets a mark, which each booking looks for, and as long as it is there each booking asks for the limits.
+ *
+ * @param random - from 0 to less than 1
+ */
+export function questionsFor(
   limits: readonly RequestorLimit[],
+  random: number,
+  config: RequestorLimitConfig,
+): LimitQuestion[] {
+  const sampled = limits.filter((limit) => isSampled(limit, config));
+  const looks = sampled.filter((limit) => random * bookingsPerLook(limit, config) < 1);
+  return [
+    ...(sampled.length > 0 ? (['marked'] as const) : []),
+    ...looks.map((limit) => `near-${limit}` as const),
+    ...limits.filter((limit) => !isSampled(limit, config)),
+  ];
+}
+
+/** What must be asked besides, by the answers to what was asked first. */
+export function furtherQuestions(
+  limits: readonly RequestorLimit[],
+  asked: readonly LimitQuestion[],
+  answers: ReadonlySet<LimitQuestion>,
+  config: RequestorLimitConfig,
+): LimitQuestion[] {
+  const isMarked = answers.has('marked');
+  const sampled = countedLimits.filter((limit) => isSampled(limit, config));
+  const questions = [
+    ...(isMarked ? sampled.map((limit) => `near-${limit}` as const) : []),
+    ...sampled.filter((limit) => limits.includes(limit) && (isMarked || answers.has(`near-${limit}`))),
+  ];
+  return questions.filter((question) => !asked.includes(question));
+}
+
+/**
+ * The questions that were answered with yes, by the answers to `requestorLimitReads`. A mark that the requestor may not see
+ * counts as there: without it, its appointments must be counted.
+ */
+export function answeredYes(
+  questions: readonly LimitQuestion[],
   answers: readonly BundleEntry[],
-): ReadonlySet<RequestorLimit> {
-  const hasFound = ({ resource }: BundleEntry): boolean =>
-    isResource(resource, 'Bundle') && (resource.entry ?? []).length > 0;
-  return new Set(limits.filter((_, index) => hasFound(answers[index] ?? {})));
+): ReadonlySet<LimitQuestion> {
+  const isYes = (question: LimitQuestion, { response, resource }: BundleEntry = {}): boolean =>
+    foundIn({ resource }) !== undefined || (question === 'marked' && response?.status === '403');
+  return new Set(questions.filter((question, index) => isYes(question, answers[index])));
+}
+
+const foundIn = ({ resource }: BundleEntry = {}): Resource | undefined =>
+  isResource(resource, 'Bundle') ? resource.entry?.[0]?.resource : undefined;
+
+/**
+ * The entry that marks a requestor that has come near a limit, or takes the mark away from one that is near none any more;
+ * none if it stays as it is.
+ *
+ * @param asked - all questions, in the order of their answers
+ */
+export function markEntry(
+  asked: readonly LimitQuestion[],
+  answers: readonly BundleEntry[],
+  requestor: string,
+  config: RequestorLimitConfig,
+): BundleEntry | undefined {
+  const yes = answeredYes(asked, answers);
+  const near = countedLimits.filter((limit) => isSampled(limit, config)).map((limit) => `near-${limit}` as const);
+  const isNear = near.some((question) => yes.has(question));
+  const isSettled = isNear || near.every((question) => asked.includes(question));
+  const mark = foundIn(answers[asked.indexOf('marked')]);
+  if (!isSettled || isNear === (mark !== undefined)) {
+    return undefined;
+  }
+  if (mark) {
+    return { request: { method: 'DELETE', url: `Task/${mark.id}` } };
+  }
+  const [coding, tag] = [
+    { system: artefactUri(config, 'LocalTask'), code: MARK_TASK },
+    requestorTag(requestor, config),
+  ];
+  const ifNoneExist = new URLSearchParams([
+    ['_tag', requestorQuery(requestor, config)],
+    ['code', `${coding.system}|${coding.code}`],
+  ]).toString();
+  const resource: Task = {
+    resourceType: 'Task',
+    meta: { tag: [tag] },
+    status: 'completed',
+    intent: 'order',
+    code: { coding: [coding] },
+    description: 'Marks a portal that is near a limit: its appointments are counted with each booking',
+  };
+  return { request: { method: 'POST', url: 'Task', ifNoneExist }, resource };
 }
 
 /**
@@ -84,7 +215,7 @@ export function reachedLimits(
  * @param earlier - the appointments that it moves or replaces: if one of them is open, the number of open ones stays
  */
 export function requestorLimitIssues(
-  reached: ReadonlySet<RequestorLimit>,
+  reached: ReadonlySet<LimitQuestion>,
   earlier: readonly (Appointment | undefined)[],
   expression: string,
   { requestors: { maxOpenAppointments, maxBookingsPerMinute } }: RequestorLimitConfig,

@@ -52,11 +52,16 @@ export function takenTimeReads(
 /**
  * What of the Slots at a time may be in the way of a booking: everything that is taken, and the published Slots that it
  * excludes. Other free Slots beside them do not matter, however many places a calendar has.
+ *
+ * @param ids - of further Slots that are wanted whatever they are, separated by commas
  */
-export const inTheWay = (config: TakingsConfig): SearchQuery => [
-  ['status', 'free,busy,busy-tentative,busy-unavailable'],
-  ['_filter', `status ne "free" or identifier eq "${artefactUri(config, 'LocalPublishedSlot')}|"`],
-];
+export function inTheWay(config: TakingsConfig, ids?: string): SearchQuery {
+  const kinds = ['status ne "free"', `identifier eq "${artefactUri(config, 'LocalPublishedSlot')}|"`];
+  return [
+    ['status', 'free,busy,busy-tentative,busy-unavailable'],
+    ['_filter', [...kinds, ...(ids ? [`_id eq "${ids}"`] : [])].join(' or ')],
+  ];
+}
 
 /** The searches for what of these Schedules may be in the way of a booking at a time, whoever has made it. */
 export function aroundReads(

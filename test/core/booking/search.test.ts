@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { BundleEntry, Resource } from '@medplum/fhirtypes';
-import { bookingReads } from '../../../core/booking/book/reads.ts';
+import { bookingReads, missingSlotReads } from '../../../core/booking/book/reads.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { identifierQuery, readState, readsById, searchByIds } from '../../../core/booking/search.ts';
 import { artefactUri } from '../../../core/config/config.ts';
@@ -95,14 +95,26 @@ describe('what a booking reads', () => {
     return request ? urlsOf(bookingReads(request, requestor, config).entry) : [];
   };
 
+  const withSchedule = '_include=Slot:schedule&_include:iterate=Schedule:actor';
   const taken = `status=busy,busy-tentative,busy-unavailable&start=lt${at('09:30')}&end=gt${at('09:00')}&_count=1000`;
 
   it('are the slots with their schedules, what is taken and published there at that time, and the patients', () => {
     expect(reads(appointment())).toEqual([
-      'Slot?_id=nine&_count=20&_include=Slot:schedule&_include:iterate=Schedule:actor',
-      `Slot?schedule:Schedule._has:Slot:schedule:_id=nine&status=free,busy,busy-tentative,busy-unavailable&_filter=status+ne+"free"+or+identifier+eq+"${artefactUri(config, 'LocalPublishedSlot')}|"&start=lt${at('09:30')}&end=gt${at('09:00')}&_count=1000`,
+      `Slot?schedule:Schedule._has:Slot:schedule:_id=nine&status=free,busy,busy-tentative,busy-unavailable&_filter=status+ne+"free"+or+identifier+eq+"${artefactUri(config, 'LocalPublishedSlot')}|"+or+_id+eq+"nine"&start=lt${at('09:30')}&end=gt${at('09:00')}&_count=950&${withSchedule}`,
       'Patient/anna',
     ]);
+  });
+
+  it('are the slots alone where no time is named, and those that were not found at the time', () => {
+    const byId = (ids: string) => `Slot?_id=${ids}&_count=20&${withSchedule}`;
+    expect(reads({ ...appointment(), start: undefined, end: undefined })[0]).toBe(byId('nine'));
+    const { request } = parseBookRequest(
+      appointment({ slot: [{ reference: 'Slot/nine' }, { reference: 'Slot/ten' }] }),
+      config,
+    );
+    const missing = (...found: string[]) =>
+      request ? urlsOf(missingSlotReads(request, new Map(found.map((id) => [`Slot/${id}`, appointment()])))) : [];
+    expect([missing(), missing('nine'), missing('nine', 'ten')]).toEqual([[byId('nine,ten')], [byId('ten')], []]);
   });
 
   it('are the free slots at its time where a schedule alone is named', () => {
@@ -130,7 +142,7 @@ describe('what a booking reads', () => {
         replaced,
       ),
     );
-    expect(found.slice(3)).toEqual([
+    expect(found.slice(2)).toEqual([
       `Patient?identifier=urn:kvnr|A123&_tag=${tag}`,
       `RelatedPerson?identifier=urn:kvnr|A123&_tag=${tag}`,
       `Appointment?identifier=urn:kvnr|A123&_tag=${tag}&${withSlots}`,
