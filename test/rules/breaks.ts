@@ -364,7 +364,7 @@ export const breaks: readonly Break[] = [
   {
     rule: 'cancelling by PATCH',
     edits: [
-      edit('bots/booking/patch.ts', 'const isFollowed = result.status !== stored.status;', 'const isFollowed = false;'),
+      edit('bots/booking/patch.ts', 'const isFollowed = isSound && result', 'const isFollowed = false && result'),
     ],
   },
   {

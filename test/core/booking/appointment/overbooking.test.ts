@@ -26,7 +26,7 @@ describe('what is read of the slots of a new appointment', () => {
     expect(queries(made(slots))).toEqual([
       'Slot?_id=nine,ten&_count=20&_include=Slot:schedule',
       `Appointment?slot=Slot/nine,Slot/ten&status=${holding}&_count=200`,
-      `Slot?schedule:Schedule._has:Slot:schedule:_id=nine,ten&status=busy,busy-tentative,busy-unavailable&start=lt${at('09:30')}&end=gt${at('09:00')}&_count=200`,
+      `Slot?schedule:Schedule._has:Slot:schedule:_id=nine,ten&status=busy,busy-tentative,busy-unavailable&start=lt${at('09:30')}&end=gt${at('09:00')}&_count=1000`,
     ]);
   });
 
