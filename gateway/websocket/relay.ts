@@ -47,7 +47,7 @@ function createTimers(ring: (timer: Timer) => void) {
 function connectToMedplum(url: string, { limits }: GatewayContext, report: (event: SessionEvent) => void): WebSocket {
   const lost = (): void => report({ kind: 'medplum-lost' });
   return new WebSocket(url, {
-    handshakeTimeout: limits.connectTimeoutMs,
+    handshakeTimeout: limits.upstreamTimeoutMs,
     maxPayload: limits.responseBytes,
     perMessageDeflate: false,
   })

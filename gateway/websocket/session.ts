@@ -245,10 +245,12 @@ function ring(session: Session, timer: Timer): Step {
     gap: () => tellInOrder(session, id, released),
     end: () => forget(session, id),
     bind: () =>
-      before(
-        [refuse('The token is invalid or has expired: get a new one with $get-ws-binding-token.')],
-        forget(session, id),
-      ),
+      session.link === 'open'
+        ? before(
+            [refuse('The token is invalid or has expired: get a new one with $get-ws-binding-token.')],
+            forget(session, id),
+          )
+        : lost(session),
   };
   return rings[kind]?.() ?? done(session);
 }

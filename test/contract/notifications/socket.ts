@@ -76,15 +76,35 @@ export function eventsOn(socket: Socket, id: string | undefined, count: number):
   );
 }
 
-/** A websocket that is bound to a Subscription. */
-export async function bound(id: string | undefined, role: Role = 'portal-a', known?: Socket): Promise<Socket> {
-  const { token, url } = await bindingTo(id, role);
-  const socket = known ?? (await connect(url));
+/** The codes with which the service asks a client to connect again: it lost Medplum, or has no place at the moment. */
+const comeAgain = [1012, 1013];
+
+/** Binds a websocket to a Subscription; `false` if it was asked to connect again. */
+async function isBound(socket: Socket, id: string | undefined, message: unknown): Promise<boolean> {
   const before = told(socket, id, 'handshake').length;
-  socket.send(bindWith(token));
-  await until(
-    async () => told(socket, id, 'handshake'),
-    (found) => found.length > before,
-  );
-  return socket;
+  socket.send(message);
+  const isGreeted = () => told(socket, id, 'handshake').length > before;
+  await until(() => isGreeted() || socket.closed !== undefined);
+  if (!isGreeted() && !comeAgain.includes(socket.closed ?? 0)) {
+    throw new Error(`Closed with ${socket.closed}: ${JSON.stringify(socket.received)}`);
+  }
+  return isGreeted();
+}
+
+/**
+ * A websocket that is bound to a Subscription; a new one connects again when it is asked to, as clients do.
+ *
+ * @param message - what is sent with the token
+ */
+export async function bound(
+  id: string | undefined,
+  role: Role = 'portal-a',
+  known?: Socket,
+  message: (token: string) => unknown = bindWith,
+): Promise<Socket> {
+  return until(async () => {
+    const { token, url } = await bindingTo(id, role);
+    const socket = known ?? (await connect(url));
+    return (await isBound(socket, id, message(token))) && socket;
+  });
 }

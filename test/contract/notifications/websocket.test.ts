@@ -157,13 +157,12 @@ describe('a websocket that is bound', () => {
   it('can be bound to several Subscriptions, and unbound from one', async () => {
     const patient = await aPatient();
     const [one, other] = await Promise.all([onWebsocket(about(patient)), onWebsocket(about(patient))]);
-    const { token, url } = await bindingTo(one.id);
-    const socket = await connect(url);
-    socket.send(`bind-with-token ${token}`);
-    await until(
-      async () => told(socket, one.id, 'handshake'),
-      (found) => found.length > 0,
-    );
+    let token = '';
+    const asText = (given: string) => {
+      token = given;
+      return `bind-with-token ${token}`;
+    };
+    const socket = await bound(one.id, 'portal-a', undefined, asText);
     await bound(other.id, 'portal-a', socket);
     const booked = await aBooking('manual', 'portal-a', patient);
     await staffChange(booked, { comment: 'Room 1' });

@@ -69,6 +69,16 @@ describe('a session', () => {
     expect(ended.effects).toContainEqual({ kind: 'release', id: 'one' });
   });
 
+  test('blames the token when Medplum does not accept it, and asks to come again when Medplum was not reached', () => {
+    const late: SessionEvent = { kind: 'timer', timer: 'bind one' };
+    const refused = sequence(claimed('one'), { kind: 'medplum-open' }, late);
+    expect(refused.effects).toContainEqual(expect.objectContaining({ kind: 'refuse' }));
+    expect(refused.effects.at(-1)).toMatchObject({ kind: 'close', code: 1008 });
+    const unreached = sequence(claimed('one'), late);
+    expect(kinds(unreached.effects)).not.toContain('refuse');
+    expect(unreached.effects.at(-1)).toMatchObject({ kind: 'close', code: 1012 });
+  });
+
   test('tells nothing of a Subscription that it is not bound to', () => {
     const bundle: Bundle = { resourceType: 'Bundle', type: 'history' };
     const heard: SessionEvent = { kind: 'medplum-said', message: { kind: 'notification', id: 'other', bundle } };
