@@ -7,6 +7,7 @@ export interface StartTexts {
   readonly documentation: string;
 }
 
+/** The start page in each language. */
 export const startTexts: Readonly<Record<Language, StartTexts>> = {
   en: {
     title: 'Appointment booking',

@@ -55,6 +55,9 @@ for (const [device, options] of Object.entries(devices)) {
     const take = (name: string) => page.screenshot({ path: join(folder, `desk-${name}-${device}.png`) });
     const [first, second] = await aFullDay();
     const calendar = `${calendarOf(first)},${second.schedule.id}`;
+    await page.goto(calendar);
+    await expect(page.getByRole('button', { name: /Sign in|anmelden/ })).toBeVisible();
+    await take('sign-in');
     await visitDesk(page, calendar);
     await expect(page.getByRole('button', { name: /Funke/ })).toBeVisible();
     await take('day');
@@ -66,6 +69,17 @@ for (const [device, options] of Object.entries(devices)) {
     await page.getByRole('button', { name: /Dietz/ }).click();
     await expect(page.locator('.history li')).toHaveCount(1);
     await take('appointment');
+    await page.getByRole('button', { name: /^(Move|Verschieben)$/ }).click();
+    await page
+      .getByRole('button', { name: /(move here|hierher)$/ })
+      .last()
+      .click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await take('move');
+    await page.goto(calendar);
+    await page.getByRole('button', { name: /(Block time|Zeit sperren)/ }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await take('block');
     await page.keyboard.press('Escape');
     await page
       .getByRole('button', { name: /(free|frei)$/ })
@@ -82,6 +96,10 @@ for (const [device, options] of Object.entries(devices)) {
     await page.goto(`${origin}/front-desk/hours?of=${consultation?.id}`);
     await expect(page.getByRole('button', { name: /Add hours|Zeiten hinzufügen/ })).toBeVisible();
     await take('hours');
+    await page.goto(`${origin}/front-desk/hours?of=closed-days`);
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+    await page.waitForLoadState('networkidle');
+    await take('closed-days');
     const failing = await listen(500);
     const { id } = succeeded('Subscription', await submit(subscription(failing)));
     await turnsTo('error', id);

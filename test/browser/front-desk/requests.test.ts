@@ -49,19 +49,22 @@ test('requests are answered one after the other from the keyboard, the earliest 
   await expect(page.getByText('Kim Zuletzt')).toHaveCount(0, { timeout: 20_000 });
 });
 
-// The deadlines are earlier than those of all other tests.
 test('what is open stays open: neither a more urgent request nor a colleague’s answer puts another one under the hand', async ({
   page,
 }) => {
-  const calm = await aService({ starts: halfHours(morning(6), 1), confirmation: 'manual', confirmWithin: 8 });
+  const calm = await aService({ starts: halfHours(morning(6), 1), confirmation: 'manual', confirmWithin: 18 });
   const urgent = await aService({ starts: halfHours(morning(7), 1), confirmation: 'manual', confirmWithin: 6 });
   const open = await bookedBy('portal-a', calm, 0, 'Offen');
   await visitDesk(page, `${origin}/front-desk/requests`);
-  const rows = page.getByRole('list', { name: 'Requests' }).getByRole('button');
+  await expect(page).toHaveURL(/\/requests\?open=./);
+  await page.goto(`${origin}/front-desk/requests?open=${open.id}`);
+  const row = (name: string) => page.getByRole('list', { name: 'Requests' }).getByRole('button', { name });
   const title = page.locator('#open-request');
   await expect(title).toHaveText('Kim Offen');
   const eager = await bookedBy('portal-b', urgent, 0, 'Eilig');
-  await expect(rows.nth(0)).toContainText('Kim Eilig', { timeout: 20_000 });
+  await expect(row('Kim Eilig')).toBeVisible({ timeout: 20_000 });
+  const names = await page.locator('.request .name').allTextContents();
+  expect(names.filter((name) => /Eilig|Offen/.test(name))).toEqual(['Kim Eilig', 'Kim Offen']);
   await expect(title).toHaveText('Kim Offen');
 
   await page.getByRole('button', { name: 'Confirm' }).focus();
@@ -69,8 +72,9 @@ test('what is open stays open: neither a more urgent request nor a colleague’s
   await medplum('front-desk', 'PUT', `/Appointment/${open.id}`, { body: { ...pending, status: 'booked' } });
   await expect(page.getByText('This request does not wait any more')).toBeVisible({ timeout: 20_000 });
   await expect(page.getByRole('button', { name: 'Confirm' })).toHaveCount(0);
-  await expect(rows.nth(0)).toBeFocused();
+  await expect(page.locator('[data-request][tabindex="0"]')).toBeFocused();
   await expectAccessible(page);
+  await row('Kim Eilig').focus();
   await page.keyboard.press('c');
   await page.keyboard.press('Enter');
   await expect(title).toHaveText('Kim Eilig');
@@ -103,4 +107,27 @@ test('a request that a colleague has changed at the same moment is not answered 
   await page.getByRole('button', { name: 'Decline' }).click();
   await expect(page.getByRole('status').getByText('Declined.')).toBeVisible();
   expect((await statusOf(request.id))?.status).toBe('cancelled');
+});
+
+test('a confirmation that Medplum refuses says so, and what the service does then appears by itself', async ({
+  page,
+}) => {
+  const service = await aService({ starts: halfHours(morning(9), 1), confirmation: 'manual', confirmWithin: 240 });
+  const request = await bookedBy('portal-a', service, 0, 'Verzogen');
+  const reference = request.participant.find(({ actor }) => actor?.reference?.startsWith('Patient/'))?.actor?.reference;
+  const patient = (await stored('Patient', `_id=${reference?.split('/')[1]}`))[0];
+  await visitDesk(page, `${origin}/front-desk/requests?open=${request.id}`);
+  // While the confirmation is on its way, a colleague closes the patient's record; the service then cancels the request.
+  await page.route(`**/fhir/R4/Appointment/${request.id}`, async (route) => {
+    if (route.request().method() === 'PUT') {
+      const body = { ...patient, active: false };
+      expect((await medplum('front-desk', 'PUT', `/${reference}`, { body })).status).toBe(200);
+    }
+    await route.continue();
+  });
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  await expect(page.getByRole('alert')).toContainText(/That is not possible|Somebody else was faster/);
+  await expectAccessible(page);
+  await expect.poll(async () => (await statusOf(request.id))?.status, { timeout: 60_000 }).toBe('cancelled');
+  await expect(page.getByText('This request does not wait any more')).toBeVisible({ timeout: 20_000 });
 });

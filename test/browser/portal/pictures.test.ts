@@ -36,6 +36,8 @@ for (const [device, options] of Object.entries(devices)) {
         ],
       },
     });
+    await page.goto(`${origin}/portal/`);
+    await take('services');
     await visit(page, service);
     await take('times');
     await page.locator('.time').nth(2).click();
@@ -46,6 +48,16 @@ for (const [device, options] of Object.entries(devices)) {
     await page.locator('button.primary').click();
     await expect(page.locator('#state')).toBeVisible();
     await take('appointment');
+    const { pathname } = new URL(page.url());
+    await page.goto(`${origin}/portal/appointments`);
+    await take('appointments');
+    await page.goto(`${origin}${pathname}`);
+    await page.locator('#actions a[href*="move="]').click();
+    await page.locator('.time').nth(4).click();
+    await expect(page.locator('form[action$="/move"] .primary')).toBeVisible();
+    await take('move');
+    await page.goto(`${origin}${pathname}/cancel`);
+    await take('cancel');
     await gone(page, service);
     await take('gone');
   });

@@ -195,3 +195,24 @@ test('a request shows without a reload that it is confirmed, then cancelled: the
   expect(await page.evaluate(() => 'isSamePage' in window)).toBe(true);
   await expectAccessible(page);
 });
+
+test('a page that is cut off says so, and shows what has happened when it is not any more', async ({ page }) => {
+  test.slow();
+  const service = await aService({ starts: halfHours(morning(7), 1), confirmation: 'manual' });
+  await visit(page, service);
+  await page.getByRole('button', { name: '09:00' }).click();
+  await fillPerson(page);
+  await page.getByRole('button', { name: 'Send the request' }).click();
+  await expect(page.locator('.state')).toHaveText('Waiting for the clinic');
+  const news = page.locator('#state-news');
+  await page.route(/\/(news|state)(\?|$)/, (route) => route.abort());
+  await expect(news).toHaveText(/^Changes do not appear here at the moment/, { timeout: 30_000 });
+  await expectAccessible(page);
+  await page.unroute(/\/(news|state)(\?|$)/);
+  await expect(news).toHaveText('', { timeout: 30_000 });
+  const [asked] = await stored('Appointment', `slot=Slot/${service.slots[0]?.id}`);
+  const body = { ...asked, status: 'booked' };
+  expect((await medplum('front-desk', 'PUT', `/Appointment/${asked?.id}`, { body })).status).toBe(200);
+  await expect(page.locator('.state')).toHaveText('Confirmed', { timeout: 40_000 });
+  await expect(news).toHaveText('Confirmed');
+});

@@ -6,6 +6,8 @@ import type { Interval } from '../../../core/time/interval.ts';
 export interface Search {
   readonly type: 'Slot' | 'Appointment';
   readonly query: readonly (readonly [string, string])[];
+  /** What is read with it. */
+  readonly include?: readonly (readonly [string, string])[];
 }
 
 /** The searches for everything in some calendars within a time: their Slots, and all appointments with their patients. */
@@ -30,6 +32,7 @@ export function calendarSearches(schedules: readonly string[], { start, end }: I
         ['date', `ge${from}`],
         ['date', `lt${to}`],
       ],
+      include: [['_include', 'Appointment:patient']],
     },
   ];
 }

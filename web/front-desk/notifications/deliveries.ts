@@ -54,10 +54,10 @@ export type DeliveryConfig = ArtefactConfig & TagConfig;
 
 /** The searches for Subscriptions to topics of the service, and for their outboxes. */
 export function deliverySearches(config: ArtefactConfig) {
-  return {
-    subscriptions: [['_profile', artefactUri(config, 'LocalSubscriptionTermin')]],
-    outboxes: [['code', `${artefactUri(config, 'LocalTask')}|${OUTBOX}`]],
-  } as const;
+  return [
+    { type: 'Subscription', query: [['_profile', artefactUri(config, 'LocalSubscriptionTermin')]] },
+    { type: 'Task', query: [['code', `${artefactUri(config, 'LocalTask')}|${OUTBOX}`]] },
+  ] as const;
 }
 
 const stateOf: Readonly<Record<Outbox['status'], DeliveryState>> = {

@@ -29,16 +29,16 @@ export interface Requests {
 /** The searches for what waits: the appointments with their patients, and the Tasks of those with a deadline. */
 export function requestSearches(config: ArtefactConfig) {
   const code = `${artefactUri(config, 'LocalTask')}|${CONFIRM_TASK}`;
-  return {
-    appointments: [
-      ['status', 'pending'],
-      ['_include', 'Appointment:patient'],
-    ],
-    tasks: [
-      ['code', code],
-      ['status', 'draft,requested,received,accepted,ready,in-progress,on-hold'],
-    ],
-  } as const;
+  return [
+    { type: 'Appointment', query: [['status', 'pending']], include: [['_include', 'Appointment:patient']] },
+    {
+      type: 'Task',
+      query: [
+        ['code', code],
+        ['status', 'draft,requested,received,accepted,ready,in-progress,on-hold'],
+      ],
+    },
+  ] as const;
 }
 
 const compare = (one: number | undefined, other: number | undefined): number =>

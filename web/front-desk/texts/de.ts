@@ -125,6 +125,7 @@ export const german: Texts = {
     cancel: 'Termin absagen',
     cancelSure: 'Jetzt absagen',
     declineReason: 'Grund',
+    unsent: 'Ihr Grund wurde nicht abgeschickt:',
     declineReasonHelp: 'Das Portal und die Patientin oder der Patient lesen ihn.',
     back: 'Zurück',
     to: {
@@ -200,7 +201,7 @@ export const german: Texts = {
   requests: {
     title: 'Anfragen',
     none: 'Nichts wartet auf eine Antwort.',
-    gone: 'Diese Anfrage wartet nicht mehr: Jemand hat sie beantwortet, oder sie wurde zurückgezogen. Wählen Sie eine andere.',
+    gone: 'Diese Anfrage wartet nicht mehr: Jemand hat sie beantwortet, oder sie wurde zurückgezogen.',
     help: 'In der Liste: Pfeiltasten wählen, c bestätigt, d lehnt ab.',
     urgent: 'Dringend:',
     noDeadline: 'ohne Frist',

@@ -122,6 +122,7 @@ export const english: Texts = {
     cancel: 'Cancel the appointment',
     cancelSure: 'Cancel it now',
     declineReason: 'Reason',
+    unsent: 'Your reason was not sent:',
     declineReasonHelp: 'The portal and the patient read it.',
     back: 'Back',
     to: {
@@ -197,7 +198,7 @@ export const english: Texts = {
   requests: {
     title: 'Requests',
     none: 'Nothing waits for an answer.',
-    gone: 'This request does not wait any more: a colleague has answered it, or it was withdrawn. Choose another one.',
+    gone: 'This request does not wait any more: a colleague has answered it, or it was withdrawn.',
     help: 'In the list: arrow keys choose, c confirms, d declines.',
     urgent: 'Urgent:',
     noDeadline: 'no deadline',

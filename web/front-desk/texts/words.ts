@@ -50,6 +50,7 @@ type AppointmentWords = Words<
   | 'cancel'
   | 'cancelSure'
   | 'declineReason'
+  | 'unsent'
   | 'declineReasonHelp'
   | 'back'
   | 'move'

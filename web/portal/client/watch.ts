@@ -5,6 +5,17 @@ const PAUSE = 3_000;
 const HEARD = 300_000;
 const UNHEARD = { first: 3_000, longest: 30_000 };
 
+/** After how many questions without an answer the page says that it is behind. */
+const LOST = 3;
+
+/** Says so as long as the page does not learn of changes. */
+function sayWhetherBehind(news: HTMLElement, isBehind: boolean): void {
+  const { behind = '' } = news.dataset;
+  if (isBehind !== (news.textContent === behind)) {
+    news.textContent = isBehind ? behind : '';
+  }
+}
+
 /**
  * Shows what becomes of an appointment without a reload: the clinic's confirmation, a move, a cancellation. Focus and place
  * stay, and the new state is said aloud.
@@ -12,17 +23,19 @@ const UNHEARD = { first: 3_000, longest: 30_000 };
 export function watchState(news: HTMLElement): void {
   let readAt = performance.now();
   let unheard = UNHEARD.first;
+  let lost = 0;
   const look = async (part: HTMLElement, { watch = '', news: question = '' }: DOMStringMap): Promise<void> => {
-    const { changed, complete } = await ask(question);
+    const heard = await ask(question);
     const age = performance.now() - readAt;
-    if (!changed && age < (complete ? HEARD : unheard)) {
-      return;
+    let isAnswered = heard !== undefined;
+    if (heard?.changed || age >= (heard?.complete ? HEARD : unheard)) {
+      readAt = performance.now();
+      const found = await show(part, watch, news);
+      unheard = found === 'changed' ? UNHEARD.first : Math.min(unheard * 1.2, UNHEARD.longest);
+      isAnswered = found !== undefined;
     }
-    readAt = performance.now();
-    unheard = Math.min(unheard * 1.2, UNHEARD.longest);
-    if (await show(part, watch, news)) {
-      unheard = UNHEARD.first;
-    }
+    lost = isAnswered ? 0 : lost + 1;
+    sayWhetherBehind(news, lost >= LOST);
   };
   const next = async (): Promise<void> => {
     const part = document.getElementById('state');
@@ -37,13 +50,13 @@ export function watchState(news: HTMLElement): void {
   setTimeout(() => void next(), PAUSE);
 }
 
-/** Whether there may be news, and whether the portal would have heard of it. */
-async function ask(address: string): Promise<{ readonly changed?: boolean; readonly complete?: boolean }> {
+/** Whether there may be news, and whether the portal would have heard of it; `undefined` without an answer. */
+async function ask(address: string): Promise<{ readonly changed?: boolean; readonly complete?: boolean } | undefined> {
   try {
     const answer = await fetch(address, { headers: { accept: 'application/json' } });
-    return answer.ok ? await answer.json() : {};
+    return answer.ok ? await answer.json() : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -71,27 +84,28 @@ function showActions(found: HTMLElement | null): void {
   }
 }
 
-/** Shows the part as the portal has it now; `false` if it is the same. */
-async function show(part: HTMLElement, address: string, news: HTMLElement): Promise<boolean> {
+/** Shows the part as the portal has it now. Gives whether it is another one; `undefined` without an answer. */
+async function show(part: HTMLElement, address: string, news: HTMLElement): Promise<'changed' | 'same' | undefined> {
   try {
     const answer = await fetch(address, { headers: { accept: 'text/html' } });
     const text = answer.ok ? await answer.text() : '';
     const parsed = new DOMParser().parseFromString(text, 'text/html');
     const found = parsed.getElementById('state');
-    if (found) {
-      showActions(parsed.getElementById('actions'));
+    if (!found) {
+      return undefined;
     }
-    if (!found || found.innerHTML === part.innerHTML) {
-      part.dataset.news = found?.dataset.news ?? part.dataset.news ?? '';
-      return false;
+    showActions(parsed.getElementById('actions'));
+    if (found.innerHTML === part.innerHTML) {
+      part.dataset.news = found.dataset.news ?? part.dataset.news ?? '';
+      return 'same';
     }
     part.replaceWith(found);
     if (found.dataset.state !== part.dataset.state) {
       showPlainTitle();
       news.textContent = found.querySelector('.state')?.textContent ?? '';
     }
-    return true;
+    return 'changed';
   } catch {
-    return false;
+    return undefined;
   }
 }

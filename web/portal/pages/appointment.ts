@@ -88,7 +88,7 @@ export function appointmentPage(
   const title = news ? appointment[news] : appointment.title;
   const body = html`<h1 tabindex="-1"${news && html` autofocus`} data-later="${appointment.title}">${title}</h1>
 ${statePart(visit, view, watch)}
-<p role="status" class="news" id="state-news"></p>
+<p role="status" class="news" id="state-news" data-behind="${appointment.behind}"></p>
 ${actionsPart(visit, view)}
 <noscript><p><a href="${own}">${appointment.refresh}</a></p></noscript>
 ${linkBox(visit, link)}`;

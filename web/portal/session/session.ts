@@ -7,6 +7,7 @@ export interface Session {
   readonly appointments: readonly string[];
 }
 
+/** The session of a browser that has booked nothing yet. */
 export const noSession: Session = { patients: [], appointments: [] };
 
 /** How long a session lasts, in milliseconds: longer than the 20 hours after which WCAG 2.2.1 asks for no extension. */

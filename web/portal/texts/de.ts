@@ -2,6 +2,7 @@ import type { Texts } from './words.ts';
 
 const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`;
 
+/** The portal in German. */
 export const german: Texts = {
   language: 'de',
   languageName: 'Deutsch',
@@ -160,6 +161,7 @@ export const german: Texts = {
     copied: 'Der Link ist kopiert.',
     mail: 'Mir selbst per E-Mail senden',
     refresh: 'Nach Neuem sehen',
+    behind: 'Was sich ändert, erscheint hier gerade nicht. Die Seite versucht es weiter.',
   },
   list: {
     title: 'Meine Termine',

@@ -2,6 +2,7 @@ import type { Texts } from './words.ts';
 
 const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`;
 
+/** The portal in English. */
 export const english: Texts = {
   language: 'en',
   languageName: 'English',
@@ -160,6 +161,7 @@ export const english: Texts = {
     copied: 'The link was copied.',
     mail: 'Send it to myself by e-mail',
     refresh: 'Look for news',
+    behind: 'Changes do not appear here at the moment. The page goes on trying.',
   },
   list: {
     title: 'My appointments',

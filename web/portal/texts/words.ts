@@ -148,6 +148,7 @@ export interface Texts {
     readonly copied: string;
     readonly mail: string;
     readonly refresh: string;
+    readonly behind: string;
   };
   readonly list: {
     readonly title: string;

@@ -33,6 +33,21 @@ export function useChange(onChanged: () => void) {
   return { change, refusal, isBusy, forget: () => setRefusal(undefined) };
 }
 
+const reasonKey = (id: string | undefined): string => `decline ${id}`;
+const noReason = { reason: '' };
+
+/** A reason that was typed, but cannot be sent any more as it was meant: a colleague was faster. */
+export function UnsentReason({ id }: { readonly id: string | undefined }) {
+  const { appointment: words } = useTexts();
+  const { draft } = useDraft(reasonKey(id), noReason);
+  return draft.reason ? (
+    <div role="status" className="unsent">
+      <p>{words.unsent}</p>
+      <blockquote>{draft.reason}</blockquote>
+    </div>
+  ) : null;
+}
+
 /** The reason for which an appointment is declined or cancelled. The patient reads it. */
 export function DeclineForm({
   appointment,
@@ -46,7 +61,7 @@ export function DeclineForm({
   readonly onBack: () => void;
 }) {
   const { appointment: words } = useTexts();
-  const { draft, change, clear } = useDraft(`decline ${appointment.id}`, { reason: '' });
+  const { draft, change, clear } = useDraft(reasonKey(appointment.id), noReason);
   const isRequest = appointment.status === 'pending';
   return (
     <form
@@ -94,8 +109,16 @@ export function Actions({
 }) {
   const { appointment: words } = useTexts();
   const { change, refusal, isBusy, forget } = useChange(onChanged);
-  const [isDeclining, setDeclining] = useState(false);
+  /** What the appointment was when somebody began to type a reason. A reason to decline is none to cancel. */
+  const [declined, setDeclined] = useState<Appointment['status']>();
   const isRequest = appointment.status === 'pending';
+  const decline = async (one: Appointment): Promise<boolean> => {
+    const isDone = await change(one, isRequest ? 'declined' : 'cancelled');
+    if (isDone) {
+      setDeclined(undefined);
+    }
+    return isDone;
+  };
   const step = (status: StatusStep) =>
     void change(withStatus(appointment, status), status === 'booked' ? 'confirmed' : 'changed');
   return (
@@ -109,12 +132,13 @@ export function Actions({
           }}
         />
       )}
-      {isDeclining ? (
+      {declined !== undefined && declined !== appointment.status && <UnsentReason id={appointment.id} />}
+      {declined === appointment.status ? (
         <DeclineForm
           appointment={appointment}
           isBusy={isBusy}
-          onDecline={(one) => change(one, isRequest ? 'declined' : 'cancelled')}
-          onBack={() => setDeclining(false)}
+          onDecline={decline}
+          onBack={() => setDeclined(undefined)}
         />
       ) : (
         <Group gap="xs">
@@ -134,7 +158,7 @@ export function Actions({
             </Button>
           )}
           {canCancel(appointment) && (
-            <Button variant="default" onClick={() => setDeclining(true)}>
+            <Button variant="default" onClick={() => setDeclined(appointment.status)}>
               {isRequest ? words.decline : words.cancel}
             </Button>
           )}

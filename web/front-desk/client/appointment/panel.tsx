@@ -29,6 +29,7 @@ export function AppointmentPanel({
   }
   return (
     <Stack gap="md">
+      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
       <Facts details={value} />
       <Actions
         appointment={value.appointment}

@@ -1,4 +1,5 @@
 import type { Appointment, Patient, QuestionnaireResponse } from '@medplum/fhirtypes';
+import { useEffect } from 'react';
 import { answersReferredTo } from '../../../../core/booking/supporting-information.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../../core/fhir/tags.ts';
@@ -7,7 +8,7 @@ import { patientIdOf } from '../../appointment/people.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { batch, resourcesIn } from '../fhir/client.ts';
 import { namesOf } from '../fhir/names.ts';
-import { useLoaded } from '../parts/use-loaded.ts';
+import { type Loaded, useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
 
 /** An appointment with all that staff ask about it. */
@@ -60,7 +61,17 @@ async function load(id: string): Promise<AppointmentDetails | Refusal> {
 /**
  * Reads an appointment with its patient, answers and history.
  *
- * @param version - of the appointment as the calendar knows it: another one is read anew
+ * @param version - of the appointment as the calendar knows it. If it is another one, all is read anew; what was read before
+ * stays until then, with what is being typed there.
  */
-export const useAppointment = (id: string, version: string | undefined) =>
-  useLoaded(`${id} ${version ?? ''}`, () => load(id));
+export function useAppointment(id: string, version: string | undefined): Loaded<AppointmentDetails> {
+  const loaded = useLoaded(id, () => load(id));
+  const { value, reload } = loaded;
+  const shown = value?.appointment.meta?.versionId;
+  useEffect(() => {
+    if (version !== undefined && shown !== undefined && version !== shown) {
+      void reload();
+    }
+  }, [version, shown, reload]);
+  return loaded;
+}

@@ -66,16 +66,25 @@ export function Opened({
 }) {
   const texts = useTexts();
   useFocusOnEntry(place.open);
+  const last = useRef(entry);
+  last.current = entry ?? last.current;
+  // What is typed stays, also when somebody else has taken the time meanwhile.
+  const shown = last.current?.key === place.open ? last.current : undefined;
   const [type, id = ''] = place.open?.split('/') ?? [];
-  const [slot] = entry?.slots ?? [];
+  const [slot] = shown?.slots ?? [];
   const close = () => go({ open: undefined });
-  const kind = entry && texts.kind[entry.kind];
+  const kind = shown && texts.kind[shown.kind];
   const isBlock = type === 'Block';
-  const usual = entry && kind ? `${kind}, ${spanText(entry, texts.language)}` : texts.appointment.title;
+  const usual = shown && kind ? `${kind}, ${spanText(shown, texts.language)}` : texts.appointment.title;
   const title = isBlock ? texts.slot.blockTime : usual;
   const version = data?.appointments.find((one) => one.id === id)?.meta?.versionId;
   return (
     <SidePanel title={title} isOpen={place.open !== undefined} onClose={close}>
+      {type === 'Slot' && (
+        <div role="status" className="gone">
+          {data && !entry && <p>{texts.slot.gone}</p>}
+        </div>
+      )}
       {type === 'Appointment' && (
         <AppointmentPanel
           key={id}
@@ -85,7 +94,7 @@ export function Opened({
           onMove={() => go({ open: undefined, moving: id })}
         />
       )}
-      {type === 'Slot' && moving && slot && entry?.kind === 'free' && (
+      {type === 'Slot' && moving && slot && shown?.kind === 'free' && (
         <MovePanel
           key={id}
           appointment={moving}
@@ -100,10 +109,10 @@ export function Opened({
           }}
         />
       )}
-      {type === 'Slot' && !moving && entry && (
+      {type === 'Slot' && !moving && shown && (
         <SlotPanel
           key={id}
-          entry={entry}
+          entry={shown}
           schedules={schedules}
           onChanged={onChanged}
           onBooked={(appointment) => {
@@ -123,7 +132,6 @@ export function Opened({
           }}
         />
       )}
-      {type === 'Slot' && !entry && <p>{texts.slot.gone}</p>}
     </SidePanel>
   );
 }

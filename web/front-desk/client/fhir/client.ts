@@ -14,7 +14,7 @@ import { accessToken, expire } from '../session/session.ts';
 import { config, settings } from '../settings.ts';
 
 /** How long an answer may take, in milliseconds. */
-const PATIENCE = 30_000;
+const ANSWER_LIMIT = 30_000;
 
 const fhirBase = `${settings.medplumUrl}fhir/R4`;
 const alternativeUrl = artefactUri(config, 'LocalAlternative');
@@ -30,7 +30,7 @@ async function send(url: string, { method = 'GET', body, headers }: Call): Promi
   try {
     const response = await fetch(url, {
       method,
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(ANSWER_LIMIT),
       headers: {
         accept: 'application/fhir+json',
         'x-medplum': 'extended',
@@ -197,7 +197,7 @@ export const events = (subscription: string, first: number): Promise<Bundle | Re
  */
 export async function publicData<T>(url: string, isWanted: (answer: unknown) => boolean): Promise<T | Refusal> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_LIMIT) });
     const answer: unknown = await response.json();
     return response.ok && isWanted(answer) ? (answer as T) : refusalOf(response.status, undefined, alternativeUrl);
   } catch {

@@ -6,14 +6,12 @@ import {
   deliverySearches,
   type PortalDeliveries,
 } from '../../notifications/deliveries.ts';
-import { deliver, readBundle, searchAll, searchUrl } from '../fhir/client.ts';
+import { deliver } from '../fhir/client.ts';
 import { namesOf } from '../fhir/names.ts';
 import { useAnnounce } from '../parts/announce.tsx';
-import { useLoaded, useWatch, type Watched } from '../parts/use-loaded.ts';
+import { useFound, type Watched } from '../parts/use-found.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
-
-const ALL = ['_count', '1000'] as const;
 
 /** The deliveries of all portals, with the portals' names by their ids. */
 export interface Deliveries {
@@ -21,40 +19,12 @@ export interface Deliveries {
   readonly names: ReadonlyMap<string, string>;
 }
 
-async function load(): Promise<Deliveries | Refusal> {
-  const { subscriptions, outboxes } = deliverySearches(config);
-  const found = await searchAll([
-    searchUrl('Subscription', [...subscriptions, ALL]),
-    searchUrl('Task', [...outboxes, ALL]),
-  ]);
-  if (isRefusal(found)) {
-    return found;
-  }
-  const portals = deliveriesIn(found.flat(), Date.now(), config);
-  return { portals, names: await namesOf(portals.map(({ owner }) => owner)) };
-}
-
-/** How the deliveries stand: how many there are, and which was written last. */
-async function look(): Promise<string | undefined> {
-  const newest = [['_sort', '-_lastUpdated'] as const, ['_count', '1'] as const, ['_total', 'accurate'] as const];
-  const { subscriptions, outboxes } = deliverySearches(config);
-  const seen = await Promise.all(
-    [searchUrl('Subscription', [...subscriptions, ...newest]), searchUrl('Task', [...outboxes, ...newest])].map(
-      async (url) => {
-        const bundle = await readBundle(url);
-        return isRefusal(bundle) ? undefined : `${bundle.total} ${bundle.entry?.[0]?.resource?.meta?.versionId}`;
-      },
-    ),
-  );
-  return seen.includes(undefined) ? undefined : seen.join();
-}
-
 /** What portals have been told, and what waits. What the service does meanwhile appears by itself. */
-export function useDeliveries(): Watched<Deliveries> {
-  const loaded = useLoaded('deliveries', load);
-  const isBehind = useWatch('deliveries', look, () => void loaded.reload());
-  return { ...loaded, isBehind };
-}
+export const useDeliveries = (): Watched<Deliveries> =>
+  useFound('deliveries', deliverySearches(config), async (found) => {
+    const portals = deliveriesIn(found, Date.now(), config);
+    return { portals, names: await namesOf(portals.map(({ owner }) => owner)) };
+  });
 
 /**
  * Asks the service to send again. While it is asked, it is not asked once more; the service starts one delivery however often it

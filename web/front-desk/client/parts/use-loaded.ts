@@ -11,7 +11,8 @@ export interface Loaded<T> {
 }
 
 /**
- * Loads something, and loads it anew when its key changes. An answer that comes after the key has changed is dropped.
+ * Loads something, and loads it anew when its key changes. An answer that comes after the key has changed is dropped, and so
+ * is one to a question that was asked before that of the answer which is shown.
  *
  * @param key - says what is loaded
  */
@@ -19,12 +20,16 @@ export function useLoaded<T extends object>(key: string, load: () => Promise<T |
   const [state, setState] = useState<{ key: string; value?: T; refusal?: Refusal; at?: number }>({ key });
   const current = useRef({ key, load });
   current.current = { key, load };
+  const turns = useRef({ begun: 0, shown: 0 });
   const reload = useCallback(async () => {
     const asked = current.current.key;
+    turns.current.begun += 1;
+    const turn = turns.current.begun;
     const answer = await current.current.load();
-    if (asked !== current.current.key) {
+    if (asked !== current.current.key || turn < turns.current.shown) {
       return;
     }
+    turns.current.shown = turn;
     setState((before) => {
       const kept = before.key === asked ? before : { key: asked };
       return isRefusal(answer) ? { ...kept, refusal: answer } : { key: asked, value: answer as T, at: Date.now() };
@@ -41,12 +46,6 @@ export function useLoaded<T extends object>(key: string, load: () => Promise<T |
   };
 }
 
-/** What was loaded and is watched. */
-export interface Watched<T> extends Loaded<T> {
-  /** Whether nobody knows at the moment if it still stands so. */
-  readonly isBehind: boolean;
-}
-
 /** How often a page asks whether something has changed, in milliseconds. */
 const PAUSE = 4_000;
 
@@ -54,23 +53,30 @@ const PAUSE = 4_000;
 const LOST = 2;
 
 /**
- * Asks again and again, while the page can be seen, whether something has changed.
+ * Asks again and again, while the page can be seen, how something stands.
  *
  * @param key - says what is watched
  * @param look - tells how it stands now, or `undefined` if that is not known
- * @param onChange - called when it stands otherwise than before
+ * @param onSeen - told each time how it stands; the next question waits for it
  * @returns whether the last answers have not come
  */
-export function useWatch(key: string, look: () => Promise<string | undefined>, onChange: () => void): boolean {
+export function useWatch<Seen>(
+  key: string,
+  look: () => Promise<Seen | undefined>,
+  onSeen: (seen: Seen) => Promise<void>,
+): boolean {
   const [isBehind, setBehind] = useState(false);
-  const current = useRef({ look, onChange });
-  current.current = { look, onChange };
+  const current = useRef({ look, onSeen });
+  current.current = { look, onSeen };
   // biome-ignore lint/correctness/useExhaustiveDependencies: another key is watched from the beginning.
   useEffect(() => {
-    let known: string | undefined;
     let isOver = false;
     let lost = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    const wait = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => void ask(), PAUSE);
+    };
     const ask = async (): Promise<void> => {
       clearTimeout(timer);
       const isSeen = !document.hidden;
@@ -82,16 +88,16 @@ export function useWatch(key: string, look: () => Promise<string | undefined>, o
         lost = seen === undefined ? lost + 1 : 0;
         setBehind(lost >= LOST);
       }
-      if (seen !== undefined && known !== undefined && seen !== known) {
-        current.current.onChange();
+      if (seen !== undefined) {
+        await current.current.onSeen(seen);
       }
-      known = seen ?? known;
-      clearTimeout(timer);
-      timer = setTimeout(() => void ask(), PAUSE);
+      if (!isOver) {
+        wait();
+      }
     };
     const askAtOnce = (): void => void (document.hidden || ask());
     document.addEventListener('visibilitychange', askAtOnce);
-    void ask();
+    wait();
     return () => {
       isOver = true;
       clearTimeout(timer);

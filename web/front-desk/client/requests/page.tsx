@@ -1,4 +1,4 @@
-import { Button, Group, Loader } from '@mantine/core';
+import { Loader } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { patientNameOf } from '../../appointment/people.ts';
@@ -6,37 +6,21 @@ import { withStatus } from '../../appointment/status-steps.ts';
 import { timeOf } from '../../day/entries.ts';
 import { localDayOf } from '../../day/local-day.ts';
 import { nextAfter, type Waiting } from '../../requests/waiting.ts';
-import { DeclineForm, useChange } from '../appointment/actions.tsx';
-import { Answers, Facts, History } from '../appointment/facts.tsx';
-import { useAppointment } from '../appointment/use-appointment.ts';
+import { useChange } from '../appointment/actions.tsx';
 import { Behind } from '../parts/behind.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useNow } from '../parts/use-now.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
+import { Gone } from './gone.tsx';
 import { RequestList } from './list.tsx';
+import { OpenRequest } from './open.tsx';
 import { useRequests } from './use-requests.ts';
-
-/** The request that is open: its answers and history beside it. */
-function OpenRequest({ request }: { readonly request: Waiting }) {
-  const texts = useTexts();
-  const { value, refusal, reload } = useAppointment(request.id, request.appointment.meta?.versionId);
-  if (value) {
-    return (
-      <>
-        <Facts details={value} />
-        <Answers details={value} />
-        <History details={value} />
-      </>
-    );
-  }
-  return refusal ? <Problem refusal={refusal} onReload={() => void reload()} /> : <Loader aria-label={texts.loading} />;
-}
 
 /** What waits for an answer of the clinic. One after the other is confirmed or declined, by keyboard too. */
 export function RequestsPage() {
   const texts = useTexts();
-  const { requests: words, appointment: appointmentWords } = texts;
+  const { requests: words } = texts;
   const now = useNow();
   const { value, refusal, reload, isBehind } = useRequests();
   const [, navigate] = useLocation();
@@ -46,7 +30,9 @@ export function RequestsPage() {
   // Nothing takes the place of what is open by itself: an answer must not meet another request.
   const open = waiting.find(({ id }) => id === (wanted ?? first));
   const answered = useRef<string>(undefined);
-  const isGone = open === undefined && first !== undefined && wanted !== answered.current;
+  const goneId = value && open === undefined && wanted !== answered.current ? wanted : undefined;
+  const last = useRef<Waiting>(undefined);
+  last.current = open ?? last.current;
   const [isDeclining, setDeclining] = useState(false);
   const shouldFocus = useRef(false);
   const answer = useChange(() => undefined);
@@ -63,10 +49,10 @@ export function RequestsPage() {
     }
   }, [wanted, first, navigate]);
   useEffect(() => {
-    if (isGone && document.activeElement === document.body) {
+    if (goneId && document.activeElement === document.body) {
       document.querySelector<HTMLElement>('[data-request][tabindex="0"]')?.focus();
     }
-  }, [isGone]);
+  }, [goneId]);
   // The focus follows what is open, once the list shows it.
   useEffect(() => {
     if (shouldFocus.current && !isDeclining && open) {
@@ -92,7 +78,11 @@ export function RequestsPage() {
       await finish(await answer.change(withStatus(open.appointment, 'booked'), 'confirmed'));
     }
   };
-  const time = open && timeOf(open.appointment);
+  const showInCalendar = (id: string): void => {
+    const time = last.current?.id === id ? timeOf(last.current.appointment) : undefined;
+    const day = time ? `date=${localDayOf(time.start, config.timeZone)}&` : '';
+    navigate(`/calendar?${day}open=Appointment/${id}`);
+  };
   return (
     <>
       <h1>
@@ -102,8 +92,8 @@ export function RequestsPage() {
       {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
       {!value && !refusal && <Loader aria-label={texts.loading} />}
       {value && waiting.length === 0 && <p>{words.none}</p>}
-      {value && waiting.length > 0 && (
-        <div className="two-panes">
+      <div className="two-panes">
+        {value && waiting.length > 0 && (
           <div>
             <p className="help">{words.help}</p>
             <RequestList
@@ -115,58 +105,22 @@ export function RequestsPage() {
               onDecline={() => setDeclining(open !== undefined)}
             />
           </div>
-          {isGone && (
-            <p role="status" className="pane">
-              {words.gone}
-            </p>
-          )}
-          {open && (
-            <section aria-labelledby="open-request" className="pane">
-              <h2 id="open-request">{patientNameOf(open.appointment, value.patients) || appointmentWords.noPatient}</h2>
-              {answer.refusal && (
-                <Problem
-                  refusal={answer.refusal}
-                  onReload={() => {
-                    answer.forget();
-                    void reload();
-                  }}
-                />
-              )}
-              {isDeclining ? (
-                <DeclineForm
-                  key={`decline ${open.id}`}
-                  appointment={open.appointment}
-                  isBusy={answer.isBusy}
-                  onDecline={async (one) => finish(await answer.change(one, 'declined'))}
-                  onBack={() => show(open.id)}
-                />
-              ) : (
-                <Group gap="xs">
-                  <Button loading={answer.isBusy} onClick={() => void confirm()}>
-                    {appointmentWords.to.booked}
-                  </Button>
-                  <Button variant="default" onClick={() => setDeclining(true)}>
-                    {appointmentWords.decline}
-                  </Button>
-                  {time && (
-                    <Button
-                      variant="default"
-                      onClick={() =>
-                        navigate(
-                          `/calendar?date=${localDayOf(time.start, config.timeZone)}&open=Appointment/${open.id}`,
-                        )
-                      }
-                    >
-                      {words.inCalendar}
-                    </Button>
-                  )}
-                </Group>
-              )}
-              <OpenRequest key={open.id} request={open} />
-            </section>
-          )}
-        </div>
-      )}
+        )}
+        {goneId && <Gone key={goneId} id={goneId} onShow={() => showInCalendar(goneId)} />}
+        {value && open && (
+          <OpenRequest
+            request={open}
+            name={patientNameOf(open.appointment, value.patients)}
+            answer={answer}
+            isDeclining={isDeclining}
+            onConfirm={() => void confirm()}
+            onDeclining={(isNow) => (isNow ? setDeclining(true) : show(open.id))}
+            onDecline={async (one) => finish(await answer.change(one, 'declined'))}
+            onReload={() => void reload()}
+            onShow={() => showInCalendar(open.id)}
+          />
+        )}
+      </div>
     </>
   );
 }

@@ -59,6 +59,8 @@ function showProfile(problem?: string): void {
 /** Goes to Medplum to sign in, and later comes back to the place where the person is now. */
 export async function signIn(): Promise<void> {
   sessionStorage.setItem(PLACE, window.location.pathname + window.location.search);
+  // Medplum's client would ask with an old token when the person comes back, and the refusal would end the new session.
+  medplum.clearActiveLogin();
   const redirectUri = signedInAddress(window.location.origin);
   await medplum.signInWithRedirect({ redirectUri, scope: 'openid profile offline_access' });
 }

@@ -34,8 +34,8 @@ interface Covered {
 }
 
 async function readCovered(schedule: Schedule, time: Interval): Promise<Covered | Refusal> {
-  const urls = calendarSearches([schedule.id ?? ''], time).map(({ type, query }) =>
-    searchUrl(type, [...query, ALL, ...(type === 'Appointment' ? [['_include', 'Appointment:patient'] as const] : [])]),
+  const urls = calendarSearches([schedule.id ?? ''], time).map(({ type, query, include = [] }) =>
+    searchUrl(type, [...query, ALL, ...include]),
   );
   const found = await searchAll(urls);
   if (isRefusal(found)) {

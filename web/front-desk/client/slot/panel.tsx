@@ -16,11 +16,11 @@ interface SlotProps {
   readonly onChanged: () => void;
 }
 
-/** Blocks a free time as a whole, or any time around it. */
+/** Blocks a free time as a whole, or any time around it. What is typed stays when another time is opened, as for a booking. */
 function BlockTab({ slot, schedules, onChanged }: SlotProps & { readonly schedules: readonly Schedule[] }) {
   const { slot: words } = useTexts();
   const { block, refusal, isBusy } = useSlotChange(slot, onChanged);
-  const { draft, change, clear } = useDraft(`block ${slot.id}`, { reason: '', isOther: false });
+  const { draft, change, clear } = useDraft('block this time', { reason: '', isOther: false });
   const time = timeOf(slot);
   const own = schedules.filter(({ id }) => slot.schedule?.reference === `Schedule/${id}`);
   return (

@@ -1,0 +1,94 @@
+import { Button, Group, Loader } from '@mantine/core';
+import type { Appointment } from '@medplum/fhirtypes';
+import { timeOf } from '../../day/entries.ts';
+import type { Waiting } from '../../requests/waiting.ts';
+import { DeclineForm, type useChange } from '../appointment/actions.tsx';
+import { Answers, Facts, History } from '../appointment/facts.tsx';
+import { useAppointment } from '../appointment/use-appointment.ts';
+import { Problem } from '../parts/problem.tsx';
+import { useTexts } from '../parts/use-texts.ts';
+
+/** What is known of a request: its answers and history. */
+function Details({ request }: { readonly request: Waiting }) {
+  const texts = useTexts();
+  const { value, refusal, reload } = useAppointment(request.id, request.appointment.meta?.versionId);
+  return (
+    <>
+      {refusal && <Problem refusal={refusal} onReload={() => void reload()} />}
+      {value && (
+        <>
+          <Facts details={value} />
+          <Answers details={value} />
+          <History details={value} />
+        </>
+      )}
+      {!value && !refusal && <Loader aria-label={texts.loading} />}
+    </>
+  );
+}
+
+/** The request that is open, and how it can be answered. */
+export function OpenRequest({
+  request,
+  name,
+  answer,
+  isDeclining,
+  onConfirm,
+  onDeclining,
+  onDecline,
+  onReload,
+  onShow,
+}: {
+  readonly request: Waiting;
+  /** Who comes; may be empty. */
+  readonly name: string;
+  readonly answer: ReturnType<typeof useChange>;
+  /** Whether a reason is being typed. */
+  readonly isDeclining: boolean;
+  readonly onConfirm: () => void;
+  readonly onDeclining: (isDeclining: boolean) => void;
+  readonly onDecline: (declined: Appointment) => Promise<boolean>;
+  readonly onReload: () => void;
+  /** Shows it in the calendar. */
+  readonly onShow: () => void;
+}) {
+  const { requests: words, appointment: appointmentWords } = useTexts();
+  return (
+    <section aria-labelledby="open-request" className="pane">
+      <h2 id="open-request">{name || appointmentWords.noPatient}</h2>
+      {answer.refusal && (
+        <Problem
+          refusal={answer.refusal}
+          onReload={() => {
+            answer.forget();
+            onReload();
+          }}
+        />
+      )}
+      {isDeclining ? (
+        <DeclineForm
+          key={`decline ${request.id}`}
+          appointment={request.appointment}
+          isBusy={answer.isBusy}
+          onDecline={onDecline}
+          onBack={() => onDeclining(false)}
+        />
+      ) : (
+        <Group gap="xs">
+          <Button loading={answer.isBusy} onClick={onConfirm}>
+            {appointmentWords.to.booked}
+          </Button>
+          <Button variant="default" onClick={() => onDeclining(true)}>
+            {appointmentWords.decline}
+          </Button>
+          {timeOf(request.appointment) && (
+            <Button variant="default" onClick={onShow}>
+              {words.inCalendar}
+            </Button>
+          )}
+        </Group>
+      )}
+      <Details key={request.id} request={request} />
+    </section>
+  );
+}
