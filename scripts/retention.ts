@@ -44,7 +44,7 @@ async function main(): Promise<void> {
     .opts<RetentionArguments>();
   const { dryRun = false, olderThan } = given;
   const { medplum, projectId } = await connect(credentialsFrom(given));
-  const counts: Record<Leftover, number> = { jobs: 0, slots: 0, published: 0 };
+  const counts: Record<Leftover, number> = { jobs: 0, quotas: 0, slots: 0, published: 0 };
   await clear({
     medplum,
     config: loadConfig(given.config),

@@ -4,13 +4,16 @@ import { type ArtefactConfig, artefactUri } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { BOOK_TASK } from './async/task.ts';
 import { CONFIRM_TASK } from './confirmation/task.ts';
+import { QUOTA_TASK } from './policy/quota.ts';
+import { COLLISION_TASK } from './slots/collision.ts';
 
 /** The part of the configuration that retention depends on. */
 export type RetentionConfig = ArtefactConfig;
 
 /** Data of the service in Medplum that nothing reads or changes any more. */
 export const leftovers = {
-  jobs: 'completed asynchronous bookings, with their requests, and Tasks of requests that have ended',
+  jobs: 'completed asynchronous bookings, with their requests, and Tasks of requests and double bookings that have ended',
+  quotas: 'counters of the appointments of patients and portals that have long not been used',
   slots: 'past slot fragments that were joined again and belong to no appointment',
   published: 'past published slots that nobody has booked',
 } as const;
@@ -25,17 +28,27 @@ function lastChangedBefore(cutoff: number): Query {
 }
 
 /**
- * The search for the Tasks of asynchronous bookings and of requests that ended before an instant. Waiting ones are never
- * found.
+ * The search for the Tasks of asynchronous bookings, of requests and of double bookings that ended before an instant. Waiting
+ * ones are never found.
  *
  * @param cutoff - milliseconds since 1970 UTC, like all moments here
  */
 export function endedJobsQuery(cutoff: number, config: RetentionConfig): Query {
   return {
-    code: [BOOK_TASK, CONFIRM_TASK].map((code) => `${artefactUri(config, 'LocalTask')}|${code}`).join(','),
+    code: [BOOK_TASK, CONFIRM_TASK, COLLISION_TASK]
+      .map((code) => `${artefactUri(config, 'LocalTask')}|${code}`)
+      .join(','),
     status: 'completed,failed,cancelled,rejected',
     ...lastChangedBefore(cutoff),
   };
+}
+
+/**
+ * The search for the rows of quotas that were last used before an instant: a booking that needs one makes it again, and
+ * decides again if it is removed meanwhile.
+ */
+export function idleQuotasQuery(cutoff: number, config: RetentionConfig): Query {
+  return { code: `${artefactUri(config, 'LocalTask')}|${QUOTA_TASK}`, ...lastChangedBefore(cutoff) };
 }
 
 /** The search for emptied slots that were last changed before a moment. */

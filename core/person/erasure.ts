@@ -1,10 +1,16 @@
-import type { Appointment, AppointmentParticipant, CodeableConcept, Subscription } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  AppointmentParticipant,
+  AppointmentResponse,
+  CodeableConcept,
+  Subscription,
+} from '@medplum/fhirtypes';
 import { isOpen, mayBecome } from '../booking/appointment/status.ts';
 import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { extensionValues, member } from '../notifications/subscription/extension-values.ts';
 import { backport } from '../notifications/subscription/extensions.ts';
 import { parseFilter } from '../notifications/subscription/filter.ts';
-import { isAbout, type PersonRecords } from './records.ts';
+import { isAbout, isForAnother, type PersonRecords } from './records.ts';
 
 /** A resource that is removed with all its versions; `replacement` takes its place. */
 export interface Removal {
@@ -115,7 +121,13 @@ function filteredPatients(subscription: Subscription, baseUrl: string): string[]
 export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, context: ErasureContext): Erasure {
   const isShared = (patients: readonly string[]): boolean => patients.some((id) => !ids.has(id));
   const shared = records.appointments.filter((one) => isShared(patientsOf(one)));
-  const own = records.appointments.filter((one) => !shared.includes(one));
+  const ownAppointments = records.appointments.filter((one) => !shared.includes(one));
+  const sharedOnes = new Set(shared.map(({ id }) => `Appointment/${id}`));
+  const own = new Set([...ids, ...records.relatedPersons.map(({ id }) => id)]);
+  const isResponder = ({ actor }: AppointmentResponse): boolean => own.has(actor?.reference?.split('/')[1] ?? '');
+  const responses = records.responses.filter(
+    (one) => isResponder(one) || (!isForAnother(one, own) && !sharedOnes.has(one.appointment.reference ?? '')),
+  );
   const open = records.appointments.filter(isOpen);
   const stuck = open.filter((one) => !mayBecome(one, 'cancelled', 'repository') || shared.includes(one));
   const waiting = records.jobs.filter(({ status }) => status === 'requested' || status === 'in-progress');
@@ -153,10 +165,14 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
     toCancel: open.map(({ id }) => `Appointment/${id}`),
     removals: [
       ...remove(records.jobs),
-      ...remove(records.requests),
+      ...remove(records.tasks.filter((one) => !isForAnother(one, own))),
+      ...remove(responses),
       ...remove(records.messages),
       ...remove(records.answers),
-      ...own.map((one) => ({ reference: `Appointment/${one.id}`, replacement: pseudonymous(one, context) })),
+      ...ownAppointments.map((one) => ({
+        reference: `Appointment/${one.id}`,
+        replacement: pseudonymous(one, context),
+      })),
       ...remove(records.relatedPersons),
       ...remove(ownFilters ?? []),
       ...[...(others ?? []), ...(named ?? [])].map((id) => ({ reference: `Patient/${id}` })),

@@ -10,7 +10,7 @@ import type {
 import { formatInstant } from '../fhir/instant.ts';
 import { isResource } from '../fhir/resource.ts';
 import { notificationIn } from '../notifications/delivery/message.ts';
-import { isAbout, mentions } from './records.ts';
+import { isAbout, isForAnother, mentions } from './records.ts';
 
 /** Tells a person's own data from that of others in an export. */
 export interface ExportContext {
@@ -86,9 +86,9 @@ function ownOf(resource: Resource, ids: ReadonlySet<string>): Resource {
   return isResource(resource, 'Appointment') ? ownAppointment(resource, ids) : resource;
 }
 
-/** Whether a version is about the person: an encounter may have been somebody else's. */
+/** Whether a version is about the person: an encounter or a Task may have been somebody else's. */
 const isOwnVersion = (version: Resource, ids: ReadonlySet<string>): boolean =>
-  !isResource(version, 'Encounter') || isAbout(version, ids);
+  !isForAnother(version, ids) && (!isResource(version, 'Encounter') || isAbout(version, ids));
 
 /** `meta` without Medplum's own fields, which say nothing about the person. */
 function withoutInternals(resource: Resource): Resource {

@@ -1,10 +1,12 @@
 import type {
   Appointment,
+  AppointmentResponse,
   Communication,
   Encounter,
   Identifier,
   Patient,
   QuestionnaireResponse,
+  Reference,
   RelatedPerson,
   Resource,
   Subscription,
@@ -26,8 +28,13 @@ export interface PersonRecords {
   readonly encounters: readonly Stored<Encounter>[];
   /** Asynchronous bookings, which contain the requests. */
   readonly jobs: readonly Stored<Task>[];
-  /** The Tasks of requests that wait or have waited for the clinic, and their reminders. */
-  readonly requests: readonly Stored<Task | Communication>[];
+  /** What participants have answered to the appointments, or the person to any. */
+  readonly responses: readonly Stored<AppointmentResponse>[];
+  /**
+   * Other Tasks that name the person or an appointment: of requests that wait or have waited for the clinic, with their
+   * reminders, of double bookings, and counters of the person's appointments.
+   */
+  readonly tasks: readonly Stored<Task | Communication>[];
   /** Events about the appointments. They name an appointment, not the person. */
   readonly events: readonly Stored<Communication>[];
   /** The last websocket notifications that contain one of the appointments. */
@@ -80,6 +87,31 @@ export function recordIds(id: string, patients: readonly Patient[]): Set<string>
 export function isAbout({ subject }: Encounter, ids: ReadonlySet<string>): boolean {
   const [type, id] = subject?.reference?.split('/') ?? [];
   return type === 'Patient' && ids.has(id ?? '');
+}
+
+/** Whom a resource is for, if it says so. */
+function subjectOf(resource: Resource): Reference | undefined {
+  switch (resource.resourceType) {
+    case 'AppointmentResponse':
+      return resource.actor;
+    case 'Communication':
+    case 'Encounter':
+      return resource.subject;
+    case 'Task':
+      return resource.for;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Whether a resource is for another person: an appointment of several patients has Tasks and responses of each of them.
+ *
+ * @param ids - of the person's patients and related persons
+ */
+export function isForAnother(resource: Resource, ids: ReadonlySet<string>): boolean {
+  const [type, id] = subjectOf(resource)?.reference?.split('/') ?? [];
+  return (type === 'Patient' || type === 'RelatedPerson') && !ids.has(id ?? '');
 }
 
 /** Whether a text within a value contains one of the ids. Medplum's ids are UUIDs, so a match is not a coincidence. */

@@ -30,7 +30,7 @@ const hash = (text: string): string => createHash('sha256').update(text).digest(
 
 async function plan({ medplum, config, id, force }: ErasureRun): Promise<Erasure> {
   const { records, patientIds, keptPatients } = await findPerson(medplum, id, config);
-  const clinical = await countClinical(medplum, patientIds);
+  const clinical = await countClinical(medplum, patientIds, records);
   return planErasure(records, patientIds, { id, config, isForced: force, keptPatients, clinical, hash });
 }
 

@@ -10,11 +10,12 @@ import type {
   ResourceType,
 } from '@medplum/fhirtypes';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
-import { BOOK_TASK } from '../../core/booking/async/task.ts';
 import { CONFIRM_TASK } from '../../core/booking/confirmation/task.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { ownerOf } from '../../core/fhir/tags.ts';
 import { messageQuery } from '../../core/notifications/delivery/message.ts';
 import { isJobOf, mentions, type PersonRecords, recordIds } from '../../core/person/records.ts';
+import type { TaskCode } from '../../profiles/terminology.ts';
 
 /** How many resources one search gives. */
 const PAGE = '1000';
@@ -26,6 +27,31 @@ const CHUNK = 50;
 const AT_ONCE = 4;
 
 const noStore = { cache: 'no-store' } as const;
+
+/** What the Tasks of each code may say of a person: the request that was sent, a reference, or nothing. */
+const taskContents: Readonly<Record<TaskCode, 'request' | 'reference' | 'nothing'>> = {
+  book: 'request',
+  confirm: 'reference',
+  collision: 'reference',
+  quota: 'reference',
+  deletion: 'nothing',
+  notify: 'nothing',
+  publish: 'nothing',
+  'publish-all': 'nothing',
+  announce: 'nothing',
+  'near-limit': 'nothing',
+  subscriber: 'nothing',
+};
+
+/** The search for the Tasks of the service with some contents. */
+function tasksWith(contents: 'request' | 'reference', config: BookingConfig): Readonly<Record<string, string>> {
+  const codes = Object.entries(taskContents).flatMap(([code, its]) => (its === contents ? [code] : []));
+  return { code: codes.map((code) => `${artefactUri(config, 'LocalTask')}|${code}`).join(',') };
+}
+
+const onceEach = <T extends Resource>(all: readonly WithId<T>[]): WithId<T>[] => [
+  ...new Map(all.map((one) => [one.id, one])).values(),
+];
 
 /** What was found about a person. */
 export interface FoundPerson {
@@ -77,7 +103,7 @@ export async function readAuditEvents(
   references: readonly string[],
 ): Promise<WithId<AuditEvent>[]> {
   const found = await searchAny(medplum, 'AuditEvent', 'entity', references);
-  return [...new Map(found.map((one) => [one.id, one])).values()];
+  return onceEach(found);
 }
 
 /** Every stored version of a resource, the newest first; none if it was removed with its history or never existed. */
@@ -130,7 +156,8 @@ export async function findPerson(medplum: MedplumClient, id: string, config: Boo
   const relatedPersons = await searchAny(medplum, 'RelatedPerson', 'patient', references);
   const participants = [...references, ...keysOf(relatedPersons)];
   const appointments = await searchAny(medplum, 'Appointment', 'actor', participants);
-  const answers = await searchAny(medplum, 'QuestionnaireResponse', 'subject', references);
+  const submitted = await searchAny(medplum, 'QuestionnaireResponse', 'subject', references);
+  const answers = submitted.filter((one) => ownerOf(one, config) !== undefined);
   const encounters = await searchAny(medplum, 'Encounter', 'appointment', keysOf(appointments));
   const ids = new Set([
     ...patientIds,
@@ -141,11 +168,15 @@ export async function findPerson(medplum: MedplumClient, id: string, config: Boo
     await mapConcurrently([...patientIds], AT_ONCE, (one) => versionsOf(medplum, 'Patient', one))
   ).flat();
   const identifiers = versions.flatMap((one) => (one.resourceType === 'Patient' ? (one.identifier ?? []) : []));
-  const system = artefactUri(config, 'LocalTask');
-  const tasks = await search(medplum, 'Task', { code: `${system}|${BOOK_TASK}` });
-  const waiting = await search(medplum, 'Task', { code: `${system}|${CONFIRM_TASK}` });
-  const reminders = await search(medplum, 'Communication', { category: `${system}|${CONFIRM_TASK}` });
-  const jobs = tasks.filter((task) => isJobOf(task, { ids, identifiers }));
+  const requested = await search(medplum, 'Task', tasksWith('request', config));
+  const referring = await search(medplum, 'Task', tasksWith('reference', config));
+  const reminder = `${artefactUri(config, 'LocalTask')}|${CONFIRM_TASK}`;
+  const reminders = await search(medplum, 'Communication', { category: reminder });
+  const jobs = requested.filter((task) => isJobOf(task, { ids, identifiers }));
+  const responses = [
+    ...(await searchAny(medplum, 'AppointmentResponse', 'actor', participants)),
+    ...(await searchAny(medplum, 'AppointmentResponse', 'appointment', keysOf(appointments))),
+  ];
   const events = await searchAny(medplum, 'Communication', 'based-on', keysOf(appointments));
   const subscriptions = await search(medplum, 'Subscription', {});
   const messages = await mapConcurrently(subscriptions, AT_ONCE, async (one) => {
@@ -159,11 +190,12 @@ export async function findPerson(medplum: MedplumClient, id: string, config: Boo
     records: {
       patients,
       relatedPersons,
-      appointments: [...new Map(appointments.map((one) => [one.id, one])).values()],
+      appointments: onceEach(appointments),
       answers,
-      encounters: [...new Map(encounters.map((one) => [one.id, one])).values()],
+      encounters: onceEach(encounters),
       jobs,
-      requests: [...waiting, ...reminders].filter((one) => mentions(one, ids)),
+      responses: onceEach(responses),
+      tasks: [...referring, ...reminders].filter((one) => mentions(one, ids)),
       events,
       messages: messages.flat().filter((one) => mentions(one, ids)),
       subscriptions: subscriptions.filter((one) => mentions(one, patientIds)),
@@ -177,27 +209,45 @@ const known: ReadonlySet<string> = new Set([
   'RelatedPerson',
   'Appointment',
   'AppointmentResponse',
-  'QuestionnaireResponse',
-  'Communication',
   'AuditEvent',
 ]);
 
+/** Types of which the service has some, and the clinic others. */
+const mixed = ['QuestionnaireResponse', 'Communication', 'Task'] as const;
+
+/** How many resources of these types are about the patients and none of the service's. */
+async function countOthers(
+  medplum: MedplumClient,
+  patients: readonly string[],
+  { answers, jobs, tasks, events, messages }: PersonRecords,
+): Promise<[string, number][]> {
+  const ours = new Set([...answers, ...jobs, ...tasks, ...events, ...messages].map(({ id }) => id));
+  const counts = await mapConcurrently(mixed, 1, async (type): Promise<[string, number]> => {
+    const found = await searchAny(medplum, type, type === 'Task' ? 'patient' : '_compartment', patients);
+    return [type, onceEach<Resource>(found).filter(({ id }) => !ours.has(id)).length];
+  });
+  return counts.filter(([, count]) => count > 0);
+}
+
 /**
- * Counts the clinic's own records about a person: all resources in the compartments of the patients that are not the
- * service's.
+ * Counts the clinic's own records about a person: all resources in the compartments of the patients, and Tasks for them,
+ * that are not the service's.
  *
+ * @param records - the service's own
  * @see https://hl7.org/fhir/R4/compartmentdefinition-patient.html
  */
 export async function countClinical(
   medplum: MedplumClient,
   patientIds: ReadonlySet<string>,
+  records: PersonRecords,
 ): Promise<ReadonlyMap<string, number>> {
   const definition: CompartmentDefinition = readJson('fhir/r4/compartmentdefinition-patient.json');
   const types = (definition.resource ?? []).flatMap(({ code, param }) =>
-    code && param && !known.has(code) ? [code] : [],
+    code && param && !known.has(code) && !mixed.some((one) => one === code) ? [code] : [],
   );
-  const compartments = [...patientIds].map((id) => `Patient/${id}`).join(',');
-  const counts = new Map<string, number>();
+  const patients = [...patientIds].map((id) => `Patient/${id}`);
+  const compartments = patients.join(',');
+  const counts = new Map(await countOthers(medplum, patients, records));
   for (let start = 0; start < types.length; start += CHUNK) {
     const part = types.slice(start, start + CHUNK);
     const { entry = [] } = await medplum.executeBatch({

@@ -4,6 +4,7 @@ import { mapConcurrently } from '../../bots/lib/concurrency.ts';
 import {
   emptiedSlotsQuery,
   endedJobsQuery,
+  idleQuotasQuery,
   isAbsorbed,
   isLeftPublished,
   type Leftover,
@@ -58,9 +59,9 @@ async function expunge(
   onProgress(kind, all.length);
 }
 
-async function clearJobs(clearing: Clearing): Promise<void> {
-  for await (const page of pagesOf(clearing, 'Task', endedJobsQuery(clearing.cutoff, clearing.config))) {
-    await expunge(clearing, 'jobs', page);
+async function clearTasks(clearing: Clearing, kind: Leftover, query: Readonly<Record<string, string>>): Promise<void> {
+  for await (const page of pagesOf(clearing, 'Task', query)) {
+    await expunge(clearing, kind, page);
   }
 }
 
@@ -102,7 +103,8 @@ async function clearSlots(
  * @throws Error when Medplum does not answer or refuses
  */
 export async function clear(clearing: Clearing): Promise<void> {
-  await clearJobs(clearing);
+  await clearTasks(clearing, 'jobs', endedJobsQuery(clearing.cutoff, clearing.config));
+  await clearTasks(clearing, 'quotas', idleQuotasQuery(clearing.cutoff, clearing.config));
   await clearSlots(clearing, 'slots', emptiedSlotsQuery(clearing.cutoff), isAbsorbed);
   await clearSlots(clearing, 'published', pastSlotsQuery(clearing.cutoff), isLeftPublished);
 }

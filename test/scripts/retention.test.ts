@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Appointment, Slot, Task } from '@medplum/fhirtypes';
 import { BOOK_TASK } from '../../core/booking/async/task.ts';
+import { quotaRow } from '../../core/booking/policy/quota.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { clear } from '../../scripts/retention/clear.ts';
@@ -72,6 +73,14 @@ test('bookings that have ended are removed with what was sent, in all versions; 
   expect(await ids('Task')).toEqual(idsOf(waiting));
   await expect(medplum.readHistory('Task', ended.id)).rejects.toThrow('Not found');
   await Promise.all(waiting.map(({ id }) => medplum.deleteResource('Task', id)));
+});
+
+test('counters of appointments that were long not used are removed, others stay', async () => {
+  const row = await medplum.createResource(quotaRow({ row: 'portal/Patient/1' }, config));
+  expect(await run({ cutoff: Date.now() - DAY })).toEqual({});
+  expect(await ids('Task')).toContain(row.id);
+  expect(await run()).toEqual({ quotas: 1 });
+  await expect(medplum.readHistory('Task', row.id)).rejects.toThrow('Not found');
 });
 
 test('what was changed after the given moment stays, and a dry run removes nothing', async () => {
