@@ -22,9 +22,9 @@ async function atMost(milliseconds: number, earlier: readonly Promise<void>[]): 
  * slot is booked once. Without it, bookings of one slot that run at the same time overtake each other and have to decide
  * again; in turns, each needs one attempt.
  *
- * @param patience - how long an action waits for its turn at most, in milliseconds
+ * @param longest - how long an action waits for its turn at most, in milliseconds
  */
-export function createBookingQueue(patience: number): BookingQueue {
+export function createBookingQueue(longest: number): BookingQueue {
   const last = new Map<string, Promise<void>>();
   return {
     take: async (keys, action) => {
@@ -35,7 +35,7 @@ export function createBookingQueue(patience: number): BookingQueue {
       }
       try {
         if (earlier.length > 0) {
-          await atMost(patience, earlier);
+          await atMost(longest, earlier);
         }
         return await action();
       } finally {

@@ -74,10 +74,10 @@ const triggers = {
   },
   'time-guarded': {
     bot: 'validate-slot',
-    reason: 'Keeps what takes time in Medplum and bookings of the same moment from taking the same time',
+    reason:
+      'Keeps what takes time in Medplum from taking that of a booking, and a booked slot from being offered again',
     criteria: () => 'Slot',
     interactions: ['update'],
-    expression: () => "%current.status != 'free' and %current.status != 'entered-in-error'",
     author: 'others',
     preCommit: true,
   },

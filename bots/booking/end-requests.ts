@@ -8,9 +8,7 @@ import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { config } from '../lib/config.ts';
 import { sendTransaction } from '../lib/medplum.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
-
-/** After so many milliseconds the rest is left to the next minute: the Bot has ten seconds. */
-const PATIENCE = 6_000;
+import { RUN_LIMIT } from '../lib/run-limit.ts';
 
 /** How many Tasks are read at once. */
 const PAGE = 50;
@@ -82,7 +80,7 @@ async function endRequest(medplum: MedplumClient, { id, focus }: Task): Promise<
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const now = Date.now();
-  const end = now + PATIENCE;
+  const end = now + RUN_LIMIT;
   const failures: string[] = [];
   const isDone = (action: Promise<void>): Promise<boolean> =>
     action.then(

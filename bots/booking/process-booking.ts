@@ -7,6 +7,7 @@ import { bookAppointment, isTransient } from '../lib/booking/book.ts';
 import { config } from '../lib/config.ts';
 import { sendTransaction } from '../lib/medplum.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
+import { RUN_LIMIT } from '../lib/run-limit.ts';
 
 async function end(medplum: MedplumClient, entry: BundleEntry): Promise<void> {
   const ended = await sendTransaction(medplum, [entry]);
@@ -46,9 +47,6 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
 /** A job that could not be carried out for a day, in milliseconds, is refused, with the reason as its result. */
 const LONGEST = 24 * 60 * 60_000;
 
-/** After so many milliseconds no further job is begun: the Bot has ten seconds, and the clock starts it again. */
-const PATIENCE = 6_000;
-
 /** In an order that is another one each time: a job that fails again and again does not keep those after it waiting. */
 function shuffled<T>(items: readonly T[]): T[] {
   return items
@@ -82,7 +80,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot
   const left = shuffled(await readTasks(medplum, overdueQuery(Date.now(), config)));
   const failures: string[] = [];
   for (const task of left) {
-    if (Date.now() - start > PATIENCE) {
+    if (Date.now() - start > RUN_LIMIT) {
       break;
     }
     await run(medplum, task).catch((error: unknown) => failures.push(String(error)));

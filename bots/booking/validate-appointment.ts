@@ -3,12 +3,14 @@ import type { Appointment, OperationOutcome } from '@medplum/fhirtypes';
 import { validateChange, validateCreation } from '../../core/booking/appointment/change.ts';
 import { overbookingIssues, overbookingReads, unmarkedFor } from '../../core/booking/appointment/overbooking.ts';
 import { mayBecome } from '../../core/booking/appointment/status.ts';
+import { resourceSet } from '../../core/booking/resource-set.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { withoutEmpty } from '../../core/fhir/without-empty.ts';
 import { readForChange } from '../lib/booking/related-reads.ts';
 import { readOffered } from '../lib/calendar/offered.ts';
 import { config } from '../lib/config.ts';
 import { rememberDeletion } from '../lib/notifications/events/deletions.ts';
-import { readInBatch } from '../lib/read.ts';
+import { readWhole } from '../lib/read.ts';
 
 /** The header by which Medplum distinguishes a deletion from a change. */
 const DELETION = 'X-Medplum-Deleted-Resource';
@@ -22,17 +24,19 @@ function deletionIssues(appointment: Appointment): Issue[] {
 
 /** Reads what takes the time of a new appointment, and judges it. */
 async function readOverbooking(medplum: MedplumClient, created: Appointment): Promise<Issue[]> {
-  const urls = overbookingReads(created, config).flatMap(({ request }) => request?.url ?? []);
-  const found = (await readInBatch(medplum, urls)).flat();
-  const state = new Map(found.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
+  const state = resourceSet(await readWhole(medplum, overbookingReads(created, config)));
   const offered = await readOffered(medplum, unmarkedFor(created, state, config));
   return overbookingIssues(created, state, offered, Date.now(), config);
 }
 
-async function issuesOf(medplum: MedplumClient, { input, headers }: BotEvent<Appointment>): Promise<readonly Issue[]> {
+async function issuesOf(
+  medplum: MedplumClient,
+  { input: sent, headers }: BotEvent<Appointment>,
+): Promise<readonly Issue[]> {
   if (headers?.[DELETION] !== undefined) {
-    return deletionIssues(input);
+    return deletionIssues(sent);
   }
+  const input = withoutEmpty(sent);
   const { stored, patients } = await readForChange(medplum, input);
   if (stored) {
     return validateChange(stored, input, 'repository', patients, Date.now(), config);

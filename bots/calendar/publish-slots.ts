@@ -1,5 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { HealthcareService, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import { hasEnded } from '../../core/booking/appointment/ended.ts';
+import { holdersRead } from '../../core/booking/slots/held.ts';
 import { publicationIn, publicationQuery, windowsFrom } from '../../core/calendar/publish/publication.ts';
 import { rollForwardIn, rollForwardQuery } from '../../core/calendar/publish/roll-forward.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
@@ -9,17 +11,16 @@ import type { Interval } from '../../core/time/interval.ts';
 import { union } from '../../core/time/interval-set.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { resolveCollisions } from '../lib/booking/collisions.ts';
+import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { type OpeningHours, readOpeningHours } from '../lib/calendar/opening-hours.ts';
 import { atOnce, workOn, writePublication } from '../lib/calendar/publication.ts';
 import { requestPublication, requestRollForward } from '../lib/calendar/request.ts';
 import { publicationsOf, rollForward, takesPart } from '../lib/calendar/roll-forward.ts';
 import { publishWindow } from '../lib/calendar/window.ts';
 import { config } from '../lib/config.ts';
-import { retryOvertaken } from '../lib/medplum.ts';
+import { retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
-
-/** After so many milliseconds the rest is left to the next run: the Bot has ten seconds. */
-const PATIENCE = 6_000;
+import { RUN_LIMIT } from '../lib/run-limit.ts';
 
 /** A run without a sign of life for this time, in milliseconds, counts as dead. */
 const DEAD_AFTER = 30_000;
@@ -27,10 +28,8 @@ const DEAD_AFTER = 30_000;
 /** How often all calendars are looked through without a known change, in milliseconds. */
 const RENEW_AFTER = DAY;
 
-/**
- * A change is followed at once; what was changed this long ago, in milliseconds, and was not followed, never will be.
- */
-const SETTLED = { least: 60_000, most: 15 * 60_000 };
+/** How long ago changes were made, in milliseconds, that are looked for because they may have been missed: others follow. */
+const MISSED = { least: 60_000, most: 15 * 60_000 };
 
 /** What is longer changes a calendar as a whole, in milliseconds. */
 const LONG = 14 * DAY;
@@ -59,14 +58,32 @@ function partsOf({ start, end }: Interval, { publishing }: OpeningHours): Interv
   return windowsFrom(start, end, publishing).map((part) => ({ start: part.start, end: Math.min(part.end, end) }));
 }
 
-/** Resolves what a Slot collides with, and publishes the time around one that was taken or released again. */
-async function slotChanged(medplum: MedplumClient, slot: Slot): Promise<void> {
-  await resolveCollisions(medplum, slot);
-  const id = idIn(slot.schedule, 'Schedule');
-  const windows = (await timesOf(medplum, slot)).filter(({ end }) => end > Date.now());
-  if (id === undefined || windows.length === 0) {
-    return;
+/** Writes a deleted Slot as it was, under its id. */
+async function restore(medplum: MedplumClient, { meta: { tag, profile } = {}, ...slot }: Slot): Promise<void> {
+  const resource: Slot = { ...slot, meta: { ...(tag && { tag }), ...(profile && { profile }) } };
+  const { kind } = await sendTransaction(medplum, [{ request: { method: 'PUT', url: `Slot/${slot.id}` }, resource }]);
+  if (kind !== 'done' && kind !== 'overtaken') {
+    throw new Error(`Slot/${slot.id} could not be written again (${kind}).`);
   }
+}
+
+/** Takes a Slot again that somebody has deleted, or set free past the guard, although an appointment holds it. */
+async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): Promise<void> {
+  const url = isDeleted || slot.status === 'free' ? holdersRead(slot.id ?? '').request?.url : undefined;
+  const [found] = await readInBatch(medplum, url ? [url] : []);
+  const holders = ofType('Appointment', found);
+  const isGone = isDeleted && !ofType('Slot', found).some(({ id }) => id === slot.id);
+  if (isGone && holders.some((one) => !hasEnded(one, Date.now(), config))) {
+    await restore(medplum, slot);
+  }
+  for (const appointment of holders) {
+    await syncAppointment(medplum, appointment);
+  }
+}
+
+/** Publishes the time around a Slot that was taken or released again. */
+async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Promise<void> {
+  const windows = (await timesOf(medplum, slot)).filter(({ end }) => end > Date.now());
   if (windows.some(({ start, end }) => end - start > LONG)) {
     await requestPublication(medplum, id);
     return;
@@ -77,11 +94,31 @@ async function slotChanged(medplum: MedplumClient, slot: Slot): Promise<void> {
     const result = await retryOvertaken(
       () => (hours ? publishWindow(medplum, hours, window) : Promise.resolve('published' as const)),
       (kind) => kind === 'overtaken',
-      { most: config.maxAttempts, within: PATIENCE },
+      { most: config.maxAttempts, within: RUN_LIMIT },
     );
     if (result !== 'published') {
       throw new Error(`The Slots of Schedule/${id} could not be written (${result}).`);
     }
+  }
+}
+
+/**
+ * Resolves what a Slot collides with, and lets the published Slots follow it. Medplum reports a change only once: where
+ * that fails, the whole calendar is looked at when its turn comes.
+ */
+async function slotChanged(medplum: MedplumClient, slot: Slot, isDeleted: boolean): Promise<void> {
+  const id = idIn(slot.schedule, 'Schedule');
+  const failures: unknown[] = [];
+  await retake(medplum, slot, isDeleted).catch((reason: unknown) => failures.push(reason));
+  await resolveCollisions(medplum, slot).catch((reason: unknown) => failures.push(reason));
+  if (id !== undefined) {
+    await publishAround(medplum, slot, id).catch(async (reason: unknown) => {
+      failures.push(reason);
+      await requestPublication(medplum, id);
+    });
+  }
+  if (failures.length > 0) {
+    throw new Error(failures.map(String).join('\n'));
   }
 }
 
@@ -109,8 +146,8 @@ async function clock(medplum: MedplumClient): Promise<void> {
   const now = Date.now();
   const before = (age: number): string => `lt${formatInstant(now - age)}`;
   const lately = new URLSearchParams([
-    ['_lastUpdated', `gt${formatInstant(now - SETTLED.most)}`],
-    ['_lastUpdated', before(SETTLED.least)],
+    ['_lastUpdated', `gt${formatInstant(now - MISSED.most)}`],
+    ['_lastUpdated', before(MISSED.least)],
     ['_count', '100'],
   ]);
   const stalled = { status: 'requested,in-progress', _lastUpdated: before(DEAD_AFTER), _sort: '_lastUpdated' };
@@ -135,7 +172,7 @@ async function clock(medplum: MedplumClient): Promise<void> {
   if (request) {
     await requestRollForward(medplum, request);
   } else if (pass && pass.status !== 'completed' && Date.parse(pass.meta?.lastUpdated ?? '') < now - DEAD_AFTER) {
-    await rollForward(medplum, pass, now + PATIENCE);
+    await rollForward(medplum, pass, now + RUN_LIMIT);
   }
 }
 
@@ -148,10 +185,10 @@ async function publicationRequested(medplum: MedplumClient, task: Task): Promise
 }
 
 /** The handler of each resource type that Medplum reports. */
-function changed(medplum: MedplumClient, resource: unknown): Promise<void> | undefined {
+function changed(medplum: MedplumClient, resource: unknown, isDeleted: boolean): Promise<void> | undefined {
   if (isResource(resource, 'Task')) {
     return rollForwardIn(resource)
-      ? rollForward(medplum, resource, Date.now() + PATIENCE)
+      ? rollForward(medplum, resource, Date.now() + RUN_LIMIT)
       : publicationRequested(medplum, resource);
   }
   if (isResource(resource, 'Schedule')) {
@@ -160,7 +197,7 @@ function changed(medplum: MedplumClient, resource: unknown): Promise<void> | und
   if (isResource(resource, 'HealthcareService')) {
     return requestRollForward(medplum, 'begin');
   }
-  return isResource(resource, 'Slot') ? slotChanged(medplum, resource) : undefined;
+  return isResource(resource, 'Slot') ? slotChanged(medplum, resource, isDeleted) : undefined;
 }
 
 /**
@@ -176,6 +213,7 @@ export async function handler(
   medplum: MedplumClient,
   { input }: BotEvent<Task | Schedule | HealthcareService | Slot | { deletedResource: Resource }>,
 ): Promise<void> {
-  const resource = isObject(input) && 'deletedResource' in input ? input.deletedResource : input;
-  await (changed(medplum, resource) ?? clock(medplum));
+  const isDeleted = isObject(input) && 'deletedResource' in input;
+  const resource = isDeleted ? input.deletedResource : input;
+  await (changed(medplum, resource, isDeleted) ?? clock(medplum));
 }

@@ -11,12 +11,10 @@ import { shareEncounter } from '../lib/booking/encounter-owner.ts';
 import { syncAppointment, syncAppointmentsOfPatient } from '../lib/booking/slot-sync.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
+import { RUN_LIMIT } from '../lib/run-limit.ts';
 
 /** How far it looks back, in milliseconds. What is older, `npm run check:consistency` finds. */
 const HORIZON = 60 * 60_000;
-
-/** After so many milliseconds the rest is left to the next minute: the Bot has ten seconds. */
-const PATIENCE = 6_000;
 
 /** How many appointments and patients are read at once: with their slots they must stay under Medplum's limit of 1000. */
 const PAGE = 100;
@@ -35,7 +33,7 @@ async function endedOnes(
   share: number,
 ): Promise<Appointment[]> {
   const ended: Appointment[] = [];
-  for (let page = 0; Date.now() - now < PATIENCE * share; page++) {
+  for (let page = 0; Date.now() - now < RUN_LIMIT * share; page++) {
     const query = `Appointment?status=${status}&_sort=_lastUpdated,_id&_count=${PAGE}&_offset=${page * PAGE}`;
     const [found] = await readInBatch(medplum, [query]);
     const appointments = ofType('Appointment', found);
@@ -107,7 +105,7 @@ export async function handler(medplum: MedplumClient): Promise<void> {
     await syncAppointment(medplum, one).catch((error: unknown) => failures.push(String(error)));
   }
   let isLast = false;
-  for (let page = 0; !isLast && Date.now() - start < PATIENCE; page++) {
+  for (let page = 0; !isLast && Date.now() - start < RUN_LIMIT; page++) {
     const found = await leftOn(medplum, page, start);
     isLast = found.isLast;
     for (const run of found.left) {

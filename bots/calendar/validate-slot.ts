@@ -1,5 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Slot } from '@medplum/fhirtypes';
+import { heldSlotIssues, holdersRead } from '../../core/booking/slots/held.ts';
+import { isTaken } from '../../core/calendar/slots/slot-role.ts';
 import { type Buffers, planTaking, withholdEntries } from '../../core/calendar/slots/withhold.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
@@ -11,8 +13,11 @@ import { config } from '../lib/config.ts';
 import { retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 
-/** How many Slots are looked at: a block of many weeks withholds the nearest, and the Slots follow it within seconds. */
-const COUNT = '500';
+/**
+ * How many Slots are looked at: those that it overlaps, of which a block of many weeks withholds the nearest, while the
+ * others follow it within seconds; and the nearest on either side, to which its buffers may reach.
+ */
+const MOST = { under: '1000', beside: '500' } as const;
 
 const MINUTE = 60_000;
 
@@ -32,20 +37,37 @@ async function readBuffers(medplum: MedplumClient, schedule: string): Promise<Bu
 
 /** The Slots of a Schedule that the time concerns, with the longest buffers that there can be. */
 async function readSlots(medplum: MedplumClient, schedule: string, { start, end }: Interval): Promise<Slot[]> {
-  const query = new URLSearchParams({
-    schedule: `Schedule/${schedule}`,
-    _filter: `(start lt "${formatInstant(end + DAY)}" and end gt "${formatInstant(start - DAY)}")`,
-    status: 'free,busy,busy-tentative,busy-unavailable',
-    _sort: 'start',
-    _count: COUNT,
-  });
-  const [found] = await readInTransaction(medplum, [`Slot?${query}`]);
-  return ofType('Slot', found);
+  const [from, to] = [formatInstant(start), formatInstant(end)];
+  const search = (filter: string, _sort: string, _count: string): string => {
+    const status = 'free,busy,busy-tentative,busy-unavailable';
+    return `Slot?${new URLSearchParams({ schedule: `Schedule/${schedule}`, _filter: `(${filter})`, status, _sort, _count })}`;
+  };
+  const found = await readInTransaction(medplum, [
+    search(`start lt "${to}" and end gt "${from}"`, 'start', MOST.under),
+    search(`end le "${from}" and end gt "${formatInstant(start - DAY)}"`, '-end', MOST.beside),
+    search(`start ge "${to}" and start lt "${formatInstant(end + DAY)}"`, 'start', MOST.beside),
+  ]);
+  return ofType('Slot', found.flat());
+}
+
+/** Why the Slot may not be written because of the appointment that holds it. */
+async function readHeld(medplum: MedplumClient, slot: Slot): Promise<readonly Issue[]> {
+  const url = slot.id === undefined ? undefined : holdersRead(slot.id).request?.url;
+  const [found] = await readInTransaction(medplum, url ? [url] : []);
+  const stored = ofType('Slot', found).find(({ id }) => id === slot.id);
+  return heldSlotIssues(slot, stored, ofType('Appointment', found), Date.now(), config);
 }
 
 /** Reads, decides and withholds once. */
 async function attempt(medplum: MedplumClient, taking: Slot, schedule: string, time: Interval) {
-  const [slots, buffers] = await Promise.all([readSlots(medplum, schedule, time), readBuffers(medplum, schedule)]);
+  const [slots, buffers, held] = await Promise.all([
+    readSlots(medplum, schedule, time),
+    readBuffers(medplum, schedule),
+    readHeld(medplum, taking),
+  ]);
+  if (held.length > 0) {
+    return { kind: 'decided' as const, issues: held };
+  }
   const now = Date.now();
   const plan = planTaking(taking, slots, buffers, now, config);
   const { issues } = plan;
@@ -65,10 +87,25 @@ const contested: Issue = {
   expression: 'Slot',
 };
 
+/** Withholds the time that a Slot takes, or says why the Slot cannot be written. */
+async function issuesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Issue[]> {
+  const schedule = idIn(slot.schedule, 'Schedule');
+  const [start, end] = [parseInstant(slot.start), parseInstant(slot.end)];
+  if (!isTaken(slot) || schedule === undefined || start === undefined || end === undefined) {
+    return readHeld(medplum, slot);
+  }
+  const { kind, issues } = await retryOvertaken(
+    () => attempt(medplum, slot, schedule, { start, end }),
+    (result) => result.kind === 'overtaken',
+    { most: config.maxAttempts, within: 4000 },
+  );
+  return kind === 'overtaken' ? [contested] : issues;
+}
+
 /**
- * Looks at a Slot that takes time from the start before Medplum stores it: one that a person, an import or Medplum's own
+ * Looks at a Slot before Medplum stores it that takes time from the start: one that a person, an import or Medplum's own
  * `$book` and `$hold` write. Medplum runs it inside the transaction that writes the Slot, so that of a booking and of what
- * takes the same time one fails.
+ * takes the same time one fails. A Slot that an appointment holds is not offered again, nor moved, by anybody else.
  *
  * @param event - input: the Slot as it would be stored
  * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it
@@ -77,18 +114,11 @@ const contested: Issue = {
  */
 export async function handler(
   medplum: MedplumClient,
-  { input: taking, headers }: BotEvent<Slot>,
+  { input: slot, headers }: BotEvent<Slot>,
 ): Promise<true | OperationOutcome> {
-  const schedule = idIn(taking.schedule, 'Schedule');
-  const [start, end] = [parseInstant(taking.start), parseInstant(taking.end)];
-  if (headers?.[DELETION] !== undefined || schedule === undefined || start === undefined || end === undefined) {
+  if (headers?.[DELETION] !== undefined) {
     return true;
   }
-  const { kind, issues } = await retryOvertaken(
-    () => attempt(medplum, taking, schedule, { start, end }),
-    (result) => result.kind === 'overtaken',
-    { most: config.maxAttempts, within: 4000 },
-  );
-  const found = kind === 'overtaken' ? [contested] : issues;
+  const found = await issuesOf(medplum, slot);
   return found.length > 0 ? toOperationOutcome(found, config, 'patch') : true;
 }

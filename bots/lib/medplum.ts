@@ -117,11 +117,14 @@ const unanswered: Readonly<Record<Unanswered, BundleAnswer>> = {
   'too-late': lost('upstream-timeout', 'The FHIR server did not answer in time.'),
 };
 
+/** A transaction is refused as a whole if what it changes was removed since it was read. */
+const isAbsence = (status: number): boolean => status === 404 || status === 410;
+
 function classify({ status, body }: Answer): BundleAnswer {
   if (status === 200 && isResource(body, 'Bundle')) {
     return { kind: 'done', bundle: body };
   }
-  if (status === 409 || status === 412) {
+  if (status === 409 || status === 412 || (isAbsence(status) && isResource(body, 'OperationOutcome'))) {
     return { kind: 'overtaken' };
   }
   if (status === 400 && isResource(body, 'OperationOutcome') && isEndedByDatabase(body)) {

@@ -1,5 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
+import { hasMore, pagesOf } from '../../core/booking/search.ts';
+import { mustBeWhole } from '../../core/booking/slots/takings.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type BundleAnswer, type RequestOptions, sendBundle } from './medplum.ts';
 
@@ -43,7 +45,7 @@ async function readEntries(
   type: 'batch' | 'transaction',
   urls: readonly string[],
   rights: Rights = {},
-) {
+): Promise<BundleEntry[]> {
   if (urls.length === 0) {
     return [];
   }
@@ -106,6 +108,49 @@ export const readInTransaction = (
  */
 export const readInBatch = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
   read(medplum, 'batch', urls);
+
+/**
+ * What the answers to searches leave out that must be whole (`mustBeWhole`); usually nothing, and then nothing is read.
+ *
+ * @param searches - as they were sent in a batch
+ * @param answers - to each of them
+ * @param rights - of whom; by default the Bot's own
+ * @throws ReadError when the server does not answer, or there is more at that time than it gives
+ */
+export async function readRest(
+  medplum: MedplumClient,
+  searches: readonly BundleEntry[],
+  answers: readonly BundleEntry[],
+  rights: Rights = {},
+): Promise<Resource[]> {
+  const found: Resource[] = [];
+  for (const [index, answer] of answers.entries()) {
+    const search = searches[index];
+    if (search && mustBeWhole(search) && hasMore(answer)) {
+      const urls = pagesOf(search).flatMap(({ request }) => request?.url ?? []);
+      const pages = await readEntries(medplum, 'transaction', urls, rights);
+      if (pages.slice(-1).some(hasMore)) {
+        throw new ReadError('There are more Slots at that time than the FHIR server finds.');
+      }
+      found.push(...pages.flatMap(resourcesIn));
+    }
+  }
+  return found;
+}
+
+/**
+ * Reads searches with the Bot's own rights, those for what is in the way at some time to their end.
+ *
+ * @throws ReadError when the server does not answer or refuses one of them
+ */
+export async function readWhole(medplum: MedplumClient, searches: readonly BundleEntry[]): Promise<Resource[]> {
+  const answers = await readEntries(
+    medplum,
+    'batch',
+    searches.flatMap(({ request }) => request?.url ?? []),
+  );
+  return [...answers.flatMap(resourcesIn), ...(await readRest(medplum, searches, answers))];
+}
 
 /** The resources of one type among others. */
 export function ofType<T extends ResourceType>(type: T, resources: readonly Resource[] = []): ExtractResource<T>[] {

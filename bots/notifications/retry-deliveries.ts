@@ -1,12 +1,13 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
 import {
   CHANGED_AT_ONCE,
-  CHECKPOINT,
   changedQuery,
+  checkpointQuery,
   checkpointTask,
   OVERLAP,
+  type Recorded,
+  settledAt,
 } from '../../core/notifications/delivery/checkpoint.ts';
 import { isDue, queued, turnsOf, woken } from '../../core/notifications/delivery/delivery-state.ts';
 import { awaitsHandshake } from '../../core/notifications/delivery/outbox.ts';
@@ -21,9 +22,6 @@ import { ofType, readInTransaction } from '../lib/read.ts';
 
 /** After so many milliseconds what is left is left to the next run: the Bot has ten seconds. */
 const LIMIT = 6_000;
-
-const checkpointSearch = (): string =>
-  `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${CHECKPOINT}`)}`;
 
 /** How many outboxes are written at the same time. */
 const AT_ONCE = 4;
@@ -49,11 +47,11 @@ async function startDeliveries(medplum: MedplumClient, outboxes: readonly Subscr
   await mapConcurrently(changed, AT_ONCE, ({ stored, outbox }) => writeOutbox(medplum, stored, { outbox }));
 }
 
-async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, until: number): Promise<void> {
-  const resource = checkpointTask(until, config, stored);
+async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, recorded: Recorded): Promise<void> {
+  const resource = checkpointTask(recorded, config, stored);
   const request = stored
     ? { method: 'PUT' as const, url: `Task/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` }
-    : { method: 'POST' as const, url: 'Task', ifNoneExist: checkpointSearch() };
+    : { method: 'POST' as const, url: 'Task', ifNoneExist: checkpointQuery(config) };
   await sendTransaction(medplum, [{ request, resource }]);
 }
 
@@ -98,7 +96,11 @@ async function recordMissedEvents(
   const isAll = done === changed.length && changed.length < CHANGED_AT_ONCE;
   const next = changed[done] ?? changed.at(-1);
   const until = Date.parse(next?.meta?.lastUpdated ?? '') + OVERLAP;
-  await moveCheckpoint(medplum, checkpoint, isAll ? start : Math.min(until, start));
+  await moveCheckpoint(
+    medplum,
+    checkpoint,
+    isAll ? { until: start, settled: start } : { until: Math.min(until, start), settled: settledAt(checkpoint) },
+  );
 }
 
 /**
@@ -109,7 +111,7 @@ async function recordMissedEvents(
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const start = Date.now();
-  const [checkpoints] = await readInTransaction(medplum, [`Task?${checkpointSearch()}`]);
+  const [checkpoints] = await readInTransaction(medplum, [`Task?${checkpointQuery(config)}`]);
   const outboxes = await readOpenOutboxes(medplum);
   const [checkpoint] = ofType('Task', checkpoints);
   await mapConcurrently(

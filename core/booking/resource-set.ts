@@ -5,6 +5,11 @@ import { isResource } from '../fhir/resource.ts';
 /** Resources that were read, by `Type/id`. */
 export type ResourceSet = ReadonlyMap<string, Resource>;
 
+/** Resources as a set. */
+export function resourceSet(resources: readonly Resource[]): ResourceSet {
+  return new Map(resources.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
+}
+
 /** The resource of this type and id, if it was found. */
 export function findResource<T extends ResourceType>(
   state: ResourceSet,

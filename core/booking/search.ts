@@ -1,6 +1,6 @@
 import type { Bundle, BundleEntry, Identifier, Resource, ResourceType } from '@medplum/fhirtypes';
 import { isId } from '../fhir/reference/reference.ts';
-import type { ResourceSet } from './resource-set.ts';
+import { type ResourceSet, resourceSet } from './resource-set.ts';
 
 /** The parameters of a search, in order. */
 export type SearchQuery = readonly (readonly [name: string, value: string])[];
@@ -55,6 +55,27 @@ export function identifierQuery(
     : undefined;
 }
 
+/** Whether a search has found more than it gave. */
+export function hasMore({ resource }: BundleEntry): boolean {
+  return resource?.resourceType === 'Bundle' && (resource.link ?? []).some(({ relation }) => relation === 'next');
+}
+
+/** How many pages of a search are read at most: further ones Medplum does not give. */
+const MOST_PAGES = 10;
+
+/**
+ * A search for Slots once more, as all of its pages. They belong into one transaction, or what is written between two of
+ * them is missed.
+ */
+export function pagesOf({ request }: BundleEntry): BundleEntry[] {
+  const [type = '', query] = (request?.url ?? '').split('?');
+  const parameters = [...new URLSearchParams(query)];
+  const count = Number(new URLSearchParams(query).get('_count'));
+  return Array.from({ length: MOST_PAGES }, (_, page) =>
+    search(type, [...parameters, ['_sort', 'start,_id'], ['_offset', String(page * count)]]),
+  );
+}
+
 /** The result of a batch: the state, or a failure of the server. */
 export type ReadResult = { readonly state: ResourceSet } | { readonly status: number };
 
@@ -78,7 +99,5 @@ export function readState(response: Bundle): ReadResult {
   const failed = entries
     .map(({ response: inner }) => Number.parseInt(inner?.status ?? '500', 10))
     .find((status) => !saysNothingThere.has(status));
-  return failed === undefined
-    ? { state: new Map(entries.flatMap(resourcesOf).map((found) => [`${found.resourceType}/${found.id}`, found])) }
-    : { status: failed };
+  return failed === undefined ? { state: resourceSet(entries.flatMap(resourcesOf)) } : { status: failed };
 }

@@ -105,9 +105,9 @@ export function resolveConfig(input: unknown): BookingConfig {
     instantiates = [],
     supportedProfiles = {},
     searchDefinitions = {},
-    ...settled
+    ...ofPreset
   }: Preset = presets[preset];
-  const merged = { ...defaults, ...settled, ...given };
+  const merged = { ...defaults, ...ofPreset, ...given };
   const publishers = (path: string): string => publishedUri(path, merged.profileBase);
   const eachOf = (paths: Readonly<Record<string, string>>): Record<string, string> =>
     Object.fromEntries(Object.entries(paths).map(([key, path]) => [key, publishers(path)]));

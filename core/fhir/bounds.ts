@@ -24,30 +24,99 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
  * How many values (objects, lists, and what they hold) a request has at most. Medplum checks each of them at one go: this
  * many take it a tenth of a second or two, in which it serves nobody else.
  */
-export const MOST_VALUES = 10_000;
+export const MOST_VALUES = 5_000;
 
-/** How many values a JSON value consists of, itself included, counted no further than one beyond a number. */
-export function countValues(value: unknown, most: number): number {
-  const waiting: unknown[] = [value];
-  let count = 0;
-  while (waiting.length > 0 && count <= most) {
-    const next = waiting.pop();
-    count++;
-    if (typeof next === 'object' && next !== null) {
-      for (const one of Object.values(next)) {
-        waiting.push(one);
+/** How large a JSON value is. */
+export interface Size {
+  /** Objects, lists, and what they hold, itself included. */
+  readonly values: number;
+  /** Characters of all texts and names of elements. Files do not count, except in an appointment. */
+  readonly text: number;
+  /** Characters of the texts that stand in lists, as in `name.given`. */
+  readonly listed: number;
+}
+
+/**
+ * How large a request is at most, apart from its files. Medplum copies each character of what a Bot is given by itself, several
+ * times for an appointment, and looks at each character of texts in lists: with a million it serves nobody else for a second
+ * or more.
+ */
+export const mostSize: Size = { values: MOST_VALUES, text: 262_144, listed: 32_768 };
+
+const unlimited: Size = {
+  values: Number.POSITIVE_INFINITY,
+  text: Number.POSITIVE_INFINITY,
+  listed: Number.POSITIVE_INFINITY,
+};
+
+/** The elements in which files are written. */
+const files: ReadonlySet<string> = new Set(['data', 'valueBase64Binary']);
+
+const isOver = (size: Size, most: Size): boolean =>
+  size.values > most.values || size.text > most.text || size.listed > most.listed;
+
+/** A value that is still to be counted. */
+interface Uncounted {
+  readonly value: unknown;
+  /** The element that it is; absent in a list. */
+  readonly name?: string | undefined;
+  readonly isInAppointment: boolean;
+}
+
+/** The size of a JSON value, counted no further than one beyond a limit. */
+function sizeOf(value: unknown, most: Size = unlimited): Size {
+  const waiting: Uncounted[] = [{ value, name: '', isInAppointment: false }];
+  const size = { values: 0, text: 0, listed: 0 };
+  while (waiting.length > 0 && !isOver(size, most)) {
+    const { value: next, name, isInAppointment } = waiting.pop() ?? { value: undefined, isInAppointment: false };
+    size.values++;
+    if (typeof next === 'string') {
+      const isFile = name !== undefined && files.has(name) && !isInAppointment;
+      size.text += isFile ? 0 : next.length;
+      size.listed += name === undefined ? next.length : 0;
+    } else if (Array.isArray(next)) {
+      for (const one of next) {
+        waiting.push({ value: one, isInAppointment });
+      }
+    } else if (isObject(next)) {
+      const isInside = isInAppointment || next.resourceType === 'Appointment';
+      for (const [key, one] of Object.entries(next)) {
+        size.text += key.length;
+        waiting.push({ value: one, name: key, isInAppointment: isInside });
       }
     }
   }
-  return count;
+  return size;
+}
+
+/**
+ * What a stored value may grow to: to the size of a request, or beyond the size that it has already by so many values and
+ * characters.
+ */
+export function sizeBeyond(stored: unknown, more: Size): Size {
+  const { values, text, listed } = sizeOf(stored);
+  return {
+    values: Math.max(mostSize.values, values + more.values),
+    text: Math.max(mostSize.text, text + more.text),
+    listed: Math.max(mostSize.listed, listed + more.listed),
+  };
 }
 
 /** Why a value is too large to be looked at any further, as the rest of a sentence; `undefined` if it is not. */
-export function sizeProblem(value: unknown, mostValues = MOST_VALUES): string | undefined {
+export function sizeProblem(value: unknown, most: Size = mostSize): string | undefined {
   if (isDeeperThan(value, DEEPEST)) {
     return `be nested deeper than ${DEEPEST} levels`;
   }
-  return countValues(value, mostValues) > mostValues ? `have more than ${mostValues} values` : undefined;
+  const { values, text, listed } = sizeOf(value, most);
+  if (values > most.values) {
+    return `have more than ${most.values} values`;
+  }
+  if (listed > most.listed) {
+    return `have more than ${most.listed} characters in lists of texts, such as name.given`;
+  }
+  return text > most.text
+    ? `have more than ${most.text} characters of text; send files as attachments of the answers, in the element data`
+    : undefined;
 }
 
 /** How many entries each list of a resource may have. */

@@ -72,7 +72,7 @@ function absence(body: unknown): FhirResponse | undefined {
 
 /**
  * The answer to a request to which a Bot did not give what was asked for: it has refused it, found nothing for the
- * caller, or failed. What the Bot says counts, not the status that Medplum makes of it: before 5.1 that is always 200.
+ * caller, or failed. What the Bot says counts, not the status that Medplum makes of it.
  *
  * @param interaction - what was asked for, where the status depends on it
  */

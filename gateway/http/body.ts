@@ -1,6 +1,6 @@
 import { setImmediate as others } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { MOST_VALUES } from '../../core/fhir/bounds.ts';
+import { MOST_VALUES, sizeProblem } from '../../core/fhir/bounds.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { xmlReader } from '../../core/fhir/xml/read.ts';
@@ -62,6 +62,12 @@ function decode(body: Buffer): string | undefined {
 
 type JsonParser = (request: FastifyRequest, text: string, done: (error: Error | null, value?: unknown) => void) => void;
 
+/** What was read, unless it is too large. */
+function bounded(value: unknown): ReadBody {
+  const problem = sizeProblem(value);
+  return problem ? malformed(`The body must not ${problem}.`) : { value };
+}
+
 /** Reads JSON: not deeper than the limit, no key that would reach a prototype; of a repeated key the last counts. */
 function readJson(text: string, request: FastifyRequest, depth: number, parser: JsonParser): ReadBody {
   if (/\0|\\u0000/.test(text)) {
@@ -76,7 +82,7 @@ function readJson(text: string, request: FastifyRequest, depth: number, parser: 
   }
   let result: ReadBody = malformed('The body is not valid JSON.');
   parser(request, text, (error, value) => {
-    result = error ? result : { value };
+    result = error ? result : bounded(value);
   });
   return result;
 }
@@ -90,7 +96,9 @@ async function readXml(text: string, depth: number): Promise<ReadBody> {
     await others();
   }
   const read = reader.end();
-  return 'issues' in read ? { issues: read.issues.map((issue) => ({ expression: 'http.body', ...issue })) } : read;
+  return 'issues' in read
+    ? { issues: read.issues.map((issue) => ({ expression: 'http.body', ...issue })) }
+    : bounded(read.value);
 }
 
 /** What a route takes as its body. */

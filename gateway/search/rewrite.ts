@@ -8,6 +8,7 @@ import { type Chain, type Filter, isUnknownParameter, readFilter } from './param
 import { isIssue, type SearchParam, searchIssue } from './parameters/param.ts';
 import { readPeriodSearch } from './parameters/periods.ts';
 import type { ResourceFilter } from './parameters/resource-filter.ts';
+import { splitAlternatives } from './parameters/strings.ts';
 import type { IgnoredParam } from './result/ignored.ts';
 import { checkControl, searchControls } from './result/result-parameters.ts';
 import { upcomingOnly } from './upcoming.ts';
@@ -53,6 +54,9 @@ const REPLACED = '\uFFFD';
 
 const maxParameters = 100;
 const maxChains = 5;
+
+/** The most values of all parameters together: the database compares every row with each of them. */
+const maxValues = 500;
 
 /**
  * Takes a query or an HTML form apart.
@@ -167,6 +171,10 @@ export function rewriteSearch(
 ): RewrittenSearch | readonly Issue[] {
   if (sent.length > maxParameters) {
     return [searchIssue('parameter', `A search can have at most ${maxParameters} parameters.`)];
+  }
+  const values = sent.reduce((count, { value }) => count + splitAlternatives(value).length, 0);
+  if (values > maxValues) {
+    return [searchIssue('parameter', `A search can have at most ${maxValues} values in all; this one has ${values}.`)];
   }
   const steps = sent.map((param) => ({ param, step: rewriteParameter(type, param, context) }));
   const found = steps.flatMap(({ param, step }) => (isIssue(step) ? { param, issue: step } : []));

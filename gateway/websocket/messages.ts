@@ -97,9 +97,8 @@ export function readMedplumMessage(text: string): MedplumMessage | undefined {
   }
   const bundle = notificationIn(isObject(told) ? told.resource : undefined);
   const id = (isObject(said.subscription) ? String(said.subscription.reference) : '').replace('Subscription/', '');
-  const kinds: Readonly<Record<string, MedplumMessage | undefined>> = {
-    handshake: { kind: 'bound', id },
-    'event-notification': bundle && { kind: 'notification', id, bundle },
-  };
-  return kinds[String(said.type)];
+  if (said.type === 'handshake') {
+    return { kind: 'bound', id };
+  }
+  return bundle && said.type === 'event-notification' ? { kind: 'notification', id, bundle } : undefined;
 }

@@ -98,8 +98,8 @@ export function createJobQueue({ run, record, now, delayScale, onRetry }: JobQue
     async close() {
       isClosed = true;
       timers.forEach(clearTimeout);
-      const patience = AbortSignal.timeout(longestGoodbye);
-      await Promise.race([Promise.allSettled(running), once(patience, 'abort')]);
+      const deadline = AbortSignal.timeout(longestGoodbye);
+      await Promise.race([Promise.allSettled(running), once(deadline, 'abort')]);
     },
   };
 }

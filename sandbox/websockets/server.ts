@@ -110,7 +110,7 @@ export function serveWebsockets(server: Server, options: WebsocketOptions): Webs
     async close() {
       isClosing = true;
       clearInterval(timer);
-      const patience = setTimeout(() => {
+      const deadline = setTimeout(() => {
         for (const socket of sockets.clients) {
           socket.terminate();
         }
@@ -119,7 +119,7 @@ export function serveWebsockets(server: Server, options: WebsocketOptions): Webs
         socket.close(goingAway);
       }
       await new Promise((resolve) => sockets.close(resolve));
-      clearTimeout(patience);
+      clearTimeout(deadline);
     },
   };
 }

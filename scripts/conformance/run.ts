@@ -103,7 +103,7 @@ async function examine(check: Check, prepare: Prepare, actors: Actors): Promise<
 }
 
 /** A failure for which another check stands that has passed is none. */
-function settle(results: readonly Result[]): Result[] {
+function withReplaced(results: readonly Result[]): Result[] {
   const passed = new Set(results.flatMap(({ check, verdict }) => (verdict === 'passed' ? [check.name] : [])));
   return results.map((result) =>
     result.check.orElse && passed.has(result.check.orElse) && result.verdict === 'failed'
@@ -162,5 +162,5 @@ export async function runChecks({ checks, onResult, signal, ...subject }: Run): 
     results.push(result);
     onResult(result);
   }
-  return { results: settle(results), left: await examination.end() };
+  return { results: withReplaced(results), left: await examination.end() };
 }

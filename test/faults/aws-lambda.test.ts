@@ -83,7 +83,9 @@ it.each(Object.keys(bots) as BotName[])('the Bot %s is what Medplum takes for Co
   expect(extensionOf(codeTitle(name, code), code)).toBe('.cjs');
   const lambda = await createLambda(code, 10);
   open.push(lambda);
-  const { returnValue } = await lambda.invoke({ baseUrl: 'http://127.0.0.1:1/', accessToken: 'none', headers: {} });
+  const input = { resourceType: 'Appointment' };
+  const event = { baseUrl: 'http://127.0.0.1:1/', accessToken: 'none', headers: {}, input };
+  const { returnValue } = await lambda.invoke(event);
   expect(JSON.stringify(returnValue ?? null)).not.toMatch(/is not defined|Cannot find module|SyntaxError/);
 });
 

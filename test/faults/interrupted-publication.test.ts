@@ -36,13 +36,24 @@ interface Death {
 
 class Died extends Error {}
 
+/** Requests that a server does not answer which is too busy for them, and goes on. */
+type Unanswered = (body: string) => boolean;
+
 /** Runs the Bot as Medplum does; where it dies nothing of it goes on. */
-async function run(input: unknown, death?: Death, later = 0): Promise<{ writes: number; died: boolean }> {
+async function run(
+  input: unknown,
+  death?: Death,
+  later = 0,
+  isUnanswered: Unanswered = () => false,
+): Promise<{ writes: number; died: boolean }> {
   let writes = 0;
   let died = false;
   const fetchOnce: typeof fetch = async (url, init) => {
     const isWrite = /"method":"(?:PUT|POST)"/.test(String(init?.body));
     writes += isWrite ? 1 : 0;
+    if (isUnanswered(String(init?.body))) {
+      throw new Error('ECONNRESET');
+    }
     const isFatal = isWrite && death?.write === writes;
     if (died || (isFatal && death.side === 'before')) {
       died = true;
@@ -200,3 +211,28 @@ it('a pass that dies at any write goes on where it was', async () => {
   expect(after.length).toBe(before.length + 3 * 7);
   expect(new Set(keysOf(after)).size).toBe(after.length);
 }, 240_000);
+
+it('a Slot that goes is followed later if the server does not answer: its time returns', async () => {
+  const schedule = await aCalendar();
+  await publish(schedule);
+  await untilPublished(schedule);
+  const complete = (await slotsOf(schedule)).map(({ start }) => start);
+  const [first] = complete;
+  const taking = await medplum.createResource<Slot>({
+    resourceType: 'Slot',
+    schedule: { reference: `Schedule/${schedule.id}` },
+    status: 'busy',
+    start: first ?? '',
+    end: new Date(Date.parse(first ?? '') + 60_000).toISOString(),
+  });
+  const freeOnes = async () =>
+    (await slotsOf(schedule)).filter(({ status }) => status === 'free').map(({ start }) => start);
+  await run(taking);
+  expect(await freeOnes()).toEqual(complete.slice(1));
+  await medplum.deleteResource('Slot', taking.id ?? '');
+  const isOfCalendar: Unanswered = (body) => body.includes('Slot?') && body.includes('_filter');
+  await expect(run({ deletedResource: taking }, undefined, 0, isOfCalendar)).rejects.toThrow('could not be read');
+  expect(await freeOnes()).toEqual(complete.slice(1));
+  await untilPublished(schedule);
+  expect(await freeOnes()).toEqual(complete);
+});

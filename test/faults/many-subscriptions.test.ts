@@ -6,7 +6,7 @@ import { prepareInstallation } from './installation.ts';
 /** More than the service records events for at once, and more than its deliveries of one subscriber. */
 const COUNT = 25;
 
-const PATIENCE = 90_000;
+const LONGEST = 90_000;
 
 let installation: Installation;
 let http: typeof import('../contract/http.ts');
@@ -59,7 +59,7 @@ it('a subscriber with many Subscriptions: some are told at once, all in the end,
   const numbers = await until(
     async () => [...numbersOfEach(listener).values()].map(uniquely),
     (all) => all.length === COUNT && all.every(({ length }) => length === 3),
-    PATIENCE,
+    LONGEST,
   );
   expect(numbers).toEqual(Array.from({ length: COUNT }, () => [1, 2, 3]));
   expect(await events()).toBe(3 * COUNT);
@@ -76,13 +76,13 @@ it('all receivers of a subscriber fail at first: each is tried again, and gets i
   const appointment = await fixtures.aBooking('manual', 'portal-b');
   listener.reply = 503;
   await fixtures.confirm(appointment);
-  await listening.events(listener, 4, PATIENCE);
+  await listening.events(listener, 4, LONGEST);
   listener.reply = 200;
   listener.received.length = 0;
   await until(
     async () => numbersOfEach(listener).size,
     (count) => count === COUNT,
-    PATIENCE,
+    LONGEST,
   );
   await Promise.all(ids.map((id) => fixtures.outboxTurnsTo('accepted', id)));
   await listener.close();

@@ -4,8 +4,8 @@ import type { Installation } from '../lib/installation.ts';
 import { until } from '../lib/until.ts';
 import { prepareInstallation } from './installation.ts';
 
-/** Longer than the lease of a delivery and the sweep after it. */
-const PATIENCE = 60_000;
+/** Longer than the lease of a delivery and the run of retry-deliveries after it. */
+const LONGEST = 60_000;
 
 let installation: Installation;
 let http: typeof import('../contract/http.ts');
@@ -62,7 +62,7 @@ it('killed between the deletion and its jobs: the event arrives, the slot is fre
   const stored = http.resourceIn('Appointment', await http.medplum('front-desk', 'GET', `/Appointment/${id}`));
   const body = { ...stored, status: 'noshow' };
   expect((await http.medplum('front-desk', 'PUT', `/Appointment/${id}`, { body })).status).toBe(200);
-  await listening.events(listener, 1, PATIENCE);
+  await listening.events(listener, 1, LONGEST);
   await stopClock();
   await loseJobs('record-events');
   await loseJobs('sync-slots');
@@ -70,18 +70,18 @@ it('killed between the deletion and its jobs: the event arrives, the slot is fre
   const waiting = () => http.medplum('admin', 'GET', `/Task?focus=Appointment/${id}&_summary=count`);
   expect(http.resourceIn('Bundle', await waiting()).total).toBe(1);
   await restart();
-  await listening.events(listener, 2, PATIENCE);
+  await listening.events(listener, 2, LONGEST);
   expect(listening.numbersAt(listener)).toEqual([1, 2]);
   const slot = stored.slot?.[0]?.reference;
   await until(
     async () => http.resourceIn('Slot', await http.medplum('front-desk', 'GET', `/${slot}`)),
     ({ status }) => status === 'free',
-    PATIENCE,
+    LONGEST,
   );
   await until(
     async () => http.resourceIn('Bundle', await waiting()).total,
     (total) => total === 0,
-    PATIENCE,
+    LONGEST,
   );
   await listener.close();
 });
@@ -95,7 +95,7 @@ it('killed between the change and its announcement: the event arrives', async ()
   await fixtures.confirm(appointment);
   expect(http.resourceIn('Bundle', await communications(id)).total).toBe(0);
   await restart();
-  await listening.events(listener, 1, PATIENCE);
+  await listening.events(listener, 1, LONGEST);
   expect(listening.numbersAt(listener)).toEqual([1]);
   await listener.close();
 });
@@ -113,7 +113,7 @@ it('killed between announcement and delivery: the event arrives', async () => {
   );
   expect(listening.numbersAt(listener)).toEqual([]);
   await restart();
-  await listening.events(listener, 1, PATIENCE);
+  await listening.events(listener, 1, LONGEST);
   expect(listening.numbersAt(listener)).toEqual([1]);
   await listener.close();
 });
@@ -128,9 +128,9 @@ it('killed between delivery and its bookkeeping: the event arrives twice at most
   await installation.kill();
   listener.reply = 200;
   await installation.start();
-  await listening.events(listener, 2, PATIENCE);
+  await listening.events(listener, 2, LONGEST);
   await fixtures.staffChange(appointment, { comment: 'afterwards' });
-  await listening.events(listener, 3, PATIENCE);
+  await listening.events(listener, 3, LONGEST);
   expect(listening.numbersAt(listener)).toEqual([1, 1, 2]);
   await listener.close();
 });
@@ -152,7 +152,7 @@ it('a subscriber that stays dead: error with the reason after the last attempt; 
   const body = { ...stored, status: 'requested' };
   expect((await http.medplum('admin', 'PUT', `/Subscription/${id}`, { body })).status).toBe(200);
   await fixtures.turnsTo('active', id);
-  await listening.events(listener, 2, PATIENCE);
+  await listening.events(listener, 2, LONGEST);
   expect(listening.numbersAt(listener)).toEqual([1, 2]);
   await listener.close();
 });

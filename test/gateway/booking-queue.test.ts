@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { createBookingQueue, queueKeys } from '../../gateway/booking-queue.ts';
 
-const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const allHaveRun = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('those who want the same run one after another, in the order in which they came; others at once', async () => {
   const { take } = createBookingQueue(10_000);
@@ -13,10 +13,10 @@ test('those who want the same run one after another, in the order in which they 
       await promise;
     }),
   );
-  await settled();
+  await allHaveRun();
   expect(log).toEqual(['a', 'c']);
   gates[0]?.resolve();
-  await settled();
+  await allHaveRun();
   expect(log).toEqual(['a', 'c', 'ab']);
   for (const { resolve } of gates) {
     resolve();

@@ -63,9 +63,9 @@ const [guarded, changed] = ['time-guarded', 'time-changed'];
 
 describe('what a change of a Slot starts', () => {
   it.each<[string, Change, string[]]>([
-    ['staff offer time', { current: slot(staff, 'free') }, []],
+    ['staff offer time', { current: slot(staff, 'free') }, [guarded]],
     ['staff take time', { current: slot(staff, 'busy') }, [guarded, changed]],
-    ['staff move free time', { current: slot(staff, 'free'), previous: slot(staff, 'free') }, [changed]],
+    ['staff move free time', { current: slot(staff, 'free'), previous: slot(staff, 'free') }, [guarded, changed]],
     ['a Bot of somebody else takes time', { current: slot(foreignBot, 'busy') }, [guarded, changed]],
     ['nobody known takes time', { current: slot(undefined, 'busy') }, [guarded, changed]],
     ['the service books', { current: slot(ours, 'busy'), previous: slot(staff, 'free') }, []],

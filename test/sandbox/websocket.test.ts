@@ -31,7 +31,7 @@ interface Listener {
   readonly messages: (Bundle | OperationOutcome | { readonly type: string })[];
   say(type: string, token?: string): void;
   /** Waits until everything said before has been taken in. */
-  settled(): Promise<void>;
+  caughtUp(): Promise<void>;
   /** The statuses told so far, of one type. */
   told(type: SubscriptionStatus['type']): SubscriptionStatus[];
   /** The resources of the events told so far. */
@@ -71,7 +71,7 @@ async function connect(url = address()): Promise<Listener> {
     socket,
     messages,
     say,
-    async settled() {
+    async caughtUp() {
       const before = pongs();
       say('ping');
       await until(async () => pongs() > before);
@@ -401,12 +401,12 @@ describe('a websocket', () => {
   test('is told nothing once it is unbound, and the Subscription is gone', async () => {
     const [first, second] = [await listen(), await listen()];
     first.listener.say('unbind-from-token', first.token);
-    await first.listener.settled();
+    await first.listener.caughtUp();
     expect((await client().fhir('GET', `Subscription/${first.id}`)).status).toBe(404);
     await sentinel(second.listener);
     expect(first.listener.events()).toEqual([]);
     first.listener.say('bind-with-token', first.token);
-    await first.listener.settled();
+    await first.listener.caughtUp();
     expect(first.listener.told('handshake')).toHaveLength(1);
   });
 
@@ -414,7 +414,7 @@ describe('a websocket', () => {
     const { id, token, listener } = await listen();
     const stranger = await connect();
     stranger.say('unbind-from-token', token);
-    await stranger.settled();
+    await stranger.caughtUp();
     await sentinel(listener);
     expect((await client().fhir('GET', `Subscription/${id}`)).status).toBe(200);
   });
@@ -449,7 +449,7 @@ describe('a websocket', () => {
     for (const text of ['{', 'null', '{"type":"constructor"}', '{"type":"bind-with-token"}']) {
       listener.socket.send(text);
     }
-    await listener.settled();
+    await listener.caughtUp();
     expect(listener.messages).toEqual([{ type: 'pong' }]);
   });
 
@@ -467,7 +467,7 @@ describe('a websocket', () => {
   test('refuses a bad token, and breaks off after one that is for something else', async () => {
     const listener = await connect();
     listener.say('bind-with-token', 'nonsense');
-    await listener.settled();
+    await listener.caughtUp();
     expect(listener.messages[0]).toMatchObject({
       resourceType: 'OperationOutcome',
       issue: [{ severity: 'error', code: 'invalid', details: { text: expect.stringContaining('failed to validate') } }],

@@ -155,7 +155,7 @@ async function alternatives(medplum: MedplumClient, state: ResourceSet, refusal:
 /**
  * Adds to a refusal the nearest times that the caller could book instead: of the same Schedules first, then of others of the
  * same service. They are looked for with the caller's rights, and judged by the rules as `$book` does; nothing is written.
- * Only a refusal that another time could settle costs anything, and a bounded number of reads; if they fail, it stays as it
+ * Only a refusal that another time could solve costs anything, and a bounded number of reads; if they fail, it stays as it
  * is.
  *
  * @param state - what was read for the request that was refused

@@ -6,7 +6,7 @@ import {
   collisionTask,
   givenWay,
   givesWay,
-  holdersRead,
+  holdersUnder,
   slotsUnder,
 } from '../../../core/booking/slots/collision.ts';
 import { unmarkedIn } from '../../../core/booking/slots/takings.ts';
@@ -49,7 +49,7 @@ async function find(medplum: MedplumClient, taking: Slot, slots: readonly Slot[]
   if (!found || found.under.length === 0) {
     return [];
   }
-  const [appointments] = await readInBatch(medplum, [holdersRead(found.under).request?.url ?? '']);
+  const [appointments] = await readInBatch(medplum, [holdersUnder(found.under).request?.url ?? '']);
   return collisions(found.taking, ofType('Appointment', appointments), Date.now(), config);
 }
 

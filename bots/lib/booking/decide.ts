@@ -7,7 +7,7 @@ import { bookingReads, missingSlotReads } from '../../../core/booking/book/reads
 import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/book/request/request.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import type { RequestorLimit } from '../../../core/booking/policy/requestor-limits.ts';
-import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
+import { type ResourceSet, resourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { readState } from '../../../core/booking/search.ts';
 import { unmarkedIn } from '../../../core/booking/slots/takings.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
@@ -15,7 +15,7 @@ import { readOffered } from '../calendar/offered.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { newId } from '../new-id.ts';
-import { ofType, ReadError, readInBatch } from '../read.ts';
+import { ofType, ReadError, readInBatch, readRest } from '../read.ts';
 import { readMore } from './read-more.ts';
 import { checkLimits } from './requestor-limits.ts';
 
@@ -141,10 +141,11 @@ export async function decideBooking(
   if (!answers || !found || !missing) {
     return undecided;
   }
-  const all = new Map([...found, ...missing]);
-  const seen = narrow(all);
   const { interval } = parsed.request;
   try {
+    const rest = await readRest(medplum, wanted, answers, { authorization });
+    const all = new Map([...found, ...missing, ...resourceSet(rest)]);
+    const seen = narrow(all);
     const offered = await readOffered(medplum, interval ? unmarkedIn(all, interval, config) : []);
     const reached = await check.conclude(answers.slice(wanted.length));
     const context: BookingContext = {

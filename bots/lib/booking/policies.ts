@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Resource, Slot } from '@medplum/fhirtypes';
 import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/effective-policy.ts';
-import { servicesOf } from '../../../core/booking/resource-set.ts';
+import { resourceSet, servicesOf } from '../../../core/booking/resource-set.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
 import { config } from '../config.ts';
@@ -29,7 +29,7 @@ export async function readPolicies(
   const schedules = ofType('Schedule', found).filter(({ id }) => ids.includes(id ?? ''));
   const named = schedules.flatMap(serviceIdsOf);
   const [more] = named.length > 0 ? await readInBatch(medplum, [search('HealthcareService', named)]) : [];
-  const state = new Map([...found, ...(more ?? [])].map((one) => [`${one.resourceType}/${one.id}`, one]));
+  const state = resourceSet([...found, ...(more ?? [])]);
   return schedules.map((schedule) => {
     const offered = ofType('HealthcareService', more).filter(({ id }) => serviceIdsOf(schedule).includes(id ?? ''));
     return effectivePolicy(schedule, [...servicesOf(state, schedule), ...offered], config);

@@ -14,7 +14,7 @@ import {
   quotaRowSearch,
   type Usage,
 } from '../../../core/booking/policy/quota.ts';
-import { byId, type ResourceSet } from '../../../core/booking/resource-set.ts';
+import { byId, type ResourceSet, resourceSet } from '../../../core/booking/resource-set.ts';
 import { readState, searchByIds, searchUrl } from '../../../core/booking/search.ts';
 import { type Fragments, fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
 import { aroundReads, unmarkedIn } from '../../../core/booking/slots/takings.ts';
@@ -23,9 +23,10 @@ import { parseInstant } from '../../../core/fhir/instant.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { readOffered } from '../calendar/offered.ts';
 import { readReturning } from '../calendar/window.ts';
+import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
 import { get, sendBundle, sendTransaction } from '../medplum.ts';
-import { ofType, ReadError, readHistories, readInBatch, readInTransaction } from '../read.ts';
+import { ofType, ReadError, readHistories, readInBatch, readInTransaction, readWhole } from '../read.ts';
 import { readSurvivors } from './related-reads.ts';
 
 /** For whom more is read, and for what time. */
@@ -73,9 +74,6 @@ export async function readRole(medplum: MedplumClient, authorization: string | u
   }
   return role;
 }
-
-const setOf = (resources: readonly Resource[]): ResourceSet =>
-  new Map(resources.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
 
 async function readServices(
   medplum: MedplumClient,
@@ -137,8 +135,7 @@ async function readAround(
   medplum: MedplumClient,
   { schedules, interval }: NonNullable<Wanted['around']>,
 ): Promise<NonNullable<Knowledge['around']>> {
-  const urls = aroundReads(schedules, interval, config).flatMap(({ request }) => request?.url ?? []);
-  const slots = setOf((await readInBatch(medplum, urls)).flat());
+  const slots = resourceSet(await readWhole(medplum, aroundReads(schedules, interval, config)));
   return { slots, offered: await readOffered(medplum, unmarkedIn(slots, interval, config)) };
 }
 
@@ -150,6 +147,9 @@ async function createRow(medplum: MedplumClient, quota: Quota): Promise<void> {
 
 /** How often the row of a quota is looked for, which somebody else may be making. */
 const ATTEMPTS = 5;
+
+/** How many quotas are counted at the same time: each patient who takes part has one. */
+const QUOTAS_AT_ONCE = 4;
 
 async function readCountedSlots(medplum: MedplumClient, quota: Quota, found: readonly Resource[]): Promise<Resource[]> {
   const reads = countedSlotReads(quota, ofType('Appointment', found));
@@ -173,7 +173,10 @@ async function readUsage(
     ]);
     const [row] = ofType('Task', rows);
     if (row || isDry) {
-      return [quotaKey(quota), { row, found: setOf([...found, ...(await readCountedSlots(medplum, quota, found))]) }];
+      return [
+        quotaKey(quota),
+        { row, found: resourceSet([...found, ...(await readCountedSlots(medplum, quota, found))]) },
+      ];
     }
     await createRow(medplum, quota);
   }
@@ -206,7 +209,7 @@ export async function readMore(
     services && readServices(medplum, services, context),
     around && readAround(medplum, around),
     returning && readReturning(medplum, returning),
-    quotas && Promise.all(quotas.map((quota) => readUsage(medplum, quota, context))),
+    quotas && mapConcurrently(quotas, QUOTAS_AT_ONCE, (quota) => readUsage(medplum, quota, context)),
     histories && readVersions(medplum, histories, context),
     patients && readMerged(medplum, patients),
     tasks && readTasks(medplum, tasks),

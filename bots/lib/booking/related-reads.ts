@@ -197,6 +197,8 @@ export async function readRelatedSlots(
   if ('status' in fragments) {
     throw new ReadError(`The FHIR server could not be searched (status ${fragments.status}).`);
   }
-  const released = holdsSlots(appointment) ? [] : used.filter(({ id }) => !isHeld(fragments.uses.get(id ?? '')));
+  // What is written is what was read last: staff may have taken a slot between the two reads.
+  const latest = used.map((slot) => fragments.slots.find(({ id }) => id === slot.id) ?? slot);
+  const released = holdsSlots(appointment) ? [] : latest.filter(({ id }) => !isHeld(fragments.uses.get(id ?? '')));
   return { fragments, lost, ...(await readMarks(medplum, appointment, released)) };
 }

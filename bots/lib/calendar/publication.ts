@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
-import { publishedPeriod } from '../../../core/calendar/publish/offers.ts';
+import { FURTHEST, publishedPeriod } from '../../../core/calendar/publish/offers.ts';
 import {
   type Publication,
   publicationIn,
@@ -16,9 +16,6 @@ import { sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
 import { type Guard, publishWindow, SlotsRefused, type WindowResult } from './window.ts';
-
-/** However long a calendar is, nothing is looked for beyond this, in milliseconds. */
-const FURTHEST = 2 * 366 * DAY;
 
 /** How long a run is about one Schedule before it is another's turn, in milliseconds. */
 const TURN = 2_000;

@@ -1,6 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
-import { slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
 import type { Returning } from '../../../core/booking/book/resubmission/returning.ts';
 import { type PublishPlan, type PublishState, planSlots, slotsToRead } from '../../../core/calendar/publish/publish.ts';
@@ -42,17 +41,34 @@ async function readSlots(medplum: MedplumClient, schedule: string, { start, end 
   }
 }
 
-/** The ids of those Slots that appointments hold, but for some. */
+/** The ids of the Slots that one search found to be held, without those that only some appointments hold. */
+async function heldByOthers(medplum: MedplumClient, held: readonly string[], except: readonly string[]) {
+  const status = statusQuery(holdsSlots);
+  const queries = held.map(
+    (id) => `Appointment?${new URLSearchParams({ slot: `Slot/${id}`, status, _count: `${PAGE}` })}`,
+  );
+  const found = await readInBatch(medplum, queries);
+  return held.filter((_, index) => ofType('Appointment', found[index]).some(({ id = '' }) => !except.includes(id)));
+}
+
+/**
+ * The ids of those Slots that appointments hold, but for some. It asks for the Slots: PostgreSQL has no statistics of a
+ * search for the appointments of many Slots, and reads all appointments that there are.
+ */
 async function readHeld(
   medplum: MedplumClient,
   ids: readonly string[],
   except: readonly string[] = [],
 ): Promise<Set<string>> {
-  const slot = ids.map((id) => `Slot/${id}`).join(',');
-  const query = new URLSearchParams({ slot, status: statusQuery(holdsSlots), _count: `${PAGE}` });
-  const [found] = await readInBatch(medplum, ids.length > 0 ? [`Appointment?${query}`] : []);
-  const holders = ofType('Appointment', found).filter(({ id = '' }) => !except.includes(id));
-  return new Set(holders.flatMap(slotIdsOf));
+  const query = new URLSearchParams({
+    _id: ids.join(','),
+    '_has:Appointment:slot:status': statusQuery(holdsSlots),
+    _fields: 'id',
+    _count: `${PAGE}`,
+  });
+  const [found] = await readInBatch(medplum, ids.length > 0 ? [`Slot?${query}`] : []);
+  const held = ofType('Slot', found).flatMap(({ id }) => id ?? []);
+  return new Set(except.length > 0 ? await heldByOthers(medplum, held, except) : held);
 }
 
 /** What a window depends on, but for the appointments that hold its Slots. */

@@ -16,7 +16,7 @@ const proposing: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
   'slot-not-found',
 ]);
 
-/** Refusals that another time may settle as well, but that propose none. */
+/** Refusals that another time may solve as well, but that propose none. */
 const aboutTime: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
   'slot-mismatch',
   'period-invalid',

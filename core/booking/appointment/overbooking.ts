@@ -1,4 +1,5 @@
 import type { Appointment, BundleEntry } from '@medplum/fhirtypes';
+import { isOverbooking } from '../../calendar/slots/slot-role.ts';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
@@ -20,9 +21,7 @@ function timeOf({ start, end }: Appointment): Interval | undefined {
 
 /** Whether an appointment takes time that it does not say to overbook. A record of what took place takes none. */
 function mustBeAlone(appointment: Appointment, config: OverbookingConfig): boolean {
-  const url = artefactUri(config, 'LocalOverbooking');
-  const isOnPurpose = appointment.extension?.some((one) => one.url === url && one.valueBoolean === true) ?? false;
-  return neededSlotStatus(appointment) !== undefined && !isOnPurpose;
+  return neededSlotStatus(appointment) !== undefined && !isOverbooking(appointment, config);
 }
 
 /** What must be read to tell whether the slots of a new appointment are taken; empty if nothing can be. */

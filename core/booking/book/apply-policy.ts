@@ -71,12 +71,12 @@ function givingBackIssues(
 /**
  * Asks the booking policies of all Schedules concerned, and the limits of the installation.
  *
- * @param patient - reference to the patient of the booking, if that is known
+ * @param patients - references to the patients of the booking
  */
 export function applyPolicy(
   request: BookRequest,
   earlier: EarlierAppointments,
-  patient: string | undefined,
+  patients: readonly string[],
   state: ResourceSet,
   known: Knowledge,
   context: BookingContext,
@@ -97,7 +97,7 @@ export function applyPolicy(
       ...requestorLimitIssues(reached, [earlier.previous, earlier.replaced], appointment.path, config),
     ],
     quotas: [
-      ...policyQuotas(policies, interval, patient, context),
+      ...policyQuotas(policies, interval, patients, context),
       ...(purpose === 'hold' ? [holdQuota(context)] : []),
     ],
   };

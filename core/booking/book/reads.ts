@@ -13,7 +13,7 @@ import type { BookRequest } from './request/request.ts';
 /** How many free slots at the time of an appointment are looked at when only its schedule is named. */
 export const MOST_OFFERS = 500;
 
-/** How many Slots at a time are looked at: as many as Medplum finds and includes at once, less what is included. */
+/** How many Slots at a time are found at once: as many as Medplum finds and includes, less what is included. */
 const AT_THE_TIME = '950';
 
 const withSchedule: SearchQuery = [

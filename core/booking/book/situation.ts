@@ -104,6 +104,12 @@ function changeable({ state, known: { role }, context: { requestor, config } }: 
   return role === 'requestor' ? new Map([...state].filter(([, one]) => !isOthers(one))) : state;
 }
 
+/** References to all who take part as patients. */
+const patientsIn = ({ participants, patient }: ResolvedParticipants): string[] =>
+  [...participants.map(({ actor }) => actor?.reference), patient?.reference].flatMap((reference) =>
+    reference?.startsWith('Patient/') ? [reference] : [],
+  );
+
 /** Works out, step by step, what a booking is judged by. */
 export function situationOf(given: Given): Situation {
   const { state, known, context } = given;
@@ -114,7 +120,7 @@ export function situationOf(given: Given): Situation {
   const stored = storedCalendar(given);
   const calendar = countedCalendar(stored, earlier, given);
   const selected = selectSlots(request, state, calendar);
-  const verdict = applyPolicy(request, earlier, resolved.patient?.reference, state, known, context);
+  const verdict = applyPolicy(request, earlier, patientsIn(resolved), state, known, context);
   return { ...given, request, earlier, resolved, stored, calendar, selected, verdict };
 }
 

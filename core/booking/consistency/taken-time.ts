@@ -1,6 +1,12 @@
-import type { Appointment, Slot } from '@medplum/fhirtypes';
-import { bufferOf, isBuffer, isTaken, type PlacedSlot, placedSlots } from '../../calendar/slots/slot-role.ts';
-import { artefactUri } from '../../config/config.ts';
+import {
+  bufferOf,
+  isBooked,
+  isBuffer,
+  isOverbooking,
+  isTaken,
+  type PlacedSlot,
+  placedSlots,
+} from '../../calendar/slots/slot-role.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
 import { overlaps } from '../../time/interval.ts';
@@ -32,25 +38,21 @@ function bySchedule(state: ResourceSet, { config, offered = new Set() }: Consist
 
 /** The appointments by whose will a slot may lie over others. */
 function overbooked(state: ResourceSet, { config }: ConsistencyContext): ReadonlySet<string> {
-  const url = artefactUri(config, 'LocalOverbooking');
-  const isOnPurpose = ({ extension = [] }: Appointment | Slot): boolean =>
-    extension.some((one) => one.url === url && one.valueBoolean === true);
-  const appointments = resourcesOfType(state, 'Appointment').filter(isOnPurpose);
-  const slots = resourcesOfType(state, 'Slot').filter(isOnPurpose);
+  const appointments = resourcesOfType(state, 'Appointment').filter((one) => isOverbooking(one, config));
+  const slots = resourcesOfType(state, 'Slot').filter((one) => isOverbooking(one, config));
   return new Set([...appointments.flatMap(slotIdsOf), ...slots.flatMap(({ id }) => id ?? [])]);
 }
 
-const isBooked = ({ resource: { status } }: PlacedSlot): boolean => status === 'busy' || status === 'busy-tentative';
-
 /** An appointment, or the time that one needs around it: nothing else may lie there. */
-const isAppointment = (slot: PlacedSlot): boolean => isBooked(slot) || isBuffer(slot.resource);
+const isAppointment = (slot: PlacedSlot): boolean => isBooked(slot.resource) || isBuffer(slot.resource);
 
 /** Which rule two Slots break that both take the same time; a block may lie over another block. */
 function ruleFor(one: PlacedSlot, other: PlacedSlot): Rule | undefined {
-  if (isBooked(one) ? isAppointment(other) : isAppointment(one) && isBooked(other)) {
+  const [first, second] = [isBooked(one.resource), isBooked(other.resource)];
+  if (first ? isAppointment(other) : isAppointment(one) && second) {
     return 'time-taken-twice';
   }
-  return isBooked(one) || isBooked(other) ? 'booking-blocked' : undefined;
+  return first || second ? 'booking-blocked' : undefined;
 }
 
 const show = ({ id, resource, start, end }: PlacedSlot): string =>
@@ -70,7 +72,7 @@ function doubled({ takings, places }: TakenSlots, onPurpose: ReadonlySet<string>
 
 /** Booked Slots that were published for one place: it has room for one appointment at a time. */
 function doubledPlaces({ places }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
-  const published = places.filter((slot) => isBooked(slot) && slot.end > now);
+  const published = places.filter((slot) => isBooked(slot.resource) && slot.end > now);
   const byPlace = Map.groupBy(published, ({ role }) => (role.kind === 'published' ? role.key.place : undefined));
   byPlace.delete(undefined);
   return [...byPlace.values()].flatMap((ofPlace) => {

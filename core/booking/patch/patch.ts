@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { countValues, MOST_VALUES, sizeProblem } from '../../fhir/bounds.ts';
+import { sizeBeyond, sizeProblem } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
@@ -171,8 +171,8 @@ export function applyPatch(
       return invalid(`The appointment would have more than ${longest} characters.`, 'Appointment');
     }
   }
-  const mostValues = Math.max(MOST_VALUES, countValues(stored, Number.POSITIVE_INFINITY) + CANCELLATION_VALUES);
-  const tooLarge = sizeProblem(document, mostValues);
+  const most = sizeBeyond(stored, { values: CANCELLATION_VALUES, text: CANCELLATION, listed: CANCELLATION });
+  const tooLarge = sizeProblem(document, most);
   if (tooLarge) {
     return invalid(`The appointment must not ${tooLarge}.`, 'Appointment');
   }

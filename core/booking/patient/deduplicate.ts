@@ -33,7 +33,7 @@ export function duplicatesOf(
     ownerOf(other, config) === owner &&
     hasCommonIdentifier(other.identifier, patient.identifier);
   const others = found.filter((other) => other.id !== patient.id && isDuplicate(other));
-  const all = owner !== undefined && isDuplicate(patient) ? [patient, ...others] : [patient];
+  const all = owner !== undefined && isDuplicate(patient) ? [patient, ...others] : [];
   const [oldest = patient, ...duplicates] = all.sort((one, other) => (age(one) < age(other) ? -1 : 1));
   return { oldest, duplicates };
 }

@@ -113,16 +113,18 @@ function dayQuota(
 /**
  * The quotas that a booking counts towards.
  *
- * @param patient - `Patient/id` of a stored patient; a patient submitted with the request has no appointments yet
+ * @param patients - `Patient/id` of each stored patient who takes part; a patient submitted with the request has no
+ *   appointments yet
  */
 export function policyQuotas(
   policies: readonly EffectivePolicy[],
   interval: Interval,
-  patient: string | undefined,
+  patients: readonly string[],
   context: QuotaContext,
 ): Quota[] {
+  const stored = [...new Set(patients)].filter((patient) => patient.startsWith('Patient/'));
   return policies.flatMap((policy) => [
-    ...(patient?.startsWith('Patient/') ? patientQuota(policy, patient, context) : []),
+    ...stored.flatMap((patient) => patientQuota(policy, patient, context)),
     ...dayQuota(policy, interval, context),
   ]);
 }
@@ -184,7 +186,7 @@ export function countedSlotReads(quota: Quota, appointments: readonly Appointmen
  * Compares quotas with what was counted.
  *
  * @param rewritten - ids of appointments that this booking moves or replaces: they do not count
- * @returns an issue for each that is used up
+ * @returns an issue for each that is used up; several patients who have used up the same one are one issue
  */
 export function quotaIssues(
   quotas: readonly Quota[],
@@ -193,7 +195,7 @@ export function quotaIssues(
   expression: string,
   context: QuotaContext,
 ): Issue[] {
-  return quotas.flatMap((quota) => {
+  const issues = quotas.flatMap((quota): Issue[] => {
     const found: ResourceSet = usage.get(quotaKey(quota))?.found ?? new Map();
     const appointments = [...found.values()].filter((one) => one.resourceType === 'Appointment');
     const counted = appointments.filter(
@@ -204,6 +206,7 @@ export function quotaIssues(
     const { code, diagnostics } = quota;
     return isUsedUp ? [{ code, diagnostics, expression }] : [];
   });
+  return [...new Map(issues.map((issue) => [`${issue.code} ${issue.diagnostics}`, issue])).values()];
 }
 
 /** Code of the Tasks that are rows of quotas, in the CodeSystem LocalTask. */

@@ -1,5 +1,13 @@
 import type { Appointment, BundleEntry, CodeableConcept, Slot, Task } from '@medplum/fhirtypes';
-import { isBuffer, isTaken, type PlacedSlot, placedSlots, takesFrom } from '../../calendar/slots/slot-role.ts';
+import {
+  isBooked,
+  isBuffer,
+  isOverbooking,
+  isTaken,
+  type PlacedSlot,
+  placedSlots,
+  takesFrom,
+} from '../../calendar/slots/slot-role.ts';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
@@ -23,11 +31,6 @@ export interface Collision {
   readonly taking: PlacedSlot;
 }
 
-const isOnPurpose = ({ extension = [] }: Appointment | Slot, config: CollisionConfig): boolean =>
-  extension.some((one) => one.url === artefactUri(config, 'LocalOverbooking') && one.valueBoolean === true);
-
-const isBooked = ({ resource: { status } }: PlacedSlot): boolean => status === 'busy' || status === 'busy-tentative';
-
 /**
  * The booked Slots whose time a Slot takes that was never offered and is no buffer.
  *
@@ -45,18 +48,19 @@ export function slotsUnder(
   const placed = placedSlots(slots, offered, config);
   const own = placed.find(({ id }) => id === taking.id);
   const isTaking = own?.role.kind === 'taking' && isTaken(own.resource) && !isBuffer(own.resource);
-  if (!own || !isTaking || own.end <= now || isOnPurpose(taking, config)) {
+  if (!own || !isTaking || own.end <= now || isOverbooking(taking, config)) {
     return undefined;
   }
   const services = (slot: PlacedSlot): readonly CodeableConcept[] => slot.resource.serviceType ?? [];
   const under = placed.filter(
-    (slot) => slot.id !== own.id && isBooked(slot) && overlaps(slot, own) && takesFrom(own.resource, services(slot)),
+    (slot) =>
+      slot.id !== own.id && isBooked(slot.resource) && overlaps(slot, own) && takesFrom(own.resource, services(slot)),
   );
   return { taking: own, under };
 }
 
 /** The search for the appointments that hold some Slots. */
-export function holdersRead(slots: readonly PlacedSlot[]): BundleEntry {
+export function holdersUnder(slots: readonly PlacedSlot[]): BundleEntry {
   return search('Appointment', [
     ['slot', slots.map(({ id }) => `Slot/${id}`).join(',')],
     ['status', statusQuery(holdsSlots)],
@@ -72,7 +76,7 @@ export function collisions(
   config: CollisionConfig,
 ): Collision[] {
   return appointments
-    .filter((one) => holdsSlots(one) && !hasEnded(one, now, config) && !isOnPurpose(one, config))
+    .filter((one) => holdsSlots(one) && !hasEnded(one, now, config) && !isOverbooking(one, config))
     .filter((one) => !slotIdsOf(one).includes(taking.id))
     .map((appointment) => ({ appointment, taking }));
 }

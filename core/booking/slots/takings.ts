@@ -19,8 +19,18 @@ import type { CalendarSlot } from './calendar.ts';
 
 type TakingsConfig = ArtefactConfig;
 
-/** How many Slots that take the time of an appointment are looked at: as many as Medplum finds at once. */
+/** How many Slots that take the time of an appointment are found at once: as many as Medplum can. */
 const COUNT = '1000';
+
+/**
+ * Whether a search is for all Slots that are in the way at some time (`takenTimeReads`, `aroundReads`, `bookingReads`):
+ * one that it leaves out would be sold twice. A search with an order is for the first ones only.
+ */
+export function mustBeWhole({ request }: BundleEntry): boolean {
+  const [type, query] = (request?.url ?? '').split('?');
+  const parameters = new URLSearchParams(query);
+  return type === 'Slot' && parameters.has('end') && !parameters.has('_sort');
+}
 
 /**
  * The searches for everything that is taken at a given time.

@@ -5,10 +5,10 @@ import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
 import { closedSlot, type WantedSlot } from '../slots/published-slot.ts';
 
+import { type Closure, periodInterval, serviceClosures } from '../time/not-available.ts';
+
 /** The longest time of closed days, in milliseconds. */
 const LONGEST = 366 * DAY;
-
-import { type Closure, periodInterval, serviceClosures } from '../time/not-available.ts';
 
 type ClosedDaysConfig = ArtefactConfig;
 

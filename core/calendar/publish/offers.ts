@@ -20,7 +20,7 @@ const LONGEST = 3 * DAY;
 const NO_PLACE = 0;
 
 /** The furthest that a Schedule is published ahead, whatever its planning horizon: two years, in milliseconds. */
-const FURTHEST = 2 * 366 * DAY;
+export const FURTHEST = 2 * 366 * DAY;
 
 /**
  * The period for which a Schedule is published: its planning horizon, else a number of weeks from now, up to the end of

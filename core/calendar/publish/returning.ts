@@ -1,6 +1,6 @@
 import type { Slot } from '@medplum/fhirtypes';
 import type { ArtefactConfig } from '../../config/config.ts';
-import { bufferOf, isBuffer, isUnmarked } from '../slots/slot-role.ts';
+import { bufferOf, isBooked, isBuffer, isUnmarked } from '../slots/slot-role.ts';
 import { type PublishState, planSlots } from './publish.ts';
 import type { SlotChange } from './slot-change.ts';
 
@@ -11,12 +11,11 @@ function slotsWithout(
   config: ArtefactConfig,
 ): Slot[] {
   return slots.flatMap((slot): Slot[] => {
-    const { id = '', status } = slot;
-    const isBooked = status === 'busy' || status === 'busy-tentative';
+    const { id = '' } = slot;
     if (givenBack.has(bufferOf(slot, config) ?? '')) {
       return [];
     }
-    if (!givenBack.has(id) || held.has(id) || !(isBooked || isBuffer(slot))) {
+    if (!givenBack.has(id) || held.has(id) || !(isBooked(slot) || isBuffer(slot))) {
       return [slot];
     }
     return isUnmarked(slot, config) && !offered.has(id) ? [] : [{ ...slot, status: 'free' }];

@@ -15,29 +15,34 @@ export interface Claim {
   readonly services: readonly CodeableConcept[] | undefined;
 }
 
-/** The places of the published Slots among those that are to be booked, and what they belong to. */
+/** What the Slots that are to be booked belong to, their places if they are published, and whether one was never offered. */
 function claimed(slots: readonly PlacedSlot[], ids: readonly string[]) {
   const own = slots.filter(({ id }) => ids.includes(id));
   return {
     origins: new Set(own.map(({ origin }) => origin)),
     places: new Set(own.flatMap(({ role }) => (role.kind === 'published' ? [role.key.place] : []))),
+    isTaking: own.some(({ role }) => role.kind === 'taking'),
   };
 }
 
 /**
  * The Slots that prevent a booking although its own Slots are free: takings, held Slots published for the same place, and,
- * as far as its buffers go, what is held of the Slot that it takes a part of.
+ * as far as its buffers go, what is held of the Slot that it takes a part of. A Slot that was never offered takes the time of
+ * every place: for it whatever is confirmed counts, while requests and holds give way to it.
  *
  * @param slots - of the Schedule, at least those that overlap the time; Slots that the booking releases are left out
  * @returns empty if nothing prevents the booking
  */
 export function conflicts(slots: readonly PlacedSlot[], claim: Claim): PlacedSlot[] {
   const { interval, around = interval, slots: ids, services } = claim;
-  const { origins, places } = claimed(slots, ids);
+  const { origins, places, isTaking } = claimed(slots, ids);
   const isInTheWay = (slot: PlacedSlot): boolean => {
     const { role, resource, origin } = slot;
     if (origins.has(origin) && !isBuffer(resource)) {
       return !overlaps(slot, interval);
+    }
+    if (isTaking && resource.status === 'busy') {
+      return true;
     }
     return role.kind === 'published'
       ? places.has(role.key.place)

@@ -1,4 +1,4 @@
-import type { CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Appointment, CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { serviceIdOf } from '../../fhir/reference/service-reference.ts';
@@ -64,6 +64,17 @@ export function isUnmarked(slot: Slot, config: RoleConfig): boolean {
 /** Whether a Slot is booked, held or blocked. */
 export function isTaken({ status }: Slot): boolean {
   return status !== 'free' && status !== 'entered-in-error';
+}
+
+/** Whether a Slot is taken by an appointment, or as if by one: no block. */
+export function isBooked({ status }: Slot): boolean {
+  return status === 'busy' || status === 'busy-tentative';
+}
+
+/** Whether a Slot or an appointment says that it takes time on purpose that is taken (extension LocalOverbooking). */
+export function isOverbooking({ extension = [] }: Appointment | Slot, config: ArtefactConfig): boolean {
+  const url = artefactUri(config, 'LocalOverbooking');
+  return extension.some((one) => one.url === url && one.valueBoolean === true);
 }
 
 function roleOf(slot: Slot, wasOffered: boolean, config: RoleConfig): SlotRole {

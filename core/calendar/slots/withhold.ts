@@ -5,7 +5,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isByService, type ServiceConfig } from '../../fhir/service-author.ts';
 import { inWriteOrder, updateEntry } from '../../fhir/update-entry.ts';
 import { type Interval, overlaps } from '../../time/interval.ts';
-import { isBuffer, type PlacedSlot, placedSlots, takesFrom } from './slot-role.ts';
+import { isBooked, isBuffer, isOverbooking, type PlacedSlot, placedSlots, takesFrom } from './slot-role.ts';
 
 /**
  * How long a request of another writer may take from its first read to its end, in milliseconds. A booking that is
@@ -79,15 +79,11 @@ export function withholdEntries({ withheld, time }: TakingPlan, now: number, con
   );
 }
 
-function isOverbooking({ extension = [] }: Slot, config: ArtefactConfig): boolean {
-  const url = artefactUri(config, 'LocalOverbooking');
-  return extension.some((one) => one.url === url && one.valueBoolean === true);
-}
-
 /** Whether a Slot was booked through the service so lately that whoever takes its time may not have seen it. */
-function isNewBooking({ resource: { status, meta } }: PlacedSlot, now: number, config: ServiceConfig): boolean {
-  const isBooked = status === 'busy' || status === 'busy-tentative';
-  return isBooked && isByService(meta, config) && now - (parseInstant(meta?.lastUpdated) ?? 0) < LONGEST_REQUEST;
+function isNewBooking({ resource }: PlacedSlot, now: number, config: ServiceConfig): boolean {
+  const { meta } = resource;
+  const age = now - (parseInstant(meta?.lastUpdated) ?? 0);
+  return isBooked(resource) && isByService(meta, config) && age < LONGEST_REQUEST;
 }
 
 /** A block that a person sets may lie over appointments: they are cancelled or moved one by one. */

@@ -1,7 +1,9 @@
 import { elementLists } from './elements.ts';
 
-/** The namespaces of FHIR and of the narrative in it. */
+/** The namespace of FHIR in XML. */
 export const FHIR_NAMESPACE = 'http://hl7.org/fhir';
+
+/** The namespace of the narrative in it. */
 export const XHTML_NAMESPACE = 'http://www.w3.org/1999/xhtml';
 
 /** An element of a FHIR type, by the name that it has in JSON. */

@@ -14,18 +14,51 @@ export const OVERLAP = 2 * 60_000;
 /** How many changed appointments one run reads. */
 export const CHANGED_AT_ONCE = 1000;
 
-/** The Task that keeps the moment up to which all changes have their events. */
-export function checkpointTask(until: number, config: ArtefactConfig, stored?: Task): Task {
+/** How far the events are recorded: moments in milliseconds since 1970 UTC. */
+export interface Recorded {
+  /** Appointments whose last change was earlier have all their events. */
+  readonly until: number;
+  /** All changes that were made earlier have their events, also those of appointments that have changed since. */
+  readonly settled: number | undefined;
+}
+
+/** The Task that keeps how far the events of all changes are recorded. */
+export function checkpointTask({ until, settled }: Recorded, config: ArtefactConfig, stored?: Task): Task {
   return {
     resourceType: 'Task',
     ...(stored?.id && { id: stored.id }),
     status: 'in-progress',
     intent: 'order',
     code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: CHECKPOINT }] },
-    description: 'All changes of appointments up to the end of this period have their events',
-    executionPeriod: { end: formatInstant(until) },
+    description:
+      'All changes up to the start of this period have their events, and all appointments that have not changed since its end',
+    executionPeriod: { ...(settled !== undefined && { start: formatInstant(settled) }), end: formatInstant(until) },
   };
 }
+
+/**
+ * The moment before which all changes have their events.
+ *
+ * @param stored - the checkpoint
+ * @returns milliseconds since 1970 UTC; `undefined` as long as no run has recorded everything
+ */
+export function settledAt(stored: Task | undefined): number | undefined {
+  const start = Date.parse(stored?.executionPeriod?.start ?? '');
+  return Number.isFinite(start) ? start : undefined;
+}
+
+/**
+ * The moment before which no change needs to be looked at, with the overlap.
+ *
+ * @param stored - the checkpoint
+ * @param listening - when the first of the subscribers concerned began to listen
+ */
+export const unsettledSince = (stored: Task | undefined, listening: number): number =>
+  Math.max(listening, (settledAt(stored) ?? Number.NEGATIVE_INFINITY) - OVERLAP);
+
+/** The search for the checkpoint, without the resource type. */
+export const checkpointQuery = (config: ArtefactConfig): string =>
+  `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${CHECKPOINT}`)}`;
 
 /**
  * The search for the appointments whose changes a run has to look at.

@@ -1,6 +1,6 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import { DEEPEST, MOST_VALUES, sizeProblem } from '../../fhir/bounds.ts';
+import { sizeProblem } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { quoted } from '../../fhir/outcome/quoted.ts';
@@ -65,9 +65,10 @@ export function parseSubmission(
   now: number,
   config: BookingConfig,
 ): { readonly submission?: Submission; readonly issues: readonly Issue[] } {
-  const sent = sizeProblem(body) ? undefined : withoutReserved(body, config);
+  const tooLarge = sizeProblem(body);
+  const sent = tooLarge ? undefined : withoutReserved(body, config);
   if (!isSubscription(sent)) {
-    const diagnostics = `The body must be a Subscription resource, with ${MOST_VALUES} values at most, nested at most ${DEEPEST} levels deep.`;
+    const diagnostics = `The body must ${tooLarge ? `not ${tooLarge}` : 'be a Subscription resource'}.`;
     return { issues: [{ code: 'malformed-request', diagnostics, expression: 'http.body' }] };
   }
   const { settings, issues: found } = readSubscriptionParameters(sent, config);

@@ -2,7 +2,7 @@ import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { type SearchParam, searchIssue } from './param.ts';
 
 /**
- * Writes codes the way Medplum finds them in elements that hold a code alone: without the code system, which FHIR settles
+ * Writes codes the way Medplum finds them in elements that hold a code alone: without the code system, which FHIR fixes
  * for such an element. A code of another system stays as it is; no element has it.
  *
  * @param sent - one parameter, with codes separated by commas, `code` or `system|code`

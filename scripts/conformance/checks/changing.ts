@@ -10,8 +10,7 @@ import {
   patient,
   proposal,
 } from '../preparation/bodies.ts';
-
-const book = { request: 'POST /Appointment/$book', body: proposal(), keep: 'appointment', expect: [success] } as const;
+import { bookSlot } from './booking/common.ts';
 
 /** What an update must not change, and an operation that does. */
 interface Immutable {
@@ -65,7 +64,7 @@ const immutableCheck = ({ element, operation, needs = ['slot', 'patient'] }: Imm
           } as const,
         ]
       : []),
-    book,
+    bookSlot,
     { request: 'PATCH /{appointment}', body: patch(operation), expect: [status(400), codedOutcome] },
     {
       request: 'GET /{appointment}',
@@ -88,7 +87,7 @@ export const changingChecks: readonly Check[] = [
     section: 'Specification 4.5 and 3',
     needs: ['slot', 'patient'],
     steps: [
-      book,
+      bookSlot,
       { request: 'PATCH /{appointment}', body: cancellation, expect: [success] },
       { request: 'GET /{appointment}', expect: [status(200), that("status = 'cancelled'")] },
     ],
@@ -101,7 +100,7 @@ export const changingChecks: readonly Check[] = [
     stages: isikStages,
     needs: ['slot', 'patient'],
     steps: [
-      book,
+      bookSlot,
       { request: 'PATCH /{appointment}', body: cancelledByPatient, expect: [success] },
       {
         request: 'GET /{appointment}',
@@ -117,7 +116,7 @@ export const changingChecks: readonly Check[] = [
     stages: isikStages,
     needs: ['slot', 'patient'],
     steps: [
-      book,
+      bookSlot,
       {
         request: 'PATCH /{appointment}',
         body: patch({
@@ -138,7 +137,7 @@ export const changingChecks: readonly Check[] = [
     section: 'Specification 4.5',
     needs: ['slot', 'patient'],
     steps: [
-      book,
+      bookSlot,
       {
         request: 'PATCH /{appointment}',
         body: patch({ type: 'replace', path: 'Appointment.comment', value: { valueString: 'Changed' } }),
@@ -155,7 +154,7 @@ export const changingChecks: readonly Check[] = [
     section: 'Specification 2.5 and 4.5',
     needs: ['slot', 'patient'],
     steps: [
-      book,
+      bookSlot,
       {
         request: 'PATCH /{appointment}',
         body: { resourceType: 'Parameters', parameter: [{ name: 'operation', part: [] }] },

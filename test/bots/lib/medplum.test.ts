@@ -202,3 +202,40 @@ describe('a read', () => {
     expect(sent).toHaveLength(attempts);
   });
 });
+
+describe('what is in the way of a booking', () => {
+  const searchset = (ids: readonly string[], hasMore: boolean) => ({
+    response: { status: '200' },
+    resource: {
+      resourceType: 'Bundle',
+      link: hasMore ? [{ relation: 'next', url: 'https://medplum.example/more' }] : [],
+      entry: ids.map((id) => ({ resource: { resourceType: 'Slot', id } })),
+    },
+  });
+  const bundle = (...entry: readonly object[]) => ({ resourceType: 'Bundle', type: 'batch-response', entry });
+  const wanted = { request: { method: 'GET' as const, url: 'Slot?start=lt2031&end=gt2030&_count=950' } };
+  const first = { request: { method: 'GET' as const, url: 'Slot?start=lt2031&end=gt2030&_sort=start&_count=500' } };
+  const bundleIn = ({ init }: Sent): Bundle => JSON.parse(String(init.body));
+
+  it('is read to its end, as it was at one moment, if Medplum does not find all of it at once', async () => {
+    const pages = [searchset(['a', 'b'], true), searchset(['c'], false), ...Array(8).fill(searchset([], false))];
+    const sent = answering([200, bundle(searchset(['a'], true))], [200, bundle(...pages)]);
+    const found = await reading.readWhole(client, [wanted]);
+    expect(new Set(found.map(({ id }) => id))).toEqual(new Set(['a', 'b', 'c']));
+    const [, second] = sent.map(bundleIn);
+    expect(second?.type).toBe('transaction');
+    const offsets = (second?.entry ?? []).map(({ request }) => new URLSearchParams(request?.url).get('_offset'));
+    expect(offsets).toEqual(['0', '950', '1900', '2850', '3800', '4750', '5700', '6650', '7600', '8550']);
+  });
+
+  it('is no decision if there is more of it than Medplum finds', async () => {
+    answering([200, bundle(searchset(['a'], true))], [200, bundle(...Array(10).fill(searchset(['b'], true)))]);
+    await expect(reading.readWhole(client, [wanted])).rejects.toThrow('more Slots at that time');
+  });
+
+  it('is one read if that is all of it, or the first ones are enough', async () => {
+    const sent = answering([200, bundle(searchset(['a'], false), searchset(['b'], true))]);
+    expect(await reading.readWhole(client, [wanted, first])).toHaveLength(2);
+    expect(sent).toHaveLength(1);
+  });
+});

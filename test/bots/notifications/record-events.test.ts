@@ -1,14 +1,16 @@
 import { createRequire } from 'node:module';
 import type vm from 'node:vm';
 import { beforeAll, expect, it } from '@jest/globals';
-import type { Appointment, Bundle, Resource, Subscription } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, Communication, Resource, Subscription, Task } from '@medplum/fhirtypes';
 import { botSource } from '../../../core/config/bots.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
+import { checkpointTask } from '../../../core/notifications/delivery/checkpoint.ts';
 import { outboxTask } from '../../../core/notifications/delivery/outbox.ts';
+import { eventResource } from '../../../core/notifications/events/event.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { bundleBot } from '../../../scripts/build.ts';
-import { config, history, outbox, portal, settings, staff } from '../../core/notifications/support.ts';
+import { begin, config, history, outbox, portal, settings, staff } from '../../core/notifications/support.ts';
 import { compile } from '../server.ts';
 
 const subscription: Subscription = {
@@ -38,12 +40,40 @@ beforeAll(async () => {
   announce = compile(await bundleBot(botSource('record-events'), config));
 });
 
+/** What the Bot finds besides the history, and what it asked for. */
+interface Found {
+  readonly current?: Appointment | undefined;
+  readonly checkpoint?: Task;
+  readonly events?: readonly Communication[];
+  readonly asked?: string[];
+}
+
+/** A page of what was found. */
+function pageOf<T>(all: readonly T[], url: string): readonly T[] {
+  const { searchParams } = new URL(url, 'http://localhost/');
+  const offset = Number(searchParams.get('_offset') ?? 0);
+  return all.slice(offset, offset + Number(searchParams.get('_count') ?? 100));
+}
+
 /** Runs the Bot with a history that may lag behind; gives the resources that it writes. */
-async function announceWith(known: readonly Appointment[]): Promise<Resource[]> {
+async function announceWith(known: readonly Appointment[], given: Found = {}): Promise<Resource[]> {
+  const now = given.current ?? current;
+  const events = (url: string): readonly Communication[] => {
+    const since = /sent=ge([^&]+)/.exec(url)?.[1];
+    return pageOf(
+      (given.events ?? []).filter(({ sent = '' }) => since === undefined || sent >= since),
+      url,
+    );
+  };
   const found = (url: string): readonly (Resource | undefined)[] => {
-    const answers = { 'Task?': [task], 'Subscription?': [subscription], 'Appointment?': [current] };
+    const tasks = url.includes('announce') ? [given.checkpoint] : [task];
+    const answers = {
+      ...{ 'Task?': tasks, 'Subscription?': [subscription], 'Appointment?': [now] },
+      'Communication?': events(url),
+    };
     const [, listed = []] = Object.entries(answers).find(([start]) => url.startsWith(start)) ?? [];
-    return url.includes('/_history') ? known : listed;
+    given.asked?.push(url);
+    return url.includes('/_history') ? pageOf(known, url) : listed;
   };
   const answered = (sent: Bundle): Bundle => ({
     resourceType: 'Bundle',
@@ -53,12 +83,13 @@ async function announceWith(known: readonly Appointment[]): Promise<Resource[]> 
       resource: resource ?? {
         resourceType: 'Bundle',
         type: 'searchset',
+        total: known.length,
         entry: found(request?.url ?? '').flatMap((one) => (one ? { resource: one } : [])),
       },
     })),
   });
   const written: Resource[] = [];
-  const told = { input: current, headers: {} };
+  const told = { input: now, headers: {} };
   await announce.runInNewContext({
     require: createRequire(import.meta.url),
     console,
@@ -86,6 +117,63 @@ it('a change is announced when the history has its version', async () => {
   expect(JSON.stringify(written[1])).toContain(`Appointment/a1/_history/${current?.meta?.versionId}`);
 });
 
-it('a history that lags behind is not relied on: the Bot fails, so that the next sweep announces the change', async () => {
+it('a history that lags behind is not relied on: the Bot fails, so that the next run of the clock announces the change', async () => {
   await expect(announceWith(versions.slice(1))).rejects.toThrow(/lag behind/);
+});
+
+/** The event of a version that was recorded. */
+const eventFor = ({ id = '', meta }: Appointment, index: number): Communication =>
+  eventResource(
+    {
+      number: index + 1,
+      timestamp: meta?.lastUpdated ?? '',
+      appointment: id,
+      version: meta?.versionId ?? '',
+      kind: 'update',
+    },
+    's1',
+    config,
+  );
+
+/** A history of so many versions by staff, the newest first, one a second. */
+const long = (count: number): Appointment[] =>
+  history(
+    ...Array.from({ length: count }, (_, index) => ({
+      by: staff,
+      seconds: index + 1,
+      status: index % 2 === 0 ? ('booked' as const) : ('arrived' as const),
+    })),
+  );
+
+const versionsTold = (written: readonly Resource[]): string[] =>
+  written.flatMap((one) =>
+    one.resourceType === 'Communication' ? (one.about?.[0]?.reference?.split('/').at(-1) ?? []) : [],
+  );
+
+const histories = (asked: readonly string[]): string[] => asked.filter((url) => url.includes('_history'));
+
+it('of 1,300 changes whose runs were all missed, none is lost: the oldest come first', async () => {
+  const [all, asked] = [long(1_300), [] as string[]];
+  const told = versionsTold(await announceWith(all, { current: all[0], asked }));
+  expect([told.length, told[0], told.at(-1)]).toEqual([500, 'v1', 'v500']);
+  expect(histories(asked)).toHaveLength(3);
+});
+
+it('no more versions are read than were written since everything was recorded', async () => {
+  const [all, asked] = [long(1_300), [] as string[]];
+  const settled = begin + 1_290_000;
+  const checkpoint = checkpointTask({ until: settled, settled }, config);
+  const told = versionsTold(await announceWith(all, { current: all[0], asked, checkpoint }));
+  expect([told.length, told.at(-1)]).toEqual([199, 'v1300']);
+  expect(histories(asked)).toHaveLength(1);
+});
+
+it('what is recorded already is not recorded again, however much that is', async () => {
+  const all = long(1_300);
+  const recorded = all
+    .slice(5)
+    .toReversed()
+    .map((version, index) => eventFor(version, index));
+  const told = versionsTold(await announceWith(all, { current: all[0], events: recorded }));
+  expect(told).toEqual(['v1296', 'v1297', 'v1298', 'v1299', 'v1300']);
 });

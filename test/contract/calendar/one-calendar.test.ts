@@ -1,7 +1,8 @@
 /** Medplum's own scheduling and this service never sell the same time. */
 import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
 import { until } from '../../lib/until.ts';
-import { aPatient, book } from '../fixtures.ts';
+import { aPatient, book, stored } from '../fixtures.ts';
 import { issuesOf } from '../http.ts';
 import {
   aCalendar,
@@ -30,6 +31,19 @@ const all = ['09:00-09:30', '09:00-10:00', '09:30-10:00'];
 const rest = ['09:30-10:00', '09:30-10:00'];
 
 describe("what staff book by Medplum's own $book", () => {
+  it("may have empty lists, as Medplum's Provider app sends them", async () => {
+    const { service, schedule, patient } = await aDay();
+    const proposal = z
+      .looseObject({ participant: z.array(z.unknown()) })
+      .parse((await proposals(schedule, service)).get('09:00'));
+    const participant = [
+      ...proposal.participant,
+      { actor: { reference: `Patient/${patient.id}` }, status: 'needs-action' },
+    ];
+    const id = idOfBooked(await native('book', { ...proposal, identifier: [], participant }));
+    expect(await stored('Appointment', `_id=${id}`)).toEqual([expect.objectContaining({ status: 'booked' })]);
+  });
+
   it('is refused to portals at once, although the free slot is still there; the rest stays bookable', async () => {
     const { service, schedule, slot, patient } = await aDay();
     const proposal = (await proposals(schedule, service)).get('09:00');

@@ -30,8 +30,8 @@ import './stand-ins.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { until } from '../../lib/until.ts';
 
-/** Longer than it takes until the next sweep, which comes once a minute on a real server. */
-const SWEPT = 90_000;
+/** Longer than it takes until retry-deliveries runs again, once a minute on a real server. */
+const NEXT_RUN = 90_000;
 
 const open: Listener[] = [];
 async function aListener(): Promise<Listener> {
@@ -182,7 +182,7 @@ it(
     await until(
       () => current(id),
       ({ status }) => status === 'active',
-      SWEPT,
+      NEXT_RUN,
     );
     expect([numbersAt(listener), ofKind(listener, 'handshake').length]).toEqual([[1], 2]);
   },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { MedplumClient } from '@medplum/core';
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { aPatient, aSchedule, aSlot, book, parameters, proposed, succeeded } from '../fixtures.ts';
 import { medplum, request } from '../http.ts';
 import { medplumBase, tokenOf } from '../installation.ts';
@@ -21,8 +21,8 @@ export async function administrator(fetchWith: typeof fetch = fetch): Promise<Me
 export const aName = (): string => `Erasmus-${randomUUID()}`;
 
 /** A patient with two appointments, one of them with a related person and answers. */
-export async function aPerson(family: string) {
-  const schedule = await aSchedule();
+export async function aPerson(family: string, more: Partial<Schedule> = {}) {
+  const schedule = await aSchedule(more);
   const identifier = [{ system: 'https://example.org/patients', value: randomUUID() }];
   const patient = await aPatient('portal-a', { identifier, name: [{ family }] });
   const slots = await Promise.all([aSlot(schedule, 0, 30), aSlot(schedule, 30, 60)]);
@@ -63,6 +63,7 @@ const types = [
   'Patient',
   'RelatedPerson',
   'Appointment',
+  'AppointmentResponse',
   'QuestionnaireResponse',
   'Task',
   'Communication',

@@ -1,9 +1,12 @@
 import { expect, it } from '@jest/globals';
 import { type ErasureRun, erase } from '../../../scripts/person/erase.ts';
-import { appointmentsOn, slotsOf, stored } from '../fixtures.ts';
+import { exportPerson } from '../../../scripts/person.ts';
+import { until } from '../../lib/until.ts';
+import { appointmentsOn, minutes, slotsOf, stored, succeeded } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
 import { toWebsocket, turnsTo } from '../notifications/fixtures.ts';
+import { count, policy } from '../policy/fixtures.ts';
 import { inconsistencies } from '../races/consistent.ts';
 import { administrator, aName, aPerson, carrying, fulfil } from './a-person.ts';
 
@@ -114,4 +117,58 @@ it('a Subscription for this patient alone is removed after its subscriber was no
   expect((await request('portal-a', 'GET', `/Subscription/${id}`)).status).not.toBe(200);
   const events = await medplum('admin', 'GET', `/Communication?part-of=Subscription/${id}`);
   expect(resourceIn('Bundle', events).entry?.length).toBeGreaterThan(0);
+});
+
+it('what double bookings, counters and responses say of the person is exported, and goes with the rest', async () => {
+  const family = aName();
+  const { patient, schedule, appointments } = await aPerson(family, policy(count('maxOpenPerPatient', 5)));
+  const reference = `Patient/${patient.id}`;
+  const [first] = appointments;
+  const block = { start: minutes(0), end: minutes(30), status: 'busy-unavailable' };
+  const body = { resourceType: 'Slot', schedule: { reference: `Schedule/${schedule.id}` }, ...block };
+  succeeded('Slot', await medplum('front-desk', 'POST', '/Slot', { body }));
+  await until(
+    () => stored('Task', `focus=Appointment/${first?.id}`),
+    (found) => found.length > 0,
+  );
+  const response = {
+    ...{ resourceType: 'AppointmentResponse', participantStatus: 'accepted', comment: family },
+    ...{ appointment: { reference: `Appointment/${first?.id}` }, actor: { reference, display: family } },
+  };
+  const made = succeeded(
+    'AppointmentResponse',
+    await medplum('front-desk', 'POST', '/AppointmentResponse', { body: response }),
+  );
+  const naming = async (): Promise<string[]> => {
+    const pages = ['Task', 'AppointmentResponse'].map((type) =>
+      medplum('admin', 'GET', `/${type}?_sort=-_lastUpdated&_count=1000`),
+    );
+    const found = (await Promise.all(pages)).flatMap((page) => resourceIn('Bundle', page).entry ?? []);
+    return found.flatMap(({ resource }) =>
+      JSON.stringify(resource).includes(patient.id ?? '') ? `${resource?.resourceType}/${resource?.id}` : [],
+    );
+  };
+  const before = await naming();
+  expect(before).toContain(`AppointmentResponse/${made.id}`);
+  expect(before).toHaveLength(3);
+  const { entry = [] } = await exportPerson(await administrator(), patient.id ?? '', config);
+  const exported = entry.map(({ resource }) => `${resource?.resourceType}/${resource?.id}`);
+  expect(exported).toEqual(expect.arrayContaining(before));
+  expect(await run(patient.id, { force: true })).toMatchObject({ outcome: 'erased' });
+  expect(await naming()).toEqual([]);
+  expect(await carrying(family)).toEqual([]);
+});
+
+it.each([
+  ['QuestionnaireResponse', { status: 'completed' }, 'subject'],
+  ['Communication', { status: 'completed' }, 'subject'],
+  ['Task', { status: 'requested', intent: 'order' }, 'for'],
+])("a %s of the clinic's own is not touched either", async (resourceType, fields, subject) => {
+  const { patient, appointments } = await aPerson(aName());
+  await Promise.all(appointments.map(fulfil));
+  const body = { resourceType, ...fields, [subject]: { reference: `Patient/${patient.id}` } };
+  const made = await medplum('admin', 'POST', `/${resourceType}`, { body });
+  expect(made.status).toBe(201);
+  const { outcome, erasure } = await run(patient.id);
+  expect([outcome, erasure.obstacles]).toEqual(['refused', [expect.stringContaining(`1 ${resourceType}`)]]);
 });

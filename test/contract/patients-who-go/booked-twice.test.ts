@@ -26,10 +26,10 @@ describe('a new patient of two first bookings at the same moment', () => {
       );
     const referenced = (appointments: readonly Appointment[]) =>
       new Set(appointments.map(({ participant }) => participant[0]?.actor?.reference));
-    const settled = await until(all, (appointments) => referenced(appointments).size === 1);
-    const [survivor] = referenced(settled);
+    const ofOnePatient = await until(all, (appointments) => referenced(appointments).size === 1);
+    const [survivor] = referenced(ofOnePatient);
     const found = await stored('Patient', `identifier=${system}|${value}`);
-    expect(settled.every(({ status }) => status === 'booked')).toBe(true);
+    expect(ofOnePatient.every(({ status }) => status === 'booked')).toBe(true);
     expect(found.filter((one) => one.active !== false).map(({ id }) => `Patient/${id}`)).toEqual([survivor]);
     const later = succeeded('Appointment', await bookFor(4));
     expect(later.participant[0]?.actor?.reference).toBe(survivor);

@@ -36,6 +36,19 @@ describe('quotas', () => {
     expect((await wish(3)).status).toBe(201);
   });
 
+  it('maxOpenPerPatient: whoever else takes part as a patient counts as well, in whatever order', async () => {
+    const { slots, patient } = await aLimited('maxOpenPerPatient', 1, 3);
+    const others = [await aPatient(), await aPatient()];
+    const actors = (...all: { id?: string }[]) =>
+      all.map(({ id }) => ({ actor: { reference: `Patient/${id}` }, status: 'accepted' as const }));
+    const wish = (index: number, ...all: { id?: string }[]) =>
+      book(proposed(patient, slots.slice(index, index + 1), { ...at(index), participant: actors(...all) }));
+    expect((await wish(0, others[0] ?? {}, patient)).status).toBe(201);
+    const refused = await wish(1, others[1] ?? {}, patient);
+    expect([refused.status, issuesOf(refused)]).toEqual([422, ['patient-limit-reached Appointment.start']]);
+    expect((await wish(1, others[1] ?? {})).status).toBe(201);
+  });
+
   it('maxOpenPerPatient: an appointment that is moved does not count twice', async () => {
     const { slots, patient } = await aLimited('maxOpenPerPatient', 1, 2);
     const first = resourceIn('Appointment', await book(proposed(patient, slots.slice(0, 1), at(0))));

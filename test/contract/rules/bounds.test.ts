@@ -62,11 +62,41 @@ describe('what is too much is refused before any work: 400 malformed-request', (
         body: [{ op: 'add', path, value }],
         headers: { 'content-type': 'application/json-patch+json' },
       });
-    const category = { coding: many(1_900, { code: 'x' }) };
+    const category = { coding: many(900, { code: 'x' }) };
     expect((await grow('/serviceCategory', [category])).status).toBe(200);
     expect((await grow('/serviceCategory/-', category)).status).toBe(200);
     const refused = await grow('/serviceCategory/-', category);
     expect([refused.status, codesOf(refused)]).toEqual([400, ['patch-invalid']]);
+  });
+
+  it('texts that Medplum would be busy with for everybody, in lists above all; files are taken', async () => {
+    const { slot, patient } = await aClinic();
+    const body = proposed(patient, [slot]);
+    const [long, listed] = ['x'.repeat(300_000), 'x'.repeat(40_000)];
+    const system = artefactUri(config, 'LocalBot');
+    const named = { resourceType: 'Patient', name: [{ given: [listed] }] };
+    const xml = `<Patient xmlns="http://hl7.org/fhir"><name><given value="${listed}"/></name></Patient>`;
+    const answers = [
+      await book({ ...body, comment: long }),
+      await book({ ...body, comment: long }, 'portal-a', { prefer: 'respond-async' }),
+      await medplum('portal-a', 'POST', `/Bot/$execute?identifier=${system}|book`, {
+        body: { ...body, comment: long },
+      }),
+      await book(parameters({ ...body, participant: undefined }, ['patient', named])),
+      await request('portal-a', 'POST', '/Patient', { body: named }),
+      await request('portal-a', 'PUT', `/Patient/${patient.id}`, { body: { ...named, id: patient.id } }),
+      await request('portal-a', 'POST', '/Patient', { body: xml, headers: { 'content-type': 'application/fhir+xml' } }),
+    ];
+    for (const answer of answers) {
+      expect([answer.status, codesOf(answer)]).toEqual([400, ['malformed-request']]);
+    }
+    const photo = { contentType: 'image/jpeg', data: 'eHh4'.repeat(150_000) };
+    const response = {
+      ...{ resourceType: 'QuestionnaireResponse', status: 'completed' },
+      text: { status: 'generated', div: '<div xmlns="http://www.w3.org/1999/xhtml">Photo</div>' },
+      item: [{ linkId: '1', text: 'Photo', answer: [{ valueAttachment: photo }] }],
+    };
+    expect((await book(parameters(body, ['patientSubmittedInformation', response]))).status).toBe(201);
   });
 
   it('a patch that attaches more than a booking may: 400 patch-invalid, and nothing is read of it', async () => {

@@ -36,6 +36,15 @@ describe('an appointment that staff write in Medplum', () => {
     expect(await appointmentsOn(slot)).toHaveLength(2);
   });
 
+  it("on a slot of its own over another's, as Medplum's Provider app writes it: refused", async () => {
+    const { schedule, slot, patient } = await aBooking();
+    const own = await aSlot(schedule, 10, 40, { status: 'busy', ...onPurpose });
+    const answer = await write(proposed(patient, [own], { from: 10, to: 40 }));
+    expect([answer.status, ...issuesOf(answer)]).toEqual([400, 'schedule-overbooked Appointment.slot[0]']);
+    expect(answer.text).toContain(`Slot/${slot.id} takes the time`);
+    expect(await appointmentsOn(own)).toEqual([]);
+  });
+
   it('on a slot of its own that they have made for it: written', async () => {
     const { schedule, patient } = await aClinic();
     const own = await aSlot(schedule, 60, 90, { status: 'busy' });

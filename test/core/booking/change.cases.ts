@@ -40,6 +40,8 @@ export interface ChangeCase {
   readonly result: Readonly<Record<string, unknown>>;
   readonly patient?: Patient | undefined;
   readonly issues: readonly string[];
+  /** The issues for the guard, if they are others: Medplum stores no empty elements, so that it judges the rest. */
+  readonly guarded?: readonly string[];
 }
 
 const [practitioner, kim] = stored.participant;
@@ -174,8 +176,11 @@ export const cases: readonly ChangeCase[] = [
   refused('no profile', { meta: { ...stored.meta, profile: undefined } }, 'immutable-element Appointment.meta.profile'),
   refused('pending again', { status: 'pending' }, 'transition-not-allowed Appointment.status'),
   refused('an unknown status', { status: 'gone' }, 'malformed-request Appointment.status'),
-  refused('no list', { slot: {} }, 'malformed-request Appointment.slot'),
-  refused('an empty list', { serviceType: [] }, 'malformed-request Appointment.serviceType'),
+  {
+    ...refused('no list', { slot: {} }, 'malformed-request Appointment.slot'),
+    guarded: ['immutable-element Appointment.slot'],
+  },
+  { ...refused('an empty list', { serviceType: [] }, 'malformed-request Appointment.serviceType'), guarded: [] },
   refused(
     'a coding without system',
     { serviceType: [{ coding: [{ code: 'ct' }] }] },

@@ -3,6 +3,7 @@ import type { Slot } from '@medplum/fhirtypes';
 import {
   emptiedSlotsQuery,
   endedJobsQuery,
+  idleQuotasQuery,
   isAbsorbed,
   isLeftPublished,
   pastSlotsQuery,
@@ -23,12 +24,16 @@ const fragment = (more: Partial<Slot> = {}): Slot =>
 describe('what is searched', () => {
   const task = artefactUri(config, 'LocalTask');
 
-  it('are Tasks of bookings and requests that are over, and have been for long', () => {
+  it('are Tasks of bookings, requests and double bookings that are over, and have been for long', () => {
     expect(endedJobsQuery(cutoff, config)).toEqual({
-      code: `${task}|book,${task}|confirm`,
+      code: `${task}|book,${task}|confirm,${task}|collision`,
       status: 'completed,failed,cancelled,rejected',
       _lastUpdated: `lt${at('12:00')}`,
     });
+  });
+
+  it('are the rows of quotas that have long not been used', () => {
+    expect(idleQuotasQuery(cutoff, config)).toEqual({ code: `${task}|quota`, _lastUpdated: `lt${at('12:00')}` });
   });
 
   it('are slots that were emptied, or that are past', () => {

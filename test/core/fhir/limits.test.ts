@@ -1,5 +1,12 @@
 import { describe, expect, it, test } from '@jest/globals';
-import { boundIssues, countValues, isDeeperThan, MOST_VALUES, sizeProblem } from '../../../core/fhir/bounds.ts';
+import {
+  boundIssues,
+  isDeeperThan,
+  MOST_VALUES,
+  mostSize,
+  sizeBeyond,
+  sizeProblem,
+} from '../../../core/fhir/bounds.ts';
 import { narrativeIssues, textOf } from '../../../core/fhir/narrative/narrative.ts';
 import { MOST_ISSUES, statusOf, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { unsupportedIssues } from '../../../core/fhir/unsupported.ts';
@@ -32,8 +39,10 @@ describe('nesting', () => {
 
 describe('values', () => {
   it('are objects, lists and what they hold, counted no further than is needed', () => {
-    expect(countValues({ a: [1, { b: 2 }], c: null }, 100)).toBe(6);
-    expect(countValues(new Array(1_000_000).fill(0), 10)).toBe(11);
+    const value = { a: [1, { b: 2 }], c: null };
+    expect(sizeProblem(value, { ...mostSize, values: 6 })).toBeUndefined();
+    expect(sizeProblem(value, { ...mostSize, values: 5 })).toMatch(/more than 5 values/);
+    expect(sizeProblem(new Array(1_000_000).fill(0), { ...mostSize, values: 10 })).toMatch(/values/);
   });
 
   it('of a request are so many at most', () => {
@@ -41,6 +50,39 @@ describe('values', () => {
     expect(sizeProblem(list(MOST_VALUES))).toBeUndefined();
     expect(sizeProblem(list(MOST_VALUES + 1))).toMatch(/values/);
     expect(sizeProblem(nested(65))).toMatch(/levels/);
+  });
+});
+
+describe('text', () => {
+  const { text, listed } = mostSize;
+  const appointment = (more: object) => ({ resourceType: 'Appointment', ...more });
+
+  it.each<[string, unknown]>([
+    ['a comment', { comment: 'x'.repeat(text) }],
+    ['many texts', { item: new Array(500).fill({ text: 'x'.repeat(text / 500) }) }],
+    ['names of elements', { ['x'.repeat(text)]: 1, y: 1 }],
+    ['a file in an appointment', appointment({ contained: [{ data: 'x'.repeat(text) }] })],
+  ])('is counted wherever it stands: %s', (_, value) => {
+    expect(sizeProblem(value)).toMatch(/262144 characters of text; send files as attachments/);
+  });
+
+  it('in lists is counted apart', () => {
+    expect(sizeProblem({ given: ['x'.repeat(listed + 1)] })).toMatch(/32768 characters in lists of texts/);
+    expect(sizeProblem({ given: ['x'.repeat(listed / 2), 'x'.repeat(listed / 2)] })).toBeUndefined();
+    expect(sizeProblem({ data: ['x'.repeat(listed + 1)] })).toMatch(/lists of texts/);
+  });
+
+  it('in files is not counted', () => {
+    const item = [{ answer: [{ valueAttachment: { data: 'x'.repeat(SIZE) } }] }];
+    expect(sizeProblem({ parameter: [{ resource: appointment({}) }, { resource: { item } }] })).toBeUndefined();
+  });
+
+  it('may grow a little where much is stored already', () => {
+    const stored = { comment: 'x'.repeat(SIZE), given: ['x'.repeat(SIZE)], list: new Array(MOST_VALUES).fill(0) };
+    const more = { values: 1, text: 1, listed: 1 };
+    expect(sizeProblem(stored, sizeBeyond(stored, more))).toBeUndefined();
+    expect(sizeProblem({ ...stored, comment: 'x'.repeat(SIZE + 2) }, sizeBeyond(stored, more))).toMatch(/of text/);
+    expect(sizeBeyond({}, more)).toEqual(mostSize);
   });
 });
 

@@ -165,11 +165,11 @@ test('another request is answered while one of 1 MB is worked on', async () => {
     await (path.endsWith('$execute') ? gate.promise : undefined);
     return { status: 404 };
   };
-  const name = 'x'.repeat(1024 * 1024 - 100);
+  const file = 'x'.repeat(1024 * 1024 - 100);
   const large = fetch(`${url}/fhir/R4/Appointment/$book`, {
     method: 'POST',
     headers: fhirJson,
-    body: JSON.stringify({ resourceType: 'Appointment', description: name }),
+    body: JSON.stringify({ resourceType: 'Parameters', data: file }),
   });
   await until(() => fake.received.length > 0);
   expect((await fetch(`${url}/fhir/R4/Slot/s1`, { headers: bearer })).status).toBe(404);

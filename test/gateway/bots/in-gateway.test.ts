@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { FastifyInstance } from 'fastify';
 import { type CallableBot, callableBots } from '../../../core/config/bots.ts';
@@ -11,7 +11,9 @@ let verify: FakeMedplum['verify'];
 let gateway: FastifyInstance;
 let now = 0;
 let handler: BotHandler;
-const logIn = jest.fn<HostedBots['logIn']>();
+/** How Medplum lets the gateway in, and with what the logins asked to be anew. */
+let letIn: (anew: boolean) => Promise<void>;
+const logins: boolean[] = [];
 let ownToken = 'own-1';
 
 const appointment = { resourceType: 'Appointment', id: 'made', status: 'booked', participant: [] };
@@ -23,6 +25,11 @@ const unavailable = toOperationOutcome([{ code: 'upstream-unavailable', diagnost
 /** What a Bot uses of the client, in front of the connections of the gateway. */
 const clientFor: HostedBots['clientFor'] = (connections) =>
   ({ connections, getAccessToken: () => ownToken }) as Partial<BotClient> as BotClient;
+
+const logIn: HostedBots['logIn'] = (_client, anew) => {
+  logins.push(anew);
+  return letIn(anew);
+};
 
 const send = (medplum: MedplumClient, path: string, authorization: string, body?: string) => {
   const { connections } = medplum as BotClient;
@@ -48,8 +55,8 @@ beforeEach(() => {
   fake.verify = verify;
   fake.answer = ({ path }) => (path === '/fhir/R4/Bot' ? permitted : undefined);
   handler = async () => appointment;
-  logIn.mockReset();
-  logIn.mockResolvedValue(undefined);
+  logins.length = 0;
+  letIn = async () => undefined;
 });
 
 const book = (headers: Record<string, string> = fhirJson) =>
@@ -118,7 +125,7 @@ test('what a Bot throws is no answer: 503, and its words stay inside', async () 
 test('a gateway that Medplum does not let in answers 503, and calls no Bot', async () => {
   const calls: unknown[] = [];
   handler = async () => calls.push('called');
-  logIn.mockRejectedValue(new Error('invalid_client'));
+  letIn = () => Promise.reject(new Error('invalid_client'));
   expect((await book()).statusCode).toBe(503);
   expect(calls).toEqual([]);
 });
@@ -130,12 +137,12 @@ test('a token of its own that Medplum refuses is replaced before the next call',
   };
   fake.answer = ({ path, headers }) =>
     path === '/fhir/R4/Bot' ? permitted : { status: headers.authorization === 'Bearer own-2' ? 200 : 401, body: {} };
-  logIn.mockImplementation(async (_, anew) => {
+  letIn = async (anew) => {
     ownToken = anew ? 'own-2' : ownToken;
-  });
+  };
   expect((await book()).statusCode).toBe(503);
   expect((await book()).statusCode).toBe(201);
-  expect(logIn.mock.calls.map(([, anew]) => anew)).toEqual([false, true]);
+  expect(logins).toEqual([false, true]);
 });
 
 test.each<[string, string, number | string]>([

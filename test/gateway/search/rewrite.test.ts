@@ -15,6 +15,15 @@ function rewrite(type: ServedTypeName, query: string): string[] {
 }
 
 describe('search rewrites', () => {
+  test('take 500 values in all, however they are spread, and no more', () => {
+    const list = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`).join(',');
+    expect(rewrite('Patient', `family=${list(300)}&given=${list(200)}`)).not.toContain('malformed-request');
+    for (const query of [`family=${list(501)}`, `_id=${list(300)}&_tag=${list(201)}`, `family=${list(20_000)}`]) {
+      expect(rewrite('Patient', query)).toEqual(['malformed-request']);
+    }
+    expect(rewrite('Patient', `family=${'a\\,'.repeat(400)}b`)).not.toContain('malformed-request');
+  });
+
   test.each<[string, ServedTypeName, string, string[]]>([
     [
       'empty parameters are dropped',

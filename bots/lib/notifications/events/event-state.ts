@@ -1,5 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Communication } from '@medplum/fhirtypes';
+import { formatInstant } from '../../../../core/fhir/instant.ts';
 import { recordedSince } from '../../../../core/notifications/delivery/retention.ts';
 import {
   type Change,
@@ -12,15 +13,16 @@ import {
 import { concernQuery } from '../../../../core/notifications/events/concern.ts';
 import { type Event, eventKey, eventOf } from '../../../../core/notifications/events/event.ts';
 import { config } from '../../config.ts';
-import { ofType, readHistories, readInTransaction } from '../../read.ts';
+import { ofType, readInTransaction } from '../../read.ts';
 import { readOpenOutboxes, type SubscriptionOutbox } from '../outbox-store.ts';
+import { isCut, momentOf, readAppointmentHistories, VERSIONS } from './appointment-histories.ts';
 import { formerPatients, type MergedPatients, readMergedPatients } from './merged-patients.ts';
-
-/** The newest versions of an appointment that are looked at. */
-const VERSIONS = 200;
 
 /** The most resources that one search gives. */
 const MOST = 1000;
+
+/** How many searches are sent together. */
+const TOGETHER = 20;
 
 /** How many appointments are looked at together: the events of one Subscription about them fit into one search. */
 export const BATCH_SIZE = MOST / VERSIONS;
@@ -58,10 +60,7 @@ export async function readEventState(
     `Communication?based-on=${about.join(',')}&_count=${MOST}`,
     `Appointment?_id=${ids.join(',')}&_count=${MOST}`,
   ]);
-  const histories = await readHistories(
-    medplum,
-    about.map((reference) => `${reference}/_history?_count=${VERSIONS}`),
-  );
+  const histories = await readAppointmentHistories(medplum, about, outboxes);
   const versions = histories.map((history) => versionsIn(history, Date.now()));
   const existing = new Map(ofType('Appointment', current).map(({ id, meta }) => [id, meta?.versionId]));
   if (!ids.every((id, index) => isCurrent(versions[index], existing.get(id)))) {
@@ -70,15 +69,14 @@ export async function readEventState(
     );
   }
   const found = ofType('Communication', events);
-  const changes = versions
-    .flatMap((one, index) => changesOf(one, config, (histories[index]?.total ?? 0) > VERSIONS))
-    .sort(byTime);
+  const changes = versions.flatMap((one, index) => changesOf(one, config, isCut(histories[index]))).sort(byTime);
+  const gone = new Set(ids.filter((id) => !existing.has(id)));
   return {
     outboxes,
-    gone: new Set(ids.filter((id) => !existing.has(id))),
+    gone,
     changes,
     merged: await readMergedPatients(medplum, outboxes, changes),
-    events: found.length < MOST ? found : await readEventsOfEach(medplum, outboxes, about),
+    events: found.length < MOST ? found : await readEventsOfEach(medplum, outboxes, ids, versions, gone),
   };
 }
 
@@ -89,16 +87,43 @@ function isCurrent(versions: readonly Version[] = [], current: string | undefine
     : versions.some((one) => !isDeletion(one) && one.meta?.versionId === current);
 }
 
-/** The same events Subscription by Subscription, where they are too many for one search. */
+/** The searches for the events of a Subscription about an appointment, from its oldest version on that was read. */
+function eventSearches(
+  { subscription }: SubscriptionOutbox,
+  id: string,
+  versions: readonly Version[],
+  isGone: boolean,
+): string[] {
+  const search = `Communication?part-of=Subscription/${subscription.id}&based-on=Appointment/${id}`;
+  const oldest = formatInstant(momentOf(versions.at(-1)) || 0);
+  const pages = Math.max(1, Math.ceil(versions.length / MOST));
+  const known = Array.from(
+    { length: pages },
+    (_, page) => `${search}&sent=ge${oldest}&_sort=sent&_count=${MOST}&_offset=${page * MOST}`,
+  );
+  return isGone ? [...known, `${search}&_count=1`] : known;
+}
+
+/**
+ * The same events Subscription by Subscription and appointment by appointment, where they are too many for one search. There
+ * is at most one event for a version.
+ */
 async function readEventsOfEach(
   medplum: MedplumClient,
   outboxes: readonly SubscriptionOutbox[],
-  about: readonly string[],
+  ids: readonly string[],
+  versions: readonly (readonly Version[])[],
+  gone: ReadonlySet<string>,
 ): Promise<Communication[]> {
-  const search = ({ subscription }: SubscriptionOutbox): string =>
-    `Communication?part-of=Subscription/${subscription.id}&based-on=${about.join(',')}&_count=${MOST}`;
-  const found = await readInTransaction(medplum, outboxes.map(search));
-  return found.flatMap((resources) => ofType('Communication', resources));
+  const searches = outboxes.flatMap((stored) =>
+    ids.flatMap((id, index) => eventSearches(stored, id, versions[index] ?? [], gone.has(id))),
+  );
+  const events: Communication[] = [];
+  for (let start = 0; start < searches.length; start += TOGETHER) {
+    const found = await readInTransaction(medplum, searches.slice(start, start + TOGETHER));
+    events.push(...found.flatMap((resources) => ofType('Communication', resources)));
+  }
+  return events;
 }
 
 const timeOf = ({ current, deleted }: Change): number => Date.parse(deleted ?? current.meta?.lastUpdated ?? '');

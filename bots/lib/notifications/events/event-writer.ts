@@ -25,6 +25,9 @@ const AT_ONCE = 4;
  */
 const TOGETHER = 10;
 
+/** The most events that one transaction records: after an outage many may be missing of one appointment. */
+const MOST_EVENTS = 500;
+
 /** An appointment that was changed. */
 type Changed = Pick<Appointment, 'id' | 'meta'>;
 
@@ -51,7 +54,9 @@ interface Needed {
 /** The events of some Subscriptions of one subscriber; as many of them start a delivery as its share allows. */
 function planned(needed: readonly Needed[], isFirst: boolean): PlannedUpdate[] {
   const starts = isFirst ? SHARE : 1;
-  return needed.map(({ stored, events }, index) => ({
+  const most = Math.floor(MOST_EVENTS / needed.length);
+  const together = needed.map(({ stored, events }) => ({ stored, events: events.slice(0, most) }));
+  return together.map(({ stored, events }, index) => ({
     stored,
     update: {
       outbox: withNewEvents(stored.outbox, events.length, index < starts ? 'ready' : 'received'),
@@ -65,6 +70,7 @@ function planned(needed: readonly Needed[], isFirst: boolean): PlannedUpdate[] {
 
 /** What goes into one transaction each: of one subscriber only, and those of subscribers with few Subscriptions first. */
 function transactionsOf(needed: readonly Needed[], most: number): { now: PlannedUpdate[][]; isAll: boolean } {
+  const isAll = needed.every(({ events }) => events.length <= MOST_EVENTS / TOGETHER);
   const bySubscriber = new Map<string, Needed[]>();
   for (const one of needed) {
     bySubscriber.set(one.stored.owner, [...(bySubscriber.get(one.stored.owner) ?? []), one]);
@@ -72,7 +78,7 @@ function transactionsOf(needed: readonly Needed[], most: number): { now: Planned
   const all = [...bySubscriber.values()]
     .sort((one, other) => one.length - other.length)
     .map((own) => Array.from({ length: Math.ceil(own.length / TOGETHER) }, (_, index) => partOf(own, index)));
-  return { now: all.flatMap((own) => own.slice(0, most)), isAll: all.every(({ length }) => length <= most) };
+  return { now: all.flatMap((own) => own.slice(0, most)), isAll: isAll && all.every(({ length }) => length <= most) };
 }
 
 const partOf = (own: readonly Needed[], index: number): PlannedUpdate[] =>
@@ -180,7 +186,7 @@ export const recordEvents = (
  * @returns whether nothing is left
  * @throws Error as `recordEvents`
  */
-export function recordRemainingEvents(
+export async function recordRemainingEvents(
   medplum: MedplumClient,
   appointments: readonly Changed[],
   isTime: () => boolean,
@@ -189,5 +195,11 @@ export function recordRemainingEvents(
     await wait(took);
     return isTime();
   };
-  return record(medplum, appointments, 'all', { transactions: Number.POSITIVE_INFINITY, next, atOnce: 1 });
+  const pace = { transactions: Number.POSITIVE_INFINITY, next, atOnce: 1 };
+  for (;;) {
+    const isComplete = await record(medplum, appointments, 'all', pace);
+    if (isComplete || !isTime()) {
+      return isComplete;
+    }
+  }
 }

@@ -93,9 +93,7 @@ export function readParticipants(
     }
     participants.push({ path, actor: found ?? { kind: 'other' } });
   }
-  const hasPatient =
-    persons.patient !== undefined ||
-    participants.some(({ actor }) => actor.kind === 'patient' || actor.kind === 'submitted-patient');
+  const hasPatient = persons.patient !== undefined || participants.some(({ actor }) => actor.kind === 'patient');
   const isNamed =
     appointment.value.participant !== undefined && issues.every(({ code }) => code !== 'malformed-request');
   if (!hasPatient && isNamed) {

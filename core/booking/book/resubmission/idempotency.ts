@@ -15,7 +15,7 @@ import type { ResolvedParticipants } from '../resolve-participants.ts';
 import type { Situation } from '../situation.ts';
 
 const patientIds = (participants: readonly AppointmentParticipant[]): string[] =>
-  participants.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []).sort();
+  participants.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
 
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   JSON.stringify([...one].sort()) === JSON.stringify([...other].sort());

@@ -1,6 +1,6 @@
 import type { Appointment, AppointmentParticipant, Meta } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../../config/config.ts';
-import { boundIssues, countValues, MOST_VALUES, sizeProblem } from '../../../fhir/bounds.ts';
+import { boundIssues, sizeBeyond, sizeProblem } from '../../../fhir/bounds.ts';
 import { parseInstant } from '../../../fhir/instant.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { isObject } from '../../../fhir/resource.ts';
@@ -131,9 +131,9 @@ export function growthIssues({ value: united, path }: Located<Appointment>, stor
     return count > most ? [{ code: 'malformed-request', diagnostics, expression }] : [];
   });
   const longest = Math.max(LONGEST, JSON.stringify(stored).length + MOVED);
-  const mostValues = Math.max(MOST_VALUES, countValues(stored, Number.POSITIVE_INFINITY) + MOVED);
+  const most = sizeBeyond(stored, { values: MOVED, text: MOVED, listed: MOVED });
   const tooLarge =
-    sizeProblem(united, mostValues) ??
+    sizeProblem(united, most) ??
     (JSON.stringify(united).length > longest ? `have more than ${longest} characters` : undefined);
   const diagnostics = `With what is stored already, the appointment must not ${tooLarge}: send less, or book a new one.`;
   return [

@@ -1,7 +1,7 @@
 import { type Check, fromStage5, isikStages } from '../../check.ts';
 import { findsOnly, header, leadsTo, resource, status, success, that } from '../../expectation.ts';
 import { parameters, participant, patient, proposal } from '../../preparation/bodies.ts';
-import { answers, div, hasId, inManual, inOther, isBooked, isBookedOrPending } from './common.ts';
+import { answers, bookSlot, div, hasId, inManual, inOther, isBooked, isBookedOrPending } from './common.ts';
 
 /** It carries the profile of appointments, and says that it comes from outside. */
 const isTermin = [
@@ -45,7 +45,7 @@ export const acceptedChecks: readonly Check[] = [
     needs: ['slot', 'otherSlot', 'patient'],
     steps: [
       { request: 'POST /Appointment/$book', body: proposal(inOther), expect: [success] },
-      { request: 'POST /Appointment/$book', body: proposal(), keep: 'appointment', expect: [success] },
+      bookSlot,
       {
         request: 'GET /{appointment}',
         keep: 'read',
@@ -226,7 +226,7 @@ export const acceptedChecks: readonly Check[] = [
     stages: fromStage5,
     needs: ['slot', 'patient'],
     steps: [
-      { request: 'POST /Appointment/$book', body: proposal(), keep: 'appointment', expect: [success] },
+      bookSlot,
       {
         request: 'GET /{appointment}',
         expect: [

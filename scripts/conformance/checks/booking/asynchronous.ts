@@ -1,7 +1,7 @@
 import type { Check } from '../../check.ts';
-import { codedOutcome, header, resource, status, success, that } from '../../expectation.ts';
+import { codedOutcome, header, resource, status, that } from '../../expectation.ts';
 import { proposal } from '../../preparation/bodies.ts';
-import { isBookedOrPending } from './common.ts';
+import { bookSlot, isBookedOrPending } from './common.ts';
 
 /** `$book` with `Prefer: respond-async` (specification 4.4). */
 export const asynchronousChecks: readonly Check[] = [
@@ -33,7 +33,7 @@ export const asynchronousChecks: readonly Check[] = [
     section: 'Specification 4.4 and 7',
     needs: ['slot', 'patient'],
     steps: [
-      { request: 'POST /Appointment/$book', body: proposal(), expect: [success] },
+      bookSlot,
       {
         request: 'POST /Appointment/$book',
         headers: { prefer: 'respond-async' },

@@ -1,4 +1,5 @@
-import { that } from '../../expectation.ts';
+import { success, that } from '../../expectation.ts';
+import { proposal } from '../../preparation/bodies.ts';
 
 /** The Appointment is confirmed. */
 export const isBooked = that("status = 'booked'");
@@ -8,6 +9,14 @@ export const isBookedOrPending = that("status = 'booked' or status = 'pending'")
 
 /** The resource has an id. */
 export const hasId = that('id.exists()');
+
+/** The Slot is booked; the Appointment is kept. */
+export const bookSlot = {
+  request: 'POST /Appointment/$book',
+  body: proposal(),
+  keep: 'appointment',
+  expect: [success],
+} as const;
 
 /** The time of the other Slot, for a proposal. */
 export const inOther = {

@@ -1,7 +1,7 @@
 import { type Check, isikStages, type Level } from '../../check.ts';
 import { codedOutcome, refusal, status, success } from '../../expectation.ts';
 import { parameters, participant, patient, proposal } from '../../preparation/bodies.ts';
-import { answers, div } from './common.ts';
+import { answers, bookSlot, div } from './common.ts';
 
 /** A booking that is refused because of one thing. */
 interface Refused {
@@ -116,10 +116,7 @@ export const refusedChecks: readonly Check[] = [
     rule: 'A Slot that is taken cannot be booked again.',
     section: 'Specification 4.3 and 4.4',
     needs: ['slot', 'patient'],
-    steps: [
-      { request: 'POST /Appointment/$book', body: proposal(), expect: [success] },
-      { request: 'POST /Appointment/$book', body: proposal(), expect: [refusal, codedOutcome] },
-    ],
+    steps: [bookSlot, { request: 'POST /Appointment/$book', body: proposal(), expect: [refusal, codedOutcome] }],
   },
   refused({
     name: 'book-answers-without-text',

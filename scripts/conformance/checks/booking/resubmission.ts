@@ -1,7 +1,7 @@
 import { type Check, isikStages } from '../../check.ts';
 import { codedOutcome, leadsTo, refusal, resource, status, success, that } from '../../expectation.ts';
 import { parameters, proposal } from '../../preparation/bodies.ts';
-import { inOther } from './common.ts';
+import { bookSlot, inOther } from './common.ts';
 
 /** Appointments that are sent again, or replace others (specification 3). */
 export const resubmissionChecks: readonly Check[] = [
@@ -12,7 +12,7 @@ export const resubmissionChecks: readonly Check[] = [
     section: 'Specification 3, re-submission',
     needs: ['slot', 'otherSlot', 'patient'],
     steps: [
-      { request: 'POST /Appointment/$book', body: proposal(), keep: 'appointment', expect: [success] },
+      bookSlot,
       {
         request: 'POST /Appointment/$book',
         body: proposal({ ...inOther, id: '{appointment.id}' }),
@@ -35,7 +35,7 @@ export const resubmissionChecks: readonly Check[] = [
     needs: ['slot', 'otherSlot', 'patient'],
     steps: [
       { request: 'POST /Appointment/$book', body: proposal(inOther), expect: [success] },
-      { request: 'POST /Appointment/$book', body: proposal(), keep: 'appointment', expect: [success] },
+      bookSlot,
       {
         request: 'POST /Appointment/$book',
         body: proposal({ ...inOther, id: '{appointment.id}' }),

@@ -61,10 +61,13 @@ const days = 3280;
 /** By whom a parameter is given; `both`: the Schedule overrides another value of the service. */
 const place = fc.constantFrom('service', 'schedule', 'both');
 
+/** A quarter of an hour, often one of the night, when clocks change. */
+const quarter = fc.oneof(fc.integer({ min: 0, max: 95 }), fc.integer({ min: 0, max: 16 })).map((one) => one * 15);
+
 const entry = fc.record({
   days: fc.uniqueArray(fc.constantFrom(...week), { minLength: 1 }),
-  start: fc.integer({ min: 0, max: 95 }).map((one) => one * 15),
-  end: fc.integer({ min: 0, max: 95 }).map((one) => one * 15),
+  start: quarter,
+  end: quarter,
 });
 
 const hours = fc.oneof(
@@ -96,7 +99,7 @@ const choices = fc.record({
   hoursBy: fc.constantFrom('service', 'schedule'),
   lengths,
   places: fc.record({ lengths: place, alignment: place, timeZone: fc.constantFrom('actor', 'service', 'schedule') }),
-  alignmentTimeZone: fc.option(fc.constantFrom(...zones), { nil: undefined }),
+  alignmentTimeZone: fc.constantFrom(undefined, 'own' as const, 'own' as const, ...zones.slice(0, 3)),
   closures: fc.array(minutesAfter, { maxLength: 1 }),
   horizon: fc.option(fc.record({ before: fc.integer({ min: -1, max: 2 }), length: fc.integer({ min: 1, max: 4 }) }), {
     nil: undefined,
@@ -194,7 +197,8 @@ function hoursIn({ hours, hoursBy, closures }: Choices, midnight: number) {
 }
 
 function trialOf(chosen: Choices, { timeZone, midnight }: { timeZone: string; midnight: number }, id: string): Trial {
-  const { lengths: length, places, alignmentTimeZone, horizon: planned } = chosen;
+  const { lengths: length, places, horizon: planned } = chosen;
+  const alignmentTimeZone = chosen.alignmentTimeZone === 'own' ? timeZone : chosen.alignmentTimeZone;
   const serviceType = { coding: [{ system: 'urn:services', code: id }] };
   const other = { coding: [{ system: 'urn:services', code: `${id}-other` }] };
   const types = { own: [serviceType], other: [other], any: undefined };

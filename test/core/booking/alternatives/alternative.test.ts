@@ -18,12 +18,12 @@ const codes = Object.keys(bookingErrors) as BookingErrorCode[];
 const others = codes.filter((code) => ![...proposing, ...aboutTime].some((one) => one === code));
 
 describe('a refusal asks for other times', () => {
-  it.each(proposing)('for %s alone, and beside what another time may settle', (code) => {
+  it.each(proposing)('for %s alone, and beside what another time may solve', (code) => {
     expect(asksForAlternatives([issue(code)])).toBe(true);
     expect(asksForAlternatives([issue('slot-mismatch'), issue(code), issue('start-in-past')])).toBe(true);
   });
 
-  it('not for what another time only may settle, and for nothing', () => {
+  it('not for what another time only may solve, and for nothing', () => {
     expect(aboutTime.filter((code) => asksForAlternatives([issue(code)]))).toEqual([]);
     expect(asksForAlternatives([])).toBe(false);
   });

@@ -3,7 +3,10 @@ import {
   ANSWER_HEADER,
   AS_PARAMETERS,
   formatBookingAnswer,
+  formatDryRunAnswer,
+  isDryRunAnswer,
   parseBookingAnswer,
+  wouldBeCarriedOut,
 } from '../../../../core/booking/book/answer.ts';
 import { appointment } from '../support.ts';
 
@@ -26,5 +29,21 @@ describe('the answer of the Bot book', () => {
     expect(parseBookingAnswer(appointment())).toBeUndefined();
     expect(parseBookingAnswer({ resourceType: 'Parameters' })).toBeUndefined();
     expect(parseBookingAnswer(undefined)).toBeUndefined();
+  });
+});
+
+describe('the answer to a dry run', () => {
+  it('is an outcome, to the gateway in Parameters, by which it is known', () => {
+    const formatted = formatDryRunAnswer({ [ANSWER_HEADER]: AS_PARAMETERS });
+    expect([formatDryRunAnswer({}), isDryRunAnswer(formatted)]).toEqual([wouldBeCarriedOut, true]);
+  });
+
+  it.each([
+    [wouldBeCarriedOut],
+    [{ resourceType: 'Parameters' }],
+    [{ resourceType: 'Parameters', parameter: [{ name: 'return' }] }],
+    [undefined],
+  ])('is not %j', (body) => {
+    expect(isDryRunAnswer(body)).toBe(false);
   });
 });

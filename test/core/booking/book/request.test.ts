@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { asksForDryRun } from '../../../../core/booking/book/request/request.ts';
 import {
   appointment,
   at,
@@ -232,4 +233,16 @@ describe('the form of a request', () => {
       { numRuns: 500 },
     );
   });
+});
+
+it.each<[unknown, boolean]>([
+  [[{ name: 'dry-run', valueBoolean: true }], true],
+  [[null, { name: 'x' }, { name: 'dry-run', valueBoolean: true }], true],
+  [[{ name: 'dry-run', valueBoolean: false }], false],
+  [[{ name: 'other', valueBoolean: true }], false],
+  ['dry-run', false],
+  [undefined, false],
+])('the parameters %j ask for a dry run: %s', (parameter, expected) => {
+  expect(asksForDryRun({ resourceType: 'Parameters', parameter })).toBe(expected);
+  expect(asksForDryRun({ resourceType: 'Bundle', parameter })).toBe(false);
 });

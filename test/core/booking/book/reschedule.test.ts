@@ -19,6 +19,7 @@ import {
   schedule,
   slot,
   stateOf,
+  unchanged,
   written,
 } from '../support.ts';
 
@@ -124,6 +125,24 @@ describe('re-submission under a known id', () => {
   });
 });
 
+describe('a request that says which version it has seen', () => {
+  const moving = (ifMatch: string | undefined, id = 'known', state = stateOf(schedule, patient, busy, ten, booked)) => {
+    const read = parseBookRequest(appointment({ id, start: at('10:00'), end: at('10:30'), ...on('ten') }), config);
+    return planBooking(
+      { ...read, request: read.request && { ...read.request, ifMatch } },
+      state,
+      { now, requestor, config, newId: () => 'urn:uuid:1' },
+      { fragments: pieces(), returning: [], role: 'requestor', histories: unchanged(state) },
+    );
+  };
+
+  it('moves that version, and no other', () => {
+    expect(slots(moving('known-1'))).toEqual(['nine free 09:00-09:30', 'ten busy 10:00-10:30']);
+    expect(issuesOf(moving('known-0'))).toEqual(['version-conflict Appointment.id']);
+    expect(issuesOf(moving('known-1', 'unknown'))).toEqual(['version-conflict Appointment.id']);
+  });
+});
+
 describe('replacement by cancelled-appt-id', () => {
   const replacing = (reference: object, more: Partial<Appointment> = {}) =>
     parameters(
@@ -151,6 +170,17 @@ describe('replacement by cancelled-appt-id', () => {
         ],
       },
       { id: 'known', status: 'cancelled' },
+    ]);
+  });
+
+  it('keeps the extensions of the request, and of those that name an earlier appointment its own alone', () => {
+    const url = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';
+    const own = { url: 'urn:portal:note', valueString: 'By the lift' };
+    const forged = { url, valueReference: { reference: 'Appointment/other' } };
+    const result = plan(replacing({ valueUri: 'known' }, { extension: [own, forged] }), state);
+    expect(written(result, 'Appointment')[0]?.extension).toEqual([
+      own,
+      { url, valueReference: { reference: 'Appointment/known' } },
     ]);
   });
 
@@ -300,8 +330,10 @@ describe('what a re-submission adds', () => {
   it('is so much at most, with what is stored', () => {
     expect(again({ meta: { tag: tags(98) } })).toEqual([]);
     expect(again({ meta: { tag: tags(100) } })).toEqual(['malformed-request Appointment.meta.tag']);
-    expect(again({ comment: 'x'.repeat(1024 * 1024) })).toEqual(['malformed-request Appointment']);
-    const codes = tags(2_000);
+    expect(again({ comment: 'x'.repeat(1024 * 1024) })).toEqual(['malformed-request http.body']);
+    const told = stateOf(schedule, patient, busy, { ...booked, patientInstruction: 'x'.repeat(200_000) });
+    expect(again({ comment: 'x'.repeat(100_000) }, told)).toEqual(['malformed-request Appointment']);
+    const codes = tags(1_000);
     const many = { ...booked, specialty: [{ coding: codes }] };
     const larger = stateOf(schedule, patient, busy, many);
     expect(again({ comment: 'x' }, larger)).toEqual([]);

@@ -171,6 +171,9 @@ describe('a related person who books for the patient', () => {
     const result = plan(body, stateOf(schedule, free));
     const [bea, related] = written(result, 'Appointment')[0]?.participant ?? [];
     expect(written(result, 'RelatedPerson')[0]?.patient).toEqual({ reference: bea?.actor?.reference });
+    const entries = result.kind === 'write' ? (result.transaction.entry ?? []) : [];
+    const created = entries.find(({ resource }) => resource?.resourceType === 'RelatedPerson');
+    expect(created?.request).toEqual({ method: 'POST', url: 'RelatedPerson' });
     expect(related?.actor?.reference).toMatch(/^urn:uuid:/);
     expect(related?.actor?.reference).not.toBe(bea?.actor?.reference);
   });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Schedule, Task } from '@medplum/fhirtypes';
+import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { afterItsEnd, hasEnded } from '../../../../core/booking/appointment/ended.ts';
-import { isReminderDue, reminderEntries, taskEntries } from '../../../../core/booking/confirmation/task.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import {
   appointment,
@@ -97,85 +96,6 @@ describe('a request with a deadline', () => {
 
   it('a deadline that cannot be read is over', () => {
     expect(hasEnded(pending('tomorrow'), now, config)).toBe(true);
-  });
-});
-
-const task: Task = {
-  resourceType: 'Task',
-  id: 'task',
-  meta: { versionId: '1' },
-  status: 'requested',
-  intent: 'order',
-  priority: 'routine',
-  authoredOn: new Date(now).toISOString(),
-  focus: { reference: 'Appointment/one' },
-  for: { reference: 'Patient/anna' },
-  restriction: { period: { end: new Date(now + 4 * HOUR).toISOString() } },
-};
-
-const changesOf = (changed: Appointment, stored: Task = task, at = now) =>
-  taskEntries(changed, [stored], at, config).map(({ resource }) => resource);
-
-describe('its Task', () => {
-  const waiting = pending(new Date(now + 4 * HOUR).toISOString());
-
-  it('stays while the request waits, and so does one of another appointment', () => {
-    expect(changesOf(waiting)).toEqual([]);
-    expect(
-      changesOf({ ...waiting, status: 'cancelled' }, { ...task, focus: { reference: 'Appointment/two' } }),
-    ).toEqual([]);
-  });
-
-  it.each(['booked', 'cancelled', 'entered-in-error', 'noshow'] as const)('is completed when it is %s', (status) => {
-    expect(changesOf({ ...waiting, status })).toMatchObject([{ id: 'task', status: 'completed' }]);
-  });
-
-  it('is cancelled with the reason when nobody answered', () => {
-    const ended = afterItsEnd(waiting, now + 4 * HOUR, config);
-    expect(changesOf(ended)).toMatchObject([
-      { status: 'cancelled', statusReason: { coding: [{ code: 'confirmation-expired' }] } },
-    ]);
-  });
-
-  it('that is over stays as it is', () => {
-    expect(changesOf({ ...waiting, status: 'booked' }, { ...task, status: 'failed' })).toEqual([]);
-  });
-
-  it('asks anew for another time, and forgets that it reminded', () => {
-    const reminded: Task = { ...task, priority: 'urgent', output: [{ type: { text: 'reminded' }, valueInstant: 'x' }] };
-    const [again] = changesOf(pending(new Date(now + 9 * HOUR).toISOString()), reminded, now + HOUR);
-    expect(again).toMatchObject({
-      priority: 'routine',
-      authoredOn: new Date(now + HOUR).toISOString(),
-      restriction: { period: { end: new Date(now + 9 * HOUR).toISOString() } },
-    });
-    expect(again).not.toHaveProperty('output');
-  });
-});
-
-describe('the reminder', () => {
-  it('is due when three quarters of the time are over', () => {
-    expect([3 * HOUR - 1, 3 * HOUR].map((later) => isReminderDue(task, now + later, config))).toEqual([false, true]);
-  });
-
-  it('makes the Task urgent, and comes once', () => {
-    const [entry, ...more] = reminderEntries(task, now + 3 * HOUR, config);
-    expect(more).toEqual([]);
-    expect(entry?.request?.ifMatch).toBe('W/"1"');
-    const reminded = { ...task, ...entry?.resource } as Task;
-    expect(reminded.priority).toBe('urgent');
-    expect(isReminderDue(reminded, now + 3 * HOUR, config)).toBe(false);
-  });
-
-  it('is a Communication, too, in the same transaction, if the clinic wants one', () => {
-    const wanted = { ...config, requests: { ...config.requests, communication: true } };
-    const [, entry] = reminderEntries(task, now + 3 * HOUR, wanted);
-    expect(entry?.resource).toMatchObject({
-      resourceType: 'Communication',
-      subject: { reference: 'Patient/anna' },
-      about: [{ reference: 'Appointment/one' }, { reference: 'Task/task' }],
-    });
-    expect(entry?.resource?.meta?.tag).toBeUndefined();
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
+import { afterItsEnd } from '../../../../core/booking/appointment/ended.ts';
 import {
   isOpenTask,
   isReminderDue,
@@ -161,6 +162,45 @@ describe('the Task of a booking that waits', () => {
   });
 });
 
+describe('the Task of a stored request', () => {
+  const changesOf = (changed: Appointment, stored: Task = task, at = now) =>
+    taskEntries({ ...changed, id: 'one' }, [stored], at, config).map(({ resource }) => resource);
+  const request = waiting(inHours(4));
+
+  it('stays while the request waits, and so does one of another appointment', () => {
+    expect(changesOf(request)).toEqual([]);
+    expect(
+      changesOf({ ...request, status: 'cancelled' }, { ...task, focus: { reference: 'Appointment/two' } }),
+    ).toEqual([]);
+  });
+
+  it.each(['booked', 'cancelled', 'entered-in-error', 'noshow'] as const)('is completed when it is %s', (status) => {
+    expect(changesOf({ ...request, status })).toMatchObject([{ id: 'task', status: 'completed' }]);
+  });
+
+  it('is cancelled with the reason when nobody answered', () => {
+    const ended = afterItsEnd(request, now + 4 * HOUR, config);
+    expect(changesOf(ended)).toMatchObject([
+      { status: 'cancelled', statusReason: { coding: [{ code: 'confirmation-expired' }] } },
+    ]);
+  });
+
+  it('that is over stays as it is', () => {
+    expect(changesOf({ ...request, status: 'booked' }, { ...task, status: 'failed' })).toEqual([]);
+  });
+
+  it('asks anew for another time, and forgets that it reminded', () => {
+    const reminded: Task = { ...task, output: [{ type: { text: 'reminded' }, valueInstant: 'x' }] };
+    const [again] = changesOf(waiting(inHours(9)), reminded, now + HOUR);
+    expect(again).toMatchObject({
+      priority: 'routine',
+      authoredOn: inHours(1),
+      restriction: { period: { end: inHours(9) } },
+    });
+    expect(again).not.toHaveProperty('output');
+  });
+});
+
 describe('a request that waits again', () => {
   const renewedBy = (changed: Appointment, stored: Task = task) =>
     taskEntries({ ...changed, id: 'one' }, [stored], now, context.config)[0]?.resource;
@@ -192,6 +232,13 @@ describe('a request that waits again', () => {
 });
 
 describe('the reminder', () => {
+  it('is due when three quarters of the time are over, and comes once', () => {
+    expect([3 * HOUR - 1, 3 * HOUR].map((later) => isReminderDue(task, now + later, config))).toEqual([false, true]);
+    const [entry, ...more] = reminderEntries(task, now + 3 * HOUR, config);
+    expect(more).toEqual([]);
+    expect(isReminderDue({ ...task, ...entry?.resource } as Task, now + 3 * HOUR, config)).toBe(false);
+  });
+
   it('is due at that share of the time, of an open Task with both ends that has not reminded', () => {
     const half = { ...config, requests: { ...config.requests, remindAfter: 50 } };
     const due = (more: Partial<Task>, later = 2 * HOUR) => isReminderDue({ ...task, ...more }, now + later, half);

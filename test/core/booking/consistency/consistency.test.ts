@@ -150,6 +150,33 @@ describe('what does not', () => {
     ]);
   });
 
+  it('a gap is not covered by a free slot that is no fragment of the whole', () => {
+    const pieces = [slot('nine', '09:00', '09:20'), piece('p', '09:40', '10:00')];
+    const other = slot('other', '09:20', '09:40');
+    expect(found([...pieces, other], whole)).toEqual(['fragments-missing Slot/nine']);
+  });
+
+  it('a finding says what holds what, and names five', () => {
+    const said = (...resources: Resource[]) =>
+      checkConsistency(stateOf(schedule, patient, ...resources), context).map(({ diagnostics }) => diagnostics);
+    const holders = [...'abcdefg'].map((id) => booked({ id }));
+    expect(said(...holders, busy)).toEqual([
+      'It is held by Appointment/a and Appointment/b and Appointment/c and Appointment/d and Appointment/e and 2 more.',
+    ]);
+    expect(said(...holders.slice(0, 5), busy)[0]).toMatch(/Appointment\/e\.$/);
+    expect(said(booked({ end: at('09:20') }), busy)).toEqual([
+      `Its time is ${at('09:00')} – ${at('09:20')}, on Schedule/calendar it holds Slot/nine ${at('09:00')} – ${at('09:30')}.`,
+    ]);
+  });
+
+  it('a job has booked what is there, and leads to appointments only', () => {
+    const leadingTo = (reference: string) =>
+      job({ status: 'completed', output: [{ type: {}, valueReference: { reference } }] });
+    expect(found([leadingTo('Appointment/gone')])).toEqual(['reference-missing Task/t']);
+    expect(found([leadingTo('Appointment/a'), booked(), busy])).toEqual([]);
+    expect(found([leadingTo('Patient/gone')])).toEqual([]);
+  });
+
   it('a Bot of the clinic may block slots, a Bot of the service may not', () => {
     const bots = new Set(['Bot/ours']);
     expect(found([written(busy, 'Bot/theirs')], { bots })).toEqual([]);

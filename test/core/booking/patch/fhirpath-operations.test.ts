@@ -96,6 +96,11 @@ describe('an operation of FHIRPath Patch', () => {
       { extension: [{ url: 'a', valueCode: 'y' }] },
     ],
     [
+      'replaces an entry of a list',
+      operation('replace', 'Appointment.participant[0]', value('c')),
+      { participant: ['c', stored.participant[1]] },
+    ],
+    [
       'inserts',
       operation('insert', 'Appointment.participant', at('index', 1), value('c')),
       { participant: [stored.participant[0], 'c', stored.participant[1]] },

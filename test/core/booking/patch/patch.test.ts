@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
+import { valueAt } from '../../../../core/booking/patch/json-edit.ts';
 import { applyPatch, LONGEST_PATCH, readPatch } from '../../../../core/booking/patch/patch.ts';
 import { told } from '../../../lib/told.ts';
 import { stored } from '../change.cases.ts';
@@ -118,4 +119,40 @@ describe('the cost of a FHIRPath Patch', () => {
     expect(evaluated).toBe(0);
     expect(apply({ ...stored, comment: 'x', identifier }, ['Appointment.comment'])).toHaveProperty('result');
   });
+});
+
+describe('a patch that cannot be read or applied', () => {
+  it('of FHIRPath names the operation', () => {
+    const unread = readPatch({ resourceType: 'Parameters', parameter: [{ name: 'operation', part: [] }] });
+    expect(unread).toMatchObject({ issues: [{ code: 'patch-invalid' }] });
+    const patch = readPatch({ resourceType: 'Parameters', parameter: [replacing('Appointment.comment')] });
+    const nothing = 'issues' in patch ? patch : applyPatch(stored, patch, () => []);
+    expect(nothing).toMatchObject({ issues: [{ code: 'patch-invalid', expression: 'Parameters.parameter[0]' }] });
+  });
+
+  it('of JSON says which of its operations', () => {
+    const patch = readPatch([add('/comment', 'x'), { op: 'remove', path: '/absent' }]);
+    const result = 'issues' in patch ? patch : applyPatch(stored, patch, evaluate);
+    expect(result).toEqual({
+      issues: [
+        { code: 'patch-invalid', diagnostics: expect.stringMatching(/^Operation 1: /), expression: 'http.body' },
+      ],
+    });
+  });
+});
+
+it.each<[unknown, (string | number)[], unknown]>([
+  [{ a: [1, { b: 2 }] }, ['a', 1, 'b'], 2],
+  [{ a: [1] }, ['a', '0'], undefined],
+  [{ a: [1] }, ['a', 'length'], undefined],
+  [{ 0: 'x' }, [0], undefined],
+  ['text', [0], undefined],
+  ['text', ['length'], undefined],
+  [undefined, ['a'], undefined],
+  [undefined, [0], undefined],
+  [null, ['a'], undefined],
+  [{}, ['toString'], undefined],
+  [{ a: 1 }, [], { a: 1 }],
+])('of %j at %j stands %j', (document, location, expected) => {
+  expect(valueAt(document, location)).toEqual(expected);
 });

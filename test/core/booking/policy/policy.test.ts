@@ -381,3 +381,17 @@ describe('the slots that a search offers', () => {
     expect(filter([closed], [], 'repository')).toBe('(schedule ne "Schedule/closed")');
   });
 });
+
+test.each<[unknown, number | undefined]>([
+  [{ value: 2, code: 'h' }, 7_200_000],
+  [{ value: 2, unit: 'min' }, 120_000],
+  [{ value: 1, code: ['d'] }, undefined],
+  [{ value: 1, code: 'toString' }, undefined],
+  [{ value: 1, code: 'mo' }, undefined],
+  [{ value: '1', code: 'h' }, undefined],
+  [{ value: 1, code: 'h', comparator: '<' }, undefined],
+  [{ value: Number.NaN, code: 'h' }, undefined],
+  ['1 h', undefined],
+])('%j is %j milliseconds long', (value, expected) => {
+  expect(milliseconds(value)).toBe(expected);
+});

@@ -23,7 +23,7 @@ const policy: EffectivePolicy = {
   isReadable: true,
 };
 const interval = { start: Date.parse(at('09:00')), end: Date.parse(at('09:30')) };
-const [patientQuota, dayQuota] = policyQuotas([policy], interval, 'Patient/anna', context);
+const [patientQuota, dayQuota] = policyQuotas([policy], interval, ['Patient/anna'], context);
 const own = ['_tag', requestorQuery(requestor, config)];
 const uses = (value: number): Task['output'] => [{ type: { text: 'uses' }, valueInteger: value }];
 
@@ -71,7 +71,7 @@ describe('the quotas of a booking', () => {
   ])('the day is that of the clinic in %s, however long it is', (timeZone, start, date, from, until) => {
     const inZone = { ...context, config: { ...config, timeZone } };
     const time = Date.parse(start);
-    const [quota] = policyQuotas([policy], { start: time, end: time + 1 }, undefined, inZone);
+    const [quota] = policyQuotas([policy], { start: time, end: time + 1 }, [], inZone);
     expect(quota?.row).toBe(`portal/${date}`);
     expect(quota?.query.filter(([name]) => name === 'date')).toEqual([
       ['date', `ge${from}`],
@@ -79,12 +79,18 @@ describe('the quotas of a booking', () => {
     ]);
   });
 
-  test.each([undefined, 'urn:uuid:1'])('are not those of the patient %s, who has no appointments yet', (patient) => {
-    expect(policyQuotas([policy], interval, patient, context)).toEqual([dayQuota]);
+  test('are not those of a patient who has no appointments yet', () => {
+    expect(policyQuotas([policy], interval, ['urn:uuid:1'], context)).toEqual([dayQuota]);
+  });
+
+  test('are those of each patient who takes part, once', () => {
+    const patients = ['Patient/anna', 'Patient/ben', 'urn:uuid:1', 'Patient/anna'];
+    const rows = policyQuotas([policy], interval, patients, context).map(({ row }) => row);
+    expect(rows).toEqual(['portal/Patient/anna', 'portal/Patient/ben', 'portal/2027-01-04']);
   });
 
   test('are none without a policy', () => {
-    expect(policyQuotas([{ ...policy, policy: {} }], interval, 'Patient/anna', context)).toEqual([]);
+    expect(policyQuotas([{ ...policy, policy: {} }], interval, ['Patient/anna'], context)).toEqual([]);
   });
 
   test('of holds are those of the installation', () => {
@@ -152,6 +158,12 @@ describe('a quota is used up', () => {
     ]);
     expect(issues({ limit: 2 }, [booked(), nine])).toEqual([]);
     expect(quotaIssues([quota], new Map(), [], 'x', context)).toEqual([]);
+  });
+
+  test('by several patients: that is one issue', () => {
+    const all = ['r', 's'].map((one) => ({ ...quota, row: one }));
+    const usage = new Map(all.map((one) => [quotaKey(one), { row, found: stateOf(booked(), nine) }]));
+    expect(quotaIssues(all, usage, [], 'Appointment.start', context)).toHaveLength(1);
   });
 
   test('not by those that this booking moves or replaces', () => {

@@ -119,6 +119,27 @@ describe('slots that follow their appointment', () => {
   });
 });
 
+it('a slot that replaces a lost one is created once, and no other slot is marked', () => {
+  const given = appointment({
+    id: 'a',
+    status: 'cancelled',
+    slot: [{ reference: 'Slot/lost' }, { reference: 'Slot/ten' }],
+  });
+  const lost = slot('lost', '09:00', '09:30', { status: 'busy' });
+  const ten = slot('ten', '10:00', '10:30', { status: 'busy' });
+  const related = { fragments: { slots: [ten], uses: new Map() }, lost: [lost] };
+  const entries = slotEntries(given, related, config, () => 'urn:uuid:1');
+  const found = entries.map(({ request, resource }) => [
+    request?.method,
+    request?.ifNoneExist !== undefined,
+    (resource?.meta?.tag ?? []).map(({ code }) => code),
+  ]);
+  expect(found.sort()).toEqual([
+    ['POST', true, ['lost']],
+    ['PUT', false, []],
+  ]);
+});
+
 describe('lostOffer', () => {
   const history = (...statuses: readonly Slot['status'][]) => ({
     resourceType: 'Bundle' as const,

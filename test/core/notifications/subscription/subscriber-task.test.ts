@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
-import { subscriberTask, subscriberTaskSearch } from '../../../core/notifications/subscription/subscriber-task.ts';
-import { config, portal } from './support.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
+import { subscriberTask, subscriberTaskSearch } from '../../../../core/notifications/subscription/subscriber-task.ts';
+import { config, portal } from '../support.ts';
 
 test('a subscriber has a Task, which counts how often a Subscription of it was started', () => {
   const task = subscriberTask(portal, config);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { addressesInHosts } from '../../../core/notifications/subscription/endpoint-policy.ts';
+import { addressesInHosts } from '../../../../core/notifications/subscription/endpoint-policy.ts';
 
 const hosts = `127.0.0.1 localhost
 # 10.0.0.1 portal.example

@@ -5,7 +5,7 @@ import {
   knownTypes,
   publicSubscription,
   typeQuery,
-} from '../../../core/notifications/subscription/channel.ts';
+} from '../../../../core/notifications/subscription/channel.ts';
 
 const withChannel = (channel: Subscription['channel']): Subscription => ({
   resourceType: 'Subscription',

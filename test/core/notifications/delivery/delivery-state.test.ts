@@ -19,9 +19,9 @@ import {
   waitAfter,
   withNewEvents,
   woken,
-} from '../../../core/notifications/delivery/delivery-state.ts';
-import { newOutbox, type Outbox, outboxOf, outboxTask } from '../../../core/notifications/delivery/outbox.ts';
-import { begin, config, outbox } from './support.ts';
+} from '../../../../core/notifications/delivery/delivery-state.ts';
+import { newOutbox, type Outbox, outboxOf, outboxTask } from '../../../../core/notifications/delivery/outbox.ts';
+import { begin, config, outbox } from '../support.ts';
 
 const settings = config.notifications;
 
@@ -136,7 +136,7 @@ describe('a failed attempt', () => {
   });
 });
 
-describe('what the sweep starts', () => {
+describe('what retry-deliveries starts', () => {
   const minute = begin + 60_000;
   test.each<[string, Partial<Outbox>, number | undefined, boolean]>([
     ['a delivery that has not begun', { status: 'ready' }, undefined, true],

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
-import { readSubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
-import { topicNames, topicOf, topicUrl } from '../../../core/notifications/subscription/topics.ts';
-import { config, subscription } from './support.ts';
+import type { Issue } from '../../../../core/fhir/outcome/outcome.ts';
+import { backport } from '../../../../core/notifications/subscription/extensions.ts';
+import { readSubscriptionParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
+import { topicNames, topicOf, topicUrl } from '../../../../core/notifications/subscription/topics.ts';
+import { config, subscription } from '../support.ts';
 
 const { channel } = subscription();
 const topics = topicNames.map((name) => topicUrl(name, config)).join(', ');

@@ -5,7 +5,7 @@ import {
   hostOf,
   parseEndpoint,
   reachOf,
-} from '../../../core/notifications/subscription/endpoint-policy.ts';
+} from '../../../../core/notifications/subscription/endpoint-policy.ts';
 
 const loopback = ['127.0.0.0/8', '::1/128'];
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
-import { requestorTag } from '../../../core/fhir/tags.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
+import { requestorTag } from '../../../../core/fhir/tags.ts';
 import {
   messageQuery,
   messageResource,
   messageSubscription,
   notificationIn,
-} from '../../../core/notifications/delivery/message.ts';
-import { config } from './support.ts';
+} from '../../../../core/notifications/delivery/message.ts';
+import { config } from '../support.ts';
 
 const bundle: Bundle = { resourceType: 'Bundle', type: 'history', id: 'b' };
 

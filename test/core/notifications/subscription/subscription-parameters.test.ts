@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { couldRead, readableAppointments, readableQuery } from '../../../core/notifications/events/read-access.ts';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
-import { matchesFilter, parseFilter } from '../../../core/notifications/subscription/filter.ts';
-import { headerIssues, headersOf, parseHeader } from '../../../core/notifications/subscription/headers.ts';
-import { parseSubmission, updatedSubscription } from '../../../core/notifications/subscription/submission.ts';
-import { readSubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
-import { topicNames, topicUrl } from '../../../core/notifications/subscription/topics.ts';
-import { begin, config, history, portal, subscription } from './support.ts';
+import { couldRead, readableAppointments, readableQuery } from '../../../../core/notifications/events/read-access.ts';
+import { backport } from '../../../../core/notifications/subscription/extensions.ts';
+import { matchesFilter, parseFilter } from '../../../../core/notifications/subscription/filter.ts';
+import { headerIssues, headersOf, parseHeader } from '../../../../core/notifications/subscription/headers.ts';
+import { parseSubmission, updatedSubscription } from '../../../../core/notifications/subscription/submission.ts';
+import { readSubscriptionParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
+import { topicNames, topicUrl } from '../../../../core/notifications/subscription/topics.ts';
+import { begin, config, history, portal, subscription } from '../support.ts';
 
 describe('settings', () => {
   test('are read from a Subscription', () => {

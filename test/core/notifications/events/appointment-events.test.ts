@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import * as fc from 'fast-check';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
 import {
   changesOf,
   newEvents,
   type Subscriber,
   versionsIn,
-} from '../../../core/notifications/events/appointment-events.ts';
-import { at, begin, config, history, portal, settings, staff, type Written } from './support.ts';
+} from '../../../../core/notifications/events/appointment-events.ts';
+import { at, begin, config, history, portal, settings, staff, type Written } from '../support.ts';
 
 const subscriber: Subscriber = { owner: portal, settings, since: begin };
 

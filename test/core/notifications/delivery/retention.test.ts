@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
 import {
   allOutboxesQuery,
   leftoverQueries,
   oldEventsQuery,
   recordedSince,
-} from '../../../core/notifications/delivery/retention.ts';
-import { at, begin, config } from './support.ts';
+} from '../../../../core/notifications/delivery/retention.ts';
+import { at, begin, config } from '../support.ts';
 
 const DAY = 24 * 60 * 60_000;
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
 import {
   awaitsHandshake,
   type OutboxStatus,
   outboxOf,
   outboxTask,
   subscriberOutboxesQuery,
-} from '../../../core/notifications/delivery/outbox.ts';
-import { at, begin, config, outbox } from './support.ts';
+} from '../../../../core/notifications/delivery/outbox.ts';
+import { at, begin, config, outbox } from '../support.ts';
 
 const owner = { subscription: 'Subscription/s1', subscriber: 'portal' };
 const stored = outboxTask({ ...outbox, events: 3, delivered: 1 }, owner, config);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readSubscriptionOperation } from '../../../core/notifications/subscription/operation.ts';
+import { readSubscriptionOperation } from '../../../../core/notifications/subscription/operation.ts';
 
 const absent = {
   id: undefined,

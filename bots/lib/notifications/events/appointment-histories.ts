@@ -1,0 +1,75 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Bundle, BundleEntry } from '@medplum/fhirtypes';
+import { checkpointQuery, unsettledSince } from '../../../../core/notifications/delivery/checkpoint.ts';
+import { recordedSince } from '../../../../core/notifications/delivery/retention.ts';
+import { isDeletion, type Version, versionsIn } from '../../../../core/notifications/events/appointment-events.ts';
+import { config } from '../../config.ts';
+import { ofType, readHistories, readInTransaction } from '../../read.ts';
+import type { SubscriptionOutbox } from '../outbox-store.ts';
+
+/** The newest versions of an appointment that are looked at; older ones only while their events may be missing. */
+export const VERSIONS = 200;
+
+/** How many older versions are read at a time, and the most of one appointment: Medplum pages no further. */
+const OLDER = { page: 1_000, most: 10_000 };
+
+/** Whether a history that was read lacks older versions. */
+export const isCut = ({ entry = [], total = 0 }: Bundle = { resourceType: 'Bundle', type: 'history' }): boolean =>
+  total > entry.length;
+
+/** When a version was written, or the appointment deleted; milliseconds since 1970 UTC. */
+export const momentOf = (version: Version | undefined): number =>
+  Date.parse((isDeletion(version) ? version.deleted : version?.meta?.lastUpdated) ?? '');
+
+/** What tells an entry of a history from the others: a version that is written meanwhile shifts the pages. */
+const entryKey = ({ resource, response }: BundleEntry): string =>
+  resource?.meta?.versionId ?? JSON.stringify(response?.outcome);
+
+/** A history with older entries, as far as they may be about changes later than a moment. */
+async function withOlder(medplum: MedplumClient, about: string, first: Bundle, since: number): Promise<Bundle> {
+  const { entry = [], total = 0 } = first;
+  const entries = new Map(entry.map((one) => [entryKey(one), one]));
+  let offset = entry.length;
+  let oldest = entry.at(-1);
+  const mayMiss = (): boolean => momentOf(versionsIn({ ...first, entry: oldest && [oldest] }, Date.now())[0]) >= since;
+  while (oldest && offset < Math.min(total, OLDER.most) && mayMiss()) {
+    const [page] = await readHistories(medplum, [`${about}/_history?_count=${OLDER.page}&_offset=${offset}`]);
+    const older = page?.entry ?? [];
+    for (const one of older) {
+      entries.set(entryKey(one), one);
+    }
+    offset += older.length;
+    oldest = older.at(-1);
+  }
+  return { ...first, entry: [...entries.values()] };
+}
+
+/**
+ * Reads the histories of appointments as far as events of their changes may be missing: their newest versions, and where
+ * runs were missed also older ones.
+ *
+ * @param about - references to the appointments
+ * @param outboxes - of those who may have to be told
+ * @throws ReadError when the server does not answer
+ */
+export async function readAppointmentHistories(
+  medplum: MedplumClient,
+  about: readonly string[],
+  outboxes: readonly SubscriptionOutbox[],
+): Promise<Bundle[]> {
+  const histories = await readHistories(
+    medplum,
+    about.map((reference) => `${reference}/_history?_count=${VERSIONS}`),
+  );
+  if (!histories.some(isCut)) {
+    return histories;
+  }
+  const [checkpoints] = await readInTransaction(medplum, [`Task?${checkpointQuery(config)}`]);
+  const listening = outboxes.map(({ outbox }) => recordedSince(outbox.since, Date.now(), config));
+  const since = unsettledSince(ofType('Task', checkpoints)[0], Math.min(...listening));
+  const complete: Bundle[] = [];
+  for (const [index, history] of histories.entries()) {
+    complete.push(isCut(history) ? await withOlder(medplum, about[index] ?? '', history, since) : history);
+  }
+  return complete;
+}

@@ -1,0 +1,67 @@
+import type { Appointment, BundleEntry, Slot } from '@medplum/fhirtypes';
+import { isTaken } from '../../calendar/slots/slot-role.ts';
+import { parseInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { hasEnded } from '../appointment/ended.ts';
+import { holdsSlots, statusQuery } from '../appointment/status.ts';
+import type { DeadlineConfig } from '../confirmation/deadline.ts';
+import { search } from '../search.ts';
+
+/** The search for the appointments that hold a Slot, with the Slot as it is stored. */
+export function holdersRead(id: string): BundleEntry {
+  return search('Appointment', [
+    ['slot', `Slot/${id}`],
+    ['status', statusQuery(holdsSlots)],
+    ['_include', 'Appointment:slot'],
+    ['_count', '20'],
+  ]);
+}
+
+const isMoved = (changed: Slot, stored: Slot): boolean =>
+  (['start', 'end'] as const).some((name) => parseInstant(changed[name]) !== parseInstant(stored[name])) ||
+  changed.schedule?.reference !== stored.schedule.reference;
+
+/**
+ * Why clinic staff may not write a Slot as it is about to be stored: an appointment holds it, and its time would be
+ * offered to others. A block on it (`busy-unavailable`) may be.
+ *
+ * @param changed - as it is about to be stored
+ * @param stored - as it is
+ * @param appointments - that hold it (`holdersRead`)
+ * @param now - milliseconds since 1970 UTC: a hold or a request that is over holds nothing, tidied up or not
+ * @returns `transition-not-allowed` if it would not be taken any more, `immutable-element` if it would be elsewhere
+ */
+export function heldSlotIssues(
+  changed: Slot,
+  stored: Slot | undefined,
+  appointments: readonly Appointment[],
+  now: number,
+  config: DeadlineConfig,
+): Issue[] {
+  const holder = appointments.find((one) => holdsSlots(one) && !hasEnded(one, now, config));
+  if (!holder || !stored) {
+    return [];
+  }
+  const held = `Slot/${stored.id} is held by Appointment/${holder.id} (${holder.status})`;
+  const advice = 'Cancel the appointment, and its time is free again; to move it, book it again with its id.';
+  return [
+    ...(isTaken(changed)
+      ? []
+      : [
+          {
+            code: 'transition-not-allowed' as const,
+            diagnostics: `${held} and cannot become ${changed.status}. ${advice}`,
+            expression: 'Slot.status',
+          },
+        ]),
+    ...(isMoved(changed, stored)
+      ? [
+          {
+            code: 'immutable-element' as const,
+            diagnostics: `${held} and cannot have another time or schedule. ${advice}`,
+            expression: 'Slot',
+          },
+        ]
+      : []),
+  ];
+}

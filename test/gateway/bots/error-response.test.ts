@@ -1,0 +1,95 @@
+import { describe, expect, test } from '@jest/globals';
+import type { OperationOutcome } from '@medplum/fhirtypes';
+import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
+import { ownRefusal, refusedByBot } from '../../../gateway/bots/error-response.ts';
+import type { GatewayContext } from '../../../gateway/context.ts';
+import type { UpstreamAnswer, UpstreamFailure } from '../../../gateway/medplum/client.ts';
+import { config } from '../fake-medplum.ts';
+
+const context = { config } as GatewayContext;
+const outcome = (...issue: object[]) => ({ resourceType: 'OperationOutcome', issue }) as OperationOutcome;
+const ours = toOperationOutcome([{ code: 'slot-not-free', diagnostics: 'Taken.' }], config);
+const answer = (status: number, body?: unknown): UpstreamAnswer => ({ status, headers: {}, body });
+const said = (given: UpstreamAnswer | UpstreamFailure) => {
+  const { status, resource } = refusedByBot(given, context);
+  const [issue] = resource?.resourceType === 'OperationOutcome' ? resource.issue : [];
+  return [status, issue?.code, issue?.diagnostics];
+};
+
+describe('a refusal of the service', () => {
+  test('has the status of its gravest issue, whatever status Medplum gave it', () => {
+    expect(refusedByBot(answer(200, ours), context)).toEqual({ status: 409, resource: ours });
+    expect(refusedByBot(answer(400, ours), context)).toEqual({ status: 409, resource: ours });
+  });
+
+  test('loses what Medplum adds to it', () => {
+    const stored = { ...ours, id: 'x', meta: { project: 'secret' }, extension: [{ url: 'urn:x' }] };
+    expect(ownRefusal(stored, config)).toEqual({ status: 409, resource: { ...ours, id: 'x' } });
+  });
+
+  test('depends on what was asked for', () => {
+    const violation = toOperationOutcome([{ code: 'profile-violation', diagnostics: 'x' }], config);
+    const statuses = [ownRefusal(violation, config), ownRefusal(violation, config, 'patch')].map((one) => one?.status);
+    expect(statuses).toEqual([422, 400]);
+    expect(refusedByBot(answer(400, violation), context, 'patch').status).toBe(400);
+  });
+
+  test('that is soon over says when', () => {
+    const tooMany = toOperationOutcome([{ code: 'too-many-bookings', diagnostics: 'x' }], config);
+    expect(ownRefusal(tooMany, config)).toMatchObject({ status: 429, headers: { 'retry-after': '10' } });
+  });
+
+  test.each([
+    ['no issue', outcome()],
+    ['a code of another system', outcome({ details: { coding: [{ system: 'urn:x', code: 'slot-not-free' }] } })],
+    [
+      'a code that is unknown',
+      outcome({ details: { coding: [{ ...ours.issue[0]?.details?.coding?.[0], code: 'toString' }] } }),
+    ],
+    ['an issue of its own and one of another', outcome(...ours.issue, { code: 'exception' })],
+    ['no list', { resourceType: 'OperationOutcome', issue: 'x' }],
+    ['another resource', { resourceType: 'Appointment', issue: ours.issue }],
+    ['nothing', undefined],
+  ])('is not one with %s', (_name, body) => {
+    expect(ownRefusal(body, config)).toBeUndefined();
+  });
+});
+
+describe('where there is nothing for the caller', () => {
+  test.each([
+    ['not-found', 404],
+    ['deleted', 410],
+    ['forbidden', 403],
+  ])('the Bot says so: %s is %i, in its words', (code, status) => {
+    expect(said(answer(200, outcome({ code, diagnostics: 'In its words.' })))).toEqual([status, code, 'In its words.']);
+  });
+
+  test('what has no words is Medplum’s own: the caller may not call the Bot', () => {
+    expect(said(answer(404, outcome({ code: 'not-found' })))[0]).toBe(403);
+    expect(said(answer(403))[0]).toBe(403);
+  });
+});
+
+describe('a Bot that did not answer', () => {
+  test.each<[UpstreamAnswer | UpstreamFailure, number, string]>([
+    [{ failure: 'unavailable' }, 503, 'did not answer. It may'],
+    [{ failure: 'timeout' }, 504, 'did not answer in time. It may'],
+    [{ failure: 'broken' }, 503, 'gave an invalid response. It may'],
+    [answer(504), 504, 'did not answer in time. It may'],
+    [answer(400, outcome({ code: 'exception' })), 503, 'gave an invalid response. It may'],
+    [answer(500), 503, 'gave an invalid response. It may'],
+    [answer(200, { resourceType: 'Patient' }), 503, 'gave an invalid response. It may'],
+  ])('%j: %i, and the caller learns what to do', (given, status, words) => {
+    const [found, , diagnostics] = said(given);
+    expect([found, diagnostics]).toEqual([status, expect.stringContaining(words)]);
+    expect(diagnostics).toContain('send it again with the same Appointment.identifier, or read first.');
+  });
+
+  test.each([
+    [401, 401],
+    [429, 429],
+    [302, 502],
+  ])('Medplum said %i: %i', (status, expected) => {
+    expect(said(answer(status))[0]).toBe(expected);
+  });
+});

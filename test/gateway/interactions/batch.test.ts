@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import { base, type FakeMedplum, fhirJson, gatewayTo, searchset, startFakeMedplum } from '../fake-medplum.ts';
+
+let fake: FakeMedplum;
+let gateway: FastifyInstance;
+
+beforeAll(async () => {
+  fake = await startFakeMedplum();
+  gateway = gatewayTo(fake);
+});
+afterAll(() => Promise.all([gateway.close(), fake.close()]));
+beforeEach(() => {
+  fake.received.length = 0;
+  fake.answer = ({ path }) =>
+    path.endsWith('/s1')
+      ? { body: slot }
+      : path.endsWith('/Slot')
+        ? { body: searchset(fake.url, 'Slot', [slot, { ...slot, id: 's2' }]) }
+        : undefined;
+});
+
+const slot = {
+  resourceType: 'Slot',
+  id: 's1',
+  meta: { versionId: '3', lastUpdated: '2027-01-01T09:00:00.000Z' },
+};
+
+async function send(bundle: unknown, limited = gateway) {
+  const answer = await limited.inject({
+    method: 'POST',
+    url: '/fhir/R4',
+    headers: fhirJson,
+    payload: JSON.stringify(bundle),
+  });
+  return { status: answer.statusCode, body: answer.json() };
+}
+
+const get = (url: string, more: object = {}) => ({ request: { method: 'GET', url, ...more } });
+const batchOf = (...entry: unknown[]) => ({ resourceType: 'Bundle', type: 'batch', entry });
+const statuses = (body: { entry?: { response: { status: string } }[] }) =>
+  body.entry?.map(({ response }) => response.status);
+
+describe('a batch', () => {
+  test('answers each entry as a request of its own would be', async () => {
+    const { status, body } = await send(
+      batchOf(get('Slot/s1'), get(`${base}/Slot?status=busy`), get('/Slot/s1/'), get('Slot/missing')),
+    );
+    expect([status, body.resourceType, body.type]).toEqual([200, 'Bundle', 'batch-response']);
+    expect(statuses(body)).toEqual(['200', '200', '200', '404']);
+    expect(body.entry[0]).toEqual({
+      resource: slot,
+      response: { status: '200', etag: 'W/"3"', lastModified: '2027-01-01T09:00:00.000Z' },
+    });
+    expect(body.entry[1].resource).toMatchObject({ resourceType: 'Bundle', type: 'searchset', total: 2 });
+    expect(body.entry[1].response).toEqual({ status: '200' });
+    expect(Object.keys(body.entry[3])).toEqual(['response']);
+    expect(body.entry[3].response.outcome).toMatchObject({ issue: [{ code: 'not-found' }] });
+    expect(fake.received.map(({ path, query }) => `${path}?${query}`)).toEqual([
+      '/fhir/R4/Slot/s1?',
+      '/fhir/R4/Slot?status=busy&_total=none',
+      '/fhir/R4/Slot/s1?',
+      '/fhir/R4/Slot/missing?',
+    ]);
+  });
+
+  test('an entry that the client knows has no resource: 304', async () => {
+    const { body } = await send(batchOf(get('Slot/s1', { ifNoneMatch: 'W/"3"' }), get('Slot/s1', { ifNoneMatch: 3 })));
+    expect(statuses(body)).toEqual(['304', '200']);
+    expect(body.entry[0].resource).toBeUndefined();
+  });
+
+  test('reads what it is about, and no more: parts of the address are decoded', async () => {
+    const { body } = await send(batchOf(get('Slot/s%31'), get('metadata'), get('Slot?status=%62usy?')));
+    expect(statuses(body)).toEqual(['200', '200', '200']);
+    expect(body.entry[1].resource.resourceType).toBe('CapabilityStatement');
+    expect(fake.received[1]?.query.get('status')).toBe('busy?');
+  });
+
+  test('without entries is answered without any', async () => {
+    expect((await send({ resourceType: 'Bundle', type: 'batch' })).body).toEqual({
+      resourceType: 'Bundle',
+      type: 'batch-response',
+    });
+  });
+
+  const needs = 'An entry needs request.method and request.url of at most 8192 characters.';
+  test.each<[string, unknown, string, string]>([
+    ['nothing', null, '400', needs],
+    ['no request', {}, '400', needs],
+    ['a request that is none', { request: 'GET Slot' }, '400', needs],
+    ['no method', { request: { url: 'Slot' } }, '400', needs],
+    ['no address', { request: { method: 'GET' } }, '400', needs],
+    ['a long address', get(`Slot?_id=${'a'.repeat(8_184)}`), '400', needs],
+    [
+      'a write',
+      { request: { method: 'DELETE', url: 'Slot/s1' } },
+      '405',
+      "A batch can hold GET only, not 'DELETE': send writes by themselves.",
+    ],
+    [
+      'a long method',
+      { request: { method: 'X'.repeat(30), url: 'Slot/s1' } },
+      '405',
+      `A batch can hold GET only, not '${'X'.repeat(20)}': send writes by themselves.`,
+    ],
+    ...['Bot/1', 'Slot/s1/x', 'Slot//', '', 'Slot/%zz', 'http://other.example/Slot/s1', 'Slot/s1/$x'].map(
+      (url): [string, unknown, string, string] => [
+        `the address '${url}'`,
+        get(url),
+        '404',
+        'There is no such resource, or the caller may not see it.',
+      ],
+    ),
+  ])('an entry with %s is refused at its place', async (_name, entry, status, diagnostics) => {
+    const { body } = await send(batchOf(entry, get('Slot/s1')));
+    expect(statuses(body)).toEqual([status, '200']);
+    expect(body.entry[0].response.outcome.issue[0].diagnostics).toBe(diagnostics);
+  });
+
+  test('an address may have 8192 characters', async () => {
+    const { body } = await send(batchOf(get(`Slot?identifier=${'a'.repeat(8_176)}`)));
+    expect(statuses(body)).toEqual(['200']);
+  });
+
+  test('answers 50 entries; the others are to be sent in another', async () => {
+    const { body } = await send(batchOf(...Array.from({ length: 52 }, () => get('Slot/s1'))));
+    expect([statuses(body)?.filter((status) => status === '200').length, statuses(body)?.slice(49)]).toEqual([
+      50,
+      ['200', '413', '413'],
+    ]);
+    expect(body.entry[50].response.outcome.issue[0].diagnostics).toBe(
+      'A batch can hold 50 entries: send this one in another.',
+    );
+    expect(fake.received).toHaveLength(50);
+  });
+
+  test('ends when its answers have 2000 resources', async () => {
+    const slots = Array.from({ length: 1_000 }, (_, index) => ({ ...slot, id: `s${index}` }));
+    fake.answer = ({ path }) => ({ body: path.endsWith('/s1') ? slot : searchset(fake.url, 'Slot', slots) });
+    const large = get('Slot?_count=1000');
+    const { body } = await send(batchOf(large, get('Slot/s1'), large, get('Slot/s1')));
+    expect(statuses(body)).toEqual(['200', '200', '200', '413']);
+    expect(body.entry[3].response.outcome.issue[0].diagnostics).toBe(
+      'The answers to this batch grow too large: send this entry by itself.',
+    );
+  });
+
+  test('each entry counts as a request', async () => {
+    const limited = gatewayTo(fake, { requestsPerMinute: 3 });
+    const { body } = await send(batchOf(get('Slot/s1'), get('Slot/s1'), get('Slot/s1')), limited);
+    expect(statuses(body)).toEqual(['200', '200', '429']);
+    await limited.close();
+  });
+
+  test('takes no longer than a request may', async () => {
+    const hasty = gatewayTo(fake, { upstreamTimeoutMs: 50 });
+    fake.answer = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 80));
+      return { body: slot };
+    };
+    const { body } = await send(batchOf(get('Slot/s1'), get('Slot/s1')), hasty);
+    expect(statuses(body)).toEqual(['504', '504']);
+    expect(fake.received).toHaveLength(1);
+    await hasty.close();
+  });
+});
+
+describe('as a batch is refused', () => {
+  test.each<[unknown, string, string]>([
+    [{ resourceType: 'Patient' }, 'http.body', 'The body must be a Bundle.'],
+    [
+      { resourceType: 'Bundle', type: 'transaction' },
+      'Bundle.type',
+      "The service takes Bundles of the type 'batch' only: it has no transactions.",
+    ],
+    [{ ...batchOf(), entry: {} }, 'Bundle.entry', 'Bundle.entry must be a list of at most 1000 entries.'],
+    [
+      batchOf(...Array.from({ length: 1_001 }, () => 1)),
+      'Bundle.entry',
+      'Bundle.entry must be a list of at most 1000 entries.',
+    ],
+  ])('%j', async (bundle, expression, diagnostics) => {
+    const { status, body } = await send(bundle);
+    expect(status).toBe(400);
+    expect(body.issue[0]).toMatchObject({ expression: [expression], diagnostics });
+    expect(fake.received).toEqual([]);
+  });
+
+  test('not with 1000 entries', async () => {
+    expect((await send(batchOf(...Array.from({ length: 1_000 }, () => 1)))).status).toBe(200);
+  });
+});

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import { artefactUri } from '../../../core/config/config.ts';
+import { namedBy } from '../../../gateway/interactions/definitions.ts';
+import { base, bearer, config, type FakeMedplum, gatewayTo, searchset, startFakeMedplum } from '../fake-medplum.ts';
+
+let fake: FakeMedplum;
+let gateway: FastifyInstance;
+
+beforeAll(async () => {
+  fake = await startFakeMedplum();
+  gateway = gatewayTo(fake);
+});
+afterAll(() => Promise.all([gateway.close(), fake.close()]));
+beforeEach(() => {
+  fake.received.length = 0;
+  fake.answer = () => ({ body: searchset(fake.url, 'StructureDefinition', stored) });
+});
+
+const url = artefactUri(config, 'LocalTermin');
+const own = { resourceType: 'StructureDefinition', id: 'x1', url, meta: { versionId: '4' } };
+const published = { ...own, id: 'LocalTermin' };
+const stored = [
+  { resourceType: 'StructureDefinition', id: 'x0', url: 'urn:other' },
+  { resourceType: 'OperationDefinition', id: 'x2', url },
+  own,
+  { ...own, id: 'x3' },
+];
+
+async function get(path: string) {
+  const answer = await gateway.inject({ url: `/fhir/R4/${path}`, headers: bearer });
+  return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
+}
+
+const bodies = () => fake.received.map(({ path, body }) => [path, Object.fromEntries(new URLSearchParams(body))]);
+
+describe('a definition that the CapabilityStatement names', () => {
+  test('is read by the end of its URL', async () => {
+    const { status, headers, body } = await get('StructureDefinition/LocalTermin');
+    expect([status, headers.etag, body]).toEqual([200, 'W/"4"', published]);
+    expect(bodies()).toEqual([['/fhir/R4/StructureDefinition/_search', { url, _count: '1000' }]]);
+  });
+
+  test.each(['StructureDefinition/x1', 'StructureDefinition/Patient', 'OperationDefinition/LocalTermin'])(
+    '%s is no such one: 404, and Medplum is not asked',
+    async (path) => {
+      expect((await get(path)).status).toBe(404);
+      expect(fake.received).toEqual([]);
+    },
+  );
+
+  test('is not there if the installation has it not', async () => {
+    fake.answer = () => ({ body: searchset(fake.url, 'StructureDefinition', []) });
+    expect((await get('StructureDefinition/LocalTermin')).status).toBe(404);
+  });
+
+  test.each([
+    [{ status: 500 }, 503],
+    [{ status: 403 }, 403],
+    [{ body: { resourceType: 'Patient' } }, 502],
+  ])('where Medplum says %j: %i', async (reply, status) => {
+    fake.answer = () => reply;
+    const statuses = [(await get('StructureDefinition/LocalTermin')).status, (await get('StructureDefinition')).status];
+    expect(statuses).toEqual([status, status]);
+  });
+});
+
+describe('the definitions', () => {
+  test('are found by their URL, each once', async () => {
+    const query = new URLSearchParams({ url: `${url},urn:other`, _format: 'json', _pretty: 'true' });
+    const { status, body } = await get(`StructureDefinition?${query}`);
+    expect([status, body]).toEqual([
+      200,
+      {
+        resourceType: 'Bundle',
+        type: 'searchset',
+        total: 1,
+        link: [{ relation: 'self', url: `${base}/StructureDefinition?${query}` }],
+        entry: [{ fullUrl: `${base}/StructureDefinition/LocalTermin`, resource: published, search: { mode: 'match' } }],
+      },
+    ]);
+    expect(bodies()[0]?.[1]).toEqual({ url, _count: '1000' });
+  });
+
+  test('are all of them, if none is named', async () => {
+    const { body } = await get('StructureDefinition');
+    expect(body.link).toEqual([{ relation: 'self', url: `${base}/StructureDefinition` }]);
+    const [, sent] = bodies()[0] ?? [];
+    expect(typeof sent === 'object' && sent.url?.split(',').length).toBeGreaterThan(3);
+  });
+
+  test('of several conditions must meet each', async () => {
+    const { body } = await get(`StructureDefinition?url=${url}&url=urn:other`);
+    expect([body.total, body.entry, fake.received]).toEqual([0, undefined, []]);
+  });
+
+  test('are found by nothing else', async () => {
+    const { status, body } = await get('StructureDefinition?name=a&status=active');
+    expect([status, body.issue.map(({ expression }: { expression: string[] }) => expression[0])]).toEqual([
+      400,
+      ['http.name', 'http.status'],
+    ]);
+    expect(body.issue[0].diagnostics).toBe('StructureDefinition is searched by url only.');
+  });
+});
+
+test('what a CapabilityStatement names is listed once, by its type', () => {
+  const resource = [
+    {
+      type: 'Appointment' as const,
+      supportedProfile: ['urn:p', 'urn:p'],
+      operation: [{ name: 'book', definition: 'urn:o' }],
+      searchParam: [{ name: 'a', type: 'token' as const, definition: 'urn:s' }],
+    },
+    { type: 'Slot' as const, supportedProfile: ['urn:q'], searchParam: [{ name: '_count', type: 'number' as const }] },
+    { type: 'Patient' as const },
+  ];
+  expect(
+    namedBy({
+      resourceType: 'CapabilityStatement',
+      status: 'active',
+      date: '2027',
+      kind: 'instance',
+      fhirVersion: '4.0.1',
+      format: ['json'],
+      rest: [{ mode: 'server', resource }, { mode: 'server' }],
+    }),
+  ).toEqual({
+    StructureDefinition: ['urn:p', 'urn:q'],
+    OperationDefinition: ['urn:o'],
+    SearchParameter: ['urn:s'],
+  });
+});

@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import { base, type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+
+let fake: FakeMedplum;
+let gateway: FastifyInstance;
+let caller = 0;
+
+beforeAll(async () => {
+  fake = await startFakeMedplum();
+  gateway = gatewayTo(fake);
+});
+afterAll(() => Promise.all([gateway.close(), fake.close()]));
+beforeEach(() => {
+  fake.received.length = 0;
+  caller++;
+});
+
+const mine = { system: 'urn:owner', code: 'mine' };
+
+/** A caller that sees everything, or of appointments what has its tag. */
+function calledBy(who: 'everything' | 'its own') {
+  const resource = [
+    { resourceType: 'Appointment', criteria: 'Appointment?_tag=urn:owner|mine' },
+    { resourceType: 'Encounter', interaction: ['read', 'search'], criteria: 'Encounter?_tag=urn:owner|mine' },
+  ];
+  fake.verify = () => ({
+    body: {
+      profile: { resourceType: 'ClientApplication', id: 'portal-a-id' },
+      ...(who === 'its own' && { accessPolicy: { resource } }),
+    },
+  });
+}
+
+interface Version {
+  readonly number: number;
+  readonly tag?: object;
+  readonly isDeleted?: true;
+}
+
+const resourceOf = ({ number, tag = mine }: Version) => ({
+  resourceType: 'Appointment',
+  id: 'a1',
+  meta: {
+    versionId: `v${number}`,
+    lastUpdated: `2027-01-01T00:${String(number % 60).padStart(2, '0')}:00.000Z`,
+    tag: [tag],
+  },
+});
+
+/** A history as Medplum gives it, page by page, the newest first. */
+function storing(versions: readonly Version[]) {
+  const newestFirst = versions.toReversed();
+  fake.answer = ({ path, query }) => {
+    if (!path.endsWith('/Appointment/a1/_history')) {
+      return undefined;
+    }
+    const [offset, count] = [Number(query.get('_offset')), Number(query.get('_count'))];
+    const entry = newestFirst
+      .slice(offset, offset + count)
+      .map((one) => (one.isDeleted ? { request: { method: 'DELETE' } } : { resource: resourceOf(one) }));
+    return { body: { resourceType: 'Bundle', type: 'history', total: versions.length, entry } };
+  };
+}
+
+const numbered = (count: number, more: Partial<Version> = {}): Version[] =>
+  Array.from({ length: count }, (_, index) => ({ number: index + 1, ...more }));
+
+async function get(url: string) {
+  const answer = await gateway.inject({
+    url: `/fhir/R4/${url}`,
+    headers: { authorization: `Bearer history-${caller}` },
+  });
+  return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
+}
+
+const url = `${base}/Appointment/a1/_history`;
+
+describe('a history', () => {
+  test('says how each version came to be, the newest first', async () => {
+    calledBy('everything');
+    storing([{ number: 1 }, { number: 2 }, { number: 3, isDeleted: true }]);
+    const { status, body } = await get('Appointment/a1/_history');
+    const fullUrl = `${base}/Appointment/a1`;
+    const version = (number: number) => ({
+      resource: resourceOf({ number }),
+      response: { etag: `W/"v${number}"`, lastModified: `2027-01-01T00:0${number}:00.000Z` },
+    });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      resourceType: 'Bundle',
+      type: 'history',
+      total: 3,
+      link: [{ relation: 'self', url: `${url}?_count=20&_offset=0` }],
+      entry: [
+        { fullUrl, request: { method: 'DELETE', url: 'Appointment/a1' }, response: { status: '204' } },
+        {
+          fullUrl,
+          ...version(2),
+          request: { method: 'PUT', url: 'Appointment/a1' },
+          response: { status: '200', ...version(2).response },
+        },
+        {
+          fullUrl,
+          ...version(1),
+          request: { method: 'POST', url: 'Appointment' },
+          response: { status: '201', ...version(1).response },
+        },
+      ],
+    });
+  });
+
+  test('shows a caller the versions that were its own, and not that there are others', async () => {
+    calledBy('its own');
+    const others = { tag: { system: 'urn:owner', code: 'other' } };
+    storing([{ number: 1, ...others }, { number: 2 }, { number: 3, isDeleted: true }, { number: 4 }]);
+    const { body } = await get('Appointment/a1/_history');
+    const told = body.entry.map(({ resource, response }: { resource: { meta: object }; response: object }) => ({
+      ...resource.meta,
+      ...response,
+    }));
+    expect(told).toMatchObject([
+      { versionId: 'v4', status: '200' },
+      { versionId: 'v2', status: '200' },
+    ]);
+    expect(body.total).toBe(2);
+  });
+
+  const page = (body: { entry?: { resource: { meta: { versionId: string } } }[] }) =>
+    body.entry?.map(({ resource }) => resource.meta.versionId);
+
+  test('comes in pages; the last one says how many there are', async () => {
+    calledBy('everything');
+    storing(numbered(5));
+    const first = (await get('Appointment/a1/_history?_count=2&_format=json&_pretty=false')).body;
+    expect([page(first), first.total]).toEqual([['v5', 'v4'], undefined]);
+    expect(first.link).toEqual([
+      { relation: 'self', url: `${url}?_count=2&_offset=0` },
+      { relation: 'next', url: `${url}?_count=2&_offset=2` },
+    ]);
+    const last = (await get('Appointment/a1/_history?_count=2&_offset=4')).body;
+    expect([page(last), last.total, last.link.length]).toEqual([['v1'], 5, 1]);
+    const exact = (await get('Appointment/a1/_history?_count=5')).body;
+    expect([exact.total, exact.link.length]).toEqual([5, 1]);
+    const none = (await get('Appointment/a1/_history?_count=0')).body;
+    expect([none.entry, none.total, none.link.length]).toEqual([undefined, undefined, 1]);
+    const beyond = (await get('Appointment/a1/_history?_offset=9')).body;
+    expect([beyond.entry, beyond.total]).toEqual([undefined, 5]);
+  });
+
+  test('of many is read as far as needed, a hundred at once', async () => {
+    calledBy('everything');
+    storing(numbered(150));
+    expect(page((await get('Appointment/a1/_history?_count=100&_offset=0')).body)).toHaveLength(100);
+    expect(fake.received.map(({ query }) => query.toString())).toEqual([
+      '_count=100&_offset=0',
+      '_count=100&_offset=100',
+    ]);
+    fake.received.length = 0;
+    await get('Appointment/a1/_history?_count=10');
+    expect(fake.received).toHaveLength(1);
+  });
+
+  test('is looked through a thousand versions deep', async () => {
+    calledBy('everything');
+    storing(numbered(1_100));
+    const { body } = await get('Appointment/a1/_history?_count=100&_offset=900');
+    expect([page(body)?.at(-1), body.total, fake.received.length]).toEqual(['v101', undefined, 10]);
+    expect((await get('Appointment/a1/_history?_count=1&_offset=1000')).body.link).toHaveLength(1);
+  });
+
+  test.each([
+    ['_count=101', '_count', "'_count' must be a number from 0 to 100."],
+    ['_count=x', '_count', "'_count' must be a number from 0 to 100."],
+    ['_count=1e1', '_count', "'_count' must be a number from 0 to 100."],
+    ['_offset=1001', '_offset', "'_offset' must be a number from 0 to 1000."],
+    ['_offset=-1', '_offset', "'_offset' must be a number from 0 to 1000."],
+    ['_since=2027', '_since', "A history has the parameters _count and _offset, not '_since'."],
+    ['toString=1', 'toString', "A history has the parameters _count and _offset, not 'toString'."],
+  ])('with %s is refused', async (query, name, diagnostics) => {
+    const { status, body } = await get(`Appointment/a1/_history?${query}`);
+    expect([status, body.issue[0].expression, body.issue[0].diagnostics]).toEqual([400, [`http.${name}`], diagnostics]);
+    expect(fake.received).toEqual([]);
+  });
+
+  test('with several wrong parameters names each', async () => {
+    expect((await get('Appointment/a1/_history?_count=x&_since=y')).body.issue).toHaveLength(2);
+  });
+
+  test.each([
+    [{ status: 403 }, 403],
+    [{ status: 500 }, 503],
+    [{ body: { resourceType: 'Patient' } }, 503],
+    [{ status: 410 }, 410],
+  ])('where Medplum says %j: %i', async (reply, expected) => {
+    fake.answer = () => reply;
+    expect((await get('Appointment/a1/_history')).status).toBe(expected);
+  });
+
+  test('of no id is not there', async () => {
+    expect((await get('Appointment/a_1/_history')).status).toBe(404);
+    expect(fake.received).toEqual([]);
+  });
+});
+
+describe('one version', () => {
+  const reading = (one: Version) => {
+    fake.answer = ({ path }) =>
+      path === `/fhir/R4/Appointment/a1/_history/v${one.number}` ? { body: resourceOf(one) } : undefined;
+  };
+
+  test('is read with its ETag', async () => {
+    calledBy('its own');
+    reading({ number: 2 });
+    const { status, headers, body } = await get('Appointment/a1/_history/v2');
+    expect([status, headers.etag, body]).toEqual([200, 'W/"v2"', resourceOf({ number: 2 })]);
+  });
+
+  test.each([
+    ['everything', 200],
+    ['its own', 404],
+  ] as const)('of another is not there for a caller that sees %s alone: %i', async (who, status) => {
+    calledBy(who);
+    reading({ number: 2, tag: { system: 'urn:owner', code: 'other' } });
+    expect((await get('Appointment/a1/_history/v2')).status).toBe(status);
+  });
+
+  test('that is none is not there', async () => {
+    expect((await get('Appointment/a1/_history/v_2')).status).toBe(404);
+    expect((await get('Appointment/a_1/_history/v2')).status).toBe(404);
+    expect(fake.received).toEqual([]);
+  });
+
+  test('as another resource never passes', async () => {
+    calledBy('everything');
+    fake.answer = () => ({ body: { resourceType: 'Bot', id: 'a1' } });
+    expect((await get('Appointment/a1/_history/v2')).status).toBe(502);
+  });
+
+  test('where earlier ones are not seen, the current one alone is read', async () => {
+    calledBy('its own');
+    const encounter = { resourceType: 'Encounter', id: 'e1', meta: { versionId: 'v7' } };
+    fake.answer = ({ path }) => (path === '/fhir/R4/Encounter/e1' ? { body: encounter } : { status: 403 });
+    const statuses = [(await get('Encounter/e1/_history/v7')).status, (await get('Encounter/e1/_history/v6')).status];
+    expect(statuses).toEqual([200, 404]);
+    expect(fake.received.map(({ path }) => path)).toEqual(['/fhir/R4/Encounter/e1', '/fhir/R4/Encounter/e1']);
+  });
+});

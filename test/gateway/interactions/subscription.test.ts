@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import { artefactUri } from '../../../core/config/config.ts';
+import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
+import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+
+let fake: FakeMedplum;
+let gateway: FastifyInstance;
+
+beforeAll(async () => {
+  fake = await startFakeMedplum();
+  gateway = gatewayTo(fake);
+});
+afterAll(() => Promise.all([gateway.close(), fake.close()]));
+beforeEach(() => {
+  fake.received.length = 0;
+});
+
+const subscription = {
+  resourceType: 'Subscription',
+  id: 'u1',
+  status: 'requested',
+  meta: { versionId: '2', lastUpdated: '2027-01-01T09:00:00.000Z' },
+  channel: { type: 'rest-hook', endpoint: 'https://portal.example', header: ['Authorization: secret'] },
+};
+const { header: _, ...shownChannel } = subscription.channel;
+const shown = { ...subscription, channel: shownChannel };
+const refusal = toOperationOutcome([{ code: 'malformed-request', diagnostics: 'No.' }], config);
+const statusBundle = { resourceType: 'Bundle', type: 'searchset' };
+
+/** What the Bot was asked, by its name. */
+const asked = () =>
+  fake.received.map(({ query, body }) => [
+    query.get('identifier')?.replace(`${artefactUri(config, 'LocalBot')}|`, ''),
+    JSON.parse(body),
+  ]);
+
+async function call(options: InjectOptions) {
+  const answer = await gateway.inject({ headers: bearer, ...options });
+  return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? undefined : answer.json() };
+}
+
+const write = (method: 'POST' | 'PUT', path: string, headers: Record<string, string> = {}) =>
+  call({
+    method,
+    url: `/fhir/R4/${path}`,
+    headers: { ...fhirJson, ...headers },
+    payload: { resourceType: 'Subscription' },
+  });
+
+describe('a Subscription', () => {
+  test('is created by the Bot: 201, where it is, without its secrets', async () => {
+    fake.answer = () => ({ body: subscription });
+    const { status, headers, body } = await write('POST', 'Subscription');
+    expect([status, headers.location, headers.etag, body]).toEqual([201, `${base}/Subscription/u1`, 'W/"2"', shown]);
+    expect(asked()).toEqual([
+      ['write-subscription', { interaction: 'create', resource: { resourceType: 'Subscription' } }],
+    ]);
+  });
+
+  test('is changed by the Bot, in the version that is named: 200, without Location', async () => {
+    fake.answer = () => ({ body: subscription });
+    const { status, headers, body } = await write('PUT', 'Subscription/u1', { 'if-match': 'W/"1"' });
+    expect([status, headers.location, headers.etag, body]).toEqual([200, undefined, 'W/"2"', shown]);
+    await write('PUT', 'Subscription/u1');
+    const input = { interaction: 'update', id: 'u1', resource: { resourceType: 'Subscription' } };
+    expect(asked()).toEqual([
+      ['write-subscription', { ...input, version: '1' }],
+      ['write-subscription', input],
+    ]);
+  });
+
+  test('is ended by the Bot: 204', async () => {
+    fake.answer = () => ({ body: subscription });
+    const { status, body } = await call({ method: 'DELETE', url: '/fhir/R4/Subscription/u1' });
+    expect([status, body]).toEqual([204, undefined]);
+    expect(asked()).toEqual([['write-subscription', { interaction: 'delete', id: 'u1' }]]);
+  });
+
+  test('is shown as the client prefers', async () => {
+    fake.answer = () => ({ body: subscription });
+    const { status, headers, body } = await write('POST', 'Subscription', { prefer: 'return=minimal' });
+    expect([status, headers['preference-applied'], body]).toEqual([201, 'return=minimal', undefined]);
+  });
+
+  const writes = [
+    ['POST', 'Subscription'],
+    ['PUT', 'Subscription/u1'],
+    ['DELETE', 'Subscription/u1'],
+  ] as const;
+  const sent = (method: 'POST' | 'PUT' | 'DELETE', path: string) =>
+    method === 'DELETE' ? call({ method, url: `/fhir/R4/${path}` }) : write(method, path);
+
+  test.each(writes)('%s %s: what the Bot refuses is refused in its words', async (method, path) => {
+    fake.answer = () => ({ body: refusal });
+    expect(await sent(method, path)).toMatchObject({ status: 400, body: { issue: [{ diagnostics: 'No.' }] } });
+  });
+
+  test.each(writes)('%s %s: a Bot that fails is 503', async (method, path) => {
+    fake.answer = () => ({ status: 500 });
+    expect((await sent(method, path)).status).toBe(503);
+    fake.answer = () => ({ body: { resourceType: 'Patient' } });
+    expect((await sent(method, path)).status).toBe(503);
+  });
+
+  test('of no id is not there, and If-Match must be an entity tag', async () => {
+    const statuses = [
+      (await write('PUT', 'Subscription/u_1')).status,
+      (await call({ method: 'DELETE', url: '/fhir/R4/Subscription/u_1' })).status,
+      (await write('PUT', 'Subscription/u1', { 'if-match': '1' })).status,
+    ];
+    expect([statuses, fake.received]).toEqual([[404, 404, 400], []]);
+  });
+});
+
+const parameters = (...parameter: object[]) => ({ resourceType: 'Parameters', parameter });
+const operation = (path: string, body?: object) =>
+  call(
+    body
+      ? { method: 'POST', url: `/fhir/R4/Subscription/${path}`, headers: fhirJson, payload: body }
+      : { url: `/fhir/R4/Subscription/${path}` },
+  );
+
+describe('the operations on Subscriptions', () => {
+  beforeEach(() => {
+    fake.answer = () => ({ body: statusBundle });
+  });
+
+  test.each<[string, object | undefined, object]>([
+    ['u1/$status', undefined, { operation: 'status', id: 'u1' }],
+    ['$status', undefined, { operation: 'status', ids: [], statuses: [] }],
+    [
+      '$status?id=u1,Subscription/u2&id=&status=active,error',
+      undefined,
+      { operation: 'status', ids: ['u1', 'u2'], statuses: ['active', 'error'] },
+    ],
+    [
+      '$status?id=u1',
+      parameters(
+        { name: 'id', valueId: `${base}/Subscription/u2` },
+        { name: 'status', valueCode: 'off' },
+        { name: 'other', valueId: 'u3' },
+        { name: 'id' },
+        { name: 'id', valueBoolean: true },
+        { name: 'id', valueString: '' },
+      ),
+      { operation: 'status', ids: ['u1', 'u2'], statuses: ['off'] },
+    ],
+    ['u1/$events', undefined, { operation: 'events', id: 'u1' }],
+    [
+      'u1/$events?eventsSinceNumber=3&eventsUntilNumber=5&content=full-resource',
+      undefined,
+      { operation: 'events', id: 'u1', since: 3, until: 5, content: 'full-resource' },
+    ],
+    [
+      'u1/$events',
+      parameters({ name: 'eventsSinceNumber', valueInteger: 7 }, { name: 'content', valueCode: 'empty' }),
+      { operation: 'events', id: 'u1', since: 7, content: 'empty' },
+    ],
+  ])('%s %j', async (path, body, input) => {
+    const answer = await operation(path, body);
+    expect([answer.status, answer.body]).toEqual([200, statusBundle]);
+    expect(asked()).toEqual([['subscription-operations', input]]);
+  });
+
+  test('staff have events delivered', async () => {
+    expect((await operation('u1/$deliver', parameters())).status).toBe(200);
+    expect(asked()).toEqual([['subscription-operations', { operation: 'deliver', id: 'u1' }]]);
+  });
+
+  test.each(['x', '-1', '1.5', '1234567890', '1x'])('the number of an event is not %s', async (value) => {
+    const answer = await operation(`u1/$events?eventsSinceNumber=${value}&eventsUntilNumber=${value}`);
+    const issue = (name: string) => ({
+      diagnostics: `${name} must be the number of an event, not '${value}'.`,
+      expression: [`http.${name}`],
+    });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { issue: [issue('eventsSinceNumber'), issue('eventsUntilNumber')] },
+    });
+    expect(fake.received).toEqual([]);
+  });
+
+  test.each([['$status'], ['$events'], ['$get-ws-binding-token']])('u_1/%s is not there', async (name) => {
+    expect((await operation(`u_1/${name}`)).status).toBe(404);
+    expect(fake.received).toEqual([]);
+  });
+
+  test.each([['$status'], ['$events'], ['$get-ws-binding-token']])('u1/%s that the Bot refuses', async (name) => {
+    fake.answer = () => ({ body: refusal });
+    expect(await operation(`u1/${name}`)).toMatchObject({ status: 400, body: { issue: [{ diagnostics: 'No.' }] } });
+    fake.answer = () => ({ status: 404 });
+    expect((await operation(`u1/${name}`)).status).toBe(403);
+  });
+});
+
+test('$get-ws-binding-token gives a token that tells nothing of Medplum’s, and where to connect', async () => {
+  const expiration = '2027-01-01T10:00:00.000Z';
+  fake.answer = () => ({
+    body: parameters(
+      { name: 'message-subscription', valueString: 'm1' },
+      { name: 'token', valueString: 'of-medplum' },
+      { name: 'expiration', valueDateTime: expiration },
+      { name: 'handshake', resource: statusBundle },
+    ),
+  });
+  const { status, headers, body } = await operation('u1/$get-ws-binding-token');
+  expect([status, headers['cache-control']]).toEqual([200, 'no-store']);
+  expect(asked()).toEqual([['subscription-operations', { operation: 'binding', id: 'u1' }]]);
+  expect(body.parameter).toEqual([
+    { name: 'token', valueString: expect.stringMatching(/^[\w-]{50,}$/) },
+    { name: 'expiration', valueDateTime: expiration },
+    { name: 'subscription', valueString: 'u1' },
+    { name: 'websocket-url', valueUrl: expect.stringMatching(/^wss:\/\/booking\.example\.org\/fhir\/R4\//) },
+  ]);
+  expect(JSON.stringify(body)).not.toContain('of-medplum');
+});

@@ -1,0 +1,149 @@
+import { describe, expect, test } from '@jest/globals';
+import { typesFoundWhole } from '../../../gateway/medplum/access-policy.ts';
+import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../../../gateway/medplum/client.ts';
+import {
+  createCallers,
+  fingerprint,
+  hasBearerToken,
+  isCaller,
+  nameOf,
+} from '../../../gateway/medplum/current-profile.ts';
+import { servedTypeNames } from '../../../gateway/served-types.ts';
+
+const profile = { resourceType: 'ClientApplication', id: 'p1' };
+const ok = (body: unknown): UpstreamAnswer => ({ status: 200, headers: {}, body });
+
+/** Callers of a Medplum that answers so, and the tokens that it was asked about. */
+function callersOf(answer: (authorization: string) => Promise<UpstreamAnswer | UpstreamFailure>) {
+  const clock = { now: 0 };
+  const asked: string[] = [];
+  const upstream = {
+    call: ({ method, path, headers }) => {
+      asked.push(`${method} ${path} ${headers?.authorization}`);
+      return answer(headers?.authorization ?? '');
+    },
+  } as Pick<Upstream, 'call'> as Upstream;
+  return { callers: createCallers(upstream, () => clock.now), clock, asked };
+}
+
+describe('who calls', () => {
+  test('is what Medplum says of the token, for a minute', async () => {
+    const { callers, clock, asked } = callersOf(async () =>
+      ok({ profile, membership: { profile: { display: 'The portal' } }, accessPolicy: { resource: [] } }),
+    );
+    const caller = await callers.find('Bearer a');
+    expect(caller).toMatchObject({
+      profileType: 'ClientApplication',
+      profileId: 'p1',
+      display: 'The portal',
+      role: 'requestor',
+      findsAllOf: [],
+    });
+    expect(isCaller(caller) && nameOf(caller)).toBe('ClientApplication/p1');
+    clock.now = 59_999;
+    expect(callers.recall('Bearer a')).toEqual(caller);
+    expect([await callers.find('Bearer a'), callers.recall('Bearer b')]).toEqual([caller, undefined]);
+    clock.now = 120_000;
+    expect(callers.recall('Bearer a')).toBeUndefined();
+    expect(asked).toEqual(['GET auth/me Bearer a']);
+    await callers.find('Bearer a');
+    expect(asked).toHaveLength(2);
+  });
+
+  test('is asked anew where it must be sure', async () => {
+    const { callers, asked } = callersOf(async () => ok({ profile }));
+    await callers.find('Bearer a');
+    await callers.verify('Bearer a');
+    expect(asked).toHaveLength(2);
+  });
+
+  test.each([
+    ['401', { status: 401, headers: { x: 'y' }, body: 'secret' }],
+    [
+      'a client that is gone',
+      { status: 400, headers: {}, body: { issue: [{ details: { text: 'Authentication error' } }] } },
+    ],
+  ])('a token that Medplum refuses (%s) is refused for ten seconds', async (_name, answer) => {
+    const { callers, clock, asked } = callersOf(async () => answer);
+    const refused = { status: 401, headers: {}, body: undefined };
+    expect([await callers.find('Bearer a'), await callers.find('Bearer a')]).toEqual([refused, refused]);
+    clock.now = 9_999;
+    expect(callers.recall('Bearer a')).toEqual(refused);
+    clock.now = 10_000;
+    expect(callers.recall('Bearer a')).toBeUndefined();
+    expect(asked).toHaveLength(1);
+  });
+
+  test('a token that was good and is refused now is no longer known', async () => {
+    const answers = [ok({ profile }), { status: 401, headers: {}, body: undefined }];
+    const { callers } = callersOf(async () => answers.shift() ?? { failure: 'unavailable' });
+    await callers.find('Bearer a');
+    await callers.verify('Bearer a');
+    expect(callers.recall('Bearer a')).toMatchObject({ status: 401 });
+  });
+
+  test.each<[string, UpstreamAnswer | UpstreamFailure, object]>([
+    ['no answer', { failure: 'timeout' }, { failure: 'timeout' }],
+    ['500', { status: 500, headers: {}, body: undefined }, { status: 500 }],
+    ['another 400', { status: 400, headers: {}, body: { issue: [{ details: { text: 'x' } }] } }, { status: 400 }],
+    ['a 400 without words', { status: 400, headers: {}, body: { issue: 'x' } }, { status: 400 }],
+    ['no profile', ok({}), { failure: 'broken' }],
+    ['a profile without an id', ok({ profile: { resourceType: 'Practitioner' } }), { failure: 'broken' }],
+    ['a profile without a type', ok({ profile: { id: 'x' } }), { failure: 'broken' }],
+    ['nothing', ok(undefined), { failure: 'broken' }],
+  ])('%s is not remembered', async (_name, answer, expected) => {
+    const { callers } = callersOf(async () => answer);
+    const found = await callers.find('Bearer a');
+    expect([found, isCaller(found)]).toEqual([expect.objectContaining(expected), false]);
+    expect(callers.recall('Bearer a')).toBeUndefined();
+  });
+
+  test('is one question for a token at a time, and 32 in all', async () => {
+    const { promise, resolve } = Promise.withResolvers<UpstreamAnswer>();
+    const { callers, asked } = callersOf(() => promise);
+    const waiting = Array.from({ length: 32 }, (_, index) => callers.find(`Bearer ${index}`));
+    const same = callers.find('Bearer 0');
+    expect(await callers.find('Bearer 32')).toEqual({ failure: 'unavailable' });
+    resolve(ok({ profile }));
+    expect((await Promise.all([...waiting, same])).every(isCaller)).toBe(true);
+    expect(asked).toHaveLength(32);
+    expect(isCaller(await callers.find('Bearer 32'))).toBe(true);
+  });
+});
+
+test.each([
+  ['Bearer a', true],
+  ['bearer   a.b-c_d~e+f/g==', true],
+  ['Bearer', false],
+  ['Bearer ', false],
+  ['Bearera', false],
+  ['Bearer a b', false],
+  ['Bearer a=b', false],
+  ['x Bearer a', false],
+  ['Basic YTpi', false],
+  [undefined, false],
+])('%s is a bearer token: %s', (authorization, expected) => {
+  expect(hasBearerToken(authorization)).toBe(expected);
+});
+
+test('a fingerprint does not tell the token, and is another for another', () => {
+  expect(fingerprint('Bearer a')).toMatch(/^[\w-]{43}$/);
+  expect(fingerprint('Bearer a')).not.toBe(fingerprint('Bearer b'));
+});
+
+test.each<[string, unknown, readonly string[]]>([
+  ['a type without criteria', { resourceType: 'Slot' }, ['Slot']],
+  ['a type that may be searched', { resourceType: 'Slot', interaction: ['read', 'search'] }, ['Slot']],
+  ['a type that may be read alone', { resourceType: 'Slot', interaction: ['read'] }, []],
+  ['a type with criteria', { resourceType: 'Slot', criteria: 'Slot?status=free' }, []],
+  ['a type in a compartment', { resourceType: 'Slot', compartment: { reference: 'Patient/1' } }, []],
+  ['every type', { resourceType: '*' }, servedTypeNames],
+  ['a type that is not served', { resourceType: 'Bot' }, []],
+  ['nothing', null, []],
+])('whoever has a rule for %s finds all of: %s', (_name, rule, expected) => {
+  expect(typesFoundWhole({ resource: [rule] })).toEqual(expected);
+});
+
+test.each([[undefined], [{}], [{ resource: 'Slot' }], ['Slot']])('the policy %j opens nothing', (policy) => {
+  expect(typesFoundWhole(policy)).toEqual([]);
+});
