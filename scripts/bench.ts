@@ -90,8 +90,10 @@ async function main(): Promise<void> {
   const config = loadConfig(given.config);
   const installation = await findInstallation(process.env);
   try {
-    const offered = await targetsOf(installation, config, Date.now());
-    const only = given.only.filter((way) => offered.includes(way));
+    const only = await targetsOf(given.only, installation, config, Date.now());
+    if (only.length === 0) {
+      throw new Error('None of these ways to book works here; see above.');
+    }
     const before = given.compare === undefined ? undefined : parseReport(readFileSync(given.compare, 'utf8'));
     const circumstances = await describeCircumstances(installation, Date.now());
     const atFirst = load();

@@ -17,10 +17,14 @@ import { isResource } from '../../core/fhir/resource.ts';
 import { created, createSlots, post } from './create.ts';
 import type { Installation } from './installation.ts';
 
-/** A booking to be measured: a slot of its own, and who it is for. */
-export interface Place {
+/** A booking through the service: a slot of its own, and who it is for. */
+export interface Bookable {
   readonly slot: Slot;
   readonly patient: Patient;
+}
+
+/** A booking to be measured in any way. */
+export interface Place extends Bookable {
   /** The same time in a calendar as Medplum's own `$book` wants it: open by rule, with Slots only for what is taken. */
   readonly byRule: { readonly schedule: string; readonly serviceType: readonly CodeableConcept[] };
 }
@@ -29,7 +33,7 @@ export interface Place {
 export type Result = 'booked' | 'conflict' | 'failed';
 
 /** The appointment with which a place is booked. */
-export function appointmentFor({ slot, patient }: Pick<Place, 'slot' | 'patient'>, config: BookingConfig): Appointment {
+export function appointmentFor({ slot, patient }: Bookable, config: BookingConfig): Appointment {
   return {
     resourceType: 'Appointment',
     meta: { profile: [artefactUri(config, 'LocalTermin')] },
@@ -76,6 +80,9 @@ export function forMedplum(place: Place, config: BookingConfig): Parameters {
 
 type Way = (place: Place, installation: Installation, config: BookingConfig) => ReturnType<typeof post>;
 
+const throughGateway = (place: Bookable, { base, tokens }: Installation, config: BookingConfig) =>
+  post(`${base}/Appointment/$book`, tokens.portal, appointmentFor(place, config));
+
 /** The targets that are compared, each a way to book; the first is what the others are measured by. */
 const targets = {
   bare: (place, { medplum, tokens }, config) => post(medplum, tokens.staff, bareTransaction(place, config)),
@@ -85,8 +92,7 @@ const targets = {
     const query = new URLSearchParams({ identifier: `${artefactUri(config, 'LocalBot')}|book` });
     return post(`${medplum}/Bot/$execute?${query}`, tokens.portalInMedplum, appointmentFor(place, config));
   },
-  gateway: (place, { base, tokens }, config) =>
-    post(`${base}/Appointment/$book`, tokens.portal, appointmentFor(place, config)),
+  gateway: throughGateway,
 } as const satisfies Record<string, Way>;
 
 /** Name of a way to book. */
@@ -97,8 +103,10 @@ export const targetNames = Object.keys(targets) as TargetName[];
 
 type Answer = Awaited<ReturnType<typeof post>>;
 
+const unanswered = (error: unknown): Answer => ({ status: 0, body: String(error) });
+
 function send(way: TargetName, place: Place, installation: Installation, config: BookingConfig): Promise<Answer> {
-  return targets[way](place, installation, config).catch((error: unknown) => ({ status: 0, body: String(error) }));
+  return targets[way](place, installation, config).catch(unanswered);
 }
 
 function resultOf({ status, body }: Answer): Result {
@@ -114,6 +122,15 @@ export async function bookBy(
   config: BookingConfig,
 ): Promise<Result> {
   return resultOf(await send(way, place, installation, config));
+}
+
+/** Books one place through the gateway and returns the result. */
+export async function bookThroughGateway(
+  place: Bookable,
+  installation: Installation,
+  config: BookingConfig,
+): Promise<Result> {
+  return resultOf(await throughGateway(place, installation, config).catch(unanswered));
 }
 
 const MINUTES_10 = 600_000;
@@ -160,7 +177,43 @@ async function makeCalendarByRule({ medplum, tokens }: Installation, config: Boo
 }
 
 /**
- * Makes a schedule with fresh free slots, a year from now, one that is open by rule, and a patient.
+ * Makes fresh free slots, a year from now, and a patient to book them for.
+ *
+ * @param schedule - reference to the schedule that they are of; a new one without opening hours if none is given
+ */
+export async function makeBookable(
+  installation: Installation,
+  count: number,
+  now: number,
+  schedule?: string,
+): Promise<Bookable[]> {
+  const { base, medplum, tokens } = installation;
+  const name = [{ family: 'Benchmark', given: [randomUUID()] }];
+  const patient = created<Patient>(
+    await post(`${base}/Patient`, tokens.portal, { resourceType: 'Patient', name }),
+    'A patient',
+  );
+  const actor = [{ display: `Benchmark ${randomUUID()}` }];
+  const own = { resourceType: 'Schedule', active: true, actor };
+  const reference =
+    schedule ?? `Schedule/${created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, own), 'A schedule').id}`;
+  const first = Math.ceil((now + 365 * 24 * 3_600_000) / MINUTES_10) * MINUTES_10;
+  const wanted = Array.from({ length: count }, (_, index): Slot => {
+    const start = first + index * MINUTES_10;
+    return {
+      resourceType: 'Slot',
+      schedule: { reference },
+      status: 'free',
+      start: formatInstant(start),
+      end: formatInstant(start + MINUTES_10),
+    };
+  });
+  const slots = await createSlots(installation, wanted);
+  return slots.map((slot) => ({ slot, patient }));
+}
+
+/**
+ * Makes fresh free slots (`makeBookable`), and a schedule that is open by rule.
  *
  * @param oneSchedule - whether both are one schedule, so that a place can be taken by either way
  */
@@ -171,40 +224,37 @@ export async function makePlaces(
   now: number,
   { oneSchedule = false } = {},
 ): Promise<Place[]> {
-  const { base, medplum, tokens } = installation;
-  const name = [{ family: 'Benchmark', given: [randomUUID()] }];
-  const patient = created<Patient>(
-    await post(`${base}/Patient`, tokens.portal, { resourceType: 'Patient', name }),
-    'A patient',
-  );
-  const actor = [{ display: `Benchmark ${randomUUID()}` }];
   const byRule = await makeCalendarByRule(installation, config);
-  const own = { resourceType: 'Schedule', active: true, actor };
-  const schedule = oneSchedule
-    ? byRule.schedule
-    : `Schedule/${created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, own), 'A schedule').id}`;
-  const first = Math.ceil((now + 365 * 24 * 3_600_000) / MINUTES_10) * MINUTES_10;
-  const wanted = Array.from({ length: count }, (_, index): Slot => {
-    const start = first + index * MINUTES_10;
-    return {
-      resourceType: 'Slot',
-      schedule: { reference: schedule },
-      status: 'free',
-      start: formatInstant(start),
-      end: formatInstant(start + MINUTES_10),
-    };
-  });
-  const slots = await createSlots(installation, wanted);
-  return slots.map((slot) => ({ slot, patient, byRule }));
+  const bookable = await makeBookable(installation, count, now, oneSchedule ? byRule.schedule : undefined);
+  return bookable.map((one) => ({ ...one, byRule }));
 }
 
-/** The targets that an installation has: the project may lack what Medplum's own `$book` needs. */
-export async function targetsOf(installation: Installation, config: BookingConfig, now: number): Promise<TargetName[]> {
-  const [place] = await makePlaces(installation, config, 1, now);
-  const tried = place && (await send('medplum', place, installation, config));
-  if (tried && resultOf(tried) === 'booked') {
-    return targetNames;
+/** What is missing where a target does not book. */
+const requirements: Partial<Record<TargetName, string>> = {
+  medplum: 'the project needs what $book of Medplum asks for (5.1 and later)',
+  bot: "set CREDENTIALS_KEY, with which the requestor's secret is sealed, or PORTAL_A_MEDPLUM_TOKEN",
+};
+
+/**
+ * Those of the targets that book here, each tried once with a place of its own; of the others it says why they are skipped.
+ */
+export async function targetsOf(
+  wanted: readonly TargetName[],
+  installation: Installation,
+  config: BookingConfig,
+  now: number,
+): Promise<TargetName[]> {
+  const places = await makePlaces(installation, config, wanted.length, now);
+  const tried = await Promise.all(
+    wanted.map(async (name, index) => {
+      const place = places[index];
+      const answer = place && (await send(name, place, installation, config));
+      return { name, answer, books: answer !== undefined && resultOf(answer) === 'booked' };
+    }),
+  );
+  for (const { name, answer } of tried.filter(({ books }) => !books)) {
+    const remedy = requirements[name] ? `; ${requirements[name]}` : '';
+    console.error(`Skipped: ${name}, which answered ${JSON.stringify(answer).slice(0, 400)}${remedy}.`);
   }
-  console.error(`Skipped: $book of Medplum itself, which answered ${JSON.stringify(tried).slice(0, 400)}`);
-  return targetNames.filter((name) => name !== 'medplum');
+  return tried.filter(({ books }) => books).map(({ name }) => name);
 }

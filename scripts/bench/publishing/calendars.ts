@@ -1,0 +1,155 @@
+import type { Bundle, HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
+import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
+import { publicationQuery } from '../../../core/calendar/publish/publication.ts';
+import { rollForwardIn, rollForwardQuery } from '../../../core/calendar/publish/roll-forward.ts';
+import type { BookingConfig } from '../../../core/config/config.ts';
+import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference/service-reference.ts';
+import { isResource } from '../../../core/fhir/resource.ts';
+import { created, post } from '../create.ts';
+import type { Installation } from '../installation.ts';
+
+/** The calendars that are published. */
+export interface Published {
+  readonly service: HealthcareService;
+  readonly schedules: readonly string[];
+}
+
+async function send(method: 'GET' | 'PUT', path: string, { medplum, tokens }: Installation, body?: unknown) {
+  const headers = { authorization: `Bearer ${tokens.staff}`, 'content-type': 'application/fhir+json' };
+  const response = await fetch(`${medplum}/${path}`, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) {
+    throw new Error(`${method} ${path.slice(0, 120)} was answered ${response.status}.`);
+  }
+  return response.json() as Promise<unknown>;
+}
+
+async function search(path: string, installation: Installation): Promise<Bundle> {
+  const found = await send('GET', path, installation);
+  if (!isResource(found, 'Bundle')) {
+    throw new Error(`${path.slice(0, 120)} gave no Bundle.`);
+  }
+  return found;
+}
+
+const total = async (path: string, installation: Installation): Promise<number> =>
+  (await search(`${path}&_total=accurate&_count=1`, installation)).total ?? 0;
+
+/** Opening hours on working days, from and to as `hh:mm`. */
+const open = (from: string, to: string): HealthcareService['availableTime'] => [
+  {
+    daysOfWeek: ['mon', 'tue', 'wed', 'thu', 'fri'],
+    availableStartTime: `${from}:00`,
+    availableEndTime: `${to}:00`,
+  },
+];
+
+/** So many Schedules of one service, half an hour each, from eight to four on working days. */
+export async function makeCalendars(
+  installation: Installation,
+  count: number,
+  { timeZone }: BookingConfig,
+): Promise<Published> {
+  const { medplum, tokens } = installation;
+  const create = async <T extends HealthcareService | Practitioner | Schedule>(resource: T): Promise<T> =>
+    created<T>(await post(`${medplum}/${resource.resourceType}`, tokens.staff, resource), resource.resourceType);
+  const half = { value: 30, unit: 'min' };
+  const service = await create<HealthcareService>({
+    resourceType: 'HealthcareService',
+    active: true,
+    name: 'Benchmark of publishing',
+    availableTime: open('08:00', '16:00'),
+    extension: [
+      {
+        url: SCHEDULING_PARAMETERS,
+        extension: [
+          { url: 'duration', valueDuration: half },
+          { url: 'alignmentInterval', valueDuration: half },
+          { url: 'timezone', valueCode: timeZone },
+        ],
+      },
+    ],
+  });
+  const valueReference = { reference: `HealthcareService/${service.id}` };
+  const schedules: string[] = [];
+  for (let index = 1; index <= count; index += 1) {
+    const name = [{ family: `Publishing ${index}` }];
+    const { id } = await create<Practitioner>({ resourceType: 'Practitioner', name });
+    const schedule = await create<Schedule>({
+      resourceType: 'Schedule',
+      active: true,
+      actor: [{ reference: `Practitioner/${id}` }],
+      serviceType: [{ extension: [{ url: SERVICE_TYPE_REFERENCE, valueReference }] }],
+    });
+    schedules.push(schedule.id ?? '');
+  }
+  return { service, schedules };
+}
+
+/** From now on the service opens an hour later. */
+export async function changeHours({ service }: Published, installation: Installation): Promise<void> {
+  const changed = { ...service, availableTime: open('09:00', '16:00') };
+  await send('PUT', `HealthcareService/${service.id}`, installation, changed);
+}
+
+/** How many Schedules are looked for at once. */
+const AT_ONCE = 50;
+
+const inParts = (schedules: readonly string[]): string[] =>
+  Array.from({ length: Math.ceil(schedules.length / AT_ONCE) }, (_, index) =>
+    schedules
+      .slice(index * AT_ONCE, (index + 1) * AT_ONCE)
+      .map((id) => `Schedule/${id}`)
+      .join(','),
+  );
+
+/** How many free Slots they have. */
+export async function countFree({ schedules }: Published, installation: Installation): Promise<number> {
+  let free = 0;
+  for (const part of inParts(schedules)) {
+    free += await total(`Slot?schedule=${part}&status=free`, installation);
+  }
+  return free;
+}
+
+/** How many of the Schedules are published as they are to be, and whether the pass through all of them is over. */
+export async function readStanding(
+  { schedules }: Published,
+  since: number,
+  isByPass: boolean,
+  installation: Installation,
+  config: BookingConfig,
+) {
+  let completed = 0;
+  for (const focus of inParts(schedules)) {
+    completed += await total(publicationQuery({ focus, status: 'completed' }, config), installation);
+  }
+  const passes = (await search(rollForwardQuery(config), installation)).entry ?? [];
+  const pass = passes.flatMap(({ resource }) =>
+    isResource(resource, 'Task') ? (rollForwardIn(resource) ?? []) : [],
+  )[0];
+  const isOver = !isByPass || (pass !== undefined && pass.began >= since && pass.status === 'completed');
+  return { completed, isOver: isOver && completed === schedules.length };
+}
+
+/** How many published Slots are there more than once. */
+export async function countTwice({ schedules }: Published, installation: Installation): Promise<number> {
+  let twice = 0;
+  for (const id of schedules) {
+    const seen = new Set<string>();
+    for (let offset = 0, isLast = false; !isLast; offset += 1000) {
+      const query = `Slot?schedule=Schedule/${id}&status=free&_sort=_id&_count=1000&_offset=${offset}`;
+      const { entry = [] } = await search(query, installation);
+      for (const { resource } of entry) {
+        const value = isResource(resource, 'Slot') ? (resource.identifier?.[0]?.value ?? '') : '';
+        twice += seen.has(value) ? 1 : 0;
+        seen.add(value);
+      }
+      isLast = entry.length < 1000;
+    }
+  }
+  return twice;
+}

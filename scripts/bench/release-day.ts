@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
+import { Command } from 'commander';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { runAsProgram } from '../cli/command.ts';
+import { loadConfig } from '../cli/load-config.ts';
+import { formatTable } from '../cli/table.ts';
+import { wholeNumber } from '../cli/whole-number.ts';
+import { created, createSlots, post } from './create.ts';
+import { findInstallation, type Installation } from './installation.ts';
+import { circumstancesText, describeCircumstances, load } from './machine.ts';
+import { type Answered, holdersOf, resultOf } from './release-day/result.ts';
+import { appointmentFor } from './targets.ts';
+
+interface ReleaseDayArguments {
+  readonly patients: number;
+  readonly times: number;
+  readonly seconds: number;
+  readonly config?: string;
+}
+
+/** How many times one calendar has on that day. */
+const PER_SCHEDULE = 20;
+
+const MINUTES_20 = 20 * 60_000;
+
+const DAY = 24 * 3_600_000;
+
+/** The most requests at once while the patients are made. */
+const AT_ONCE = 8;
+
+/** Makes calendars with free times on one day, a year from now. */
+async function release(installation: Installation, times: number): Promise<readonly Slot[]> {
+  const { medplum, tokens } = installation;
+  const first = Math.ceil(Date.now() / DAY) * DAY + 365 * DAY + 8 * 3_600_000;
+  const wanted: Slot[] = [];
+  while (wanted.length < times) {
+    const resource: Schedule = {
+      resourceType: 'Schedule',
+      active: true,
+      actor: [{ display: `Release day ${randomUUID()}` }],
+    };
+    const schedule = created<Schedule>(await post(`${medplum}/Schedule`, tokens.staff, resource), 'A schedule');
+    const count = Math.min(PER_SCHEDULE, times - wanted.length);
+    for (let index = 0; index < count; index++) {
+      const start = first + index * MINUTES_20;
+      wanted.push({
+        resourceType: 'Slot',
+        schedule: { reference: `Schedule/${schedule.id}` },
+        status: 'free',
+        start: formatInstant(start),
+        end: formatInstant(start + MINUTES_20),
+      });
+    }
+  }
+  return createSlots(installation, wanted);
+}
+
+/** The condition of a search for the day of some slots. */
+function dayOf([first]: readonly Slot[]): string {
+  const start = Math.floor(Date.parse(first?.start ?? '') / DAY) * DAY;
+  return new URLSearchParams([
+    ['start', `ge${formatInstant(start)}`],
+    ['start', `lt${formatInstant(start + DAY)}`],
+  ]).toString();
+}
+
+async function makePatients({ base, tokens }: Installation, count: number): Promise<Patient[]> {
+  const patients: Patient[] = [];
+  const make = async (): Promise<void> => {
+    const name = [{ family: 'Release day', given: [randomUUID()] }];
+    const answer = await post(`${base}/Patient`, tokens.portal, { resourceType: 'Patient', name });
+    patients.push(created<Patient>(answer, 'A patient'));
+  };
+  while (patients.length < count) {
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - patients.length) }, make));
+  }
+  return patients;
+}
+
+async function get(url: string, token: string): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+  const body: unknown = await response.json();
+  return { status: response.status, body };
+}
+
+/** Whatever happens to a request is an answer, and has taken a time. */
+async function timed(
+  kind: Answered['kind'],
+  send: () => Promise<{ status: number; body: unknown }>,
+): Promise<Answered & { readonly body: unknown }> {
+  const start = performance.now();
+  const { status, body } = await send().catch((error: unknown) => ({ status: 0, body: String(error) }));
+  return { kind, status, took: performance.now() - start, body };
+}
+
+/**
+ * One patient looks for free times and books one of the first ten; when another was faster, again, until nothing is free.
+ *
+ * @returns the answers, in order
+ */
+async function visit(
+  patient: Patient,
+  search: string,
+  { base, tokens }: Installation,
+  config: BookingConfig,
+): Promise<Answered[]> {
+  const answers: Answered[] = [];
+  for (;;) {
+    const found = await timed('search', () => get(search, tokens.portal));
+    answers.push(found);
+    const entries = isResource(found.body, 'Bundle') ? (found.body.entry ?? []) : [];
+    const free = entries.flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
+    const slot = free[Math.floor(Math.random() * free.length)];
+    if (!slot) {
+      return answers;
+    }
+    const appointment = appointmentFor({ slot, patient }, config);
+    const booked = await timed('book', () => post(`${base}/Appointment/$book`, tokens.portal, appointment));
+    answers.push(booked);
+    if (booked.status !== 409) {
+      return answers;
+    }
+  }
+}
+
+/** The slots that stored appointments hold, each as often as it is held. One search for each: Medplum looks for many slowly. */
+async function readHeld(slots: readonly Slot[], { medplum, tokens }: Installation): Promise<string[]> {
+  const held: string[] = [];
+  for (const { id } of slots) {
+    const query = `Appointment?slot=Slot/${id}&status=booked,pending&_count=100`;
+    const { body } = await get(`${medplum}/${query}`, tokens.staff);
+    if (!isResource(body, 'Bundle')) {
+      throw new Error(`The appointments could not be read: ${JSON.stringify(body).slice(0, 300)}`);
+    }
+    held.push(...(body.entry ?? []).flatMap(({ resource }) => holdersOf(resource)));
+  }
+  return held;
+}
+
+async function main(): Promise<void> {
+  const given = new Command()
+    .name('npm run bench:release-day --')
+    .description(
+      'The day on which a clinic releases its times: many patients look for one and book it through the gateway, spread ' +
+        'evenly over a minute, each of them again when another was faster, until nothing is free. Tells how long the answers ' +
+        'took, and whether a time was sold twice. Runs on the installation that the environment names, like npm run bench.',
+    )
+    .option('--patients <number>', 'how many patients come', wholeNumber(1), 500)
+    .option('--times <number>', 'how many times there are', wholeNumber(1), 200)
+    .option('--seconds <number>', 'within what time they come', wholeNumber(1), 60)
+    .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
+    .parse()
+    .opts<ReleaseDayArguments>();
+  const config = loadConfig(given.config);
+  const installation = await findInstallation(process.env);
+  try {
+    const patients = await makePatients(installation, given.patients);
+    const slots = await release(installation, given.times);
+    const schedules = [...new Set(slots.map(({ schedule }) => schedule.reference))].join(',');
+    const day = dayOf(slots);
+    const search = `${installation.base}/Slot?schedule=${schedules}&status=free&${day}&_sort=start&_count=10`;
+    const began = performance.now();
+    const visits = patients.map(async (patient, index) => {
+      await wait((index * given.seconds * 1_000) / patients.length);
+      return visit(patient, search, installation, config);
+    });
+    const answers = (await Promise.all(visits)).flat();
+    const elapsed = (performance.now() - began) / 1_000;
+    const held = await readHeld(slots, installation);
+    const { rows, booked, twice, isRight } = resultOf(answers, held, given);
+    const head = ['request', 'answer', 'number', 'p50 ms', 'p95 ms', 'longest ms'];
+    console.log(circumstancesText(await describeCircumstances(installation, Date.now())));
+    console.log(
+      `${given.patients} patients within ${given.seconds} s, ${given.times} times; the last answer after ${elapsed.toFixed(1)} s; load ${load()}`,
+    );
+    console.log(
+      `\n${formatTable(head, rows)}\n\n${booked} booked, ${held.length} appointments stored, sold twice: ${twice}`,
+    );
+    process.exitCode = isRight ? 0 : 1;
+  } finally {
+    installation.stop();
+  }
+}
+
+await runAsProgram(import.meta.url, main);
