@@ -15,7 +15,7 @@ export interface RepositoryContext {
 export function searchSource({ caller, unit }: RepositoryContext): SearchSource {
   return {
     find: (type, id) => unit.find(type, id),
-    newest: (type) => unit.newest(type),
+    newest: (type, lookups) => unit.newest(type, lookups),
     assertSearchable(type) {
       assertResourceType(type);
       if (type === 'Binary') {

@@ -37,8 +37,10 @@ function tokenQuery(query: string): string {
 
 const tokenOperators = new Set<string>([Operator.EQUALS, Operator.EXACT, Operator.NOT, Operator.NOT_EQUALS]);
 
+const tokenQueries = ({ value }: Filter): string[] => splitSearchOnComma(value).map((query) => query.trim());
+
 function tokenTest(filter: Filter, column: Column): ValuesTest {
-  const queries = splitSearchOnComma(filter.value).map((query) => query.trim());
+  const queries = tokenQueries(filter);
   if (filter.operator === Operator.TEXT || filter.operator === Operator.CONTAINS) {
     const prefix = tokenKey.text('');
     const wanted = queries.map((query) => query.toLowerCase());
@@ -61,8 +63,8 @@ function booleanTest(filter: Filter): ValuesTest {
 }
 
 /** A value without a type is completed where Medplum completes it, and else compared as it is. */
-function referenceTest(filter: Filter, column: Column): ValuesTest {
-  const wanted = splitSearchOnComma(filter.value).map((value) => {
+function references(filter: Filter, column: Column): string[] {
+  return splitSearchOnComma(filter.value).map((value) => {
     if (value.includes('/')) {
       return value;
     }
@@ -71,7 +73,6 @@ function referenceTest(filter: Filter, column: Column): ValuesTest {
     }
     return column.code === 'subject' || column.code === 'patient' ? `Patient/${value}` : value;
   });
-  return hasAny(wanted);
 }
 
 type Compare = (value: number, wanted: number) => boolean;
@@ -160,7 +161,7 @@ const tests: Record<ColumnKind, (filter: Filter, column: Column) => ValuesTest> 
   token: tokenTest,
   code: (filter) => hasAny(splitSearchOnComma(filter.value)),
   boolean: booleanTest,
-  reference: referenceTest,
+  reference: (filter, column) => hasAny(references(filter, column)),
   date: dateTest,
   string: stringTest,
   words: wordsTest,
@@ -195,4 +196,19 @@ export function testOf(filter: Filter, column: Column): ValuesTest {
   }
   const needsValue = nullIsNeverUnequal.has(column.kind) && !column.isArray;
   return (values) => !test(values) && !(needsValue && values.length === 0);
+}
+
+/**
+ * The values of which a resource has one if it satisfies a filter.
+ *
+ * @returns `undefined` if that cannot be said of the filter
+ */
+export function wantedValues(filter: Filter, column: Column): readonly string[] | undefined {
+  if (filter.operator !== Operator.EQUALS) {
+    return undefined;
+  }
+  if (column.kind === 'reference') {
+    return references(filter, column);
+  }
+  return column.kind === 'token' ? tokenQueries(filter).map(tokenQuery) : undefined;
 }

@@ -16,9 +16,10 @@ import {
 } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
 import type { StoredResource, Write } from '../storage/change.ts';
+import type { Lookup } from '../storage/store.ts';
 import { type ChainLink, isChained, parseChain } from './chain.ts';
-import { testOf } from './filter.ts';
-import { columnOf, valuesOf } from './parameter.ts';
+import { testOf, wantedValues } from './filter.ts';
+import { type Column, columnOf, valuesOf } from './parameter.ts';
 
 /** Whether a stored resource is one of those asked for. */
 export type Predicate = (resource: StoredResource) => boolean;
@@ -26,7 +27,8 @@ export type Predicate = (resource: StoredResource) => boolean;
 /** What a search reads from. */
 export interface SearchSource {
   find(type: ResourceType, id: string): Write | undefined;
-  newest(type: ResourceType): Iterable<Write>;
+  /** @param lookups - if given, resources that satisfy not all of these may be left out */
+  newest(type: ResourceType, lookups?: readonly Lookup[]): Iterable<Write>;
   /** Refuses a search that passes through a type which the caller may not search; 403. */
   assertSearchable(type: string): asserts type is ResourceType;
 }
@@ -87,15 +89,41 @@ function expressionPredicate(source: SearchSource, type: ResourceType, expressio
   throw new OperationOutcomeError(badRequest('Unknown filter expression type'));
 }
 
-function plainPredicate(type: ResourceType, filter: Filter): Predicate {
+/** A filter on a search parameter of the type itself, with what it compares. */
+function plainFilter(type: ResourceType, filter: Filter): { readonly filter: Filter; readonly column: Column } {
   const found = getSearchParameter(type, filter.code);
   if (!found?.code) {
     throw new OperationOutcomeError(badRequest(`Unknown search parameter: ${filter.code}`));
   }
-  const byIdentifier = filter.operator === Operator.IDENTIFIER;
-  const column = columnOf(type, byIdentifier ? deriveIdentifierSearchParameter(found) : found);
-  const test = testOf(byIdentifier ? { ...filter, operator: Operator.EQUALS } : filter, column);
+  return filter.operator === Operator.IDENTIFIER
+    ? {
+        filter: { ...filter, operator: Operator.EQUALS },
+        column: columnOf(type, deriveIdentifierSearchParameter(found)),
+      }
+    : { filter, column: columnOf(type, found) };
+}
+
+function plainPredicate(type: ResourceType, given: Filter): Predicate {
+  const { filter, column } = plainFilter(type, given);
+  const test = testOf(filter, column);
   return (resource) => test(valuesOf(resource, column));
+}
+
+const lookupIn = (column: Column, wanted: Lookup['wanted']): Lookup => ({
+  name: column.code,
+  valuesOf: (resource) => valuesOf(resource, column),
+  wanted,
+});
+
+/** Those of the filters that a resource is found by without looking at all others. */
+export function lookupsOf(type: ResourceType, filters: readonly Filter[]): Lookup[] {
+  return filters
+    .filter((filter) => !isChained(filter) && filter.code !== '_filter' && !special[filter.code])
+    .flatMap((given) => {
+      const { filter, column } = plainFilter(type, given);
+      const wanted = wantedValues(filter, column);
+      return wanted ? [lookupIn(column, wanted)] : [];
+    });
 }
 
 function urlOf(resource: StoredResource): string[] {
@@ -108,23 +136,39 @@ function namesOf(resource: StoredResource, isCanonical: boolean): string[] {
 }
 
 /** A single pass over the target resources of a link gives the set of matching source resources. */
-function linkPredicate(source: SearchSource, link: ChainLink, atEnd: Predicate): Predicate {
-  const { targetType } = link;
-  source.assertSearchable(targetType);
-  const column = columnOf(link.ownerType, link.parameter);
+function forwardPredicate(source: SearchSource, target: ResourceType, column: Column, atEnd: Predicate): Predicate {
   const names = new Set<string | number>();
-  for (const { resource } of source.newest(targetType)) {
+  for (const { resource } of source.newest(target)) {
     if (resource && atEnd(resource)) {
-      const far = link.direction === 'forward' ? namesOf(resource, column.isCanonical) : valuesOf(resource, column);
-      for (const name of far) {
+      for (const name of namesOf(resource, column.isCanonical)) {
         names.add(name);
       }
     }
   }
+  return (resource) => valuesOf(resource, column).some((name) => names.has(name));
+}
+
+/** Whether one of the resources that refer to a resource is as asked for. */
+function reversePredicate(source: SearchSource, target: ResourceType, column: Column, atEnd: Predicate): Predicate {
   return (resource) => {
-    const near = link.direction === 'forward' ? valuesOf(resource, column) : namesOf(resource, column.isCanonical);
-    return near.some((name) => names.has(name));
+    const names = namesOf(resource, column.isCanonical);
+    for (const { resource: far } of source.newest(target, [lookupIn(column, names)])) {
+      if (far && valuesOf(far, column).some((name) => names.includes(String(name))) && atEnd(far)) {
+        return true;
+      }
+    }
+    return false;
   };
+}
+
+function linkPredicate(
+  source: SearchSource,
+  { targetType, ownerType, parameter, direction }: ChainLink,
+  atEnd: Predicate,
+): Predicate {
+  source.assertSearchable(targetType);
+  const predicate = direction === 'forward' ? forwardPredicate : reversePredicate;
+  return predicate(source, targetType, columnOf(ownerType, parameter), atEnd);
 }
 
 function chainPredicate(source: SearchSource, type: ResourceType, filter: Filter): Predicate {

@@ -10,7 +10,7 @@ import type { BundleLink, ResourceType } from '@medplum/fhirtypes';
 import type { StoredResource } from '../storage/change.ts';
 import { sorted } from './order.ts';
 import { isAfter, type PagedSearch, parseCursor, searchLinks } from './page.ts';
-import { idsOf, type Predicate, predicateOf, type SearchSource } from './predicate.ts';
+import { idsOf, lookupsOf, type Predicate, predicateOf, type SearchSource } from './predicate.ts';
 
 /** What a search found. */
 export interface SearchResult {
@@ -34,7 +34,9 @@ function paged(request: SearchRequest): PagedSearch {
 
 function* candidates(source: SearchSource, type: ResourceType, request: SearchRequest): Iterable<StoredResource> {
   const byId = request.filters?.find(({ code, operator }) => code === '_id' && operator === Operator.EQUALS);
-  const versions = byId ? [...new Set(idsOf(byId))].map((id) => source.find(type, id)) : source.newest(type);
+  const versions = byId
+    ? [...new Set(idsOf(byId))].map((id) => source.find(type, id))
+    : source.newest(type, lookupsOf(type, request.filters ?? []));
   for (const version of versions) {
     if (version?.resource) {
       yield version.resource;

@@ -1,6 +1,14 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import { type Cache, createCache } from './cache.ts';
-import type { Version, Write } from './change.ts';
+import type { StoredResource, Version, Write } from './change.ts';
+
+/** Values of which a resource that is looked for has one. */
+export interface Lookup {
+  /** What the values are those of; the same name always stands for the same values. */
+  readonly name: string;
+  readonly valuesOf: (resource: StoredResource) => readonly (string | number)[];
+  readonly wanted: readonly (string | number)[];
+}
 
 /** All versions of all resources, in memory. A reader names the commit up to which it wants to see. */
 export interface Store {
@@ -12,8 +20,14 @@ export interface Store {
   find(type: ResourceType, id: string, at: number): Version | undefined;
   /** All versions at that commit, the newest first. */
   versions(type: ResourceType, id: string, at: number): Version[];
-  /** The newest version of every resource of a type at that commit, what was written last comes last; deletions included. */
-  newest(type: ResourceType, at: number): Iterable<Version>;
+  /**
+   * The newest version of every resource of a type at that commit, what was written last comes last; deletions included.
+   *
+   * @param lookups - if given, resources that satisfy not all of these may be left out
+   */
+  newest(type: ResourceType, at: number, lookups?: readonly Lookup[]): Iterable<Version>;
+  /** Puts versions of resources of a type into the order of `newest`. */
+  inOrder<T extends Write>(type: ResourceType, versions: readonly T[]): T[];
   /** Makes writes visible, all at once. */
   apply(writes: readonly Write[]): void;
   /** Forgets a resource with all its versions. */
@@ -30,48 +44,116 @@ function lastUpTo(versions: readonly Version[], at: number): Version | undefined
   return undefined;
 }
 
+/** Which resources of a type have a value, or once had it. */
+class Index {
+  readonly #ids = new Map<string | number, Set<string>>();
+  readonly #valuesOf: Lookup['valuesOf'];
+
+  constructor(valuesOf: Lookup['valuesOf']) {
+    this.#valuesOf = valuesOf;
+  }
+
+  add({ id, resource }: Write): void {
+    for (const value of resource ? this.#valuesOf(resource) : []) {
+      const ids = this.#ids.get(value) ?? new Set();
+      this.#ids.set(value, ids.add(id));
+    }
+  }
+
+  find(values: readonly (string | number)[]): Set<string> {
+    return new Set(values.flatMap((value) => [...(this.#ids.get(value) ?? [])]));
+  }
+}
+
+/** What is stored of a resource type. */
+class Table {
+  readonly rows = new Map<string, Version[]>();
+  readonly #written = new Map<string, number>();
+  readonly #indexes = new Map<string, Index>();
+  #writes = 0;
+
+  add(version: Version): void {
+    const versions = this.rows.get(version.id) ?? [];
+    // What was written last comes last, as rows do in PostgreSQL.
+    this.rows.delete(version.id);
+    this.rows.set(version.id, versions);
+    this.#written.set(version.id, ++this.#writes);
+    versions.push(version);
+    for (const index of this.#indexes.values()) {
+      index.add(version);
+    }
+  }
+
+  /** The ids of the lookup that leaves the fewest, or all. */
+  candidates(lookups: readonly Lookup[]): Iterable<string> {
+    const [fewest] = lookups
+      .map((lookup) => this.#indexOf(lookup).find(lookup.wanted))
+      .sort((one, other) => one.size - other.size);
+    return fewest ? [...fewest].sort((one, other) => this.orderOf(one) - this.orderOf(other)) : this.rows.keys();
+  }
+
+  orderOf(id: string): number {
+    return this.#written.get(id) ?? Number.MAX_SAFE_INTEGER;
+  }
+
+  #indexOf({ name, valuesOf }: Lookup): Index {
+    let index = this.#indexes.get(name);
+    if (!index) {
+      index = new Index(valuesOf);
+      for (const version of [...this.rows.values()].flat()) {
+        index.add(version);
+      }
+      this.#indexes.set(name, index);
+    }
+    return index;
+  }
+}
+
 /**
  * Creates an empty store.
  *
  * @param now - the time
  */
 export function createStore(now: () => Date): Store {
-  const types = new Map<string, Map<string, Version[]>>();
+  const types = new Map<string, Table>();
   let newestCommit = 0;
 
-  function* newest(type: ResourceType, at: number): Iterable<Version> {
-    for (const versions of types.get(type)?.values() ?? []) {
-      const version = lastUpTo(versions, at);
+  const versionsOf = (type: ResourceType, id: string): readonly Version[] => types.get(type)?.rows.get(id) ?? [];
+
+  function tableOf(type: ResourceType): Table {
+    const table = types.get(type) ?? new Table();
+    types.set(type, table);
+    return table;
+  }
+
+  function* newest(type: ResourceType, at: number, lookups: readonly Lookup[] = []): Iterable<Version> {
+    for (const id of tableOf(type).candidates(lookups)) {
+      const version = lastUpTo(versionsOf(type, id), at);
       if (version) {
         yield version;
       }
     }
   }
 
-  function add(write: Write): void {
-    const resources = types.get(write.type) ?? new Map<string, Version[]>();
-    types.set(write.type, resources);
-    const versions = resources.get(write.id) ?? [];
-    // What was written last comes last, as rows do in PostgreSQL.
-    resources.delete(write.id);
-    resources.set(write.id, versions);
-    versions.push({ ...write, commit: newestCommit });
-  }
-
   return {
     cache: createCache(now),
     commit: () => newestCommit,
-    find: (type, id, at) => lastUpTo(types.get(type)?.get(id) ?? [], at),
-    versions: (type, id, at) => (types.get(type)?.get(id) ?? []).filter((version) => version.commit <= at).reverse(),
+    find: (type, id, at) => lastUpTo(versionsOf(type, id), at),
+    versions: (type, id, at) =>
+      versionsOf(type, id)
+        .filter((version) => version.commit <= at)
+        .reverse(),
     newest,
+    inOrder: (type, versions) =>
+      [...versions].sort((one, other) => tableOf(type).orderOf(one.id) - tableOf(type).orderOf(other.id)),
     apply(writes) {
       newestCommit++;
       for (const write of writes) {
-        add(write);
+        tableOf(write.type).add({ ...write, commit: newestCommit });
       }
     },
     expunge: (type, id) => {
-      types.get(type)?.delete(id);
+      types.get(type)?.rows.delete(id);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { conflict, OperationOutcomeError } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
 import { type Change, isCacheOnly, type Version, type Write } from './change.ts';
-import type { Store } from './store.ts';
+import type { Lookup, Store } from './store.ts';
 
 /** Makes changes durable and visible at once. */
 export type Commit = (changes: readonly Change[], stillValid: () => void) => Promise<void>;
@@ -14,8 +14,12 @@ export interface UnitOfWork {
   cached(type: ResourceType, id: string): Write | undefined;
   /** All versions, the newest first. */
   versions(type: ResourceType, id: string): Write[];
-  /** The newest version of every resource of a type; deletions included. */
-  newest(type: ResourceType): Iterable<Write>;
+  /**
+   * The newest version of every resource of a type; deletions included.
+   *
+   * @param lookups - if given, resources that satisfy not all of these may be left out
+   */
+  newest(type: ResourceType, lookups?: readonly Lookup[]): Iterable<Write>;
   write(change: Change): Promise<void>;
   /** Has a condition that was read checked again before the transaction commits (serializable isolation). */
   guard(stillTrue: (current: UnitOfWork) => Promise<boolean>): void;
@@ -59,7 +63,7 @@ export function directUnit(store: Store, commit: Commit): UnitOfWork {
     find: (type, id) => store.find(type, id, now),
     cached: (type, id) => store.cache.find(type, id),
     versions: (type, id) => store.versions(type, id, now),
-    newest: (type) => store.newest(type, now),
+    newest: (type, lookups) => store.newest(type, now, lookups),
     write: (change) => commit([change], () => undefined),
     guard: () => undefined,
   };
@@ -98,15 +102,18 @@ export function beginTransaction(store: Store, commit: Commit): Transaction {
     }
   }
 
-  function* newest(type: ResourceType): Iterable<Write> {
-    for (const version of store.newest(type, snapshot)) {
-      yield staged.get(key(type, version.id))?.[0] ?? version;
+  /** What was written here takes the place of what was there, or comes last. */
+  function newest(type: ResourceType, lookups?: readonly Lookup[]): Write[] {
+    const found = new Map<string, Write>();
+    for (const version of store.newest(type, snapshot, lookups)) {
+      found.set(version.id, version);
     }
-    for (const [own] of staged.values()) {
-      if (own && own.type === type && !store.find(type, own.id, snapshot)) {
-        yield own;
-      }
+    const own = [...staged.values()].flatMap(([write]) => (write?.type === type ? [write] : []));
+    const isUnordered = own.some(({ id }) => !found.has(id));
+    for (const write of own) {
+      found.set(write.id, write);
     }
+    return isUnordered ? store.inOrder(type, [...found.values()]) : [...found.values()];
   }
 
   async function checkGuards(): Promise<void> {
