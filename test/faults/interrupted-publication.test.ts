@@ -11,6 +11,7 @@ import { resolveConfig } from '../../core/config/resolve.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { bundleBot } from '../../scripts/build.ts';
+import { scaled } from '../lib/time-scale.ts';
 
 const config = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4', calendar: { horizonWeeks: 3 } });
 
@@ -171,46 +172,54 @@ async function publish(schedule: Schedule, death?: Death): Promise<number> {
   return first.writes + second.writes;
 }
 
-it('a run that dies at any write leaves nothing out and nothing twice', async () => {
-  const undisturbed = await aCalendar();
-  const writes = await publish(undisturbed);
-  await untilPublished(undisturbed);
-  const complete = (await slotsOf(undisturbed)).map(({ start }) => start);
-  expect(complete.length).toBeGreaterThanOrEqual(3 * 21);
-  expect(writes).toBeGreaterThan(4);
-  for (let write = 1; write <= writes; write++) {
-    for (const side of ['before', 'after'] as const) {
-      const schedule = await aCalendar();
-      await publish(schedule, { write, side });
-      await untilPublished(schedule);
-      const slots = await slotsOf(schedule);
-      expect([write, side, slots.map(({ start }) => start)]).toEqual([write, side, complete]);
-      expect(new Set(keysOf(slots)).size).toBe(slots.length);
-      expect(slots.every(({ status }) => status === 'free')).toBe(true);
+it(
+  'a run that dies at any write leaves nothing out and nothing twice',
+  async () => {
+    const undisturbed = await aCalendar();
+    const writes = await publish(undisturbed);
+    await untilPublished(undisturbed);
+    const complete = (await slotsOf(undisturbed)).map(({ start }) => start);
+    expect(complete.length).toBeGreaterThanOrEqual(3 * 21);
+    expect(writes).toBeGreaterThan(4);
+    for (let write = 1; write <= writes; write++) {
+      for (const side of ['before', 'after'] as const) {
+        const schedule = await aCalendar();
+        await publish(schedule, { write, side });
+        await untilPublished(schedule);
+        const slots = await slotsOf(schedule);
+        expect([write, side, slots.map(({ start }) => start)]).toEqual([write, side, complete]);
+        expect(new Set(keysOf(slots)).size).toBe(slots.length);
+        expect(slots.every(({ status }) => status === 'free')).toBe(true);
+      }
     }
-  }
-}, 240_000);
+  },
+  scaled(60_000),
+);
 
-it('a pass that dies at any write goes on where it was', async () => {
-  const newest = await aCalendar();
-  await run(newest);
-  await untilPublished(newest);
-  const later = 7 * DAY;
-  const before = await slotsOf(newest);
-  for (let write = 1; write <= 6; write++) {
-    for (const side of ['before', 'after'] as const) {
-      await run({}, { write, side }, later);
+it(
+  'a pass that dies at any write goes on where it was',
+  async () => {
+    const newest = await aCalendar();
+    await run(newest);
+    await untilPublished(newest);
+    const later = 7 * DAY;
+    const before = await slotsOf(newest);
+    for (let write = 1; write <= 6; write++) {
+      for (const side of ['before', 'after'] as const) {
+        await run({}, { write, side }, later);
+      }
     }
-  }
-  for (let minute = 1; minute <= 10; minute++) {
-    await run({}, undefined, later + minute * 60_000);
-    const pass = await medplum.searchOne('Task', rollForwardQuery(config).replace('Task?', ''), { cache: 'reload' });
-    await (pass?.status === 'requested' && run(pass, undefined, later + minute * 60_000));
-  }
-  const after = await slotsOf(newest);
-  expect(after.length).toBe(before.length + 3 * 7);
-  expect(new Set(keysOf(after)).size).toBe(after.length);
-}, 240_000);
+    for (let minute = 1; minute <= 10; minute++) {
+      await run({}, undefined, later + minute * 60_000);
+      const pass = await medplum.searchOne('Task', rollForwardQuery(config).replace('Task?', ''), { cache: 'reload' });
+      await (pass?.status === 'requested' && run(pass, undefined, later + minute * 60_000));
+    }
+    const after = await slotsOf(newest);
+    expect(after.length).toBe(before.length + 3 * 7);
+    expect(new Set(keysOf(after)).size).toBe(after.length);
+  },
+  scaled(60_000),
+);
 
 it('a Slot that goes is followed later if the server does not answer: its time returns', async () => {
   const schedule = await aCalendar();

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { freePort } from '../lib/free-port.ts';
 import { type Installation, prepareService } from '../lib/installation.ts';
+import { scaled } from '../lib/time-scale.ts';
 import { until } from '../lib/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'booking-proxy-'));
@@ -78,7 +79,7 @@ beforeAll(async () => {
     () => ask('/fhir/R4/metadata').catch(() => undefined),
     (answer) => answer?.status === 200,
   );
-}, 300_000);
+}, scaled(60_000));
 
 afterAll(async () => {
   const gone = once(nginx, 'exit');
