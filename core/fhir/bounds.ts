@@ -41,7 +41,7 @@ export interface Size {
  * times for an appointment, and looks at each character of texts in lists: with a million it serves nobody else for a second
  * or more.
  */
-export const mostSize: Size = { values: MOST_VALUES, text: 262_144, listed: 32_768 };
+export const mostSize: Size = { values: MOST_VALUES, text: 131_072, listed: 32_768 };
 
 const unlimited: Size = {
   values: Number.POSITIVE_INFINITY,

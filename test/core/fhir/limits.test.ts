@@ -63,7 +63,7 @@ describe('text', () => {
     ['names of elements', { ['x'.repeat(text)]: 1, y: 1 }],
     ['a file in an appointment', appointment({ contained: [{ data: 'x'.repeat(text) }] })],
   ])('is counted wherever it stands: %s', (_, value) => {
-    expect(sizeProblem(value)).toMatch(/262144 characters of text; send files as attachments/);
+    expect(sizeProblem(value)).toMatch(/131072 characters of text; send files as attachments/);
   });
 
   it('in lists is counted apart', () => {
