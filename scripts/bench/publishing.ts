@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
+import { QUIET_AFTER } from '../../core/calendar/publish/pace.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { runAsProgram } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
@@ -22,18 +23,26 @@ interface PublishingArguments {
   readonly schedules: number;
   readonly bookings: number;
   readonly callers: number;
+  readonly beside: number;
   readonly limit: number;
   readonly config?: string;
 }
 
-/** Bookings while something was published, and how long that took in milliseconds. */
+/** How many free Slots came or went within a time in milliseconds. */
+interface Progress {
+  readonly took: number;
+  readonly slots: number;
+}
+
+/** What was published while somebody booked, and while nobody did. */
 interface Phase {
   readonly name: string;
   readonly bookings: Measurement;
-  readonly took: number;
-  /** How many free Slots came or went. */
-  readonly slots: number;
+  readonly beside: Progress;
+  readonly alone: Progress;
 }
+
+const none: Progress = { took: 0, slots: 0 };
 
 const positive = wholeNumber(1);
 
@@ -47,33 +56,54 @@ async function bookSome(
   return measure(places, callers, (place) => bookThroughGateway(place, installation, config));
 }
 
-/** Books while something is published, and says every half minute how far it is; a server that is restarted is waited for. */
+/**
+ * Books for some minutes while something is published, then lets it go on by itself, and says every half minute how far
+ * it is; a server that is restarted is waited for.
+ */
 async function during(
   name: string,
   published: Published,
-  before: number,
   isByPass: boolean,
   given: PublishingArguments,
   installation: Installation,
   config: BookingConfig,
 ): Promise<Phase> {
   const since = Date.now();
-  let measured = nothing;
+  const counted = async () => ({ at: Date.now(), free: await countFree(published, installation) });
+  const progress = (from: { at: number; free: number }, to: { at: number; free: number }): Progress => ({
+    took: to.at - from.at,
+    slots: Math.abs(to.free - from.free),
+  });
+  const began = await counted();
+  let bookings = nothing;
+  let beside = none;
+  let quiet: typeof began | undefined;
   let said = since;
-  for (let isOver = false; !isOver; ) {
+  for (;;) {
     try {
-      const some = await bookSome(given, installation, config);
-      const now = await readStanding(published, since, isByPass, installation, config);
+      const isBeside = Date.now() - since < given.beside * 60_000;
+      const some = isBeside ? await bookSome(given, installation, config) : nothing;
+      const { isOver, completed } = await readStanding(published, since, isByPass, installation, config);
       // What was booked when it was over already says nothing.
-      isOver = now.isOver;
-      measured = isOver && measured !== nothing ? measured : together(measured, some);
+      bookings = isOver && bookings !== nothing ? bookings : together(bookings, some);
+      if (isBeside) {
+        beside = isOver ? progress(began, await counted()) : beside;
+      } else if (beside === none) {
+        beside = progress(began, await counted());
+        await wait(QUIET_AFTER + 5_000);
+        quiet = await counted();
+      }
       if (Date.now() - said > 30_000 || isOver) {
         said = Date.now();
-        const free = await countFree(published, installation);
-        console.error(
-          `${name}: ${Math.round((said - since) / 1000)} s, ${now.completed} of ${published.schedules.length} schedules, ${free} free slots, load ${load()}`,
-        );
+        const { at, free } = await counted();
+        const seconds = Math.round((at - since) / 1000);
+        const of = `${completed} of ${published.schedules.length} schedules, ${free} free slots`;
+        console.error(`${name}: ${seconds} s, ${of}, load ${load()}`);
       }
+      if (isOver) {
+        return { name, bookings, beside, alone: quiet ? progress(quiet, await counted()) : none };
+      }
+      await wait(isBeside ? 0 : 1_000);
     } catch (error) {
       console.error(`${name}: ${String(error)}`);
       await wait(5_000);
@@ -82,20 +112,21 @@ async function during(
       throw new Error(`${name}: not finished after ${given.limit} minutes.`);
     }
   }
-  const took = Date.now() - since;
-  return { name, bookings: measured, took, slots: Math.abs((await countFree(published, installation)) - before) };
 }
 
 const milliseconds = (value: number): string => value.toFixed(1);
 
-function rowOf({ name, bookings, took, slots }: Phase, quiet: number): string[] {
+const rate = ({ took, slots }: Progress): string => (took > 0 ? ((slots / took) * 1000).toFixed(1) : '');
+
+function rowOf({ name, bookings, beside, alone }: Phase, quiet: number): string[] {
   const { durations, conflicts, failures } = bookings;
   const p95 = quantile(durations, 0.95);
   return [
     name,
-    took > 0 ? `${Math.round(took / 1000)} s` : '',
-    slots > 0 ? String(slots) : '',
-    slots > 0 ? ((slots / took) * 1000).toFixed(1) : '',
+    beside.took > 0 ? String(beside.slots) : '',
+    rate(beside),
+    alone.took > 0 ? String(alone.slots) : '',
+    rate(alone),
     String(durations.length),
     milliseconds(quantile(durations, 0.5)),
     milliseconds(p95),
@@ -115,6 +146,7 @@ async function main(): Promise<void> {
     .option('--schedules <number>', 'how many are published', positive, 20)
     .option('--bookings <number>', 'bookings in one round; rounds go on while something is published', positive, 40)
     .option('--callers <number>', 'bookings at the same time', positive, 2)
+    .option('--beside <minutes>', 'for how long is booked beside each part; then it goes on alone', positive, 5)
     .option('--limit <minutes>', 'for how long each part may take', positive, 240)
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .parse()
@@ -127,15 +159,30 @@ async function main(): Promise<void> {
       together(await bookSome(given, installation, config), await bookSome(given, installation, config));
     const before = await quiet();
     const published = await makeCalendars(installation, given.schedules, config);
-    const first = await during('first publication', published, 0, false, given, installation, config);
-    const free = await countFree(published, installation);
+    const first = await during('first publication', published, false, given, installation, config);
     await changeHours(published, installation);
-    const hours = await during('change of hours', published, free, true, given, installation, config);
+    const hours = await during('change of hours', published, true, given, installation, config);
     const twice = await countTwice(published, installation);
-    const nothingElse: Phase = { name: 'nothing', bookings: together(before, await quiet()), took: 0, slots: 0 };
+    const nothingElse: Phase = {
+      name: 'nothing',
+      bookings: together(before, await quiet()),
+      beside: none,
+      alone: none,
+    };
     const phases = [nothingElse, first, hours];
     const p95 = quantile(nothingElse.bookings.durations, 0.95);
-    const head = ['meanwhile', 'took', 'slots', 'slots/s', 'bookings', 'p50 ms', 'p95 ms', '÷ nothing', 'not booked'];
+    const head = [
+      'meanwhile',
+      'slots beside bookings',
+      'a second',
+      'slots alone',
+      'a second',
+      'bookings',
+      'p50 ms',
+      'p95 ms',
+      '÷ nothing',
+      'not booked',
+    ];
     console.log(circumstancesText(await describeCircumstances(installation, Date.now())));
     console.log(
       `\n${formatTable(

@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
 import { FURTHEST, publishedPeriod } from '../../../core/calendar/publish/offers.ts';
+import type { Pace } from '../../../core/calendar/publish/pace.ts';
 import {
   type Publication,
   publicationIn,
@@ -17,26 +17,11 @@ import { ofType, readInBatch } from '../read.ts';
 import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
 import { type Guard, publishWindow, SlotsRefused, type WindowResult } from './window.ts';
 
-/** How long a run is about one Schedule before it is another's turn, in milliseconds. */
-const TURN = 2_000;
-
 /** A publication and the Task that keeps it, in the version that was read or written last. */
 interface StoredPublication {
   readonly task: Task;
   readonly publication: Publication;
 }
-
-/** How a run goes about a publication. */
-export interface Pace {
-  /** For how many milliseconds it rests after each portion, for each millisecond that writing it took. */
-  readonly rest: number;
-}
-
-/** At once, for a clinic that waits for it. */
-export const atOnce: Pace = { rest: 0 };
-
-/** The server is free for others most of the time. */
-export const unhurried: Pace = { rest: 3 };
 
 /** The end of what is to be published by now, in milliseconds since 1970 UTC; `undefined` if nothing is. */
 export function publishedUntil({ schedule, publishing }: OpeningHours, now: number): number | undefined {
@@ -82,11 +67,7 @@ export async function writePublication(
 }
 
 /** Allows a portion of Slots to be written only while no other run publishes the same Schedule. */
-function guardOf(
-  stored: StoredPublication,
-  deadline: number,
-  { rest }: Pace,
-): Guard & { readonly current: () => StoredPublication } {
+function guardOf(stored: StoredPublication, deadline: number): Guard & { readonly current: () => StoredPublication } {
   let current = stored;
   let count = 0;
   return {
@@ -101,10 +82,9 @@ function guardOf(
       count += 1;
       return [updateEntry(current.task, { ...resource, description: `Portion ${count}` })];
     },
-    written: async ({ entry = [] }, took) => {
+    written: ({ entry = [] }) => {
       const task = entry.at(-1)?.resource;
       current = isResource(task, 'Task') ? { ...current, task } : current;
-      await wait(Math.min(took * rest, Math.max(0, deadline - Date.now())));
       return Date.now() < deadline;
     },
   };
@@ -139,15 +119,15 @@ async function publishAll(
   medplum: MedplumClient,
   claimed: StoredPublication,
   hours: OpeningHours,
-  pace: Pace,
+  turn: number,
 ): Promise<boolean> {
   const now = Date.now();
-  const deadline = now + TURN;
+  const deadline = now + turn;
   const end = await endOf(medplum, hours, now);
   let stored = claimed;
   let hasBegun = false;
   for (const window of windowsFrom(Math.max(stored.publication.from ?? 0, now - DAY), end, hours.publishing)) {
-    const guard = guardOf(stored, deadline, pace);
+    const guard = guardOf(stored, deadline);
     const isLate = hasBegun && Date.now() > deadline;
     hasBegun = true;
     const result = isLate ? 'unfinished' : await publishWindow(medplum, hours, window, guard).catch(refusal);
@@ -183,10 +163,11 @@ function resumed(stored: StoredPublication, { status }: Publication, hours: Open
  * progress, and the clock finds it.
  *
  * @param task - the publication
+ * @param pace - how long the turn is; the rest after it is up to the caller
  * @returns whether something is left for another turn
  * @throws Error when the server could not be read or written
  */
-export async function workOn(medplum: MedplumClient, task: Task, pace: Pace): Promise<boolean> {
+export async function workOn(medplum: MedplumClient, task: Task, { turn }: Pick<Pace, 'turn'>): Promise<boolean> {
   const publication = publicationIn(task);
   if (!publication) {
     return false;
@@ -201,5 +182,5 @@ export async function workOn(medplum: MedplumClient, task: Task, pace: Pace): Pr
     await writePublication(medplum, claimed.task, { schedule: publication.schedule, status: 'completed' });
     return false;
   }
-  return publishAll(medplum, resumed(claimed, publication, hours), hours, pace);
+  return publishAll(medplum, resumed(claimed, publication, hours), hours, turn);
 }

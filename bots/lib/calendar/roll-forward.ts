@@ -1,6 +1,8 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Schedule, Task } from '@medplum/fhirtypes';
 import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
+import { MANY, paceOf, QUIET_AFTER } from '../../../core/calendar/publish/pace.ts';
 import {
   type Publication,
   publicationIn,
@@ -22,7 +24,7 @@ import { config } from '../config.ts';
 import { sendBundle, sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { readOpeningHoursOf } from './opening-hours.ts';
-import { publishedUntil, unhurried, workOn } from './publication.ts';
+import { publishedUntil, workOn } from './publication.ts';
 
 /** How many Schedules are looked at together. */
 const PAGE = 200;
@@ -139,21 +141,38 @@ async function write(medplum: MedplumClient, task: Task, pass: RollForward): Pro
   return isResource(written, 'Task') ? written : undefined;
 }
 
+/** The Schedules that are in line, some at a time, and whether somebody books meanwhile. */
+async function readLine(medplum: MedplumClient): Promise<{ tasks: Task[]; isBooked: boolean }> {
+  const lately = new URLSearchParams({
+    _lastUpdated: `gt${formatInstant(Date.now() - QUIET_AFTER)}`,
+    _count: '1',
+    _fields: 'id',
+  });
+  const [line, booked = []] = await readInBatch(medplum, [
+    publicationQuery({ status: 'accepted', _sort: '_lastUpdated', _count: `${MANY}` }, config),
+    `Appointment?${lately}`,
+  ]);
+  return { tasks: ofType('Task', line), isBooked: booked.length > 0 };
+}
+
 /** Publishes Schedules that are in line, a turn each: all of them have the next days before one has the rest. */
 async function workInTurns(medplum: MedplumClient, deadline: number): Promise<boolean> {
-  const query = publicationQuery({ status: 'accepted', _sort: '_lastUpdated', _count: '10' }, config);
   while (Date.now() < deadline) {
-    const [found] = await readInBatch(medplum, [query]);
-    const tasks = ofType('Task', found);
+    const { tasks, isBooked } = await readLine(medplum);
     if (tasks.length === 0) {
       return true;
     }
     for (const task of tasks) {
-      if (Date.now() >= deadline) {
+      const began = Date.now();
+      if (began >= deadline) {
         return false;
       }
+      const isFirst = publicationIn(task)?.from === undefined;
+      const pace = paceOf({ isBooked, waiting: tasks.length, isFirst });
       // One that cannot be written does not keep the others waiting: the clock takes it up again.
-      await workOn(medplum, task, unhurried).catch((reason: unknown) => console.error(String(reason)));
+      await workOn(medplum, task, pace).catch((reason: unknown) => console.error(String(reason)));
+      const now = Date.now();
+      await wait(Math.max(0, Math.min((now - began) * pace.rest, deadline - now)));
     }
   }
   return false;

@@ -120,11 +120,11 @@ export interface Guard {
   /** What is written together with each portion, so that no other run writes the same. */
   readonly entry: () => BundleEntry[];
   /**
-   * Is told the answer, and how many milliseconds it took. The next portion waits for it.
+   * Is told the answer.
    *
    * @returns whether there is time for another portion
    */
-  readonly written: (answer: Bundle, took: number) => Promise<boolean>;
+  readonly written: (answer: Bundle) => boolean;
 }
 
 /** What came of a window; `unfinished` is one for which the time was over. */
@@ -135,7 +135,7 @@ export class SlotsRefused extends Error {
   override readonly name = 'SlotsRefused';
 }
 
-const unguarded: Guard = { entry: () => [], written: () => Promise.resolve(true) };
+const unguarded: Guard = { entry: () => [], written: () => true };
 
 /**
  * Brings the Slots of a Schedule that begin in a window to what its opening hours and its takings demand. It looks at
@@ -154,7 +154,6 @@ export async function publishWindow(
   const { changes } = await plan(medplum, hours, window);
   const all = portions(changes, PORTION);
   for (const [index, portion] of all.entries()) {
-    const began = Date.now();
     const written = await sendTransaction(medplum, [...slotChangeEntries(portion), ...guard.entry()]);
     if (written.kind === 'invalid') {
       throw new SlotsRefused(
@@ -164,7 +163,7 @@ export async function publishWindow(
     if (written.kind !== 'done') {
       return written.kind;
     }
-    const hasTime = await guard.written(written.bundle, Date.now() - began);
+    const hasTime = guard.written(written.bundle);
     if (!hasTime && index + 1 < all.length) {
       return 'unfinished';
     }
