@@ -17,6 +17,9 @@ import { ofType, readInBatch } from '../read.ts';
 import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
 import { type Guard, publishWindow, SlotsRefused, type WindowResult } from './window.ts';
 
+/** What a turn is like; the rest after it is up to the caller. */
+type Turn = Pick<Pace, 'turn' | 'portion'>;
+
 /** A publication and the Task that keeps it, in the version that was read or written last. */
 interface StoredPublication {
   readonly task: Task;
@@ -67,10 +70,15 @@ export async function writePublication(
 }
 
 /** Allows a portion of Slots to be written only while no other run publishes the same Schedule. */
-function guardOf(stored: StoredPublication, deadline: number): Guard & { readonly current: () => StoredPublication } {
+function guardOf(
+  stored: StoredPublication,
+  deadline: number,
+  portion: number,
+): Guard & { readonly current: () => StoredPublication } {
   let current = stored;
   let count = 0;
   return {
+    portion,
     current: () => current,
     entry: () => {
       const resource: Task = {
@@ -119,7 +127,7 @@ async function publishAll(
   medplum: MedplumClient,
   claimed: StoredPublication,
   hours: OpeningHours,
-  turn: number,
+  { turn, portion }: Turn,
 ): Promise<boolean> {
   const now = Date.now();
   const deadline = now + turn;
@@ -127,7 +135,7 @@ async function publishAll(
   let stored = claimed;
   let hasBegun = false;
   for (const window of windowsFrom(Math.max(stored.publication.from ?? 0, now - DAY), end, hours.publishing)) {
-    const guard = guardOf(stored, deadline);
+    const guard = guardOf(stored, deadline, portion);
     const isLate = hasBegun && Date.now() > deadline;
     hasBegun = true;
     const result = isLate ? 'unfinished' : await publishWindow(medplum, hours, window, guard).catch(refusal);
@@ -163,11 +171,10 @@ function resumed(stored: StoredPublication, { status }: Publication, hours: Open
  * progress, and the clock finds it.
  *
  * @param task - the publication
- * @param pace - how long the turn is; the rest after it is up to the caller
  * @returns whether something is left for another turn
  * @throws Error when the server could not be read or written
  */
-export async function workOn(medplum: MedplumClient, task: Task, { turn }: Pick<Pace, 'turn'>): Promise<boolean> {
+export async function workOn(medplum: MedplumClient, task: Task, turn: Turn): Promise<boolean> {
   const publication = publicationIn(task);
   if (!publication) {
     return false;

@@ -18,9 +18,6 @@ import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
 /** How many resources one search gives at most. */
 const PAGE = 1000;
 
-/** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
-const PORTION = 20;
-
 /** All Slots of a Schedule that overlap a stretch of time. */
 async function readSlots(medplum: MedplumClient, schedule: string, { start, end }: Interval): Promise<Slot[]> {
   const slots: Slot[] = [];
@@ -117,6 +114,8 @@ export async function readReturning(
 
 /** What accompanies the writing of a window, portion by portion. */
 export interface Guard {
+  /** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
+  readonly portion: number;
   /** What is written together with each portion, so that no other run writes the same. */
   readonly entry: () => BundleEntry[];
   /**
@@ -135,7 +134,7 @@ export class SlotsRefused extends Error {
   override readonly name = 'SlotsRefused';
 }
 
-const unguarded: Guard = { entry: () => [], written: () => true };
+const unguarded: Guard = { portion: 20, entry: () => [], written: () => true };
 
 /**
  * Brings the Slots of a Schedule that begin in a window to what its opening hours and its takings demand. It looks at
@@ -152,7 +151,7 @@ export async function publishWindow(
   guard: Guard = unguarded,
 ): Promise<WindowResult> {
   const { changes } = await plan(medplum, hours, window);
-  const all = portions(changes, PORTION);
+  const all = portions(changes, guard.portion);
   for (const [index, portion] of all.entries()) {
     const written = await sendTransaction(medplum, [...slotChangeEntries(portion), ...guard.entry()]);
     if (written.kind === 'invalid') {

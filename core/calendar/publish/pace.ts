@@ -2,6 +2,8 @@
 export interface Pace {
   /** How long a run is about one Schedule before it is another's turn, in milliseconds; it writes one portion at least. */
   readonly turn: number;
+  /** How many Slots are written in one transaction. */
+  readonly portion: number;
   /** For how many milliseconds it rests after a turn, for each millisecond that the turn took. */
   readonly rest: number;
 }
@@ -23,13 +25,13 @@ export const QUIET_AFTER = 2 * 60_000;
 export const MANY = 25;
 
 /** At once, for a clinic that waits for it, or where nobody books. */
-export const atOnce: Pace = { turn: 2_000, rest: 0 };
+export const atOnce: Pace = { turn: 2_000, portion: 20, rest: 0 };
 
 /** What is soon over, or shows the nearest days of a Schedule: the server is free for others most of the time. */
-const soon: Pace = { turn: 200, rest: 3 };
+const soon: Pace = { turn: 200, portion: 20, rest: 3 };
 
-/** What takes long: fewer than one in twenty bookings meet it. */
-const unnoticed: Pace = { turn: 200, rest: 24 };
+/** What takes long: far fewer than one in twenty bookings meet it. */
+const unnoticed: Pace = { turn: 100, portion: 8, rest: 30 };
 
 /** The pace at which a Schedule that is in line is published. */
 export function paceOf({ isBooked, waiting, isFirst }: Occasion): Pace {
