@@ -266,7 +266,7 @@ describe('answers that the patient hands over', () => {
     ],
     [
       'text that only looks like tags',
-      { text: { status: 'generated', div: '<'.repeat(200_000) } },
+      { text: { status: 'generated', div: '<'.repeat(60_000) } },
       ['profile-violation Parameters.parameter[1].resource.text.div'],
     ],
     ['no items', { item: undefined }, ['answers-items-missing Parameters.parameter[1].resource.item']],
