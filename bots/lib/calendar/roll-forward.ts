@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Schedule, Task } from '@medplum/fhirtypes';
 import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
-import { MANY, paceOf, QUIET_AFTER } from '../../../core/calendar/publish/pace.ts';
+import { paceOf, QUIET_AFTER } from '../../../core/calendar/publish/pace.ts';
 import {
   type Publication,
   publicationIn,
@@ -26,7 +26,7 @@ import { ofType, readInBatch } from '../read.ts';
 import { readOpeningHoursOf } from './opening-hours.ts';
 import { publishedUntil, workOn } from './publication.ts';
 
-/** How many Schedules are looked at together. */
+/** How many Schedules are looked at together, and how many of the line. */
 const PAGE = 200;
 
 /** How many resources one search gives at most. */
@@ -141,7 +141,11 @@ async function write(medplum: MedplumClient, task: Task, pass: RollForward): Pro
   return isResource(written, 'Task') ? written : undefined;
 }
 
-/** The Schedules that are in line, some at a time, and whether somebody books meanwhile. */
+const isFirst = (task: Task): boolean => publicationIn(task)?.from === undefined;
+
+/**
+ * The Schedules that are in line, those first of which nothing is published yet, and whether somebody books meanwhile.
+ */
 async function readLine(medplum: MedplumClient): Promise<{ tasks: Task[]; isBooked: boolean }> {
   const lately = new URLSearchParams({
     _lastUpdated: `gt${formatInstant(Date.now() - QUIET_AFTER)}`,
@@ -149,10 +153,12 @@ async function readLine(medplum: MedplumClient): Promise<{ tasks: Task[]; isBook
     _fields: 'id',
   });
   const [line, booked = []] = await readInBatch(medplum, [
-    publicationQuery({ status: 'accepted', _sort: '_lastUpdated', _count: `${MANY}` }, config),
+    publicationQuery({ status: 'accepted', _sort: '_lastUpdated', _count: `${PAGE}` }, config),
     `Appointment?${lately}`,
   ]);
-  return { tasks: ofType('Task', line), isBooked: booked.length > 0 };
+  const tasks = ofType('Task', line);
+  const ordered = [...tasks.filter(isFirst), ...tasks.filter((task) => !isFirst(task))];
+  return { tasks: ordered, isBooked: booked.length > 0 };
 }
 
 /** Publishes Schedules that are in line, a turn each: all of them have the next days before one has the rest. */
@@ -167,8 +173,7 @@ async function workInTurns(medplum: MedplumClient, deadline: number): Promise<bo
       if (began >= deadline) {
         return false;
       }
-      const isFirst = publicationIn(task)?.from === undefined;
-      const pace = paceOf({ isBooked, waiting: tasks.length, isFirst });
+      const pace = paceOf({ isBooked, waiting: tasks.length, isFirst: isFirst(task) });
       // One that cannot be written does not keep the others waiting: the clock takes it up again.
       await workOn(medplum, task, pace).catch((reason: unknown) => console.error(String(reason)));
       const now = Date.now();
