@@ -60,7 +60,12 @@ class Index {
     }
   }
 
-  find(values: readonly (string | number)[]): Set<string> {
+  /** How many ids `find` gives at most. */
+  most(values: Lookup['wanted']): number {
+    return values.reduce<number>((sum, value) => sum + (this.#ids.get(value)?.size ?? 0), 0);
+  }
+
+  find(values: Lookup['wanted']): Set<string> {
     return new Set(values.flatMap((value) => [...(this.#ids.get(value) ?? [])]));
   }
 }
@@ -87,16 +92,17 @@ class Table {
   /** The ids of the lookup that leaves the fewest, or all. */
   candidates(lookups: readonly Lookup[]): Iterable<string> {
     const [fewest] = lookups
-      .map((lookup) => this.#indexOf(lookup).find(lookup.wanted))
-      .sort((one, other) => one.size - other.size);
-    return fewest ? [...fewest].sort((one, other) => this.orderOf(one) - this.orderOf(other)) : this.rows.keys();
+      .map(({ wanted, ...lookup }) => ({ wanted, index: this.#indexOf(lookup) }))
+      .sort((one, other) => one.index.most(one.wanted) - other.index.most(other.wanted));
+    const ids = fewest?.index.find(fewest.wanted);
+    return ids ? [...ids].sort((one, other) => this.orderOf(one) - this.orderOf(other)) : this.rows.keys();
   }
 
   orderOf(id: string): number {
     return this.#written.get(id) ?? Number.MAX_SAFE_INTEGER;
   }
 
-  #indexOf({ name, valuesOf }: Lookup): Index {
+  #indexOf({ name, valuesOf }: Omit<Lookup, 'wanted'>): Index {
     let index = this.#indexes.get(name);
     if (!index) {
       index = new Index(valuesOf);

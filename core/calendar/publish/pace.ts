@@ -30,13 +30,13 @@ export const atOnce: Pace = { turn: 2_000, portion: 20, rest: 0 };
 /** What is soon over, or shows the nearest days of a Schedule: the server is free for others most of the time. */
 const soon: Pace = { turn: 200, portion: 20, rest: 3 };
 
-/** What takes long: far fewer than one in twenty bookings meet it. */
-const unnoticed: Pace = { turn: 100, portion: 8, rest: 30 };
+/** What takes long: a small part of the time, in small portions. */
+const beside: Pace = { turn: 100, portion: 8, rest: 30 };
 
 /** The pace at which a Schedule that is in line is published. */
 export function paceOf({ isBooked, waiting, isFirst }: Occasion): Pace {
   if (!isBooked) {
     return atOnce;
   }
-  return isFirst || waiting < MANY ? soon : unnoticed;
+  return isFirst || waiting < MANY ? soon : beside;
 }
