@@ -8,6 +8,7 @@ import {
   publicationTask,
   windowsFrom,
 } from '../../../core/calendar/publish/publication.ts';
+import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { updateEntry } from '../../../core/fhir/update-entry.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
@@ -36,17 +37,22 @@ export function publishedUntil({ schedule, publishing }: OpeningHours, now: numb
   return ends.length > 0 ? Math.max(...ends) : undefined;
 }
 
+/** How many of the last Slots are asked for: for one alone PostgreSQL looks at those of all Schedules, the last first. */
+const LAST = 20;
+
 /** The end of what is published, or was. */
 async function endOf(medplum: MedplumClient, hours: OpeningHours, now: number): Promise<number> {
+  const end = publishedUntil(hours, now) ?? now;
   const query = new URLSearchParams({
     schedule: `Schedule/${hours.schedule.id}`,
     status: 'free',
+    start: `ge${formatInstant(end)}`,
     _sort: '-start',
-    _count: '1',
+    _count: `${LAST}`,
   });
   const [found] = await readInBatch(medplum, [`Slot?${query}`]);
-  const last = Date.parse(ofType('Slot', found)[0]?.start ?? '') || now;
-  return Math.min(now + FURTHEST, Math.max(last + DAY, publishedUntil(hours, now) ?? now));
+  const last = parseInstant(ofType('Slot', found)[0]?.start);
+  return Math.min(now + FURTHEST, last === undefined ? end : last + DAY);
 }
 
 /**
