@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { aClinic, aSchedule, aSlot, book, proposed, slotsOf } from '../fixtures.ts';
-import { issuesOf } from '../http.ts';
+import { aClinic, aSchedule, aSlot, book, proposed, slotsOf } from '../../fixtures.ts';
+import { issuesOf } from '../../http.ts';
 
 it('slots of several schedules at the same time are one booking', async () => {
   const { schedule: surgeon, slot, patient } = await aClinic();

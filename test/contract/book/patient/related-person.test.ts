@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { aClinic, book, parameters, proposed, stored } from '../fixtures.ts';
-import { resourceIn } from '../http.ts';
+import { aClinic, book, parameters, proposed, stored } from '../../fixtures.ts';
+import { resourceIn } from '../../http.ts';
 
 it('related-person is created with patient set, and added as a participant', async () => {
   const { slot, patient } = await aClinic();

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { aClinic, appointmentsOn, book, proposed, slotsOf } from '../fixtures.ts';
-import { issuesOf } from '../http.ts';
+import { aClinic, appointmentsOn, book, proposed, slotsOf } from '../../fixtures.ts';
+import { issuesOf } from '../../http.ts';
 
 it('the slot is no longer free: 409', async () => {
   const { schedule, slot, patient } = await aClinic();

@@ -1,20 +1,20 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Communication, Resource, Subscription, Task } from '@medplum/fhirtypes';
-import type { Installation } from '../lib/installation.ts';
-import { until } from '../lib/until.ts';
-import { prepareInstallation } from './installation.ts';
+import type { Installation } from '../../lib/installation.ts';
+import { until } from '../../lib/until.ts';
+import { prepareInstallation } from '../installation.ts';
 
 let installation: Installation;
-let http: typeof import('../contract/http.ts');
-let fixtures: typeof import('../contract/notifications/fixtures.ts');
-let listening: typeof import('../contract/notifications/listener.ts');
+let http: typeof import('../../contract/http.ts');
+let fixtures: typeof import('../../contract/notifications/fixtures.ts');
+let listening: typeof import('../../contract/notifications/listener.ts');
 
 beforeAll(async () => {
   installation = await prepareInstallation({ SANDBOX_DELAY_SCALE: '0.001' }, { notifications: { keepEventsDays: 2 } });
   [http, fixtures, listening] = await Promise.all([
-    import('../contract/http.ts'),
-    import('../contract/notifications/fixtures.ts'),
-    import('../contract/notifications/listener.ts'),
+    import('../../contract/http.ts'),
+    import('../../contract/notifications/fixtures.ts'),
+    import('../../contract/notifications/listener.ts'),
   ]);
   await installation.start();
 });

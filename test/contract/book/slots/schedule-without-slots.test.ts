@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import type { Bundle, Schedule } from '@medplum/fhirtypes';
-import { aClinic, aSlot, book, minutes, proposed, slotsOf } from '../fixtures.ts';
-import { issuesOf, medplum, resourceIn } from '../http.ts';
+import { aClinic, aSlot, book, minutes, proposed, slotsOf } from '../../fixtures.ts';
+import { issuesOf, medplum, resourceIn } from '../../http.ts';
 
 const bookOn = (scheduleId: string | undefined, appointment: object) =>
   book({

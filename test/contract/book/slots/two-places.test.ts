@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { aClinic, aSlot, book, proposed, slotsOf } from '../fixtures.ts';
+import { aClinic, aSlot, book, proposed, slotsOf } from '../../fixtures.ts';
 
 it('two free slots for the same time are two places', async () => {
   const { schedule, slot, patient } = await aClinic();

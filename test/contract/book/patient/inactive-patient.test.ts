@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Patient } from '@medplum/fhirtypes';
-import { aClinic, aPatient, book, parameters, proposed, slotsOf } from '../fixtures.ts';
-import { issuesOf, medplum } from '../http.ts';
+import { aClinic, aPatient, book, parameters, proposed, slotsOf } from '../../fixtures.ts';
+import { issuesOf, medplum } from '../../http.ts';
 
 it.each<[string, Partial<Patient>]>([
   ['inactive', { active: false }],

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Patient } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
-import { aClinic, aPatient, appointmentsOn, book, parameters, proposed, stored } from '../fixtures.ts';
-import { issuesOf, request, resourceIn } from '../http.ts';
-import { config } from '../installation.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
+import { aClinic, aPatient, appointmentsOn, book, parameters, proposed, stored } from '../../fixtures.ts';
+import { issuesOf, request, resourceIn } from '../../http.ts';
+import { config } from '../../installation.ts';
 
 const newPatient = (more: Partial<Patient> = {}): Patient => ({
   resourceType: 'Patient',

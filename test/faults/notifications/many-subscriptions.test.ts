@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import type { Installation } from '../lib/installation.ts';
-import { until } from '../lib/until.ts';
-import { prepareInstallation } from './installation.ts';
+import type { Installation } from '../../lib/installation.ts';
+import { until } from '../../lib/until.ts';
+import { prepareInstallation } from '../installation.ts';
 
 /** More than the service records events for at once, and more than its deliveries of one subscriber. */
 const COUNT = 25;
@@ -9,16 +9,16 @@ const COUNT = 25;
 const LONGEST = 90_000;
 
 let installation: Installation;
-let http: typeof import('../contract/http.ts');
-let fixtures: typeof import('../contract/notifications/fixtures.ts');
-let listening: typeof import('../contract/notifications/listener.ts');
+let http: typeof import('../../contract/http.ts');
+let fixtures: typeof import('../../contract/notifications/fixtures.ts');
+let listening: typeof import('../../contract/notifications/listener.ts');
 
 beforeAll(async () => {
   installation = await prepareInstallation({ SANDBOX_DELAY_SCALE: '0.02' });
   [http, fixtures, listening] = await Promise.all([
-    import('../contract/http.ts'),
-    import('../contract/notifications/fixtures.ts'),
-    import('../contract/notifications/listener.ts'),
+    import('../../contract/http.ts'),
+    import('../../contract/notifications/fixtures.ts'),
+    import('../../contract/notifications/listener.ts'),
   ]);
   await installation.start();
 });

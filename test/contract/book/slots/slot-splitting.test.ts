@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { aClinic, book, ct, proposed, slotsOf, stored } from '../fixtures.ts';
+import { aClinic, book, ct, proposed, slotsOf, stored } from '../../fixtures.ts';
 
 it('an appointment takes just its part of a slot; what is left before and after is free again', async () => {
   const { schedule, slot, patient } = await aClinic({}, { end: '2031-01-06T12:00:00Z', serviceType: [ct] });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { aClinic, appointmentsOn, aSlot, book, proposed, simultaneously, slotsOf } from '../fixtures.ts';
-import { issuesOf } from '../http.ts';
+import { aClinic, appointmentsOn, aSlot, book, proposed, simultaneously, slotsOf } from '../../fixtures.ts';
+import { issuesOf } from '../../http.ts';
 
 describe('simultaneous requests', () => {
   it('50 for one slot: one 201, 49 × 409, one Appointment stored', async () => {

@@ -1,14 +1,14 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import type { Installation } from '../lib/installation.ts';
-import { prepareInstallation } from './installation.ts';
+import type { Installation } from '../../lib/installation.ts';
+import { prepareInstallation } from '../installation.ts';
 
 const LIMIT = 5;
 const ALL = 50;
 
 let installation: Installation;
-let contract: typeof import('../contract/fixtures.ts');
-let http: typeof import('../contract/http.ts');
-let fixtures: typeof import('../contract/notifications/fixtures.ts');
+let contract: typeof import('../../contract/fixtures.ts');
+let http: typeof import('../../contract/http.ts');
+let fixtures: typeof import('../../contract/notifications/fixtures.ts');
 
 beforeAll(async () => {
   installation = await prepareInstallation(
@@ -16,9 +16,9 @@ beforeAll(async () => {
     { notifications: { maxSubscriptions: LIMIT, maxAllSubscriptions: ALL } },
   );
   [contract, http, fixtures] = await Promise.all([
-    import('../contract/fixtures.ts'),
-    import('../contract/http.ts'),
-    import('../contract/notifications/fixtures.ts'),
+    import('../../contract/fixtures.ts'),
+    import('../../contract/http.ts'),
+    import('../../contract/notifications/fixtures.ts'),
   ]);
   await installation.start();
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { QuestionnaireResponse } from '@medplum/fhirtypes';
-import { aClinic, appointmentsOn, book, parameters, proposed, stored } from '../fixtures.ts';
-import { issuesOf, request, resourceIn } from '../http.ts';
+import { aClinic, appointmentsOn, book, parameters, proposed, stored } from '../../fixtures.ts';
+import { issuesOf, request, resourceIn } from '../../http.ts';
 
 const answers: QuestionnaireResponse = {
   resourceType: 'QuestionnaireResponse',

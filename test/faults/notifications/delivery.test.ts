@@ -1,23 +1,23 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Bot, Bundle, Subscription } from '@medplum/fhirtypes';
-import type { Installation } from '../lib/installation.ts';
-import { until } from '../lib/until.ts';
-import { prepareInstallation } from './installation.ts';
+import type { Installation } from '../../lib/installation.ts';
+import { until } from '../../lib/until.ts';
+import { prepareInstallation } from '../installation.ts';
 
 /** Longer than the lease of a delivery and the run of retry-deliveries after it. */
 const LONGEST = 60_000;
 
 let installation: Installation;
-let http: typeof import('../contract/http.ts');
-let fixtures: typeof import('../contract/notifications/fixtures.ts');
-let listening: typeof import('../contract/notifications/listener.ts');
+let http: typeof import('../../contract/http.ts');
+let fixtures: typeof import('../../contract/notifications/fixtures.ts');
+let listening: typeof import('../../contract/notifications/listener.ts');
 
 beforeAll(async () => {
   installation = await prepareInstallation({ SANDBOX_DELAY_SCALE: '0.02' }, { notifications: { maxAttempts: 2 } });
   [http, fixtures, listening] = await Promise.all([
-    import('../contract/http.ts'),
-    import('../contract/notifications/fixtures.ts'),
-    import('../contract/notifications/listener.ts'),
+    import('../../contract/http.ts'),
+    import('../../contract/notifications/fixtures.ts'),
+    import('../../contract/notifications/listener.ts'),
   ]);
   await installation.start();
 });

@@ -1,26 +1,26 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import type { Installation } from '../lib/installation.ts';
-import { until } from '../lib/until.ts';
-import { prepareInstallation } from './installation.ts';
+import type { Installation } from '../../lib/installation.ts';
+import { until } from '../../lib/until.ts';
+import { prepareInstallation } from '../installation.ts';
 
 /** The Subscriptions whose receiver answers the handshake and nothing after it. */
 const HANGING = 100;
 
 let installation: Installation;
-let contract: typeof import('../contract/fixtures.ts');
-let http: typeof import('../contract/http.ts');
-let gateway: typeof import('../contract/installation.ts');
-let fixtures: typeof import('../contract/notifications/fixtures.ts');
-let listening: typeof import('../contract/notifications/listener.ts');
+let contract: typeof import('../../contract/fixtures.ts');
+let http: typeof import('../../contract/http.ts');
+let gateway: typeof import('../../contract/installation.ts');
+let fixtures: typeof import('../../contract/notifications/fixtures.ts');
+let listening: typeof import('../../contract/notifications/listener.ts');
 
 beforeAll(async () => {
   installation = await prepareInstallation();
   [contract, http, gateway, fixtures, listening] = await Promise.all([
-    import('../contract/fixtures.ts'),
-    import('../contract/http.ts'),
-    import('../contract/installation.ts'),
-    import('../contract/notifications/fixtures.ts'),
-    import('../contract/notifications/listener.ts'),
+    import('../../contract/fixtures.ts'),
+    import('../../contract/http.ts'),
+    import('../../contract/installation.ts'),
+    import('../../contract/notifications/fixtures.ts'),
+    import('../../contract/notifications/listener.ts'),
   ]);
   await installation.start();
 });
