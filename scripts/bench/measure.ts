@@ -1,8 +1,8 @@
 import type { Result } from './targets.ts';
 
-/** What was measured of one way with so many callers. */
+/** What was measured of one kind of request with so many callers. */
 export interface Measurement {
-  /** Durations of the successful bookings, in milliseconds. */
+  /** Durations of the successful requests, in milliseconds. */
   readonly durations: readonly number[];
   /** Time that all of them took together, in milliseconds. */
   readonly elapsed: number;
@@ -34,14 +34,14 @@ export async function measure<T>(
   book: (place: T) => Promise<Result>,
 ): Promise<Measurement> {
   const durations: number[] = [];
-  const counts: Record<Result, number> = { booked: 0, conflict: 0, failed: 0 };
+  const counts: Record<Result, number> = { done: 0, conflict: 0, failed: 0 };
   const waiting = [...places];
   const caller = async (): Promise<void> => {
     for (let place = waiting.shift(); place !== undefined; place = waiting.shift()) {
       const start = performance.now();
       const result = await book(place);
       counts[result]++;
-      if (result === 'booked') {
+      if (result === 'done') {
         durations.push(performance.now() - start);
       }
     }

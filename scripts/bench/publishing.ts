@@ -17,12 +17,15 @@ import {
   type Published,
   readStanding,
 } from './publishing/calendars.ts';
-import { bookThroughGateway, makeBookable } from './targets.ts';
+import { bookThroughGateway, makeBookable, searchThroughGateway } from './targets.ts';
 
 interface PublishingArguments {
   readonly schedules: number;
+  readonly slots: number;
+  readonly slotsLater: number;
   readonly bookings: number;
   readonly callers: number;
+  readonly quiet: number;
   readonly beside: number;
   readonly limit: number;
   readonly config?: string;
@@ -34,10 +37,17 @@ interface Progress {
   readonly slots: number;
 }
 
-/** What was published while somebody booked, and while nobody did. */
-interface Phase {
-  readonly name: string;
+/** What portals do meanwhile. */
+interface Traffic {
   readonly bookings: Measurement;
+  readonly searches: Measurement;
+}
+
+/** What was published while somebody booked, and while nobody did. */
+interface Phase extends Traffic {
+  readonly name: string;
+  /** How long all of it took, in milliseconds. */
+  readonly took: number;
   readonly beside: Progress;
   readonly alone: Progress;
 }
@@ -46,14 +56,25 @@ const none: Progress = { took: 0, slots: 0 };
 
 const positive = wholeNumber(1);
 
-/** Books so many slots of a calendar of their own. */
+const noTraffic: Traffic = { bookings: nothing, searches: nothing };
+
+const both = (one: Traffic, other: Traffic): Traffic => ({
+  bookings: together(one.bookings, other.bookings),
+  searches: together(one.searches, other.searches),
+});
+
+/** Books so many slots of a calendar of their own, and searches for half as many days of it. */
 async function bookSome(
   { bookings, callers }: Pick<PublishingArguments, 'bookings' | 'callers'>,
   installation: Installation,
   config: BookingConfig,
-): Promise<Measurement> {
+): Promise<Traffic> {
   const places = await makeBookable(installation, bookings, Date.now());
-  return measure(places, callers, (place) => bookThroughGateway(place, installation, config));
+  const half = places.filter((_, index) => index % 2 === 0);
+  return {
+    searches: await measure(half, callers, (place) => searchThroughGateway(place, installation)),
+    bookings: await measure(places, callers, (place) => bookThroughGateway(place, installation, config)),
+  };
 }
 
 /**
@@ -75,17 +96,17 @@ async function during(
     slots: Math.abs(to.free - from.free),
   });
   const began = await counted();
-  let bookings = nothing;
+  let traffic = noTraffic;
   let beside = none;
   let quiet: typeof began | undefined;
   let said = since;
   for (;;) {
     try {
       const isBeside = Date.now() - since < given.beside * 60_000;
-      const some = isBeside ? await bookSome(given, installation, config) : nothing;
+      const some = isBeside ? await bookSome(given, installation, config) : noTraffic;
       const { isOver, completed } = await readStanding(published, since, isByPass, installation, config);
       // What was booked when it was over already says nothing.
-      bookings = isOver && bookings !== nothing ? bookings : together(bookings, some);
+      traffic = isOver && traffic !== noTraffic ? traffic : both(traffic, some);
       if (isBeside) {
         beside = isOver ? progress(began, await counted()) : beside;
       } else if (beside === none) {
@@ -101,7 +122,13 @@ async function during(
         console.error(`${name}: ${seconds} s, ${of}, load ${load()}`);
       }
       if (isOver) {
-        return { name, bookings, beside, alone: quiet ? progress(quiet, await counted()) : none };
+        return {
+          name,
+          ...traffic,
+          took: Date.now() - since,
+          beside,
+          alone: quiet ? progress(quiet, await counted()) : none,
+        };
       }
       await wait(isBeside ? 0 : 1_000);
     } catch (error) {
@@ -118,20 +145,28 @@ const milliseconds = (value: number): string => value.toFixed(1);
 
 const rate = ({ took, slots }: Progress): string => (took > 0 ? ((slots / took) * 1000).toFixed(1) : '');
 
-function rowOf({ name, bookings, beside, alone }: Phase, quiet: number): string[] {
-  const { durations, conflicts, failures } = bookings;
+/** How many there were, their median and 95th percentile, and how many times the one without publishing that is. */
+function columnsOf({ durations }: Measurement, quiet: Measurement): string[] {
   const p95 = quantile(durations, 0.95);
   return [
+    String(durations.length),
+    milliseconds(quantile(durations, 0.5)),
+    milliseconds(p95),
+    (p95 / quantile(quiet.durations, 0.95)).toFixed(2),
+  ];
+}
+
+function rowOf({ name, bookings, searches, took, beside, alone }: Phase, quiet: Traffic): string[] {
+  return [
     name,
+    took > 0 ? (took / 60_000).toFixed(1) : '',
     beside.took > 0 ? String(beside.slots) : '',
     rate(beside),
     alone.took > 0 ? String(alone.slots) : '',
     rate(alone),
-    String(durations.length),
-    milliseconds(quantile(durations, 0.5)),
-    milliseconds(p95),
-    (p95 / quiet).toFixed(2),
-    String(conflicts + failures),
+    ...columnsOf(bookings, quiet.bookings),
+    String(bookings.conflicts + bookings.failures),
+    ...columnsOf(searches, quiet.searches),
   ];
 }
 
@@ -144,8 +179,11 @@ async function main(): Promise<void> {
         'booked before and afterwards. Kill Medplum in between to see that it goes on.',
     )
     .option('--schedules <number>', 'how many are published', positive, 20)
+    .option('--slots <number>', 'half hours that are open on a working day', positive, 16)
+    .option('--slots-later <number>', 'the same after the change of hours', positive, 14)
     .option('--bookings <number>', 'bookings in one round; rounds go on while something is published', positive, 40)
     .option('--callers <number>', 'bookings at the same time', positive, 2)
+    .option('--quiet <minutes>', 'for how long is booked before and afterwards, without publishing', positive, 2)
     .option('--beside <minutes>', 'for how long is booked beside each part; then it goes on alone', positive, 5)
     .option('--limit <minutes>', 'for how long each part may take', positive, 240)
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
@@ -155,29 +193,30 @@ async function main(): Promise<void> {
   const installation = await findInstallation(process.env);
   try {
     await bookSome(given, installation, config);
-    const quiet = async (): Promise<Measurement> => {
-      let measured = nothing;
-      for (let round = 0; round < 6; round += 1) {
-        measured = together(measured, await bookSome(given, installation, config));
+    const quiet = async (): Promise<Traffic> => {
+      let measured = noTraffic;
+      for (const since = Date.now(); Date.now() - since < given.quiet * 60_000; ) {
+        measured = both(measured, await bookSome(given, installation, config));
       }
       return measured;
     };
     const before = await quiet();
-    const published = await makeCalendars(installation, given.schedules, config);
+    const published = await makeCalendars(installation, given, config);
     const first = await during('first publication', published, false, given, installation, config);
-    await changeHours(published, installation);
+    await changeHours(published, given.slotsLater, installation);
     const hours = await during('change of hours', published, true, given, installation, config);
     const twice = await countTwice(published, installation);
     const nothingElse: Phase = {
       name: 'nothing',
-      bookings: together(before, await quiet()),
+      ...both(before, await quiet()),
+      took: 0,
       beside: none,
       alone: none,
     };
     const phases = [nothingElse, first, hours];
-    const p95 = quantile(nothingElse.bookings.durations, 0.95);
     const head = [
       'meanwhile',
+      'minutes',
       'slots beside bookings',
       'a second',
       'slots alone',
@@ -187,12 +226,16 @@ async function main(): Promise<void> {
       'p95 ms',
       '÷ nothing',
       'not booked',
+      'searches',
+      'p50 ms',
+      'p95 ms',
+      '÷ nothing',
     ];
     console.log(circumstancesText(await describeCircumstances(installation, Date.now())));
     console.log(
       `\n${formatTable(
         head,
-        phases.map((phase) => rowOf(phase, p95)),
+        phases.map((phase) => rowOf(phase, nothingElse)),
       )}\n\nPublished twice: ${twice}`,
     );
     process.exitCode = twice > 0 ? 1 : 0;

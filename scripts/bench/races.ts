@@ -48,7 +48,7 @@ async function race(
   const staff = setTimeout(Math.max(0, late)).then(() => rivals[rival](place, installation, config));
   const [booked, { status }] = await Promise.all([portal, staff]);
   const isTaken = status >= 200 && status < 300;
-  if (booked === 'booked') {
+  if (booked === 'done') {
     return isTaken ? 'both' : 'portal';
   }
   return isTaken ? 'staff' : 'neither';

@@ -30,7 +30,7 @@ export interface Place extends Bookable {
 }
 
 /** What came of one request. */
-export type Result = 'booked' | 'conflict' | 'failed';
+export type Result = 'done' | 'conflict' | 'failed';
 
 /** The appointment with which a place is booked. */
 export function appointmentFor({ slot, patient }: Bookable, config: BookingConfig): Appointment {
@@ -111,7 +111,7 @@ function send(way: TargetName, place: Place, installation: Installation, config:
 
 function resultOf({ status, body }: Answer): Result {
   const isBooked = status > 0 && status < 300 && (isResource(body, 'Appointment') || isResource(body, 'Bundle'));
-  return isBooked ? 'booked' : status === 409 || status === 412 ? 'conflict' : 'failed';
+  return isBooked ? 'done' : status === 409 || status === 412 ? 'conflict' : 'failed';
 }
 
 /** Books one place and returns the result. */
@@ -131,6 +131,16 @@ export async function bookThroughGateway(
   config: BookingConfig,
 ): Promise<Result> {
   return resultOf(await throughGateway(place, installation, config).catch(unanswered));
+}
+
+/** Searches through the gateway for the free slots of the day and the schedule of a place. */
+export async function searchThroughGateway({ slot }: Bookable, { base, tokens }: Installation): Promise<Result> {
+  const day = slot.start?.slice(0, 10) ?? '';
+  const query = new URLSearchParams({ schedule: slot.schedule?.reference ?? '', status: 'free', start: day });
+  const headers = { authorization: `Bearer ${tokens.portal}` };
+  const answer = await fetch(`${base}/Slot?${query}`, { headers }).catch(() => undefined);
+  const found: unknown = await answer?.json().catch(() => undefined);
+  return answer?.ok && isResource(found, 'Bundle') ? 'done' : 'failed';
 }
 
 const MINUTES_10 = 600_000;
@@ -249,7 +259,7 @@ export async function targetsOf(
     wanted.map(async (name, index) => {
       const place = places[index];
       const answer = place && (await send(name, place, installation, config));
-      return { name, answer, books: answer !== undefined && resultOf(answer) === 'booked' };
+      return { name, answer, books: answer !== undefined && resultOf(answer) === 'done' };
     }),
   );
   for (const { name, answer } of tried.filter(({ books }) => !books)) {

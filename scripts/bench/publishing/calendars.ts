@@ -38,19 +38,25 @@ async function search(path: string, installation: Installation): Promise<Bundle>
 const total = async (path: string, installation: Installation): Promise<number> =>
   (await search(`${path}&_total=accurate&_count=1`, installation)).total ?? 0;
 
-/** Opening hours on working days, from and to as `hh:mm`. */
-const open = (from: string, to: string): HealthcareService['availableTime'] => [
+/** When the opening hours end, in minutes of the day. */
+const CLOSES = 16 * 60;
+
+const timeOfDay = (minutes: number): string =>
+  [Math.floor(minutes / 60), minutes % 60, 0].map((part) => String(part).padStart(2, '0')).join(':');
+
+/** Opening hours on working days, in which a day has so many Slots of half an hour. */
+const open = (slotsADay: number): HealthcareService['availableTime'] => [
   {
     daysOfWeek: ['mon', 'tue', 'wed', 'thu', 'fri'],
-    availableStartTime: `${from}:00`,
-    availableEndTime: `${to}:00`,
+    availableStartTime: timeOfDay(CLOSES - slotsADay * 30),
+    availableEndTime: timeOfDay(CLOSES),
   },
 ];
 
-/** So many Schedules of one service, half an hour each, from eight to four on working days. */
+/** Schedules of one service with so many Slots of half an hour on a working day, 32 at most. */
 export async function makeCalendars(
   installation: Installation,
-  count: number,
+  { schedules: count, slots }: { readonly schedules: number; readonly slots: number },
   { timeZone }: BookingConfig,
 ): Promise<Published> {
   const { medplum, tokens } = installation;
@@ -61,7 +67,7 @@ export async function makeCalendars(
     resourceType: 'HealthcareService',
     active: true,
     name: 'Benchmark of publishing',
-    availableTime: open('08:00', '16:00'),
+    availableTime: open(slots),
     extension: [
       {
         url: SCHEDULING_PARAMETERS,
@@ -89,9 +95,9 @@ export async function makeCalendars(
   return { service, schedules };
 }
 
-/** From now on the service opens an hour later. */
-export async function changeHours({ service }: Published, installation: Installation): Promise<void> {
-  const changed = { ...service, availableTime: open('09:00', '16:00') };
+/** From now on the service has only so many Slots on a working day. */
+export async function changeHours({ service }: Published, slots: number, installation: Installation): Promise<void> {
+  const changed = { ...service, availableTime: open(slots) };
   await send('PUT', `HealthcareService/${service.id}`, installation, changed);
 }
 
