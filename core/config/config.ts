@@ -134,6 +134,11 @@ export interface BookingConfig {
 interface CalendarSettings {
   /** How many weeks ahead free Slots are published, for Schedules that have no planning horizon. */
   readonly horizonWeeks: number;
+  /**
+   * The share of the time that publishing many Schedules may take while somebody books, more than 0 and at most 1: the
+   * less, the less bookings feel it, and the longer it takes.
+   */
+  readonly publishingShare: number;
 }
 
 /** What an installation decides about holds. */

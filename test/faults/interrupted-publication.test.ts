@@ -3,9 +3,10 @@ import { createRequire } from 'node:module';
 import vm from 'node:vm';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
-import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import { publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
-import { rollForwardQuery } from '../../core/calendar/publish/roll-forward.ts';
+import type { Appointment, HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import { AHEAD } from '../../core/calendar/publish/pace.ts';
+import { publicationIn, publicationQuery, publicationTask } from '../../core/calendar/publish/publication.ts';
+import { nextPass, rollForwardQuery, rollForwardTask } from '../../core/calendar/publish/roll-forward.ts';
 import { botSource } from '../../core/config/bots.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import { DAY } from '../../core/time/time-zone.ts';
@@ -244,4 +245,29 @@ it('a Slot that goes is followed later if the server does not answer: its time r
   expect(await freeOnes()).toEqual(complete.slice(1));
   await untilPublished(schedule);
   expect(await freeOnes()).toEqual(complete);
+});
+
+it('publishing that has had its share of the time while somebody books waits for the clock', async () => {
+  const somebody = { status: 'accepted' as const, actor: { display: 'Somebody' } };
+  await medplum.createResource<Appointment>({
+    resourceType: 'Appointment',
+    status: 'proposed',
+    participant: [somebody],
+  });
+  const schedule = await aCalendar();
+  await medplum.createResource(publicationTask({ schedule: schedule.id ?? '', status: 'accepted' }, config));
+  const passTask = () => medplum.searchOne('Task', rollForwardQuery(config).replace('Task?', ''), { cache: 'reload' });
+  const stored = await passTask();
+  const now = Date.now();
+  const pass = {
+    ...nextPass(undefined, now),
+    offset: undefined,
+    madeUpAt: now + AHEAD / config.calendar.publishingShare + 60_000,
+  };
+  const requested = { ...rollForwardTask(pass, config), id: stored?.id };
+  await run(await (stored ? medplum.updateResource(requested) : medplum.createResource(requested)));
+  expect((await passTask())?.status).toBe('in-progress');
+  expect(await slotsOf(schedule)).toHaveLength(0);
+  await run({}, undefined, 61_000);
+  expect((await slotsOf(schedule)).length).toBeGreaterThan(0);
 });

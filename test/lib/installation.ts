@@ -22,6 +22,9 @@ const LONGEST = 600;
 /** The widest limits that the configuration takes: tests book much in little time. */
 const wide = { maxOpenAppointments: 10_000, maxBookingsPerMinute: 10_000 };
 
+/** Tests book all the time, and wait for what is published. */
+const calendar = { publishingShare: 0.25 };
+
 /** Where the Bots run that are called through the gateway: `BOOKING_BOTS=gateway` lets the gateway run them. */
 const bots = process.env.BOOKING_BOTS ?? 'medplum';
 
@@ -32,6 +35,7 @@ function configuration(changes: object): string {
     ...own,
     bots,
     requestors: wide,
+    calendar,
     timeout: Math.min(LONGEST, Math.ceil(15 * timeScale)),
     ...changes,
   });

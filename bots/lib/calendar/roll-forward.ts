@@ -2,12 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Schedule, Task } from '@medplum/fhirtypes';
 import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
-import { paceOf, QUIET_AFTER } from '../../../core/calendar/publish/pace.ts';
+import { paceOf, QUIET_AFTER, usedAfter } from '../../../core/calendar/publish/pace.ts';
 import {
   type Publication,
   publicationIn,
   publicationQuery,
   publicationTask,
+  turnsOf,
 } from '../../../core/calendar/publish/publication.ts';
 import {
   dueOf,
@@ -141,11 +142,7 @@ async function write(medplum: MedplumClient, task: Task, pass: RollForward): Pro
   return isResource(written, 'Task') ? written : undefined;
 }
 
-const isFirst = (task: Task): boolean => publicationIn(task)?.from === undefined;
-
-/**
- * The Schedules that are in line, those first of which nothing is published yet, and whether somebody books meanwhile.
- */
+/** The Schedules that are in line, in the order of their turns, and whether somebody books meanwhile. */
 async function readLine(medplum: MedplumClient): Promise<{ tasks: Task[]; isBooked: boolean }> {
   const lately = new URLSearchParams({
     _lastUpdated: `gt${formatInstant(Date.now() - QUIET_AFTER)}`,
@@ -156,36 +153,61 @@ async function readLine(medplum: MedplumClient): Promise<{ tasks: Task[]; isBook
     publicationQuery({ status: 'accepted', _sort: '_lastUpdated', _count: `${PAGE}` }, config),
     `Appointment?${lately}`,
   ]);
-  const tasks = ofType('Task', line);
-  const ordered = [...tasks.filter(isFirst), ...tasks.filter((task) => !isFirst(task))];
-  return { tasks: ordered, isBooked: booked.length > 0 };
+  return { tasks: turnsOf(ofType('Task', line)), isBooked: booked.length > 0 };
 }
 
-/** Publishes Schedules that are in line, a turn each: all of them have the next days before one has the rest. */
-async function workInTurns(medplum: MedplumClient, deadline: number): Promise<boolean> {
-  while (Date.now() < deadline) {
+/** What came of the turns of a run. */
+interface Turns {
+  /** `unfinished`: the time was over. `ahead`: publishing has had its share, and others have the server for a while. */
+  readonly result: 'finished' | 'unfinished' | 'ahead';
+  readonly madeUpAt: number | undefined;
+}
+
+/** What is to become of the pass. */
+const statusAfter: Readonly<Record<Turns['result'], RollForward['status']>> = {
+  finished: 'completed',
+  unfinished: 'requested',
+  ahead: 'in-progress',
+};
+
+/** Publishes Schedules that are in line, a turn each. */
+async function workInTurns(
+  medplum: MedplumClient,
+  { madeUpAt: before }: RollForward,
+  deadline: number,
+): Promise<Turns> {
+  const { publishingShare: share } = config.calendar;
+  let madeUpAt = before;
+  for (;;) {
     const { tasks, isBooked } = await readLine(medplum);
     if (tasks.length === 0) {
-      return true;
+      return { result: 'finished', madeUpAt };
     }
-    for (const task of tasks) {
+    while (tasks.length > 0) {
       const began = Date.now();
       if (began >= deadline) {
-        return false;
+        return { result: 'unfinished', madeUpAt };
       }
-      const pace = paceOf({ isBooked, waiting: tasks.length, isFirst: isFirst(task) });
+      const pace = paceOf({ isBooked, madeUpAt, now: began, share });
+      if (!pace) {
+        return { result: 'ahead', madeUpAt };
+      }
       // One that cannot be written does not keep the others waiting: the clock takes it up again.
-      await workOn(medplum, task, pace).catch((reason: unknown) => console.error(String(reason)));
+      const turns = tasks
+        .splice(0, pace.abreast)
+        .map((task) => workOn(medplum, task, pace).catch((reason: unknown) => console.error(String(reason))));
+      await Promise.all(turns);
       const now = Date.now();
+      madeUpAt = isBooked ? usedAfter(now - began, { madeUpAt, now, share }) : madeUpAt;
       await wait(Math.max(0, Math.min((now - began) * pace.rest, deadline - now)));
     }
   }
-  return false;
 }
 
 /**
  * Goes on with the pass through all Schedules: looks for those that are out of date, page by page, then publishes them.
- * What is left when the time is over starts the next run. A run that dies leaves it in progress, and the clock finds it.
+ * What is left when the time is over starts the next run. A run that dies, or has to wait, leaves it in progress, and the
+ * clock finds it.
  *
  * @param task - that keeps the pass
  * @param deadline - after it nothing more is begun, milliseconds since 1970
@@ -201,6 +223,9 @@ export async function rollForward(medplum: MedplumClient, task: Task, deadline: 
   while (offset !== undefined && Date.now() < deadline) {
     offset = await lookThrough(medplum, offset, pass.lastBegan);
   }
-  const isDone = offset === undefined && (await workInTurns(medplum, deadline));
-  await write(medplum, claimed, { ...pass, offset, status: isDone ? 'completed' : 'requested' });
+  const { result, madeUpAt } =
+    offset === undefined
+      ? await workInTurns(medplum, pass, deadline)
+      : { result: 'unfinished' as const, madeUpAt: pass.madeUpAt };
+  await write(medplum, claimed, { ...pass, offset, madeUpAt, status: statusAfter[result] });
 }

@@ -1,5 +1,7 @@
-/** How fast calendars that are in line are published. */
+/** How fast Schedules that are in line are published. */
 export interface Pace {
+  /** How many Schedules are published at the same time. */
+  readonly abreast: number;
   /** How long a run is about one Schedule before it is another's turn, in milliseconds; it writes one portion at least. */
   readonly turn: number;
   /** How many Slots are written in one transaction. */
@@ -8,35 +10,50 @@ export interface Pace {
   readonly rest: number;
 }
 
-/** What goes on while calendars are in line. */
+/** What goes on while Schedules are in line. */
 export interface Occasion {
   /** Whether somebody has booked or changed an appointment lately. */
   readonly isBooked: boolean;
-  /** How many Schedules are in line, as far as they were counted. */
-  readonly waiting: number;
-  /** Whether nothing of this Schedule has been published since it changed. */
-  readonly isFirst: boolean;
+  /**
+   * When publishing will have had no more than its share of the time (`usedAfter`), in milliseconds since 1970 UTC; absent
+   * if it has had nothing yet.
+   */
+  readonly madeUpAt: number | undefined;
+  /** In milliseconds since 1970 UTC. */
+  readonly now: number;
+  /** The share of the time that publishing may take while somebody books, more than 0 and at most 1. */
+  readonly share: number;
 }
 
 /** So long after the last change of an appointment nobody is believed to book, in milliseconds. */
 export const QUIET_AFTER = 2 * 60_000;
 
-/** With so many Schedules in line, publishing takes so long that bookings are not to feel it. */
-export const MANY = 25;
+/** For so long publishing may be ahead of its share, in milliseconds: what is soon over is done at once. */
+export const AHEAD = 10_000;
 
-/** At once, for a clinic that waits for it, or where nobody books. */
-export const atOnce: Pace = { turn: 2_000, portion: 20, rest: 0 };
+/** At once, where nobody books. */
+export const atOnce: Pace = { abreast: 2, turn: 2_000, portion: 20, rest: 0 };
 
-/** What is soon over, or shows the nearest days of a Schedule: the server is free for others most of the time. */
-const soon: Pace = { turn: 200, portion: 20, rest: 3 };
+/** The server is free for others most of the time. */
+const soon: Pace = { abreast: 1, turn: 400, portion: 20, rest: 3 };
 
-/** What takes long: a small part of the time, in small portions. */
-const beside: Pace = { turn: 100, portion: 8, rest: 30 };
-
-/** The pace at which a Schedule that is in line is published. */
-export function paceOf({ isBooked, waiting, isFirst }: Occasion): Pace {
+/**
+ * The pace at which Schedules that are in line are published.
+ *
+ * @returns `undefined` if publishing has to wait, because it has had more than its share already
+ */
+export function paceOf({ isBooked, madeUpAt = 0, now, share }: Occasion): Pace | undefined {
   if (!isBooked) {
     return atOnce;
   }
-  return isFirst || waiting < MANY ? soon : beside;
+  return madeUpAt - now <= AHEAD / share ? soon : undefined;
 }
+
+/**
+ * When publishing will have had no more than its share of the time, after it has worked for some more.
+ *
+ * @param took - for how long it has worked, in milliseconds
+ * @returns in milliseconds since 1970 UTC
+ */
+export const usedAfter = (took: number, { madeUpAt = 0, now, share }: Omit<Occasion, 'isBooked'>): number =>
+  Math.round(Math.max(madeUpAt, now) + took / share);

@@ -75,6 +75,12 @@ export function publicationIn({ focus, status, input = [] }: Task): Publication 
   return schedule !== undefined && isPublicationStatus(status) ? { schedule, status, from, inputs } : undefined;
 }
 
+/** The publications that are in line in the order of their turns: each has its nearest days before one has the rest. */
+export function turnsOf(tasks: readonly Task[]): Task[] {
+  const isBegun = (task: Task): boolean => publicationIn(task)?.from !== undefined;
+  return [...tasks.filter((task) => !isBegun(task)), ...tasks.filter(isBegun)];
+}
+
 /** The search for the publications, narrowed by more parameters. */
 export function publicationQuery(more: Readonly<Record<string, string>>, config: PublicationConfig): string {
   const code = `${artefactUri(config, 'LocalTask')}|${PUBLISH_TASK}`;

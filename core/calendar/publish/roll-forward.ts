@@ -11,13 +11,18 @@ export const PUBLISH_ALL_TASK = 'publish-all';
  * other. There is one in an installation, kept in a Task.
  */
 export interface RollForward {
-  /** `requested`: it is to go on. `in-progress`: a run is about it. `completed`: nothing is left to do. */
+  /**
+   * `requested`: it is to go on. `in-progress`: a run is about it, or the clock will take it up. `completed`: nothing is
+   * left to do.
+   */
   readonly status: 'requested' | 'in-progress' | 'completed';
   /** How many Schedules it has looked at; absent once it has seen all of them. */
   readonly offset: number | undefined;
   /** When this pass has begun, and the one before it: milliseconds since 1970 UTC. */
   readonly began: number;
   readonly lastBegan: number | undefined;
+  /** When publishing will have had no more than its share of the time (`Occasion.madeUpAt`). */
+  readonly madeUpAt: number | undefined;
 }
 
 /** The search for the Task of the pass. */
@@ -25,7 +30,10 @@ export const rollForwardQuery = (config: ArtefactConfig): string =>
   `Task?${new URLSearchParams({ code: `${artefactUri(config, 'LocalTask')}|${PUBLISH_ALL_TASK}` })}`;
 
 /** The Task in which the pass is kept. */
-export function rollForwardTask({ status, offset, began, lastBegan }: RollForward, config: ArtefactConfig): Task {
+export function rollForwardTask(
+  { status, offset, began, lastBegan, madeUpAt }: RollForward,
+  config: ArtefactConfig,
+): Task {
   return {
     resourceType: 'Task',
     status,
@@ -35,6 +43,7 @@ export function rollForwardTask({ status, offset, began, lastBegan }: RollForwar
       { type: { text: 'began' }, valueInstant: formatInstant(began) },
       ...(lastBegan !== undefined ? [{ type: { text: 'last' }, valueInstant: formatInstant(lastBegan) }] : []),
       ...(offset !== undefined ? [{ type: { text: 'offset' }, valueUnsignedInt: offset }] : []),
+      ...(madeUpAt !== undefined ? [{ type: { text: 'made-up' }, valueInstant: formatInstant(madeUpAt) }] : []),
     ],
   };
 }
@@ -53,6 +62,7 @@ export function rollForwardIn({ code, status, input = [] }: Task): RollForward |
         began,
         lastBegan: parseInstant(inputNamed('last')?.valueInstant),
         offset: inputNamed('offset')?.valueUnsignedInt,
+        madeUpAt: parseInstant(inputNamed('made-up')?.valueInstant),
       }
     : undefined;
 }
@@ -63,8 +73,8 @@ export function rollForwardIn({ code, status, input = [] }: Task): RollForward |
  * @param last - the one before it, finished or not
  */
 export function nextPass(last: RollForward | undefined, now: number): RollForward {
-  const hasSeenAll = last?.offset === undefined;
-  return { status: 'requested', offset: 0, began: now, lastBegan: hasSeenAll ? last?.began : last.lastBegan };
+  const lastBegan = last?.offset === undefined ? last?.began : last.lastBegan;
+  return { status: 'requested', offset: 0, began: now, lastBegan, madeUpAt: last?.madeUpAt };
 }
 
 /** What a pass knows of one Schedule. */

@@ -53,18 +53,28 @@ describe('a Schedule is put in line', () => {
 });
 
 describe('the pass through all Schedules', () => {
-  const pass: RollForward = { status: 'in-progress', offset: 200, began: 2000, lastBegan: 1000 };
+  const pass: RollForward = { status: 'in-progress', offset: 200, began: 2000, lastBegan: 1000, madeUpAt: 5000 };
 
   it('is kept in a Task', () => {
     expect(rollForwardIn(rollForwardTask(pass, config))).toEqual(pass);
-    const over: RollForward = { status: 'completed', offset: undefined, began: 2000, lastBegan: undefined };
+    const over: RollForward = {
+      status: 'completed',
+      offset: undefined,
+      began: 2000,
+      lastBegan: undefined,
+      madeUpAt: undefined,
+    };
     expect(rollForwardIn(rollForwardTask(over, config))).toEqual(over);
     expect(rollForwardIn({ resourceType: 'Task', status: 'requested', intent: 'order' })).toBeUndefined();
   });
 
   it('looks for what was taken since the last one that has seen all Schedules', () => {
-    expect(nextPass(undefined, 3000)).toEqual({ status: 'requested', offset: 0, began: 3000, lastBegan: undefined });
+    expect(nextPass(undefined, 3000)).toEqual({ status: 'requested', offset: 0, began: 3000 });
     expect(nextPass(pass, 3000).lastBegan).toBe(1000);
     expect(nextPass({ ...pass, offset: undefined }, 3000).lastBegan).toBe(2000);
+  });
+
+  it('remembers how much of the time publishing has had before it', () => {
+    expect(nextPass(pass, 3000).madeUpAt).toBe(5000);
   });
 });
