@@ -19,8 +19,13 @@ export interface Installation {
    * measurements only), and of the clinic's staff.
    */
   readonly tokens: Readonly<Record<'portal' | 'portalInMedplum' | 'other' | 'staff', string>>;
+  /** Logs in again if the tokens are old: a long measurement calls it now and then. */
+  renew(): Promise<void>;
   stop(): void;
 }
+
+/** After so many milliseconds tokens are renewed: Medplum's are good for an hour. */
+const RENEW_AFTER = 20 * 60_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -79,6 +84,7 @@ export async function startEmbedded(): Promise<Installation> {
       other: required(tokens, 'PORTAL_B_TOKEN'),
       staff: 'front-desk',
     },
+    renew: () => Promise.resolve(),
     stop: () => void child.kill('SIGTERM'),
   };
 }
@@ -138,16 +144,29 @@ export async function findInstallation(environment: Environment): Promise<Instal
   }
   const medplumUrl = required(environment, 'MEDPLUM_BASE_URL').replace(/\/$/, '');
   const { origin } = new URL(required(environment, 'BOOKING_BASE_URL'));
-  const [portal, portalInMedplum, other, staff] = await Promise.all([
-    tokenOf(environment, 'PORTAL_A', origin),
-    tokenInMedplum(environment, medplumUrl),
-    environment.PORTAL_B_TOKEN || environment.PORTAL_B_CLIENT_ID ? tokenOf(environment, 'PORTAL_B', origin) : '',
-    tokenOf(environment, 'FRONT_DESK', medplumUrl),
-  ]);
+  const logInAll = async (): Promise<Installation['tokens']> => {
+    const [portal, portalInMedplum, other, staff] = await Promise.all([
+      tokenOf(environment, 'PORTAL_A', origin),
+      tokenInMedplum(environment, medplumUrl),
+      environment.PORTAL_B_TOKEN || environment.PORTAL_B_CLIENT_ID ? tokenOf(environment, 'PORTAL_B', origin) : '',
+      tokenOf(environment, 'FRONT_DESK', medplumUrl),
+    ]);
+    return { portal, portalInMedplum, other, staff };
+  };
+  let tokens = await logInAll();
+  let since = Date.now();
   return {
     base: required(environment, 'BOOKING_BASE_URL').replace(/\/$/, ''),
     medplum: `${medplumUrl}/fhir/R4`,
-    tokens: { portal, portalInMedplum, other, staff },
+    get tokens() {
+      return tokens;
+    },
+    async renew() {
+      if (Date.now() - since > RENEW_AFTER) {
+        tokens = await logInAll();
+        since = Date.now();
+      }
+    },
     stop: () => undefined,
   };
 }

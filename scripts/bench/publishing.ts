@@ -102,6 +102,7 @@ async function during(
   let said = since;
   for (;;) {
     try {
+      await installation.renew();
       const isBeside = Date.now() - since < given.beside * 60_000;
       const some = isBeside ? await bookSome(given, installation, config) : noTraffic;
       const { isOver, completed } = await readStanding(published, since, isByPass, installation, config);
@@ -196,6 +197,7 @@ async function main(): Promise<void> {
     const quiet = async (): Promise<Traffic> => {
       let measured = noTraffic;
       for (const since = Date.now(); Date.now() - since < given.quiet * 60_000; ) {
+        await installation.renew();
         measured = both(measured, await bookSome(given, installation, config));
       }
       return measured;
