@@ -23,7 +23,7 @@ const LONGEST = 600;
 const wide = { maxOpenAppointments: 10_000, maxBookingsPerMinute: 10_000 };
 
 /** Tests book all the time, and wait for what is published. */
-const calendar = { publishingShare: 0.25 };
+const calendar = { publishingShare: 1 };
 
 /** Where the Bots run that are called through the gateway: `BOOKING_BOTS=gateway` lets the gateway run them. */
 const bots = process.env.BOOKING_BOTS ?? 'medplum';
