@@ -24,14 +24,14 @@ export function together(one: Measurement, other: Measurement): Measurement {
 }
 
 /**
- * Books places with so many callers at the same time, each one after another.
+ * Does the same with each of some places, with so many callers at the same time, each one after another.
  *
- * @param book - books one place
+ * @param act - books one place, or searches for it
  */
 export async function measure<T>(
   places: readonly T[],
   callers: number,
-  book: (place: T) => Promise<Result>,
+  act: (place: T) => Promise<Result>,
 ): Promise<Measurement> {
   const durations: number[] = [];
   const counts: Record<Result, number> = { done: 0, conflict: 0, failed: 0 };
@@ -39,7 +39,7 @@ export async function measure<T>(
   const caller = async (): Promise<void> => {
     for (let place = waiting.shift(); place !== undefined; place = waiting.shift()) {
       const start = performance.now();
-      const result = await book(place);
+      const result = await act(place);
       counts[result]++;
       if (result === 'done') {
         durations.push(performance.now() - start);

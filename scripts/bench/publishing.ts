@@ -13,6 +13,7 @@ import {
   changeHours,
   countFree,
   countTwice,
+  MOST_SLOTS_A_DAY,
   makeCalendars,
   type Published,
   readStanding,
@@ -55,6 +56,8 @@ interface Phase extends Traffic {
 const none: Progress = { took: 0, slots: 0 };
 
 const positive = wholeNumber(1);
+
+const slotsADay = wholeNumber(1, MOST_SLOTS_A_DAY);
 
 const noTraffic: Traffic = { bookings: nothing, searches: nothing };
 
@@ -118,8 +121,9 @@ async function during(
       if (Date.now() - said > 30_000 || isOver) {
         said = Date.now();
         const { at, free } = await counted();
+        const refused = traffic.bookings.conflicts + traffic.bookings.failures;
         const seconds = Math.round((at - since) / 1000);
-        const of = `${completed} of ${published.schedules.length} schedules, ${free} free slots`;
+        const of = `${completed} of ${published.schedules.length} schedules, ${free} free slots, ${refused} bookings failed`;
         console.error(`${name}: ${seconds} s, ${of}, load ${load()}`);
       }
       if (isOver) {
@@ -180,8 +184,8 @@ async function main(): Promise<void> {
         'booked before and afterwards. Kill Medplum in between to see that it goes on.',
     )
     .option('--schedules <number>', 'how many are published', positive, 20)
-    .option('--slots <number>', 'half hours that are open on a working day', positive, 16)
-    .option('--slots-later <number>', 'the same after the change of hours', positive, 14)
+    .option('--slots <number>', 'half hours that are open on a working day', slotsADay, 16)
+    .option('--slots-later <number>', 'the same after the change of hours', slotsADay, 14)
     .option('--bookings <number>', 'bookings in one round; rounds go on while something is published', positive, 40)
     .option('--callers <number>', 'bookings at the same time', positive, 2)
     .option('--quiet <minutes>', 'for how long is booked before and afterwards, without publishing', positive, 2)

@@ -194,7 +194,7 @@ async function workInTurns(
       }
       // One that cannot be written does not keep the others waiting: the clock takes it up again.
       const turns = tasks
-        .splice(0, pace.abreast)
+        .splice(0, pace.concurrency)
         .map((task) => workOn(medplum, task, pace).catch((reason: unknown) => console.error(String(reason))));
       await Promise.all(turns);
       const now = Date.now();

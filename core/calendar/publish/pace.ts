@@ -1,7 +1,7 @@
 /** How fast Schedules that are in line are published. */
 export interface Pace {
   /** How many Schedules are published at the same time. */
-  readonly abreast: number;
+  readonly concurrency: number;
   /** How long a run is about one Schedule before it is another's turn, in milliseconds; it writes one portion at least. */
   readonly turn: number;
   /** How many Slots are written in one transaction. */
@@ -31,11 +31,11 @@ export const QUIET_AFTER = 2 * 60_000;
 /** For so long publishing may be ahead of its share, in milliseconds: what is soon over is done at once. */
 export const AHEAD = 10_000;
 
-/** At once, where nobody books. */
-export const atOnce: Pace = { abreast: 2, turn: 2_000, portion: 20, rest: 0 };
+/** At once: where nobody books, and for the first turn of a Schedule that was changed itself, which a clinic waits for. */
+export const atOnce: Pace = { concurrency: 2, turn: 2_000, portion: 20, rest: 0 };
 
 /** The server is free for others most of the time. */
-const soon: Pace = { abreast: 1, turn: 400, portion: 20, rest: 3 };
+const soon: Pace = { concurrency: 1, turn: 400, portion: 20, rest: 3 };
 
 /**
  * The pace at which Schedules that are in line are published.

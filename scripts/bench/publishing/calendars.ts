@@ -41,6 +41,9 @@ const total = async (path: string, installation: Installation): Promise<number> 
 /** When the opening hours end, in minutes of the day. */
 const CLOSES = 16 * 60;
 
+/** So many Slots of half an hour a working day can have: from midnight on. */
+export const MOST_SLOTS_A_DAY = CLOSES / 30;
+
 const timeOfDay = (minutes: number): string =>
   [Math.floor(minutes / 60), minutes % 60, 0].map((part) => String(part).padStart(2, '0')).join(':');
 
@@ -53,7 +56,7 @@ const open = (slotsADay: number): HealthcareService['availableTime'] => [
   },
 ];
 
-/** Schedules of one service with so many Slots of half an hour on a working day, 32 at most. */
+/** Schedules of one service with so many Slots of half an hour on a working day, `MOST_SLOTS_A_DAY` at most. */
 export async function makeCalendars(
   installation: Installation,
   { schedules: count, slots }: { readonly schedules: number; readonly slots: number },
