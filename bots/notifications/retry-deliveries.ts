@@ -14,10 +14,11 @@ import { awaitsHandshake } from '../../core/notifications/delivery/outbox.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { sendTransaction } from '../lib/medplum.ts';
+import { readDueOutboxes } from '../lib/notifications/due-outboxes.ts';
 import { followDeletions } from '../lib/notifications/events/deletions.ts';
 import { BATCH_SIZE } from '../lib/notifications/events/event-state.ts';
 import { recordEvents, recordRemainingEvents } from '../lib/notifications/events/event-writer.ts';
-import { readOpenOutboxes, type SubscriptionOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
+import { isTimed, type SubscriptionOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 
 /** After so many milliseconds what is left is left to the next run: the Bot has ten seconds. */
@@ -36,6 +37,9 @@ function mustStart({ subscription, outbox, settings, task }: SubscriptionOutbox,
   return isOver || isRequested || isDue(outbox, settings?.heartbeat, Date.parse(task.meta?.lastUpdated ?? ''), now);
 }
 
+/** Whether an outbox is only to say anew when it is due: its Subscription was changed by somebody else. */
+const mustBeTimed = (stored: SubscriptionOutbox, now: number): boolean => !isTimed(stored) && !mustStart(stored, now);
+
 /** Starts deliveries; skips outboxes that have changed in the meantime. */
 async function startDeliveries(medplum: MedplumClient, outboxes: readonly SubscriptionOutbox[]): Promise<void> {
   const now = Date.now();
@@ -43,6 +47,7 @@ async function startDeliveries(medplum: MedplumClient, outboxes: readonly Subscr
   const changed = [
     ...turns.started.map((stored) => ({ stored, outbox: woken(stored.outbox, now) })),
     ...turns.queued.map((stored) => ({ stored, outbox: queued(stored.outbox) })),
+    ...outboxes.filter((stored) => mustBeTimed(stored, now)).map((stored) => ({ stored, outbox: stored.outbox })),
   ];
   await mapConcurrently(changed, AT_ONCE, ({ stored, outbox }) => writeOutbox(medplum, stored, { outbox }));
 }
@@ -111,13 +116,11 @@ async function recordMissedEvents(
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const start = Date.now();
-  const [checkpoints] = await readInTransaction(medplum, [`Task?${checkpointQuery(config)}`]);
-  const outboxes = await readOpenOutboxes(medplum);
-  const [checkpoint] = ofType('Task', checkpoints);
+  const { checkpoint, isListened, outboxes } = await readDueOutboxes(medplum, start);
   await mapConcurrently(
     [
       () => startDeliveries(medplum, outboxes),
-      () => recordMissedEvents(medplum, checkpoint, outboxes.length > 0),
+      () => recordMissedEvents(medplum, checkpoint, isListened),
       () => followDeletions(medplum, start + LIMIT),
     ],
     1,

@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Bundle, OperationOutcome, Parameters, Subscription } from '@medplum/fhirtypes';
+import type { Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { requestDelivery } from '../../core/notifications/delivery/delivery-state.ts';
 import {
@@ -19,13 +19,7 @@ import { config } from '../lib/config.ts';
 import { contestedAttempts, retryOvertaken } from '../lib/medplum.ts';
 import { newId } from '../lib/new-id.ts';
 import { readContents, readEvents } from '../lib/notifications/event-store.ts';
-import {
-  outboxesIn,
-  outboxQueries,
-  readOutbox,
-  type SubscriptionOutbox,
-  writeOutbox,
-} from '../lib/notifications/outbox-store.ts';
+import { readOutbox, readOutboxes, type SubscriptionOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
 import {
   isStaff,
   mayChange,
@@ -37,13 +31,9 @@ import {
   subscriberOf,
 } from '../lib/notifications/subscriber.ts';
 import { createBindingToken } from '../lib/notifications/ws-binding-token.ts';
-import { readInTransaction } from '../lib/read.ts';
 
 /** The maximum number of events in a response. */
 const MOST_EVENTS = 1000;
-
-/** How many outboxes one search asks for. */
-const CHUNK = 100;
 
 const context = (): BundleContext => ({
   baseUrl: config.baseUrl,
@@ -54,21 +44,6 @@ const context = (): BundleContext => ({
 function reportOf({ subscription, outbox }: SubscriptionOutbox, type: StatusType): StatusReport {
   const { id, criteria, status = 'requested', error } = subscription;
   return { id, status, topic: criteria ?? '', type, events: outbox.events, error };
-}
-
-async function outboxesOf(
-  medplum: MedplumClient,
-  subscriptions: readonly Subscription[],
-): Promise<SubscriptionOutbox[]> {
-  const ids = subscriptions.flatMap(({ id }) => id ?? []);
-  const chunks = Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, index) =>
-    ids.slice(index * CHUNK, (index + 1) * CHUNK),
-  );
-  const found = await readInTransaction(
-    medplum,
-    chunks.flatMap((chunk) => outboxQueries(chunk)),
-  );
-  return outboxesIn(found.flat());
 }
 
 async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
@@ -87,7 +62,10 @@ async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, 
       (ids.length === 0 || ids.includes(one.id ?? '')) &&
       (statuses.length === 0 || statuses.includes(one.status ?? '')),
   );
-  const outboxes = wanted.length > 0 ? await outboxesOf(medplum, wanted) : [];
+  const outboxes = await readOutboxes(
+    medplum,
+    wanted.flatMap(({ id }) => id ?? []),
+  );
   return statusBundle(
     outboxes.map((stored) => reportOf(stored, 'query-status')),
     context(),

@@ -188,7 +188,7 @@ async function update(medplum: MedplumClient, input: unknown, caller: Subscriber
     const { subscription, owner, outbox } = stored;
     const changed = updatedSubscription(submission, subscription, owner, Date.now(), config);
     const next = outboxAfter(changed, stored, owner === caller.id ? readable : outbox.readable);
-    return [subscriptionEntry(subscription, changed), outboxEntry(stored, next)];
+    return [subscriptionEntry(subscription, changed), outboxEntry(stored, next, changed)];
   });
 }
 

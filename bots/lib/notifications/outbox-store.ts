@@ -3,7 +3,15 @@ import type { BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtyp
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
-import { OUTBOX, type Outbox, outboxOf, outboxTask } from '../../../core/notifications/delivery/outbox.ts';
+import {
+  type DeliveryTimes,
+  dueAt,
+  dueIn,
+  OUTBOX,
+  type Outbox,
+  outboxOf,
+  outboxTask,
+} from '../../../core/notifications/delivery/outbox.ts';
 import {
   type SubscriptionParameters,
   storedParameters,
@@ -27,17 +35,21 @@ export interface SubscriptionOutbox {
 /** How many outboxes one search gives: the most that Medplum gives. */
 const PAGE = 1000;
 
-/** Which outboxes are wanted: those to which events are still written, or those of some Subscriptions, by their ids. */
-export type OutboxSelection = 'open' | readonly string[];
+/** How many Subscriptions one search names whose outboxes are wanted. */
+const CHUNK = 100;
 
-const OPEN = 'ready,received,in-progress,on-hold,accepted,failed';
+/** Which outboxes are wanted: those to which events are still written, or those of some Subscriptions, by their ids. */
+type OutboxSelection = 'open' | readonly string[];
+
+/** The statuses of outboxes to which events are still written. */
+export const OPEN = 'ready,received,in-progress,on-hold,accepted,failed';
 
 /**
  * The searches that find outboxes and their Subscriptions, a page of both; `offset` is how many of each are left out.
  *
  * @param concerned - the value of `concernQuery`, if only those are wanted that some appointments concern
  */
-export function outboxQueries(
+function outboxQueries(
   wanted: OutboxSelection,
   offset = 0,
   concerned?: string,
@@ -75,7 +87,7 @@ export async function readOpenOutboxes(medplum: MedplumClient, concerned?: strin
 }
 
 /** The outboxes and their Subscriptions in what `outboxQueries` has found. */
-export function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[] {
+function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[] {
   const subscriptions = new Map(ofType('Subscription', resources).map((one) => [`Subscription/${one.id}`, one]));
   return ofType('Task', resources).flatMap((task) => {
     const subscription = subscriptions.get(task.focus?.reference ?? '');
@@ -95,18 +107,50 @@ export function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[]
   });
 }
 
-/** Reads the outbox of a Subscription. */
-export async function readOutbox(
-  medplum: MedplumClient,
-  subscriptionId: string,
-): Promise<SubscriptionOutbox | undefined> {
-  const found = await readInTransaction(medplum, outboxQueries([subscriptionId]));
-  return outboxesIn(found.flat())[0];
+/**
+ * Reads the outboxes of Subscriptions, by their ids, with the Subscriptions; those that have none are left out.
+ *
+ * @throws Error when the server does not answer
+ */
+export async function readOutboxes(medplum: MedplumClient, ids: readonly string[]): Promise<SubscriptionOutbox[]> {
+  const chunks = Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, index) =>
+    ids.slice(index * CHUNK, (index + 1) * CHUNK),
+  );
+  const found = await readInTransaction(
+    medplum,
+    chunks.flatMap((chunk) => outboxQueries(chunk)),
+  );
+  return outboxesIn(found.flat());
 }
 
-/** The entry that stores an outbox, on condition of the version that was read. */
-export function outboxEntry({ task, subscription, owner }: SubscriptionOutbox, outbox: Outbox): BundleEntry {
-  const owned = { subscription: `Subscription/${subscription.id}`, subscriber: owner };
+/** Reads the outbox of a Subscription. */
+export const readOutbox = async (
+  medplum: MedplumClient,
+  subscriptionId: string,
+): Promise<SubscriptionOutbox | undefined> => (await readOutboxes(medplum, [subscriptionId]))[0];
+
+/** What a Subscription asks for that decides when its outbox is due. */
+function timesOf(subscription: Subscription): DeliveryTimes {
+  const { heartbeat, end } = storedParameters(subscription, config) ?? {};
+  return { heartbeat, end };
+}
+
+/** Whether the Task of an outbox says when the clock is to look at it. */
+export const isTimed = ({ outbox, settings, task }: SubscriptionOutbox): boolean =>
+  dueIn(task) === dueAt(outbox, settings ?? {});
+
+/**
+ * The entry that stores an outbox, on condition of the version that was read.
+ *
+ * @param subscription - as it is to be from then on
+ */
+export function outboxEntry(
+  { task, owner, ...stored }: SubscriptionOutbox,
+  outbox: Outbox,
+  subscription: Subscription = stored.subscription,
+): BundleEntry {
+  const id = `Subscription/${stored.subscription.id}`;
+  const owned = { subscription: id, subscriber: owner, ...timesOf(subscription) };
   return {
     request: { method: 'PUT', url: `Task/${task.id}`, ifMatch: `W/"${task.meta?.versionId}"` },
     resource: outboxTask(outbox, owned, config, task),
@@ -132,7 +176,7 @@ const updateEntries = (
   stored: SubscriptionOutbox,
   { outbox, subscription, entries = [] }: OutboxUpdate,
 ): BundleEntry[] => [
-  outboxEntry(stored, outbox),
+  outboxEntry(stored, outbox, subscription),
   ...(subscription ? [subscriptionEntry(stored.subscription, subscription)] : []),
   ...entries,
 ];

@@ -9,7 +9,7 @@ export const LEASE = 30_000;
 export const SHARE = 4;
 
 /** If a requested delivery has not begun after this time, in milliseconds, it is requested again. */
-const OVERDUE = 10_000;
+export const OVERDUE = 10_000;
 
 const LONGEST_WAIT = 8 * 60 * 60_000;
 

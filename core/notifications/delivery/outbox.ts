@@ -63,14 +63,23 @@ function entriesOf(outbox: Outbox): TaskOutput[] {
     { type: { text: 'events' }, valueInteger: outbox.events },
     { type: { text: 'delivered' }, valueInteger: outbox.delivered },
     { type: { text: 'failed attempts' }, valueInteger: outbox.attempts },
+    ...moment('listening since', Number.isFinite(outbox.since) ? outbox.since : undefined),
     ...moment('last sent', outbox.sent),
     ...moment(outbox.status === 'on-hold' ? 'next attempt' : 'lease', outbox.until),
     ...(outbox.lease ? [{ type: { text: 'delivery' }, valueString: outbox.lease }] : []),
   ];
 }
 
-/** Whose outbox it is. */
-export interface OutboxOwner {
+/** What of a Subscription decides when its outbox is to be looked at again. */
+export interface DeliveryTimes {
+  /** Seconds between notifications; absent if no heartbeats are wanted. */
+  readonly heartbeat?: number | undefined;
+  /** When the Subscription ends, in milliseconds since 1970 UTC. */
+  readonly end?: number | undefined;
+}
+
+/** Whose outbox it is, and what its Subscription asks for. */
+export interface OutboxOwner extends DeliveryTimes {
   /** Reference to the Subscription. */
   readonly subscription: string;
   /** Id of the profile that owns the Subscription. */
@@ -78,17 +87,45 @@ export interface OutboxOwner {
 }
 
 /**
+ * When an outbox is to be looked at though nothing has happened to it: at the next attempt or the end of its lease, for
+ * a heartbeat, or at the end of its Subscription.
+ *
+ * @returns milliseconds since 1970 UTC; `undefined` if nothing is to be done by the clock, or something waits already
+ */
+export function dueAt({ status, until = 0, sent }: Outbox, { heartbeat, end }: DeliveryTimes): number | undefined {
+  const isBeaten = status === 'accepted' && heartbeat !== undefined && sent !== undefined;
+  const moments: Readonly<Record<OutboxStatus, readonly (number | undefined)[]>> = {
+    ready: [],
+    received: [],
+    'in-progress': [until],
+    'on-hold': [until, end],
+    accepted: [isBeaten ? sent + heartbeat * 1000 : undefined, end],
+    failed: [end],
+    cancelled: [],
+  };
+  const known = moments[status].filter((moment) => moment !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
+}
+
+/** When the clock is to look at an outbox, as its Task says it. */
+export function dueIn({ executionPeriod }: Task): number | undefined {
+  const due = Date.parse(executionPeriod?.start ?? '');
+  return Number.isFinite(due) ? due : undefined;
+}
+
+/**
  * The Task in which an outbox is kept: `focus` is the Subscription, `group-identifier` finds those of one
- * subscriber, `identifier` those that an appointment concerns.
+ * subscriber, `identifier` those that an appointment concerns, `period` those that are due.
  *
  * @param stored - the Task as it was read, if there is one
  */
 export function outboxTask(
   outbox: Outbox,
-  { subscription, subscriber }: OutboxOwner,
+  { subscription, subscriber, ...times }: OutboxOwner,
   config: ArtefactConfig,
   stored?: Task,
 ): Task {
+  const due = dueAt(outbox, times);
   return {
     resourceType: 'Task',
     ...(stored?.id && { id: stored.id }),
@@ -99,7 +136,7 @@ export function outboxTask(
     code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: OUTBOX }] },
     description: `${outbox.delivered} of ${outbox.events} events delivered`,
     focus: { reference: subscription },
-    executionPeriod: { start: formatInstant(outbox.since) },
+    ...(due !== undefined && { executionPeriod: { start: formatInstant(due) } }),
     ...(outbox.woken !== undefined && { lastModified: formatInstant(outbox.woken) }),
     ...(outbox.error && { statusReason: { text: outbox.error } }),
     input: outbox.readable.map((criteria) => ({ type: { text: 'readable' }, valueString: criteria })),
@@ -145,7 +182,8 @@ export function outboxOf(task: Task): Outbox | undefined {
     events,
     delivered,
     attempts: entry('failed attempts')?.valueInteger ?? 0,
-    since: Date.parse(task.executionPeriod?.start ?? ''),
+    // Tasks that were written before it had a name of its own have it as the start of the period.
+    since: moment('listening since') ?? Date.parse(task.executionPeriod?.start ?? ''),
     sent: moment('last sent'),
     until: moment('next attempt') ?? moment('lease'),
     lease: entry('delivery')?.valueString,

@@ -1,7 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { simultaneously } from '../fixtures.ts';
-import { aBooking, confirm, staffChange, subscribed } from './fixtures.ts';
+import type { Subscription } from '@medplum/fhirtypes';
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { simultaneously, succeeded } from '../fixtures.ts';
+import { medplum } from '../http.ts';
+import { aBooking, confirm, outboxTurnsTo, staffChange, subscribed, turnsTo } from './fixtures.ts';
 import { events, focusIn, type Listener, listen, numbersAt, ofKind, type Reply, typeOf } from './listener.ts';
 import './stand-ins.ts';
 import { scaled } from '../../lib/time-scale.ts';
@@ -140,4 +143,34 @@ it('heartbeats come when nothing else does, and count as no events', async () =>
   await events(listener, 1);
   expect(numbersAt(listener)).toEqual([1]);
   expect(typeOf(listener.received[0]?.bundle ?? { resourceType: 'Bundle', type: 'history' })).toBe('handshake');
+});
+
+describe('what administrators change in Medplum itself', () => {
+  /** Changes a stored Subscription past the service, once its handshake is recorded. */
+  async function administer(id: string | undefined, change: (stored: Subscription) => Subscription): Promise<void> {
+    await outboxTurnsTo('accepted', id);
+    const stored = succeeded('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`));
+    succeeded('Subscription', await medplum('admin', 'PUT', `/Subscription/${id}`, { body: change(stored) }));
+  }
+
+  it('heartbeats come from then on', async () => {
+    const listener = await aListener();
+    const { id } = await subscribed(listener);
+    const heartbeats = { url: backport.heartbeatPeriod, valueUnsignedInt: 1 };
+    await administer(id, ({ channel, ...rest }) => ({
+      ...rest,
+      channel: { ...channel, extension: [...(channel.extension ?? []), heartbeats] },
+    }));
+    await until(
+      async () => ofKind(listener, 'heartbeat').length,
+      (count) => count >= 2,
+      PATIENCE,
+    );
+  });
+
+  it('a Subscription ends when it is to end', async () => {
+    const { id } = await subscribed(await aListener());
+    await administer(id, (stored) => ({ ...stored, end: new Date(Date.now() + 1000).toISOString() }));
+    await turnsTo('off', id, 'portal-a', PATIENCE);
+  });
 });

@@ -78,11 +78,17 @@ export async function current(id: string | undefined, role: Role = 'portal-a'): 
   return succeeded('Subscription', await request(role, 'GET', `/Subscription/${id}`));
 }
 
-/** Waits until a Subscription has a status. */
-export function turnsTo(status: Subscription['status'], id: string | undefined, role: Role = 'portal-a') {
+/** Waits until a Subscription has a status, for a time in milliseconds that is scaled. */
+export function turnsTo(
+  status: Subscription['status'],
+  id: string | undefined,
+  role: Role = 'portal-a',
+  patience = 15_000,
+) {
   return until(
     () => current(id, role),
     (one) => one.status === status,
+    patience,
   );
 }
 

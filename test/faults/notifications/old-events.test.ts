@@ -35,7 +35,12 @@ const eventsOf = ({ id }: Subscription) =>
 /** Lets events have happened so many days ago, and the Subscription listen to nothing that has happened until now. */
 async function age({ id }: Subscription, events: readonly Resource[], days: number): Promise<void> {
   const [task] = await search(`/Task?focus=Subscription/${id}`);
-  const body = { ...(task as Task), executionPeriod: { start: new Date().toISOString() } };
+  const { output = [], ...rest } = task as Task;
+  const now = new Date().toISOString();
+  const body = {
+    ...rest,
+    output: output.map((one) => (one.type.text === 'listening since' ? { ...one, valueInstant: now } : one)),
+  };
   expect((await http.medplum('admin', 'PUT', `/Task/${task?.id}`, { body })).status).toBe(200);
   for (const event of events) {
     const body = { ...(event as Communication), sent: new Date(Date.now() - days * DAY).toISOString() };

@@ -20,12 +20,35 @@ import {
   withNewEvents,
   woken,
 } from '../../../../core/notifications/delivery/delivery-state.ts';
-import { newOutbox, type Outbox, outboxOf, outboxTask } from '../../../../core/notifications/delivery/outbox.ts';
+import { dueAt, newOutbox, type Outbox, outboxOf, outboxTask } from '../../../../core/notifications/delivery/outbox.ts';
 import { begin, config, outbox } from '../support.ts';
 
 const settings = config.notifications;
 
 const owner = { subscription: 'Subscription/s1', subscriber: 'portal' };
+
+const moment = fc.integer({ min: begin, max: begin + 1e9 });
+const arbitrary = fc.record({
+  status: fc.constantFrom<Outbox['status']>(
+    'ready',
+    'received',
+    'in-progress',
+    'on-hold',
+    'accepted',
+    'failed',
+    'cancelled',
+  ),
+  events: fc.nat(),
+  delivered: fc.nat(),
+  attempts: fc.nat(30),
+  since: moment,
+  sent: fc.option(moment, { nil: undefined }),
+  until: fc.option(moment, { nil: undefined }),
+  lease: fc.option(fc.uuid(), { nil: undefined }),
+  woken: fc.option(moment, { nil: undefined }),
+  error: fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
+  readable: fc.array(fc.webUrl()),
+});
 
 describe('an outbox', () => {
   test('begins with its handshake', () => {
@@ -77,28 +100,6 @@ describe('an outbox', () => {
   });
 
   test('is the same after it was stored and read', () => {
-    const moment = fc.integer({ min: begin, max: begin + 1e9 });
-    const arbitrary = fc.record({
-      status: fc.constantFrom<Outbox['status']>(
-        'ready',
-        'received',
-        'in-progress',
-        'on-hold',
-        'accepted',
-        'failed',
-        'cancelled',
-      ),
-      events: fc.nat(),
-      delivered: fc.nat(),
-      attempts: fc.nat(30),
-      since: moment,
-      sent: fc.option(moment, { nil: undefined }),
-      until: fc.option(moment, { nil: undefined }),
-      lease: fc.option(fc.uuid(), { nil: undefined }),
-      woken: fc.option(moment, { nil: undefined }),
-      error: fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
-      readable: fc.array(fc.webUrl()),
-    });
     void fc.assert(
       fc.property(arbitrary, (one) => {
         expect(outboxOf(outboxTask(one, owner, config))).toEqual(one);
@@ -161,6 +162,41 @@ describe('what retry-deliveries starts', () => {
     const ready: Outbox = { ...outbox, status: 'ready' };
     expect(woken({ ...outbox, until: begin, lease: 'one' }, minute)).toMatchObject({ status: 'ready', woken: minute });
     expect(outboxTask(woken(ready, minute), owner, config)).not.toEqual(outboxTask(ready, owner, config));
+  });
+
+  test('is found by the moment that the outbox names, unless something waits already', () => {
+    const times = fc.record({
+      heartbeat: fc.option(fc.integer({ min: 1, max: 1e6 }), { nil: undefined }),
+      end: fc.option(moment, { nil: undefined }),
+    });
+    void fc.assert(
+      fc.property(arbitrary, times, moment, (one, { heartbeat, end }, now) => {
+        const due = dueAt(one, { heartbeat, end });
+        const isOver = end !== undefined && end <= now && (one.status === 'accepted' || one.status === 'failed');
+        const isWaiting = one.status === 'ready' || one.status === 'received';
+        fc.pre(!isWaiting && (isOver || isDue(one, heartbeat, begin, now)));
+        expect(due).toBeLessThanOrEqual(now);
+      }),
+    );
+  });
+
+  test.each<[string, Partial<Outbox>, { heartbeat?: number; end?: number }, number | undefined]>([
+    ['one that has nothing to do never', { status: 'accepted', sent: begin }, {}, undefined],
+    ['one that waits at once, by its status', { status: 'ready' }, { heartbeat: 1, end: begin }, undefined],
+    ['one that is over never', { status: 'cancelled' }, { end: begin }, undefined],
+    ['a running delivery when its lease is over', { status: 'in-progress', until: minute }, { end: begin }, minute],
+    ['an attempt when its time has come', { status: 'on-hold', until: minute }, { heartbeat: 1 }, minute],
+    ['an attempt at the end of the Subscription', { status: 'on-hold', until: minute }, { end: begin }, begin],
+    ['a heartbeat', { status: 'accepted', sent: begin }, { heartbeat: 60 }, minute],
+    [
+      'the end of one with heartbeats',
+      { status: 'accepted', sent: begin },
+      { heartbeat: 60, end: begin + 1 },
+      begin + 1,
+    ],
+    ['the end of one in error', { status: 'failed' }, { heartbeat: 60, end: minute }, minute],
+  ])('it looks at %s', (_, changes, times, expected) => {
+    expect(dueAt({ ...outbox, ...changes }, times)).toBe(expected);
   });
 
   test('no heartbeat before anything was sent', () => {

@@ -3,6 +3,7 @@ import type { Task } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../../core/config/config.ts';
 import {
   awaitsHandshake,
+  dueIn,
   type OutboxStatus,
   outboxOf,
   outboxTask,
@@ -24,14 +25,25 @@ describe('the Task of an outbox', () => {
       code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'notify' }] },
       description: '1 of 3 events delivered',
       focus: { reference: 'Subscription/s1' },
-      executionPeriod: { start: at(0) },
       input: [{ type: { text: 'readable' }, valueString: 'Appointment' }],
       output: [
         { type: { text: 'events' }, valueInteger: 3 },
         { type: { text: 'delivered' }, valueInteger: 1 },
         { type: { text: 'failed attempts' }, valueInteger: 0 },
+        { type: { text: 'listening since' }, valueInstant: at(0) },
       ],
     });
+  });
+
+  it('says when the clock is to look at it', () => {
+    const task = outboxTask({ ...outbox, sent: begin }, { ...owner, heartbeat: 60 }, config);
+    expect(task.executionPeriod).toEqual({ start: at(60) });
+    expect([dueIn(task), dueIn(stored)]).toEqual([begin + 60_000, undefined]);
+  });
+
+  it('that was written when the period began with the listening is still read', () => {
+    const output = (stored.output ?? []).filter(({ type }) => type.text !== 'listening since');
+    expect(outboxOf({ ...stored, output, executionPeriod: { start: at(7) } })?.since).toBe(begin + 7000);
   });
 
   it.each<[OutboxStatus, string]>([
@@ -40,7 +52,7 @@ describe('the Task of an outbox', () => {
   ])('of one that is %s names the moment that it waits for: %s', (status, text) => {
     const full = { ...outbox, status, sent: begin, until: begin + 1000, lease: 'one', woken: begin, error: 'dead' };
     const task = outboxTask(full, owner, config);
-    expect(task.output?.slice(3)).toEqual([
+    expect(task.output?.slice(4)).toEqual([
       { type: { text: 'last sent' }, valueInstant: at(0) },
       { type: { text }, valueInstant: at(1) },
       { type: { text: 'delivery' }, valueString: 'one' },
@@ -86,7 +98,8 @@ describe('a Task that', () => {
   });
 
   it('leaves out what has not happened is an outbox without it', () => {
-    const read = outboxOf({ ...without('failed attempts'), input: undefined, executionPeriod: undefined });
+    const output = without('failed attempts').output?.filter(({ type }) => type.text !== 'listening since');
+    const read = outboxOf({ ...stored, output, input: undefined });
     expect(read).toEqual({
       status: 'accepted',
       events: 3,
