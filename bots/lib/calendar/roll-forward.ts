@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Schedule, Task } from '@medplum/fhirtypes';
 import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
-import { paceOf, QUIET_AFTER, usedAfter } from '../../../core/calendar/publish/pace.ts';
+import { atOnce, type Pace, paceOf, QUIET_AFTER, soon, usedAfter } from '../../../core/calendar/publish/pace.ts';
 import {
   type Publication,
   publicationIn,
@@ -27,7 +27,13 @@ import { ofType, readInBatch } from '../read.ts';
 import { readOpeningHoursOf } from './opening-hours.ts';
 import { publishedUntil, workOn } from './publication.ts';
 
-/** How many Schedules are looked at together, and how many of the line. */
+/** How many Schedules are looked at together. */
+const LOOK = 50;
+
+/** How many Schedules are put in line together, with a rest in between while somebody books. */
+const PORTION = 10;
+
+/** How many Schedules of the line are read. */
 const PAGE = 200;
 
 /** How many resources one search gives at most. */
@@ -36,6 +42,10 @@ const COUNT = 1000;
 /** Whether a Schedule names services, and so may have opening hours. */
 export const takesPart = (schedule: Schedule): boolean =>
   offersAllServices(schedule) || serviceIdsOf(schedule).length > 0;
+
+/** The search that finds something if somebody has booked or changed an appointment lately. */
+const bookedLately = (): string =>
+  `Appointment?${new URLSearchParams({ _lastUpdated: `gt${formatInstant(Date.now() - QUIET_AFTER)}`, _count: '1', _fields: 'id' })}`;
 
 /** The Schedules among these of which Slots were taken since an instant, or may have been. */
 async function takenSince(
@@ -90,10 +100,23 @@ async function putInLine(
           resource,
         };
   });
-  const answer =
-    entry.length > 0 ? await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }) : undefined;
-  if (answer && answer.kind !== 'done') {
+  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry });
+  if (answer.kind !== 'done') {
     throw new Error(`What is to be published could not be written (${answer.kind}).`);
+  }
+}
+
+/** Puts publications in line, a portion at a time; after each the server is left to others as long as the pace says. */
+async function putAllInLine(
+  medplum: MedplumClient,
+  due: readonly Publication[],
+  tasks: ReadonlyMap<string, Task>,
+  { rest }: Pick<Pace, 'rest'>,
+): Promise<void> {
+  for (let first = 0; first < due.length; first += PORTION) {
+    const began = Date.now();
+    await putInLine(medplum, due.slice(first, first + PORTION), tasks);
+    await wait((Date.now() - began) * rest);
   }
 }
 
@@ -107,7 +130,10 @@ async function lookThrough(
   offset: number,
   since: number | undefined,
 ): Promise<number | undefined> {
-  const [page] = await readInBatch(medplum, [`Schedule?_sort=_id&_count=${PAGE}&_offset=${offset}`]);
+  const [page, booked = []] = await readInBatch(medplum, [
+    `Schedule?_sort=_id&_count=${LOOK}&_offset=${offset}`,
+    bookedLately(),
+  ]);
   const all = ofType('Schedule', page);
   const tasks = await publicationsOf(medplum, all);
   const schedules = all.filter((schedule) => takesPart(schedule) || tasks.has(schedule.id ?? ''));
@@ -128,8 +154,8 @@ async function lookThrough(
     };
     return dueOf(id, standing) ?? [];
   });
-  await putInLine(medplum, due, tasks);
-  return all.length < PAGE ? undefined : offset + all.length;
+  await putAllInLine(medplum, due, tasks, booked.length > 0 ? soon : atOnce);
+  return all.length < LOOK ? undefined : offset + all.length;
 }
 
 async function write(medplum: MedplumClient, task: Task, pass: RollForward): Promise<Task | undefined> {
@@ -144,14 +170,9 @@ async function write(medplum: MedplumClient, task: Task, pass: RollForward): Pro
 
 /** The Schedules that are in line, in the order of their turns, and whether somebody books meanwhile. */
 async function readLine(medplum: MedplumClient): Promise<{ tasks: Task[]; isBooked: boolean }> {
-  const lately = new URLSearchParams({
-    _lastUpdated: `gt${formatInstant(Date.now() - QUIET_AFTER)}`,
-    _count: '1',
-    _fields: 'id',
-  });
   const [line, booked = []] = await readInBatch(medplum, [
     publicationQuery({ status: 'accepted', _sort: '_lastUpdated', _count: `${PAGE}` }, config),
-    `Appointment?${lately}`,
+    bookedLately(),
   ]);
   return { tasks: turnsOf(ofType('Task', line)), isBooked: booked.length > 0 };
 }

@@ -34,8 +34,8 @@ export const AHEAD = 10_000;
 /** At once: where nobody books, and for the first turn of a Schedule that was changed itself, which a clinic waits for. */
 export const atOnce: Pace = { concurrency: 2, turn: 2_000, portion: 20, rest: 0 };
 
-/** The server is free for others most of the time. */
-const soon: Pace = { concurrency: 1, turn: 400, portion: 20, rest: 3 };
+/** While somebody books: the server is free for others most of the time. */
+export const soon: Pace = { concurrency: 1, turn: 400, portion: 20, rest: 3 };
 
 /**
  * The pace at which Schedules that are in line are published.
