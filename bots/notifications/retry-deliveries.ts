@@ -73,14 +73,14 @@ async function recordMissing(
   const left: number[] = [];
   let looked = 0;
   while (looked < changed.length && isTime()) {
-    if (!(await recordEvents(medplum, changed.slice(looked, looked + BATCH_SIZE), 'all'))) {
+    if (!(await recordEvents(medplum, changed.slice(looked, looked + BATCH_SIZE)))) {
       left.push(looked);
     }
     looked += BATCH_SIZE;
   }
   for (const first of left) {
     const isComplete =
-      isTime() && (await recordRemainingEvents(medplum, changed.slice(first, first + BATCH_SIZE), isTime));
+      isTime() && (await recordRemainingEvents(medplum, changed.slice(first, first + BATCH_SIZE), 'concerned', isTime));
     if (!isComplete) {
       return first;
     }

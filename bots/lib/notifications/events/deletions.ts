@@ -67,7 +67,7 @@ export async function followDeletions(medplum: MedplumClient, end: number): Prom
     let isComplete = true;
     if (deleted) {
       await syncAppointment(medplum, deleted);
-      isComplete = await recordRemainingEvents(medplum, [deleted], () => Date.now() < end);
+      isComplete = await recordRemainingEvents(medplum, [deleted], 'all', () => Date.now() < end);
     }
     if (existing.length === 0 ? isComplete : hasFailed(task, Date.now())) {
       await forget(medplum, [task]);

@@ -171,17 +171,14 @@ async function record(
  * @returns whether nothing is left to `recordRemainingEvents`
  * @throws Error when the server does not answer, or conflicts with other Bots persist
  */
-export const recordEvents = (
-  medplum: MedplumClient,
-  appointments: readonly Changed[],
-  among: Among = 'concerned',
-): Promise<boolean> =>
-  record(medplum, appointments, among, { transactions: 1, next: async () => true, atOnce: AT_ONCE });
+export const recordEvents = (medplum: MedplumClient, appointments: readonly Changed[]): Promise<boolean> =>
+  record(medplum, appointments, 'concerned', { transactions: 1, next: async () => true, atOnce: AT_ONCE });
 
 /**
- * Records all missing events of appointments, whatever tags they have, one transaction after the other; it rests as
- * long as each of them took.
+ * Records all missing events of appointments, one transaction after the other; it rests as long as each of them took.
  *
+ * @param among - `concerned` suffices for appointments that are still there: whoever may read one asks for a tag that it
+ *   has. Of a deleted one those are told, too, who were told of it under another tag.
  * @param isTime - whether there is time for another transaction
  * @returns whether nothing is left
  * @throws Error as `recordEvents`
@@ -189,6 +186,7 @@ export const recordEvents = (
 export async function recordRemainingEvents(
   medplum: MedplumClient,
   appointments: readonly Changed[],
+  among: Among,
   isTime: () => boolean,
 ): Promise<boolean> {
   const next = async (took: number): Promise<boolean> => {
@@ -197,7 +195,7 @@ export async function recordRemainingEvents(
   };
   const pace = { transactions: Number.POSITIVE_INFINITY, next, atOnce: 1 };
   for (;;) {
-    const isComplete = await record(medplum, appointments, 'all', pace);
+    const isComplete = await record(medplum, appointments, among, pace);
     if (isComplete || !isTime()) {
       return isComplete;
     }
