@@ -24,6 +24,9 @@ import { ofType, readInTransaction } from '../lib/read.ts';
 /** After so many milliseconds what is left is left to the next run: the Bot has ten seconds. */
 const LIMIT = 6_000;
 
+/** The same for saying anew when outboxes are due, so that the events have their time. */
+const TIMES_LIMIT = 2_000;
+
 /** How many outboxes are written at the same time. */
 const AT_ONCE = 4;
 
@@ -32,13 +35,9 @@ const AT_ONCE = 4;
  * requested again without the running delivery noticing.
  */
 function mustStart({ subscription, outbox, settings, task }: SubscriptionOutbox, now: number): boolean {
-  const isOver = settings?.end !== undefined && settings.end <= now && outbox.status !== 'in-progress';
   const isRequested = subscription.status === 'requested' && awaitsHandshake(outbox);
-  return isOver || isRequested || isDue(outbox, settings?.heartbeat, Date.parse(task.meta?.lastUpdated ?? ''), now);
+  return isRequested || isDue(outbox, settings ?? {}, Date.parse(task.meta?.lastUpdated ?? ''), now);
 }
-
-/** Whether an outbox is only to say anew when it is due: its Subscription was changed by somebody else. */
-const mustBeTimed = (stored: SubscriptionOutbox, now: number): boolean => !isTimed(stored) && !mustStart(stored, now);
 
 /** Starts deliveries; skips outboxes that have changed in the meantime. */
 async function startDeliveries(medplum: MedplumClient, outboxes: readonly SubscriptionOutbox[]): Promise<void> {
@@ -47,9 +46,22 @@ async function startDeliveries(medplum: MedplumClient, outboxes: readonly Subscr
   const changed = [
     ...turns.started.map((stored) => ({ stored, outbox: woken(stored.outbox, now) })),
     ...turns.queued.map((stored) => ({ stored, outbox: queued(stored.outbox) })),
-    ...outboxes.filter((stored) => mustBeTimed(stored, now)).map((stored) => ({ stored, outbox: stored.outbox })),
   ];
   await mapConcurrently(changed, AT_ONCE, ({ stored, outbox }) => writeOutbox(medplum, stored, { outbox }));
+}
+
+/**
+ * Lets outboxes say anew when they are due, whose Subscriptions were changed by somebody else. What is left when the time
+ * is over is found again by the next runs.
+ */
+async function setTimes(medplum: MedplumClient, outboxes: readonly SubscriptionOutbox[], end: number): Promise<void> {
+  const now = Date.now();
+  const untimed = outboxes.filter((stored) => !isTimed(stored) && !mustStart(stored, now));
+  await mapConcurrently(untimed, AT_ONCE, async (stored) => {
+    if (Date.now() < end) {
+      await writeOutbox(medplum, stored, { outbox: stored.outbox });
+    }
+  });
 }
 
 async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, recorded: Recorded): Promise<void> {
@@ -120,6 +132,7 @@ export async function handler(medplum: MedplumClient): Promise<void> {
   await mapConcurrently(
     [
       () => startDeliveries(medplum, outboxes),
+      () => setTimes(medplum, outboxes, start + TIMES_LIMIT),
       () => recordMissedEvents(medplum, checkpoint, isListened),
       () => followDeletions(medplum, start + LIMIT),
     ],

@@ -106,17 +106,24 @@ async function putInLine(
   }
 }
 
-/** Puts publications in line, a portion at a time; after each the server is left to others as long as the pace says. */
+/** Leaves the server to others after some work, as long as the pace says and the run has time. */
+async function restAfter(began: number, { rest }: Pace, deadline: number): Promise<void> {
+  const now = Date.now();
+  await wait(Math.max(0, Math.min((now - began) * rest, deadline - now)));
+}
+
+/** Puts publications in line, a portion at a time with rests in between; all of them, however late it is. */
 async function putAllInLine(
   medplum: MedplumClient,
   due: readonly Publication[],
   tasks: ReadonlyMap<string, Task>,
-  { rest }: Pick<Pace, 'rest'>,
+  pace: Pace,
+  deadline: number,
 ): Promise<void> {
   for (let first = 0; first < due.length; first += PORTION) {
     const began = Date.now();
     await putInLine(medplum, due.slice(first, first + PORTION), tasks);
-    await wait((Date.now() - began) * rest);
+    await restAfter(began, pace, deadline);
   }
 }
 
@@ -129,6 +136,7 @@ async function lookThrough(
   medplum: MedplumClient,
   offset: number,
   since: number | undefined,
+  deadline: number,
 ): Promise<number | undefined> {
   const [page, booked = []] = await readInBatch(medplum, [
     `Schedule?_sort=_id&_count=${LOOK}&_offset=${offset}`,
@@ -154,7 +162,7 @@ async function lookThrough(
     };
     return dueOf(id, standing) ?? [];
   });
-  await putAllInLine(medplum, due, tasks, booked.length > 0 ? soon : atOnce);
+  await putAllInLine(medplum, due, tasks, booked.length > 0 ? soon : atOnce, deadline);
   return all.length < LOOK ? undefined : offset + all.length;
 }
 
@@ -220,7 +228,7 @@ async function workInTurns(
       await Promise.all(turns);
       const now = Date.now();
       madeUpAt = isBooked ? usedAfter(now - began, { madeUpAt, now, share }) : madeUpAt;
-      await wait(Math.max(0, Math.min((now - began) * pace.rest, deadline - now)));
+      await restAfter(began, pace, deadline);
     }
   }
 }
@@ -242,7 +250,7 @@ export async function rollForward(medplum: MedplumClient, task: Task, deadline: 
   }
   let { offset } = pass;
   while (offset !== undefined && Date.now() < deadline) {
-    offset = await lookThrough(medplum, offset, pass.lastBegan);
+    offset = await lookThrough(medplum, offset, pass.lastBegan, deadline);
   }
   const { result, madeUpAt } =
     offset === undefined

@@ -1,6 +1,6 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import type { NotificationSettings } from '../../config/config.ts';
-import type { Outbox, OutboxStatus } from './outbox.ts';
+import { type DeliveryTimes, dueAt, type Outbox, type OutboxStatus } from './outbox.ts';
 
 /** The longest duration of a delivery, in milliseconds. */
 export const LEASE = 30_000;
@@ -166,14 +166,13 @@ export function isHeartbeatDue({ sent }: Outbox, period: number | undefined, now
 }
 
 /**
- * Whether an outbox must be woken: its waiting is over, its delivery has died, was never started, or a heartbeat is due.
+ * Whether an outbox must be woken: its waiting is over, its delivery has died, was never started, a heartbeat is due, or
+ * its Subscription is over.
  *
+ * @param times - of its Subscription
  * @param changed - when the outbox was last written
  */
-export function isDue(outbox: Outbox, period: number | undefined, changed: number, now: number): boolean {
-  const { status } = outbox;
-  if (isWaiting(status)) {
-    return changed + OVERDUE <= now;
-  }
-  return status === 'accepted' ? isHeartbeatDue(outbox, period, now) : isFree(outbox, now);
+export function isDue(outbox: Outbox, times: DeliveryTimes, changed: number, now: number): boolean {
+  const due = isWaiting(outbox.status) ? changed + OVERDUE : dueAt(outbox, times);
+  return due !== undefined && due <= now;
 }

@@ -46,7 +46,8 @@ export interface Outbox {
   readonly readable: readonly string[];
 }
 
-const statuses: readonly OutboxStatus[] = [
+/** All statuses of outboxes. */
+export const outboxStatuses: readonly OutboxStatus[] = [
   'ready',
   'received',
   'in-progress',
@@ -172,7 +173,7 @@ export function outboxOf(task: Task): Outbox | undefined {
     const instant = entry(text)?.valueInstant;
     return instant === undefined ? undefined : Date.parse(instant);
   };
-  const status = statuses.find((candidate) => candidate === task.status);
+  const status = outboxStatuses.find((candidate) => candidate === task.status);
   const [events, delivered] = [entry('events')?.valueInteger, entry('delivered')?.valueInteger];
   if (!status || events === undefined || delivered === undefined) {
     return undefined;

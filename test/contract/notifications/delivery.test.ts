@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { simultaneously, succeeded } from '../fixtures.ts';
-import { medplum } from '../http.ts';
+import { medplum, resourceIn } from '../http.ts';
 import { aBooking, confirm, outboxTurnsTo, staffChange, subscribed, turnsTo } from './fixtures.ts';
 import { events, focusIn, type Listener, listen, numbersAt, ofKind, type Reply, typeOf } from './listener.ts';
 import './stand-ins.ts';
@@ -166,6 +166,18 @@ describe('what administrators change in Medplum itself', () => {
       (count) => count >= 2,
       PATIENCE,
     );
+  });
+
+  it('its outbox says when a Subscription ends, long before', async () => {
+    const { id } = await subscribed(await aListener());
+    const end = new Date(Date.now() + 24 * 60 * 60_000).toISOString();
+    await administer(id, (stored) => ({ ...stored, end }));
+    const due = await until(
+      async () => resourceIn('Bundle', await medplum('admin', 'GET', `/Task?focus=Subscription/${id}`)).entry ?? [],
+      ([one]) => one?.resource?.resourceType === 'Task' && one.resource.executionPeriod?.start === end,
+      PATIENCE,
+    );
+    expect(due).toMatchObject([{ resource: { status: 'accepted' } }]);
   });
 
   it('a Subscription ends when it is to end', async () => {
