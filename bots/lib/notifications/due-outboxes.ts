@@ -1,11 +1,10 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Resource, Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { checkpointQuery, OVERLAP, settledAt } from '../../../core/notifications/delivery/checkpoint.ts';
 import { OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
-import { OUTBOX } from '../../../core/notifications/delivery/outbox.ts';
+import { outboxCodeQuery } from '../../../core/notifications/delivery/outbox.ts';
 import { config } from '../config.ts';
 import { ofType, readInTransaction } from '../read.ts';
 import { OPEN, readOutboxes, type SubscriptionOutbox } from './outbox-store.ts';
@@ -25,12 +24,12 @@ export interface DueOutboxes {
 
 /** The searches that find the outboxes that are due by themselves, and Subscriptions whose outboxes may have to follow them. */
 function searches(checkpoint: Task | undefined, now: number): string[] {
-  const code = encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${OUTBOX}`);
+  const code = outboxCodeQuery(config);
   const settled = settledAt(checkpoint);
   const changed = settled === undefined ? '' : `_lastUpdated=ge${formatInstant(settled - OVERLAP)}&`;
   return [
-    `Task?code=${code}&status=ready,received&_lastUpdated=le${formatInstant(now - OVERDUE)}&_fields=focus`,
-    `Task?code=${code}&status=in-progress,on-hold,accepted,failed&period=le${formatInstant(now)}&_fields=focus`,
+    `Task?${code}&status=ready,received&_lastUpdated=le${formatInstant(now - OVERDUE)}&_fields=focus`,
+    `Task?${code}&status=in-progress,on-hold,accepted,failed&period=le${formatInstant(now)}&_fields=focus`,
     `Subscription?status=requested&_fields=id`,
     `Subscription?${changed}_fields=id`,
   ];
@@ -64,10 +63,10 @@ async function subscriptionsFound(medplum: MedplumClient, queries: readonly stri
  * @throws Error when the server does not answer
  */
 export async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<DueOutboxes> {
-  const code = encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${OUTBOX}`);
+  const code = outboxCodeQuery(config);
   const [checkpoints, open = []] = await readInTransaction(medplum, [
     `Task?${checkpointQuery(config)}`,
-    `Task?code=${code}&status=${OPEN}&_count=1&_fields=id`,
+    `Task?${code}&status=${OPEN}&_count=1&_fields=id`,
   ]);
   const [checkpoint] = ofType('Task', checkpoints);
   const ids = await subscriptionsFound(medplum, searches(checkpoint, now));

@@ -1,14 +1,13 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import {
   type DeliveryTimes,
   dueAt,
   dueIn,
-  OUTBOX,
   type Outbox,
+  outboxCodeQuery,
   outboxOf,
   outboxTask,
 } from '../../../core/notifications/delivery/outbox.ts';
@@ -57,15 +56,15 @@ function outboxQueries(
   const [own, has] = ['identifier', '_has:Task:focus:identifier'].map((name) =>
     concerned === undefined ? '' : `&${name}=${encodeURIComponent(concerned)}`,
   );
-  const code = encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${OUTBOX}`);
+  const code = outboxCodeQuery(config);
   const page = `_sort=_id&_count=${PAGE}&_offset=${offset}`;
   return wanted === 'open'
     ? [
-        `Task?code=${code}&status=${OPEN}${own}&${page}`,
-        `Subscription?_has:Task:focus:code=${code}&_has:Task:focus:status=${OPEN}${has}&${page}`,
+        `Task?${code}&status=${OPEN}${own}&${page}`,
+        `Subscription?_has:Task:focus:${code}&_has:Task:focus:status=${OPEN}${has}&${page}`,
       ]
     : [
-        `Task?code=${code}&focus=${wanted.map((id) => `Subscription/${id}`).join(',')}&${page}`,
+        `Task?${code}&focus=${wanted.map((id) => `Subscription/${id}`).join(',')}&${page}`,
         `Subscription?_id=${wanted.join(',')}&${page}`,
       ];
 }

@@ -145,6 +145,12 @@ export function outboxTask(
   };
 }
 
+/** The value of the search parameter `code` that finds outboxes among the Tasks. */
+const outboxCode = (config: ArtefactConfig): string => `${artefactUri(config, 'LocalTask')}|${OUTBOX}`;
+
+/** The same as a part of a query, escaped: `code=…`. */
+export const outboxCodeQuery = (config: ArtefactConfig): string => `code=${encodeURIComponent(outboxCode(config))}`;
+
 /**
  * The search for outboxes of one subscriber, those first that were written first.
  *
@@ -157,7 +163,7 @@ export function subscriberOutboxesQuery(
   config: ArtefactConfig,
 ): string {
   const query = new URLSearchParams([
-    ['code', `${artefactUri(config, 'LocalTask')}|${OUTBOX}`],
+    ['code', outboxCode(config)],
     ['status', statuses.join(',')],
     ['group-identifier', `${artefactUri(config, 'LocalRequestor')}|${subscriber}`],
     ['_sort', '_lastUpdated'],

@@ -1,6 +1,6 @@
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { OUTBOX } from './outbox.ts';
+import { outboxCodeQuery } from './outbox.ts';
 
 const DAY = 24 * 60 * 60_000;
 
@@ -62,6 +62,5 @@ export const leftoverQueries: Readonly<
 
 /** The search for all outboxes, a page of them. */
 export function allOutboxesQuery(count: number, offset: number, config: RetentionConfig): string {
-  const code = encodeURIComponent(`${artefactUri(config, 'LocalTask')}|${OUTBOX}`);
-  return `Task?code=${code}&_sort=_id&_count=${count}&_offset=${offset}`;
+  return `Task?${outboxCodeQuery(config)}&_sort=_id&_count=${count}&_offset=${offset}`;
 }
