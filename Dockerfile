@@ -13,7 +13,7 @@ USER node
 CMD ["node", "scripts/deploy.ts"]
 
 FROM deploy AS web
-RUN node scripts/build-web.ts
+RUN node scripts/build/web.ts
 
 FROM base AS libraries
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund

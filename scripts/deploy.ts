@@ -4,7 +4,7 @@ import type { BookingConfig } from '../core/config/config.ts';
 import { gatewayAuthor } from '../core/fhir/service-author.ts';
 import type { PolicyName } from '../profiles/access-policies.ts';
 import { buildArtefacts } from '../profiles/artefacts.ts';
-import { buildBots } from './build.ts';
+import { buildBots } from './build/bots.ts';
 import { runAsProgram } from './cli/command.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { configPath, loadConfig } from './cli/load-config.ts';

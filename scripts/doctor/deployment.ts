@@ -2,7 +2,7 @@ import type { Subscription } from '@medplum/fhirtypes';
 import type { Finding } from '../../core/booking/consistency/check.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
-import { findInconsistencies } from '../check-consistency.ts';
+import { findInconsistencies } from '../consistency/check.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
 const PENDING = /^would be (created|updated|removed) {2}(.*)$/;

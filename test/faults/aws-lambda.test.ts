@@ -3,7 +3,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { type BotName, botSource, bots } from '../../core/config/bots.ts';
 import { timeLimits } from '../../core/config/time-limits.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { bundleBot } from '../../scripts/build.ts';
+import { bundleBot } from '../../scripts/build/bots.ts';
 import { codeTitle } from '../../scripts/deploy/bots.ts';
 import { createLambda, type Invocation, type Lambda } from '../lib/aws-lambda/lambda.ts';
 import { extensionOf } from '../lib/aws-lambda/wrapper.ts';

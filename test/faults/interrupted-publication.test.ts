@@ -11,7 +11,7 @@ import { botSource } from '../../core/config/bots.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
-import { bundleBot } from '../../scripts/build.ts';
+import { bundleBot } from '../../scripts/build/bots.ts';
 import { scaled } from '../lib/time-scale.ts';
 
 const config = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4', calendar: { horizonWeeks: 3 } });

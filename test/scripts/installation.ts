@@ -3,7 +3,7 @@ import { type BotName, botSource, bots } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
-import { bundleBot } from '../../scripts/build.ts';
+import { bundleBot } from '../../scripts/build/bots.ts';
 import { type Deployment, deploy } from '../../scripts/deploy.ts';
 
 /** The settings that the tests deploy. */

@@ -1,5 +1,5 @@
+import { resourceIn, send, wait } from '../http.ts';
 import { appointmentFor, makePlaces, type Place } from '../targets.ts';
-import { resourceIn, send, wait } from './http.ts';
 import { changeByStaff, type Target } from './subscriptions.ts';
 
 /** Durations in milliseconds, of each kind. */

@@ -1,9 +1,9 @@
 import type { BookingConfig } from '../../../core/config/config.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
+import { resourceIn, send, wait } from '../http.ts';
 import type { Installation } from '../installation.ts';
 import { appointmentFor, makePlaces } from '../targets.ts';
-import { resourceIn, send, wait } from './http.ts';
 import type { Receivers } from './receivers.ts';
 
 /** What is measured, and who receives. */
@@ -29,6 +29,15 @@ function subscription(endpoint: string, config: BookingConfig): object {
   };
 }
 
+/** Makes a Subscription of the portal that is measured, and waits for its handshake; gives its path. */
+export async function subscribe({ installation: { base, tokens }, config, receivers }: Target): Promise<string> {
+  const { count } = receivers.quick();
+  const body = subscription(`${receivers.url}/quick`, config);
+  const { id } = resourceIn('Subscription', await send('POST', `${base}/Subscription`, tokens.portal, body));
+  await wait(() => receivers.quick().count > count, 'for the handshake');
+  return `Subscription/${id}`;
+}
+
 /**
  * Makes the Subscriptions: one quick one of the portal that is measured, so many of another one.
  *
@@ -37,12 +46,12 @@ function subscription(endpoint: string, config: BookingConfig): object {
 export async function subscribeAll({ installation, config, receivers }: Target, count: number): Promise<string> {
   const { base, tokens } = installation;
   const url = `${base}/Subscription`;
-  resourceIn('Subscription', await send('POST', url, tokens.portal, subscription(`${receivers.url}/quick`, config)));
+  await subscribe({ installation, config, receivers });
   for (let index = 0; index < count; index++) {
     const body = subscription(`${receivers.url}/hang/${index}`, config);
     resourceIn('Subscription', await send('POST', url, tokens.other, body));
   }
-  await wait(() => receivers.quick().count > 0 && receivers.answered() >= count, 'for all handshakes');
+  await wait(() => receivers.answered() >= count, 'for all handshakes');
   const as = { ...installation, tokens: { ...tokens, portal: tokens.other } };
   const [place] = await makePlaces(as, config, 1, Date.now());
   if (!place) {

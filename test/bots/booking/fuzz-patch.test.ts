@@ -7,7 +7,7 @@ import { profileIssues } from '../../../core/booking/appointment/profile.ts';
 import { botSource } from '../../../core/config/bots.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { readStructure } from '../../../core/fhir/types/structure.ts';
-import { bundleBot } from '../../../scripts/build.ts';
+import { bundleBot } from '../../../scripts/build/bots.ts';
 import { config, patient, stored } from '../../core/booking/change.cases.ts';
 import { compile, type FakeServer, run } from '../server.ts';
 

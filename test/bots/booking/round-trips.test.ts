@@ -4,7 +4,7 @@ import { type BotName, botSource } from '../../../core/config/bots.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { bundleBot } from '../../../scripts/build.ts';
+import { bundleBot } from '../../../scripts/build/bots.ts';
 import { config, patient, stored } from '../../core/booking/change.cases.ts';
 import { compile, type FakeServer, issuesOf, run } from '../server.ts';
 

@@ -1,7 +1,7 @@
 import type vm from 'node:vm';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { botSource } from '../../../core/config/bots.ts';
-import { bundleBot } from '../../../scripts/build.ts';
+import { bundleBot } from '../../../scripts/build/bots.ts';
 import { type ChangeCase, cases, config, patient, stored } from '../../core/booking/change.cases.ts';
 import { compile, type FakeServer, issuesOf, run } from '../server.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { botSource } from '../../../core/config/bots.ts';
-import { bundleBot } from '../../../scripts/build.ts';
+import { bundleBot } from '../../../scripts/build/bots.ts';
 import { config, patient, stored } from '../../core/booking/change.cases.ts';
 import { compile, type FakeServer, run } from '../server.ts';
 

@@ -9,7 +9,7 @@ import { outboxTask } from '../../../core/notifications/delivery/outbox.ts';
 import { eventResource } from '../../../core/notifications/events/event.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
-import { bundleBot } from '../../../scripts/build.ts';
+import { bundleBot } from '../../../scripts/build/bots.ts';
 import { begin, config, history, outbox, portal, settings, staff } from '../../core/notifications/support.ts';
 import { compile } from '../server.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { botSource } from '../../../core/config/bots.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { buildGateway } from '../../../gateway/server.ts';
-import { bundleBot } from '../../../scripts/build.ts';
+import { bundleBot } from '../../../scripts/build/bots.ts';
 import type { Deployment } from '../../../scripts/deploy.ts';
 import type { Row } from '../../../scripts/doctor/check.ts';
 import { type DoctorOptions, examine, report } from '../../../scripts/doctor.ts';

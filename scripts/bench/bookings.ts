@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import type { BookingConfig } from '../core/config/config.ts';
-import { findInstallation, type Installation } from './bench/installation.ts';
-import { describeCircumstances, load } from './bench/machine.ts';
-import { type Measurement, measure } from './bench/measure.ts';
-import { parseReport, type Report, type Row, remarksOn, rowOf, tableOf } from './bench/report.ts';
-import { bookBy, makePlaces, type Place, type TargetName, targetNames, targetsOf } from './bench/targets.ts';
-import { runAsProgram } from './cli/command.ts';
-import { loadConfig } from './cli/load-config.ts';
-import { formatTable } from './cli/table.ts';
-import { wholeNumber } from './cli/whole-number.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { runAsProgram } from '../cli/command.ts';
+import { loadConfig } from '../cli/load-config.ts';
+import { formatTable } from '../cli/table.ts';
+import { wholeNumber } from '../cli/whole-number.ts';
+import { findInstallation, type Installation } from './installation.ts';
+import { describeCircumstances, load } from './machine.ts';
+import { type Measurement, measure } from './measure.ts';
+import { parseReport, type Report, type Row, remarksOn, rowOf, tableOf } from './report.ts';
+import { bookBy, makePlaces, type Place, type TargetName, targetNames, targetsOf } from './targets.ts';
 
 interface BenchArguments {
   readonly callers: readonly number[];

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { buildWeb } from '../../scripts/build-web.ts';
+import { buildWeb } from '../../../scripts/build/web.ts';
 
 const output = mkdtempSync(join(tmpdir(), 'build-web-'));
 afterAll(() => rmSync(output, { recursive: true }));

@@ -2,13 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { build } from 'esbuild';
-import { type BotName, botSource, bots } from '../core/config/bots.ts';
-import type { BookingConfig } from '../core/config/config.ts';
-import { buildArtefacts } from '../profiles/artefacts.ts';
-import { packageBundle } from './build/package.ts';
-import { runAsProgram } from './cli/command.ts';
-import { configPath, loadConfig } from './cli/load-config.ts';
-import { CLI_CONFIG, readCliConfig } from './deploy/cli-config.ts';
+import { type BotName, botSource, bots } from '../../core/config/bots.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { buildArtefacts } from '../../profiles/artefacts.ts';
+import { runAsProgram } from '../cli/command.ts';
+import { configPath, loadConfig } from '../cli/load-config.ts';
+import { CLI_CONFIG, readCliConfig } from '../deploy/cli-config.ts';
+import { packageBundle } from './package.ts';
 
 /**
  * Medplum wraps a Bot's code, looks for `exports.handler`, and calls a function right behind it. In a VM context what stands

@@ -5,15 +5,15 @@ import { basename, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { build, type Metafile } from 'esbuild';
-import { isObject } from '../core/fhir/resource.ts';
-import { MANIFEST, WEB_OUTPUT } from '../web/server/assets.ts';
-import { runAsProgram } from './cli/command.ts';
+import { isObject } from '../../core/fhir/resource.ts';
+import { MANIFEST, WEB_OUTPUT } from '../../web/server/assets.ts';
+import { runAsProgram } from '../cli/command.ts';
 
 /** The script of an application's page, below its folder in `web`. */
 const entryOf = /^web\/([\w-]+)\/client\/main\.tsx?$/;
 
 /** What the output depends on. A browser's script may import the rules of `core`. */
-const inputs = ['web/**/*', 'core/**/*.ts', 'package-lock.json', 'scripts/build-web.ts'];
+const inputs = ['web/**/*', 'core/**/*.ts', 'package-lock.json', 'scripts/build/web.ts'];
 
 /** Whether a file was compressed well enough to be worth a second one. */
 const compressible = /\.(js|css|svg)$/;

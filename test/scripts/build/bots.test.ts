@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import vm from 'node:vm';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { resolveConfig } from '../../core/config/resolve.ts';
-import { buildBots, bundleBot } from '../../scripts/build.ts';
+import { resolveConfig } from '../../../core/config/resolve.ts';
+import { buildBots, bundleBot } from '../../../scripts/build/bots.ts';
 
 const config = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4' });
 let folder: string;

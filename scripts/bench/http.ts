@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
-import { isResource } from '../../../core/fhir/resource.ts';
+import { isResource } from '../../core/fhir/resource.ts';
 
 /** An answer: its status, its body if that is JSON, and the address of a job. */
 export interface Answer {
@@ -11,7 +11,7 @@ export interface Answer {
 
 /** Sends a request with a bearer token. */
 export async function send(
-  method: 'GET' | 'POST' | 'PUT',
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   url: string,
   token: string,
   body?: unknown,

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../../core/config/config.ts';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { created, createSlots, post } from '../create.ts';
+import type { Installation } from '../installation.ts';
+
+const DAY = 24 * 3_600_000;
+const MINUTES_20 = 20 * 60_000;
+
+/** How many calendars the service has. */
+const CALENDARS = 3;
+
+/** How many times each of them has on a day, from eight o'clock (UTC) on. */
+const TIMES_A_DAY = 17;
+
+/** How many days they have: twelve weeks, from the next day but one on. */
+const DAYS = 84;
+
+/** The calendars of one service that are searched, of the same size in every run. */
+export interface SearchedCalendars {
+  /** The condition of a search for slots of the service, by its type. */
+  readonly ofService: string;
+  /** The condition of a search for slots of one of its schedules. */
+  readonly ofSchedule: string;
+  /** The condition of a search for slots within some days. */
+  readonly within: (fromDay: number, toDay: number) => string;
+}
+
+/** Makes a service with three calendars, in which times are free for twelve weeks. Nothing of it is published by rule. */
+export async function makeCalendars(
+  installation: Installation,
+  config: BookingConfig,
+  now: number,
+): Promise<SearchedCalendars> {
+  const { medplum, tokens } = installation;
+  const create = async <T extends HealthcareService | Schedule>(resource: T): Promise<T> =>
+    created<T>(await post(`${medplum}/${resource.resourceType}`, tokens.staff, resource), resource.resourceType);
+  const coding = { system: 'urn:example:benchmark', code: randomUUID() };
+  const service = await create<HealthcareService>({
+    resourceType: 'HealthcareService',
+    name: 'Benchmark of operations',
+    type: [{ coding: [coding] }],
+  });
+  const first = Math.ceil(now / DAY) * DAY + DAY;
+  let ofSchedule = '';
+  for (let calendar = 0; calendar < CALENDARS; calendar += 1) {
+    const { id } = await create<Schedule>({
+      resourceType: 'Schedule',
+      active: true,
+      actor: [{ reference: `HealthcareService/${service.id}` }],
+      extension: [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }],
+    });
+    const schedule = { reference: `Schedule/${id}` };
+    const slots = Array.from({ length: DAYS * TIMES_A_DAY }, (_, index): Slot => {
+      const start = first + Math.floor(index / TIMES_A_DAY) * DAY + 8 * 3_600_000 + (index % TIMES_A_DAY) * MINUTES_20;
+      const [from, to] = [formatInstant(start), formatInstant(start + MINUTES_20)];
+      return { resourceType: 'Slot', schedule, status: 'free', start: from, end: to };
+    });
+    await createSlots(installation, slots);
+    ofSchedule = `schedule=${schedule.reference}`;
+  }
+  return {
+    ofService: `schedule.actor:HealthcareService.type=${encodeURIComponent(`${coding.system}|${coding.code}`)}`,
+    ofSchedule,
+    within: (fromDay, toDay) =>
+      `start=ge${formatInstant(first + fromDay * DAY)}&start=lt${formatInstant(first + toDay * DAY)}`,
+  };
+}
