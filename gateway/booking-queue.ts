@@ -1,4 +1,5 @@
 import { isObject } from '../core/fhir/resource.ts';
+import { atMost } from './at-most.ts';
 
 /** Lets actions on the same things take turns. */
 export interface BookingQueue {
@@ -8,13 +9,6 @@ export interface BookingQueue {
    * @param keys - the things that the action is about; without any it runs at once
    */
   readonly take: <T>(keys: readonly string[], action: () => Promise<T>) => Promise<T>;
-}
-
-async function atMost(milliseconds: number, earlier: readonly Promise<void>[]): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, milliseconds);
-  await Promise.race([Promise.all(earlier), late]);
-  clearTimeout(timer);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { BookingConfig } from '../core/config/config.ts';
 import { timeLimits } from '../core/config/time-limits.ts';
 import type { BookingQueue } from './booking-queue.ts';
 import type { BotRuntime } from './bots/runtime.ts';
+import type { FhirResponse } from './http/response.ts';
 import type { Addresses } from './medplum/address-rewriting.ts';
 import type { Upstream, UpstreamLimits } from './medplum/client.ts';
 import type { Callers } from './medplum/current-profile.ts';
@@ -9,6 +10,7 @@ import type { AccessTokens, UnsealedPolicy } from './sealing/access-tokens.ts';
 import type { CredentialKeys } from './sealing/credential-keys.ts';
 import type { SealedTokens } from './sealing/sealed-token.ts';
 import type { Calendars } from './search/calendars.ts';
+import type { Collapsing } from './search/collapse.ts';
 import type { BindingTokens } from './websocket/binding-token.ts';
 
 /** Limits of the gateway; every one has a default. */
@@ -29,6 +31,8 @@ export interface GatewayLimits extends UpstreamLimits {
   readonly requestTimeoutMs: number;
   /** How long a shutdown waits for running requests, in milliseconds. */
   readonly drainTimeoutMs: number;
+  /** How long a search waits for the end of the same search that began before it, in milliseconds. */
+  readonly collapseMs: number;
   /** How long a booking waits for others of the same slot before it, in milliseconds. */
   readonly turnMs: number;
   /** Websockets that may be bound at the same time. */
@@ -67,6 +71,7 @@ export const fixedLimits = {
   readyTimeoutMs: 2_000,
   headersTimeoutMs: 10_000,
   drainTimeoutMs: 20_000,
+  collapseMs: 1_000,
   websockets: 1_000,
   websocketsPerClient: 100,
   unboundWebsockets: 200,
@@ -107,6 +112,8 @@ export interface GatewayContext {
   readonly bots: BotRuntime;
   readonly callers: Callers;
   readonly calendars: Calendars;
+  /** Searches that are the same at the same time, by caller and all that they ask for. */
+  readonly searches: Collapsing<FhirResponse>;
   readonly turns: BookingQueue;
   readonly bindingTokens: BindingTokens;
   /** Reads the tokens of callers. */

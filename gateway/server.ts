@@ -38,6 +38,7 @@ import { addFhirRoutes } from './routes.ts';
 import { createAccessTokens, medplumTokens } from './sealing/access-tokens.ts';
 import { createSealedTokens } from './sealing/sealed-token.ts';
 import { createCalendars } from './search/calendars.ts';
+import { createCollapsing } from './search/collapse.ts';
 import { createBindingTokens } from './websocket/binding-token.ts';
 import { addWebsockets, isWebsocket } from './websocket/server.ts';
 
@@ -97,6 +98,7 @@ function createContext({
     addresses,
     callers,
     calendars: createCalendars(upstream, now),
+    searches: createCollapsing(all.collapseMs),
     turns: createBookingQueue(all.turnMs),
     bindingTokens: createBindingTokens(bindingKey, now),
     accessTokens: sealing && tokens ? createAccessTokens(tokens, sealing.unsealed, now) : medplumTokens,

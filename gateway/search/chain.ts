@@ -21,13 +21,15 @@ interface Resolution {
   /** Whether the caller finds every resource of a type. */
   readonly findsAll: (type: ServedTypeName) => boolean;
   readonly sent: SearchParam;
+  /** Whether what the first link leads to is named, though the caller finds all of it. */
+  readonly isNamed: boolean;
 }
 
-/** The ids of the resources that a condition finds for the caller. */
+/** The ids of the resources that a condition finds for the caller; one more than `maxLinked` if there are more. */
 async function idsOf(
   type: ServedTypeName,
   condition: SearchParam,
-  { exchange, context: { upstream, config }, sent }: Resolution,
+  { exchange, context: { upstream, config } }: Resolution,
 ): Promise<readonly string[] | FhirResponse> {
   const page = [
     { name: '_elements', value: 'id' },
@@ -45,44 +47,65 @@ async function idsOf(
   if (!isBundle(found.body)) {
     return problem('bad-gateway');
   }
-  const ids = (found.body.entry ?? []).flatMap((entry) => publicResource(entry?.resource, type)?.id ?? []);
-  const diagnostics = `'${sent.name}' leads to more than ${maxLinked} resources of type ${type}: narrow the search.`;
-  return ids.length > maxLinked ? refusal([searchIssue(sent.name, diagnostics)], config) : ids;
+  return (found.body.entry ?? []).flatMap((entry) => publicResource(entry?.resource, type)?.id ?? []);
 }
 
-/** The condition on `type` that a chain stands for; beginning with the link at `index`. */
+type Chain = NonNullable<RewrittenParam['chain']>;
+
+/** A chain as Medplum follows it by itself. */
+const inMedplum = (links: Chain['links'], end: Chain['end']): SearchParam => ({
+  name: [...links.map(({ text }) => text), end.name].join('.'),
+  value: end.value,
+});
+
+/** The condition that a chain stands for; beginning with the link at `index`. */
 async function conditionOf(
-  { links, end }: NonNullable<RewrittenParam['chain']>,
+  { links, end }: Chain,
   index: number,
   resolution: Resolution,
 ): Promise<SearchParam | FhirResponse> {
   const rest = links.slice(index);
-  const [link] = rest;
-  if (!link || rest.every(({ target }) => resolution.findsAll(target))) {
-    return { name: [...rest.map(({ text }) => text), end.name].join('.'), value: end.value };
+  const [link, ...further] = rest;
+  const findsAll = rest.every(({ target }) => resolution.findsAll(target));
+  const isNamed = resolution.isNamed && index === 0;
+  if (!link || (findsAll && !isNamed)) {
+    return inMedplum(rest, end);
   }
-  const condition = await conditionOf({ links, end }, index + 1, resolution);
+  const condition = findsAll ? inMedplum(further, end) : await conditionOf({ links, end }, index + 1, resolution);
   if ('status' in condition) {
     return condition;
   }
   const ids = await idsOf(link.target, condition, resolution);
-  return 'status' in ids
-    ? ids
-    : { name: link.name, value: (ids.length > 0 ? ids : [nobody]).map((id) => `${link.target}/${id}`).join(',') };
+  if ('status' in ids) {
+    return ids;
+  }
+  if (ids.length <= maxLinked) {
+    return { name: link.name, value: (ids.length > 0 ? ids : [nobody]).map((id) => `${link.target}/${id}`).join(',') };
+  }
+  if (findsAll) {
+    return inMedplum(rest, end);
+  }
+  const { context, sent } = resolution;
+  const diagnostics = `'${sent.name}' leads to more than ${maxLinked} resources of type ${link.target}: narrow the search.`;
+  return refusal([searchIssue(sent.name, diagnostics)], context.config);
 }
 
 /**
  * Replaces chains by what they find for the caller, link by link from the end. Medplum follows a chain without regard to
  * what the caller may read at its links (https://www.medplum.com/docs/search/chained-search), so that a search of one's
  * own patients would tell of others linked to them. Each link is therefore a search of its own, under the caller's
- * AccessPolicy. A chain over types of which the caller finds everything anyway is left to Medplum.
+ * AccessPolicy. A chain over types of which the caller finds everything anyway is left to Medplum; but in a search for Slots
+ * the Schedules that it leads to are looked up and named, if they are not too many: PostgreSQL finds the Slots of Schedules
+ * by an index, and for the chain it walks through those of all.
  *
+ * @param type - what is searched
  * @param params - of a rewritten search
- * @returns the parameters without such chains (the same list if there are none); or the answer to give instead: Medplum's refusal, or 400 where a link leads
- *   to too many resources
+ * @returns the parameters without such chains (the same list if there are none); or the answer to give instead: Medplum's
+ *   refusal, or 400 where a link leads to too many resources
  * @see https://hl7.org/fhir/R4/search.html#chaining
  */
 export async function resolveChains(
+  type: ServedTypeName,
   params: readonly RewrittenParam[],
   exchange: FhirRequest,
   context: GatewayContext,
@@ -94,10 +117,11 @@ export async function resolveChains(
   if (!caller) {
     return problem('unauthorized');
   }
-  const findsAll = (type: ServedTypeName): boolean => caller.findsAllOf.includes(type);
+  const findsAll = (target: ServedTypeName): boolean => caller.findsAllOf.includes(target);
   const resolved: SearchParam[] = [];
   for (const { chain, ...sent } of params) {
-    const condition = chain ? await conditionOf(chain, 0, { exchange, context, findsAll, sent }) : sent;
+    const resolution = { exchange, context, findsAll, sent, isNamed: type === 'Slot' };
+    const condition = chain ? await conditionOf(chain, 0, resolution) : sent;
     if ('status' in condition) {
       return condition;
     }

@@ -5,6 +5,7 @@ import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import type { UpstreamCall } from '../medplum/client.ts';
+import { fingerprint } from '../medplum/current-profile.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { isBundle, publicBundle } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
@@ -74,7 +75,7 @@ async function carryOut(
   exchange: FhirRequest,
   context: GatewayContext,
 ): Promise<FhirResponse> {
-  const resolved = await resolveChains(search.params, exchange, context);
+  const resolved = await resolveChains(type, search.params, exchange, context);
   const named = 'status' in resolved ? resolved : await withSurvivors(type, resolved, exchange, context);
   const params = 'status' in named ? named : await onlyBookable(type, named, exchange, context, Date.now());
   if ('status' in params) {
@@ -84,7 +85,8 @@ async function carryOut(
     return searchFiltered(type, { ...search, params }, exchange, context);
   }
   const isChained = params !== search.params;
-  const query = formatQuery(withTotal(type, params));
+  const isInPart = isCountedInPart(type, search.params);
+  const query = formatQuery(withTotal(params, isInPart));
   const found = await context.upstream.call(
     searchCall(type, query, isChained ? 'POST' : method, exchange.upstreamHeaders),
   );
@@ -96,13 +98,17 @@ async function carryOut(
   }
   const bundle = publicBundle(found.body, type, context.addresses);
   const link = (bundle.link ?? []).map((one) => asAsked(one, search.asked));
-  const total = isCountedInPart(type, params) ? await totalInPart(type, params, bundle, exchange, context) : {};
+  const total = isInPart ? await totalInPart(type, params, bundle, exchange, context) : {};
   return { status: 200, resource: { ...bundle, ...total, link } };
 }
 
-/** The searches of a type: by GET the query counts, by POST the query and the form. */
+/**
+ * The searches of a type: by GET the query counts, by POST the query and the form. Who asks the same with the same token
+ * while it is looked for waits for one more search together with all others who do: on the day on which a clinic
+ * releases its times, all patients of a portal ask the same.
+ */
 function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string, method: 'GET' | 'POST'): Handler {
-  return async (exchange, context) => {
+  const answer: Handler = async (exchange, context) => {
     const { config } = context;
     const queries = [exchange.query, formOf(exchange)];
     const sent = countAsked(queries.flatMap(parseQuery), queries);
@@ -111,6 +117,12 @@ function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string,
     return isRefused(rewritten)
       ? refusal(rewritten, config)
       : sayingIgnored(await carryOut(type, rewritten, method, exchange, context), rewritten.ignored);
+  };
+  return (exchange, context) => {
+    const { query, handling, upstreamHeaders } = exchange;
+    const caller = fingerprint(upstreamHeaders.authorization ?? '');
+    const key = JSON.stringify([type, method, query, formOf(exchange), handling, caller]);
+    return context.searches.share(key, () => answer(exchange, context));
   };
 }
 

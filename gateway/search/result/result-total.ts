@@ -19,7 +19,7 @@ const asksForTotal = (params: readonly SearchParam[]): boolean => params.some(({
  * Whether to count may cost much more than to find a page: a search for Slots of every Schedule of a clinic. Such a search
  * is counted up to {@link MAX_COUNT}, unless the client asks for the number.
  *
- * @param params - of a search as Medplum understands it
+ * @param params - of a search as the client sent it, with its chains
  */
 export function isCountedInPart(type: ServedTypeName, params: readonly SearchParam[]): boolean {
   const isNarrow = params.some(({ name }) => name === 'schedule' || name === '_id' || name === 'identifier');
@@ -31,13 +31,14 @@ export function isCountedInPart(type: ServedTypeName, params: readonly SearchPar
  * `estimate`.
  *
  * @param params - of a search as Medplum understands it
+ * @param isInPart - whether it is counted by the way
  * @see https://hl7.org/fhir/R4/search.html#total
  */
-export function withTotal(type: ServedTypeName, params: readonly SearchParam[]): readonly SearchParam[] {
+export function withTotal(params: readonly SearchParam[], isInPart: boolean): readonly SearchParam[] {
   if (isCountOnly(params)) {
     return [...params.filter(({ name }) => name !== '_total'), accurate];
   }
-  return asksForTotal(params) ? params : [...params, isCountedInPart(type, params) ? none : accurate];
+  return asksForTotal(params) ? params : [...params, isInPart ? none : accurate];
 }
 
 /** A client that sends `_count` without a value wants to know how many there are. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { BundleEntry } from '@medplum/fhirtypes';
 import type { FastifyInstance } from 'fastify';
 import { base, type FakeMedplum, gatewayTo, type Received, searchset, startFakeMedplum } from '../fake-medplum.ts';
 
@@ -53,11 +54,20 @@ describe('a chain', () => {
   test.each<[string, object[] | undefined, string, string[]]>([
     [
       'over types that the caller finds whole is left to Medplum',
-      open('Schedule', 'HealthcareService'),
-      'Slot?schedule.actor:HealthcareService.type=ct&_total=none',
-      ['Slot?schedule.actor:HealthcareService.service-type=ct'],
+      open('Location'),
+      'Appointment?location.name=a',
+      ['Appointment?location.name=a'],
     ],
     ['of an administrator, too', open('*'), 'Appointment?patient.family=a', ['Appointment?patient.family=a']],
+    [
+      '… but of Slots the Schedules are named',
+      open('Schedule', 'HealthcareService'),
+      'Slot?schedule.actor:HealthcareService.type=ct&_total=none',
+      [
+        'Schedule/_search?actor:HealthcareService.service-type=ct',
+        'Slot/_search?schedule=Schedule/0,Schedule/1,Schedule/2',
+      ],
+    ],
     [
       'through a type with criteria is a search of its own',
       [own],
@@ -105,7 +115,7 @@ describe('a chain', () => {
       ['Patient/_search?active=true', 'Patient/_search?_id=0,1', 'Appointment/_search?patient=Patient/0,Patient/1'],
     ],
   ])('%s', async (_, rules, url, expected) => {
-    answering(rules, { Patient: 2 });
+    answering(rules, { Patient: 2, Schedule: 3 });
     expect((await get(url)).status).toBe(200);
     expect(searches()).toEqual(expected);
   });
@@ -124,6 +134,42 @@ describe('a chain', () => {
     const { status, body } = await get('Appointment?patient.active=true');
     expect([status, body.issue[0].expression]).toEqual([400, ['http.patient.active']]);
     expect(searches()).toEqual(['Patient/_search?active=true']);
+  });
+
+  test('of Slots that leads to too many Schedules is left to Medplum', async () => {
+    answering(open('Schedule', 'HealthcareService'), { Schedule: 301 });
+    const search = 'Slot?schedule.actor:HealthcareService.service-type=ct';
+    expect((await get(`${search}&_total=none`)).status).toBe(200);
+    expect(searches()).toEqual(['Schedule/_search?actor:HealthcareService.service-type=ct', search]);
+  });
+
+  test('of free Slots needs to know no other Schedules than those that it leads to', async () => {
+    answering(open('Schedule', 'HealthcareService'), { Schedule: 2, Slot: 1 });
+    const { answer } = fake;
+    const read: string[] = [];
+    fake.answer = (request) => {
+      if (/R4\/\w/.test(request.path)) {
+        return answer(request);
+      }
+      const urls: string[] = JSON.parse(request.body).entry.map((one: BundleEntry) => one.request?.url);
+      read.push(...urls.filter((one) => one.startsWith('Schedule')));
+      const entry = urls.map(() => ({
+        response: { status: '200' },
+        resource: { resourceType: 'Bundle', type: 'searchset', total: 0 },
+      }));
+      return { body: { resourceType: 'Bundle', type: 'batch-response', entry } };
+    };
+    const { status } = await get('Slot?schedule.actor:HealthcareService.type=ct&status=free&_total=none');
+    expect(status).toBe(200);
+    expect(read.map((one) => new URLSearchParams(one.split('?')[1]).get('_id'))).toEqual(['0,1']);
+  });
+
+  test('of Slots counts as one that names no Schedule: up to a thousand by the way', async () => {
+    answering(open('Schedule', 'HealthcareService'), { Schedule: 1, Slot: 2 });
+    const { body } = await get('Slot?schedule.actor:HealthcareService.type=ct');
+    expect(body.total).toBe(2);
+    const counts = fake.received.map(({ body: form }) => new URLSearchParams(form).get('_total'));
+    expect(counts).toEqual([null, 'none', null]);
   });
 
   test('through a type that the caller may not search is what Medplum says', async () => {

@@ -29,7 +29,9 @@ describe('how a search is counted', () => {
     ['Slot', '_total=estimate', '_total=estimate'],
     ['Slot', '_count=0', '_count=0&_total=accurate'],
   ] as const)('%s?%s: %s', (type, query, expected) => {
-    expect(formatQuery(withTotal(type, params(query)))).toBe(new URLSearchParams(expected).toString());
+    expect(formatQuery(withTotal(params(query), isCountedInPart(type, params(query))))).toBe(
+      new URLSearchParams(expected).toString(),
+    );
   });
 
   test.each([
