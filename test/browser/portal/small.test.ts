@@ -60,8 +60,10 @@ test('every page of the way of a patient fits into 320 pixels in German', async 
   await expectFits(page);
   await page.goto(`${origin}${address}`);
   await page.getByRole('link', { name: 'Verschieben' }).click();
+  await headingIs(page, 'Neue Zeit wählen');
   await expectFits(page);
   await page.getByRole('button', { name: '10:30' }).click();
+  await headingIs(page, 'Termin verschieben?');
   await expectFits(page);
   await page.goto(`${origin}${address}/cancel`);
   await expectFits(page);

@@ -162,6 +162,7 @@ for (const [name, viewport] of [
     await visit(page, service);
     await check();
     await page.locator('.time').first().click();
+    await expect(page.locator('[name=given]')).toBeVisible();
     await check();
     await fillPerson(page);
     await page.getByRole('button', { name: 'Book this appointment' }).click();
@@ -185,5 +186,6 @@ test('nothing moves for those who asked for it, and the dark scheme has enough c
   expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
   await expectAccessible(page);
   await page.locator('.time').click();
+  await expect(page.locator('[name=given]')).toBeVisible();
   await expectAccessible(page);
 });

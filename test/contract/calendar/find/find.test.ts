@@ -9,6 +9,7 @@ import type { HealthcareService, Practitioner, Schedule, Slot } from '@medplum/f
 import { z } from 'zod';
 import { publishingOf } from '../../../../core/calendar/parameters/schedule-calendar.ts';
 import { planSlots } from '../../../../core/calendar/publish/publish.ts';
+import { publishedValueOf } from '../../../../core/calendar/slots/slot-role.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import type { Interval } from '../../../../core/time/interval.ts';
 import { scaled } from '../../../lib/time-scale.ts';
@@ -79,8 +80,10 @@ function publishedStarts({ trial, service, practitioner, schedule, slots }: Stor
     },
     config,
   );
+  // A free Slot made by hand that a taking cuts in two gains a piece, too: that is not published.
+  const made = changes.filter(({ stored: before, resource }) => !before && publishedValueOf(resource, config));
   return startsIn(
-    changes.filter(({ stored: before }) => !before).map(({ resource }) => resource),
+    made.map(({ resource }) => resource),
     search,
     calendar,
   );
