@@ -59,7 +59,7 @@ test('staff see what other hours would change, which bookings would lie outside,
   await page.getByRole('button', { name: 'Show what that would change' }).click();
   const preview = page.getByRole('status', { name: 'What would change' });
   await expect(preview).toContainText(/\d+ free times would come, \d+ would go/);
-  await expect(preview).toContainText('1 bookings would lie outside');
+  await expect(preview).toContainText('1 booking would lie outside');
   await expectAccessible(page);
   expect(await isFreeAtNine(schedule)).toBe(true);
 

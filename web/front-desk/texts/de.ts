@@ -254,7 +254,10 @@ export const german: Texts = {
     asService: (minutes) => (minutes > 0 ? `${minutes}, wie die Leistung` : 'wie die Leistung'),
     untilHelp: (weeks) =>
       `Der letzte Tag, an dem Zeiten angeboten werden, höchstens zwei Jahre voraus. Leer: immer ${weeks} Wochen voraus.`,
-    foundHolidays: (count) => `${count} Feiertage gefunden. Beim Speichern werden sie geschlossen.`,
+    foundHolidays: (count) =>
+      count === 1
+        ? '1 Feiertag gefunden. Beim Speichern wird er geschlossen.'
+        : `${count} Feiertage gefunden. Beim Speichern werden sie geschlossen.`,
     leaveOutDay: (day) => `Weglassen: ${day}`,
     weekday: { mon: 'Mo', tue: 'Di', wed: 'Mi', thu: 'Do', fri: 'Fr', sat: 'Sa', sun: 'So' },
     closedField: { start: 'Erster Tag', end: 'Letzter Tag', reason: 'Grund' },
@@ -262,9 +265,12 @@ export const german: Texts = {
     remove: (number) => `Zeiten ${number} entfernen`,
     looking: (done, all) => `Kalender ${done + 1} von ${all || '…'} wird angesehen`,
     wouldChange: (published, withdrawn) => `${published} freie Zeiten kämen hinzu, ${withdrawn} fielen weg.`,
-    come: (count) => `${count} kommen hinzu`,
-    go: (count) => `${count} fallen weg`,
-    outside: (count) => `${count} Buchungen lägen außerhalb. Sie bleiben: Rufen Sie an.`,
+    come: (count) => (count === 1 ? '1 kommt hinzu' : `${count} kommen hinzu`),
+    go: (count) => (count === 1 ? '1 fällt weg' : `${count} fallen weg`),
+    outside: (count) =>
+      count === 1
+        ? '1 Buchung läge außerhalb. Sie bleibt: Rufen Sie an.'
+        : `${count} Buchungen lägen außerhalb. Sie bleiben: Rufen Sie an.`,
     reopenDay: (day) => `Wieder öffnen: ${day}`,
   },
   notifications: {

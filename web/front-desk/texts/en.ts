@@ -251,7 +251,10 @@ export const english: Texts = {
     asService: (minutes) => (minutes > 0 ? `${minutes}, as the service says` : 'as the service says'),
     untilHelp: (weeks) =>
       `The last day on which times are offered, at most two years ahead. Empty: always ${weeks} weeks ahead.`,
-    foundHolidays: (count) => `${count} holidays found. They are closed when you save.`,
+    foundHolidays: (count) =>
+      count === 1
+        ? '1 holiday found. It is closed when you save.'
+        : `${count} holidays found. They are closed when you save.`,
     leaveOutDay: (day) => `Leave out: ${day}`,
     weekday: { mon: 'Mon', tue: 'Tue', wed: 'Wed', thu: 'Thu', fri: 'Fri', sat: 'Sat', sun: 'Sun' },
     closedField: { start: 'First day', end: 'Last day', reason: 'Reason' },
@@ -259,9 +262,12 @@ export const english: Texts = {
     remove: (number) => `Remove hours ${number}`,
     looking: (done, all) => `Looking at calendar ${done + 1} of ${all || '…'}`,
     wouldChange: (published, withdrawn) => `${published} free times would come, ${withdrawn} would go.`,
-    come: (count) => `${count} come`,
-    go: (count) => `${count} go`,
-    outside: (count) => `${count} bookings would lie outside. They stay: call the patients.`,
+    come: (count) => (count === 1 ? '1 comes' : `${count} come`),
+    go: (count) => (count === 1 ? '1 goes' : `${count} go`),
+    outside: (count) =>
+      count === 1
+        ? '1 booking would lie outside. It stays: call the patient.'
+        : `${count} bookings would lie outside. They stay: call the patients.`,
     reopenDay: (day) => `Open again: ${day}`,
   },
   notifications: {
