@@ -2,6 +2,7 @@ import type { Extension, Subscription } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../core/calendar/parameters/scheduling-parameters.ts';
 import type { BotName } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../core/config/config.ts';
+import { activeTagQuery } from '../core/notifications/subscription/stored-status.ts';
 
 type Author = 'service' | 'others';
 
@@ -36,6 +37,9 @@ const isReleased =
 
 const isNewBuffer = (config: BookingConfig): string =>
   `(%previous.status.empty() and %current.identifier.where(system = '${artefactUri(config, 'LocalBuffer')}').exists())`;
+
+/** FHIRPath on a tag: whether it says of a Subscription that the service delivers. */
+const isActiveTag = `system + '|' + code = '${activeTagQuery}'`;
 
 /** Every Subscription by which Medplum starts a Bot of the service, by name. */
 const triggers = {
@@ -197,9 +201,12 @@ const triggers = {
   },
   'subscription-requested': {
     bot: 'restart-handshake',
-    reason: 'Sends the handshake again when a Subscription is set to requested',
-    criteria: () => 'Subscription?status=requested',
+    reason:
+      'Sends the handshake again when a Subscription is set to requested, and follows other statuses set in Medplum',
+    criteria: () => 'Subscription',
     interactions: ['update'],
+    expression: () =>
+      `%current.status != 'requested' or %previous.status != 'requested' or %current.meta.tag.where(${isActiveTag}).empty()`,
     maxAttempts: 18,
   },
 } as const satisfies Record<string, Trigger>;

@@ -2,11 +2,12 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
 import { restarted } from '../../core/notifications/delivery/delivery-state.ts';
 import { awaitsHandshake } from '../../core/notifications/delivery/outbox.ts';
-import { readOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
+import { readOutbox, withStatusStored, writeOutbox } from '../lib/notifications/outbox-store.ts';
 
 /**
- * Starts the handshake of a Subscription that was set to requested, for example by an administrator after it was in
- * error. Events that wait are delivered after it.
+ * Follows a change of a Subscription in Medplum. One that was set to requested, for example by an administrator after it
+ * was in error, gets its handshake; events that wait are delivered after it. The status of one that was switched off, or set to
+ * active, is stored as the service does.
  *
  * @param event - input: the Subscription, as Medplum's own Subscription delivers it
  * @throws Error when Medplum does not answer
@@ -14,10 +15,12 @@ import { readOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
 export async function handler(medplum: MedplumClient, { input }: BotEvent<Subscription>): Promise<void> {
   for (;;) {
     const stored = await readOutbox(medplum, input.id ?? '');
-    if (stored?.subscription.status !== 'requested' || !awaitsHandshake(stored.outbox)) {
+    const isRequested = stored?.subscription.status === 'requested' && awaitsHandshake(stored.outbox);
+    if (!stored || (!isRequested && stored.hasStoredStatus)) {
       return;
     }
-    if ((await writeOutbox(medplum, stored, { outbox: restarted(stored.outbox, Date.now()) })) !== 'overtaken') {
+    const outbox = isRequested ? restarted(stored.outbox, Date.now()) : stored.outbox;
+    if ((await writeOutbox(medplum, stored, withStatusStored(stored, outbox))) !== 'overtaken') {
       return;
     }
   }

@@ -18,7 +18,7 @@ import { readDueOutboxes } from '../lib/notifications/due-outboxes.ts';
 import { followDeletions } from '../lib/notifications/events/deletions.ts';
 import { BATCH_SIZE } from '../lib/notifications/events/event-state.ts';
 import { recordEvents, recordRemainingEvents } from '../lib/notifications/events/event-writer.ts';
-import { isTimed, type SubscriptionOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
+import { isTimed, type SubscriptionOutbox, withStatusStored, writeOutbox } from '../lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 
 /** After so many milliseconds what is left is left to the next run: the Bot has ten seconds. */
@@ -51,15 +51,15 @@ async function startDeliveries(medplum: MedplumClient, outboxes: readonly Subscr
 }
 
 /**
- * Lets outboxes say anew when they are due, whose Subscriptions were changed by somebody else. What is left when the time
- * is over is found again by the next runs.
+ * Lets outboxes say anew when they are due, whose Subscriptions were changed by somebody else, and stores the status of these
+ * as the service does. What is left when the time is over is found again by the next runs.
  */
 async function setTimes(medplum: MedplumClient, outboxes: readonly SubscriptionOutbox[], end: number): Promise<void> {
   const now = Date.now();
-  const untimed = outboxes.filter((stored) => !isTimed(stored) && !mustStart(stored, now));
-  await mapConcurrently(untimed, AT_ONCE, async (stored) => {
+  const changed = outboxes.filter((stored) => !(isTimed(stored) && stored.hasStoredStatus) && !mustStart(stored, now));
+  await mapConcurrently(changed, AT_ONCE, async (stored) => {
     if (Date.now() < end) {
-      await writeOutbox(medplum, stored, { outbox: stored.outbox });
+      await writeOutbox(medplum, stored, withStatusStored(stored, stored.outbox));
     }
   });
 }

@@ -19,6 +19,7 @@ import { type BundleAnswer, contestedAttempts, retryOvertaken, sendTransaction }
 import { newId } from '../lib/new-id.ts';
 import { resolveEndpoint } from '../lib/notifications/delivery/resolve-endpoint.ts';
 import {
+  newSubscriptionEntry,
   outboxEntry,
   readOutbox,
   type SubscriptionOutbox,
@@ -105,7 +106,7 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
       return place === 'overtaken' ? place : refuse([place]);
     }
     return write(medplum, [
-      { fullUrl, request: { method: 'POST', url: 'Subscription' }, resource },
+      newSubscriptionEntry(fullUrl, resource),
       {
         request: { method: 'POST', url: 'Task' },
         resource: outboxTask(newOutbox(readable, Date.now()), owner, config),

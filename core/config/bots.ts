@@ -26,7 +26,8 @@ const byFolder = {
     'write-subscription': 'Creates, changes and ends topic-based Subscriptions',
     'subscription-operations': 'Answers $status, $events, $get-ws-binding-token and $deliver on Subscription',
     'record-events': 'Records the events of a changed appointment, one per Subscription',
-    'restart-handshake': 'Sends the handshake again when a Subscription is set to requested',
+    'restart-handshake':
+      'Sends the handshake again when a Subscription is set to requested, and follows other statuses',
     'deliver-events': 'Delivers the events of one Subscription in order',
     'retry-deliveries': 'Starts what was interrupted and what is due again: events, deliveries, heartbeats',
     'remove-old-events': 'Deletes old events, and what Subscriptions that are over have left',

@@ -1,6 +1,6 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import type { Finding } from '../../core/booking/consistency/check.ts';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/config/config.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
 import { findInconsistencies } from '../consistency/check.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
@@ -63,7 +63,10 @@ async function readSubscriptions({ medplum, config }: Installation): Promise<Fou
   );
 }
 
-/** Medplum looks for the guard among so many active Subscriptions of the project, in no particular order. */
+/**
+ * Medplum looks for the guard among so many active Subscriptions of the project, in no particular order. Those of portals are
+ * none of them: `withStoredStatus`.
+ */
 const SEEN_BY_MEDPLUM = 1_000;
 
 /**
@@ -71,13 +74,13 @@ const SEEN_BY_MEDPLUM = 1_000;
  *
  * @param active - how many there are
  */
-export function assessSubscriptionCount(active: number, { config }: { readonly config: BookingConfig }): Verdict {
-  const { maxAllSubscriptions: most } = config.notifications;
+export function assessSubscriptionCount(active: number): Verdict {
   const help = 'Switch off or delete Subscriptions that nobody needs, including those created in Medplum itself.';
   if (active >= SEEN_BY_MEDPLUM) {
     return error(`${active} active: Medplum reads ${SEEN_BY_MEDPLUM}, and changes by staff may pass unchecked`, help);
   }
-  return active >= 0.8 * most ? warning(`${active} active of ${most}`, help) : ok(`${active} active of ${most}`);
+  const text = `${active} active of ${SEEN_BY_MEDPLUM} at most`;
+  return active >= 0.8 * SEEN_BY_MEDPLUM ? warning(text, help) : ok(text);
 }
 
 async function countSubscriptions({ medplum }: Installation): Promise<number> {

@@ -1,10 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Resource, Task } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { checkpointQuery, OVERLAP, settledAt } from '../../../core/notifications/delivery/checkpoint.ts';
 import { OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
 import { outboxCodeQuery } from '../../../core/notifications/delivery/outbox.ts';
+import { activeTagQuery } from '../../../core/notifications/subscription/stored-status.ts';
 import { config } from '../config.ts';
 import { ofType, readInTransaction } from '../read.ts';
 import { OPEN, readOutboxes, type SubscriptionOutbox } from './outbox-store.ts';
@@ -25,12 +27,14 @@ export interface DueOutboxes {
 /** The searches that find the outboxes that are due by themselves, and Subscriptions whose outboxes may have to follow them. */
 function searches(checkpoint: Task | undefined, now: number): string[] {
   const code = outboxCodeQuery(config);
+  const profile = artefactUri(config, 'LocalSubscriptionTermin');
   const settled = settledAt(checkpoint);
   const changed = settled === undefined ? '' : `_lastUpdated=ge${formatInstant(settled - OVERLAP)}&`;
   return [
     `Task?${code}&status=ready,received&_lastUpdated=le${formatInstant(now - OVERDUE)}&_fields=focus`,
     `Task?${code}&status=in-progress,on-hold,accepted,failed&period=le${formatInstant(now)}&_fields=focus`,
-    `Subscription?status=requested&_fields=id`,
+    `Subscription?status=requested&_tag:not=${encodeURIComponent(activeTagQuery)}&_fields=id`,
+    `Subscription?status=active&_profile=${encodeURIComponent(profile)}&_fields=id`,
     `Subscription?${changed}_fields=id`,
   ];
 }

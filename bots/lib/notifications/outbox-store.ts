@@ -12,6 +12,11 @@ import {
   outboxTask,
 } from '../../../core/notifications/delivery/outbox.ts';
 import {
+  hasStoredStatus,
+  withPublicStatus,
+  withStoredStatus,
+} from '../../../core/notifications/subscription/stored-status.ts';
+import {
   type SubscriptionParameters,
   storedParameters,
 } from '../../../core/notifications/subscription/subscription-parameters.ts';
@@ -22,7 +27,10 @@ import { ofType, readInTransaction } from '../read.ts';
 
 /** A Subscription and its outbox, as they were read together. */
 export interface SubscriptionOutbox {
+  /** With the status that subscribers see. */
   readonly subscription: Subscription & { readonly id: string };
+  /** Whether Medplum has its status as the service stores it; else somebody has set another one there. */
+  readonly hasStoredStatus: boolean;
   /** The parameters of the Subscription; absent if they are no longer valid, for example after a change of the configuration. */
   readonly settings: SubscriptionParameters | undefined;
   /** Id of the profile that owns the Subscription. */
@@ -85,6 +93,16 @@ export async function readOpenOutboxes(medplum: MedplumClient, concerned?: strin
   return outboxesIn(found.flat());
 }
 
+/**
+ * A Subscription with the status that subscribers see. Whoever makes one active in Medplum that the service has given up
+ * requests it again: it begins with a handshake.
+ */
+function followed(subscription: Subscription, { status }: Outbox): Subscription {
+  const shown = withPublicStatus(subscription);
+  const isGivenUp = status === 'failed' || status === 'cancelled';
+  return isGivenUp && shown.status === 'active' ? { ...shown, status: 'requested' } : shown;
+}
+
 /** The outboxes and their Subscriptions in what `outboxQueries` has found. */
 function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[] {
   const subscriptions = new Map(ofType('Subscription', resources).map((one) => [`Subscription/${one.id}`, one]));
@@ -96,7 +114,8 @@ function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[] {
     }
     return [
       {
-        subscription: { ...subscription, id: subscription.id },
+        subscription: { ...followed(subscription, outbox), id: subscription.id },
+        hasStoredStatus: hasStoredStatus(subscription),
         settings: storedParameters(subscription, config),
         owner: ownerOf(subscription, config) ?? '',
         task,
@@ -156,11 +175,16 @@ export function outboxEntry(
   };
 }
 
+/** The entry that stores a new Subscription. */
+export function newSubscriptionEntry(fullUrl: string, subscription: Subscription): BundleEntry {
+  return { fullUrl, request: { method: 'POST', url: 'Subscription' }, resource: withStoredStatus(subscription) };
+}
+
 /** The entry that stores a Subscription, on condition of the version that was read. */
 export function subscriptionEntry(stored: Subscription, changed: Subscription): BundleEntry {
   return {
     request: { method: 'PUT', url: `Subscription/${stored.id}`, ifMatch: `W/"${stored.meta?.versionId}"` },
-    resource: changed,
+    resource: withStoredStatus(changed),
   };
 }
 
@@ -170,6 +194,12 @@ export interface OutboxUpdate {
   readonly subscription?: Subscription | undefined;
   readonly entries?: readonly BundleEntry[];
 }
+
+/** What to write of an outbox so that its Subscription, too, is stored as the service does, whoever has changed it. */
+export const withStatusStored = (stored: SubscriptionOutbox, outbox: Outbox): OutboxUpdate => ({
+  outbox,
+  ...(!stored.hasStoredStatus && { subscription: stored.subscription }),
+});
 
 const updateEntries = (
   stored: SubscriptionOutbox,
@@ -200,8 +230,15 @@ export async function writeOutbox(
   if (!isResource(task, 'Task')) {
     throw new Error(`The outbox of Subscription/${stored.subscription.id} could not be written: ${written.kind}.`);
   }
-  const changed = subscription && isResource(rewritten, 'Subscription') ? rewritten : stored.subscription;
-  return { ...stored, task, outbox, subscription: { ...changed, id: stored.subscription.id } };
+  const isRewritten = subscription !== undefined && isResource(rewritten, 'Subscription');
+  const changed = isRewritten ? withPublicStatus(rewritten) : stored.subscription;
+  return {
+    ...stored,
+    task,
+    outbox,
+    subscription: { ...changed, id: stored.subscription.id },
+    hasStoredStatus: isRewritten || stored.hasStoredStatus,
+  };
 }
 
 /** An outbox and what is to be written of it. */

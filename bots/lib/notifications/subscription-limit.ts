@@ -19,7 +19,7 @@ const full: Issue = {
   diagnostics: `All subscribers together have the ${config.notifications.maxAllSubscriptions} Subscriptions that the service can keep: ask the clinic.`,
 };
 
-/** Finds one Subscription when the project is full: Medplum would not see all of them, and could pass over the guard. */
+/** Finds one Subscription when the project is full. */
 function lastPlaceQuery(): string {
   const offset = String(config.notifications.maxAllSubscriptions - 1);
   return `Subscription?${new URLSearchParams({ status: NOT_OVER, _offset: offset, _count: '1', _fields: 'id' })}`;

@@ -1,4 +1,5 @@
 import type { Subscription } from '@medplum/fhirtypes';
+import { withPublicStatus } from './stored-status.ts';
 
 /** The channels of the service, with the `channel.type` of each in Medplum. No other module depends on the difference. */
 const storedTypes = {
@@ -34,7 +35,7 @@ export function typeQuery(value: string): string {
     .join(',');
 }
 
-/** A Subscription as Medplum stores it. */
+/** A Subscription with its channel as Medplum stores it. */
 export function asStored(subscription: Subscription): Subscription {
   const { channel } = subscription;
   return isChannelType(channel.type)
@@ -43,11 +44,11 @@ export function asStored(subscription: Subscription): Subscription {
 }
 
 /**
- * A Subscription as its subscribers see it: without its headers, which may hold secrets, and with the channel type that
- * they sent.
+ * A Subscription as its subscribers see it: without its headers, which may hold secrets, with the channel type that they
+ * sent, and with its status (`withPublicStatus`).
  */
 export function publicSubscription(subscription: Subscription): Subscription {
   const { header: _, ...channel } = subscription.channel;
   const type = channelTypes.find((one) => storedTypes[one] === channel.type) ?? channel.type;
-  return { ...subscription, channel: { ...channel, type } };
+  return { ...withPublicStatus(subscription), channel: { ...channel, type } };
 }

@@ -25,6 +25,22 @@ it('POST /Subscription: 201 with Location, status requested, its profile, and wh
   await turnsTo('active', created.id);
 });
 
+it('who claims by a tag to be active gets a handshake all the same', async () => {
+  const tag = [{ system: 'http://hl7.org/fhir/subscription-status', code: 'active' }];
+  const refusing = await listen();
+  refusing.reply = 404;
+  const answer = await submit({ ...subscription(refusing), meta: { tag } });
+  const { id, status } = resourceIn('Subscription', answer);
+  expect([answer.status, status]).toEqual([201, 'requested']);
+  expect(answer.text).not.toContain('subscription-status');
+  await turnsTo('error', id);
+  const sent = { ...subscription(refusing), id, meta: { tag } };
+  const again = await request('portal-a', 'PUT', `/Subscription/${id}`, { body: sent });
+  expect([again.status, resourceIn('Subscription', again).status]).toEqual([200, 'requested']);
+  await turnsTo('error', id);
+  await refusing.close();
+});
+
 it.each(['active', 'off', 'error', undefined])('status %s is refused', async (status) => {
   const answer = await submit({ ...subscription(listener), status });
   expect([answer.status, issuesOf(answer)]).toEqual(

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Bundle, Subscription } from '@medplum/fhirtypes';
+import type { Bundle, Coding, Meta, Subscription } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
@@ -142,15 +142,19 @@ describe('$events', () => {
 });
 
 /** What an administrator changes in Medplum. */
-async function administer(id: string | undefined, change: Partial<Subscription>): Promise<void> {
+async function administer(id: string | undefined, change: (stored: Subscription) => Subscription): Promise<void> {
   const stored = resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`));
-  expect((await medplum('admin', 'PUT', `/Subscription/${id}`, { body: { ...stored, ...change } })).status).toBe(200);
+  expect((await medplum('admin', 'PUT', `/Subscription/${id}`, { body: change(stored) })).status).toBe(200);
 }
+
+/** The tags of a Subscription but for the one that says that it is active. */
+const ownTags = (meta: Meta | undefined): Coding[] =>
+  (meta?.tag ?? []).filter(({ system }) => system !== 'http://hl7.org/fhir/subscription-status');
 
 it('a Subscription in error gets no notifications; once an administrator sets it to requested, it gets all of them', async () => {
   const listener = await aListener();
   const { id } = await subscribed(listener);
-  await administer(id, { status: 'error', error: 'given up' });
+  await administer(id, (stored) => ({ ...stored, status: 'error', error: 'given up' }));
   await confirm(await aBooking());
   await until(
     async () => numbersIn(await ask(`/${id}/$events`)),
@@ -158,11 +162,48 @@ it('a Subscription in error gets no notifications; once an administrator sets it
   );
   await outboxTurnsTo('failed', id);
   expect(numbersAt(listener)).toEqual([]);
-  await administer(id, { status: 'requested' });
+  await administer(id, (stored) => ({ ...stored, status: 'requested' }));
   await turnsTo('active', id);
   await events(listener, 1);
   expect(numbersAt(listener)).toEqual([1]);
   expect((await current(id)).error).toBeUndefined();
+});
+
+it.each(['off', 'error'] as const)(
+  'a Subscription that an administrator sets to %s and, later, to requested, gets a new handshake',
+  async (status) => {
+    const listener = await aListener();
+    const { id } = await subscribed(listener);
+    await outboxTurnsTo('accepted', id);
+    await administer(id, (stored) => ({ ...stored, status }));
+    expect((await current(id)).status).toBe(status);
+    await until(
+      async () => resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`)),
+      ({ meta }) => ownTags(meta).length === meta?.tag?.length,
+    );
+    await administer(id, (stored) => ({ ...stored, status: 'requested' }));
+    await until(
+      () => ofKind(listener, 'handshake').length,
+      (count) => count === 2,
+    );
+    await turnsTo('active', id);
+  },
+);
+
+it('a Subscription that an administrator sets to active after it was given up gets its handshake, and what it missed', async () => {
+  const listener = await aListener();
+  const { id } = await subscribed(listener);
+  await administer(id, (stored) => ({ ...stored, status: 'error', error: 'given up' }));
+  await confirm(await aBooking());
+  await outboxTurnsTo('failed', id);
+  await administer(id, (stored) => ({ ...stored, status: 'active' }));
+  await events(listener, 1);
+  expect([numbersAt(listener), ofKind(listener, 'handshake').length]).toEqual([[1], 2]);
+  await until(
+    async () => resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`)),
+    ({ status, meta }) => status === 'requested' && ownTags(meta).length !== meta?.tag?.length,
+  );
+  expect((await current(id)).status).toBe('active');
 });
 
 it(
@@ -174,7 +215,7 @@ it(
     listener.reply = (response) => void answer.promise.then(() => response.writeHead(200).end());
     await confirm(await aBooking());
     await events(listener, 1);
-    await administer(id, { status: 'requested' });
+    await administer(id, ({ meta, ...stored }) => ({ ...stored, meta: { ...meta, tag: ownTags(meta) } }));
     // What Medplum starts at once has run when another one is active: it has found the delivery under way.
     await subscribed(await aListener());
     listener.reply = 200;

@@ -35,6 +35,50 @@ describe('GET /Subscription', () => {
     expect((await request('portal-a', 'GET', `/Subscription/${foreign.id}`)).status).toBe(404);
   });
 
+  it('by every status and its contrary, whatever Medplum has stored; its tag is not shown', async () => {
+    const { id } = await subscribed(listener);
+    const over = await subscribed(listener);
+    expect((await put(over.id, { ...over, status: 'off' })).status).toBe(200);
+    const searched = async (query: string) => {
+      const answer = await request('portal-a', 'GET', `/Subscription?_id=${id},${over.id}&${query}`);
+      const { entry = [], total } = resourceIn('Bundle', answer);
+      return { total, found: entry.map(({ resource }) => resource?.id), text: answer.text };
+    };
+    const both = [id, over.id];
+    for (const [query, wanted] of [
+      ['status=active', [id]],
+      ['status=http://hl7.org/fhir/subscription-status|active', [id]],
+      ['status=requested', []],
+      ['status=off', [over.id]],
+      ['status=active,off', both],
+      ['status=active&status=off', []],
+      ['status:not=active', [over.id]],
+      ['status:not=requested', both],
+      ['status:not=off,error', [id]],
+      ['status:not=requested,active,error,off', []],
+      ['status=none', []],
+    ] as const) {
+      const { found } = await searched(query);
+      expect([query, [...found].sort()]).toEqual([query, [...wanted].sort()]);
+    }
+    expect((await searched('status=active&_total=accurate')).total).toBe(1);
+    for (const query of ['_elements=status', '_summary=true', '_summary=data', '']) {
+      const answer = await request('portal-a', 'GET', `/Subscription?_id=${id}&${query}`);
+      const [first] = resourceIn('Bundle', answer).entry ?? [];
+      expect([query, first?.resource]).toEqual([query, expect.objectContaining({ status: 'active' })]);
+      expect(answer.text).not.toContain('subscription-status');
+    }
+  });
+
+  it('Medplum is not to carry out what the service delivers: it reads none of them before and after each write', async () => {
+    const { id } = await subscribed(listener);
+    const stored = resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`));
+    expect([stored.status, stored.meta?.tag?.find(({ code }) => code === 'active')]).toEqual([
+      'requested',
+      expect.objectContaining({ system: 'http://hl7.org/fhir/subscription-status' }),
+    ]);
+  });
+
   it('channel.header is never readable', async () => {
     const sent = subscription(listener, { header: ['Authorization: Bearer top-secret'] });
     const answer = await submit(sent);

@@ -12,6 +12,7 @@ import {
 } from '../../../core/notifications/subscription/channel.ts';
 import { extensionValues } from '../../../core/notifications/subscription/extension-values.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { withPublicStatus } from '../../../core/notifications/subscription/stored-status.ts';
 import { type TopicName, topicOf } from '../../../core/notifications/subscription/topics.ts';
 
 /** How the delivery to a subscriber stands, what staff have to do with first. */
@@ -70,7 +71,7 @@ const stateOf: Readonly<Record<Outbox['status'], DeliveryState>> = {
   cancelled: 'ended',
 };
 
-function stateIn({ status }: Subscription, outbox: Outbox | undefined): DeliveryState {
+function stateIn(status: Subscription['status'], outbox: Outbox | undefined): DeliveryState {
   if (status === 'off') {
     return 'ended';
   }
@@ -78,7 +79,7 @@ function stateIn({ status }: Subscription, outbox: Outbox | undefined): Delivery
 }
 
 /** What the service would do if it were asked now: the page offers nothing else. */
-function actionOf({ status }: Subscription, outbox: Outbox | undefined, now: number): DeliveryAction | undefined {
+function actionOf(status: Subscription['status'], outbox: Outbox | undefined, now: number): DeliveryAction | undefined {
   const kind = outbox && requestDelivery(status, outbox, now).kind;
   return kind === 'requested' ? 'switch-on' : kind === 'started' ? 'send' : undefined;
 }
@@ -100,7 +101,8 @@ function deliveryOf(subscription: Subscription, task: Task | undefined, now: num
   const outbox = readOutbox(task);
   const { channel } = isObject(subscription.channel) ? publicSubscription(subscription) : { channel: { type: '' } };
   const criteria: unknown = Reflect.get(subscription, '_criteria');
-  const state = stateIn(subscription, outbox);
+  const { status } = withPublicStatus(subscription);
+  const state = stateIn(status, outbox);
   return {
     id: subscription.id ?? '',
     owner: ownerOf(subscription, config) ?? '',
@@ -108,7 +110,7 @@ function deliveryOf(subscription: Subscription, task: Task | undefined, now: num
     channel: isChannelType(channel.type) ? channel.type : undefined,
     filters: extensionValues(criteria, backport.filterCriteria).filter((one) => typeof one === 'string'),
     state,
-    action: actionOf(subscription, outbox, now),
+    action: actionOf(status, outbox, now),
     events: outbox?.events ?? 0,
     delivered: outbox?.delivered ?? 0,
     attempts: outbox?.attempts ?? 0,
