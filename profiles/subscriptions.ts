@@ -205,6 +205,7 @@ const triggers = {
       'Sends the handshake again when a Subscription is set to requested, and follows other statuses set in Medplum',
     criteria: () => 'Subscription',
     interactions: ['update'],
+    author: 'others',
     expression: () =>
       `%current.status != 'requested' or %previous.status != 'requested' or %current.meta.tag.where(${isActiveTag}).empty()`,
     maxAttempts: 18,
