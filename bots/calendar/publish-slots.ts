@@ -82,7 +82,10 @@ async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): P
   }
 }
 
-/** Publishes the time around a Slot that was taken or released again. */
+/**
+ * Publishes the time around a Slot that was taken or released again. If Slots are missing there that were never published,
+ * the publication of the calendar creates them: there is one at a time.
+ */
 async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Promise<void> {
   const windows = (await timesOf(medplum, slot)).filter(({ end }) => end > Date.now());
   if (windows.some(({ start, end }) => end - start > LONG)) {
@@ -91,16 +94,19 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
   }
   const hours = await readOpeningHours(medplum, id);
   const parts = windows.flatMap(({ start, end }) => (hours ? partsOf({ start, end }, hours) : []));
+  let isMissing = false;
   for (const window of parts) {
     const result = await retryOvertaken(
       () => (hours ? publishWindow(medplum, hours, window) : Promise.resolve('published' as const)),
       (kind) => kind === 'overtaken',
       { most: config.maxAttempts, within: RUN_LIMIT },
     );
-    if (result !== 'published') {
+    isMissing ||= result === 'missing';
+    if (result !== 'published' && result !== 'missing') {
       throw new Error(`The Slots of Schedule/${id} could not be written (${result}).`);
     }
   }
+  await (isMissing && requestPublication(medplum, id));
 }
 
 /**

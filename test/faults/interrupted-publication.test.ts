@@ -247,6 +247,29 @@ it('a Slot that goes is followed later if the server does not answer: its time r
   expect(await freeOnes()).toEqual(complete);
 });
 
+it('Slots that take time from a calendar while it is published for the first time make no other Slot twice', async () => {
+  for (let round = 0; round < 4; round++) {
+    const schedule = await aCalendar();
+    const from = Math.ceil(Date.now() / DAY) * DAY;
+    const takings = await Promise.all(
+      [1, 2, 3].map((day) =>
+        medplum.createResource<Slot>({
+          resourceType: 'Slot',
+          schedule: { reference: `Schedule/${schedule.id}` },
+          status: 'busy',
+          start: new Date(from + day * DAY).toISOString(),
+          end: new Date(from + day * DAY + 60_000).toISOString(),
+        }),
+      ),
+    );
+    await Promise.all([publish(schedule), ...takings.map((taking) => run(taking))]);
+    await untilPublished(schedule);
+    const published = (await slotsOf(schedule)).filter(({ status }) => status === 'free');
+    expect(published.length).toBeGreaterThanOrEqual(3 * 20);
+    expect([round, new Set(keysOf(published)).size]).toEqual([round, published.length]);
+  }
+});
+
 it('publishing that has had its share of the time while somebody books waits for the clock', async () => {
   const somebody = { status: 'accepted' as const, actor: { display: 'Somebody' } };
   await medplum.createResource<Appointment>({

@@ -4,7 +4,12 @@ import { holdsSlots, statusQuery } from '../../../core/booking/appointment/statu
 import type { Returning } from '../../../core/booking/book/resubmission/returning.ts';
 import { type PublishPlan, type PublishState, planSlots, slotsToRead } from '../../../core/calendar/publish/publish.ts';
 import { returningSlots } from '../../../core/calendar/publish/returning.ts';
-import { portions, type SlotChange, slotChangeEntries } from '../../../core/calendar/publish/slot-change.ts';
+import {
+  onVersions,
+  portions,
+  type SlotChange,
+  slotChangeEntries,
+} from '../../../core/calendar/publish/slot-change.ts';
 import { isUnmarked } from '../../../core/calendar/slots/slot-role.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import type { Interval } from '../../../core/time/interval.ts';
@@ -126,20 +131,25 @@ export interface Guard {
   readonly written: (answer: Bundle) => boolean;
 }
 
-/** What came of a window; `unfinished` is one for which the time was over. */
-export type WindowResult = Exclude<BundleAnswer['kind'], 'done' | 'invalid'> | 'published' | 'unfinished';
+/**
+ * What came of a window; `unfinished` is one for which the time was over, `missing` one that lacks Slots which a guarded run
+ * has to create.
+ */
+export type WindowResult = Exclude<BundleAnswer['kind'], 'done' | 'invalid'> | 'published' | 'unfinished' | 'missing';
 
 /** Medplum does not accept the Slots that the opening hours ask for. */
 export class SlotsRefused extends Error {
   override readonly name = 'SlotsRefused';
 }
 
+/** How a window is written of which no other run knows. */
 const unguarded: Guard = { portion: 20, entry: () => [], written: () => true };
 
 /**
  * Brings the Slots of a Schedule that begin in a window to what its opening hours and its takings demand. It looks at
  * what is stored, so that a run that was missed or comes twice does no harm.
  *
+ * @param guard - without it others may do the same at that moment: Slots are changed, and none is created
  * @returns `published` if nothing is left to do; otherwise the reason why it was not written
  * @throws ReadError when the server could not be read
  * @throws SlotsRefused when it does not accept a Slot
@@ -148,12 +158,14 @@ export async function publishWindow(
   medplum: MedplumClient,
   hours: OpeningHours,
   window: Interval,
-  guard: Guard = unguarded,
+  guard?: Guard,
 ): Promise<WindowResult> {
   const { changes } = await plan(medplum, hours, window);
-  const all = portions(changes, guard.portion);
+  const possible = guard ? changes : onVersions(changes);
+  const { portion: size, entry, written: isTime } = guard ?? unguarded;
+  const all = portions(possible, size);
   for (const [index, portion] of all.entries()) {
-    const written = await sendTransaction(medplum, [...slotChangeEntries(portion), ...guard.entry()]);
+    const written = await sendTransaction(medplum, [...slotChangeEntries(portion), ...entry()]);
     if (written.kind === 'invalid') {
       throw new SlotsRefused(
         written.outcome.issue.map(({ details, diagnostics }) => details?.text ?? diagnostics).join(' '),
@@ -162,10 +174,10 @@ export async function publishWindow(
     if (written.kind !== 'done') {
       return written.kind;
     }
-    const hasTime = guard.written(written.bundle);
+    const hasTime = isTime(written.bundle);
     if (!hasTime && index + 1 < all.length) {
       return 'unfinished';
     }
   }
-  return 'published';
+  return possible.length < changes.length ? 'missing' : 'published';
 }

@@ -15,6 +15,15 @@ export function withdrawal(stored: Slot, group: string): SlotChange {
   return { stored, resource: { ...stored, status: 'entered-in-error' }, group };
 }
 
+/**
+ * The changes that may be written whatever else is written at that moment: each group of them changes a Slot too, on
+ * condition of its version. Two who create the same Slot at the same moment do not notice each other.
+ */
+export function onVersions(changes: readonly SlotChange[]): SlotChange[] {
+  const groups = new Set(changes.flatMap(({ stored, group }) => (stored ? group : [])));
+  return changes.filter(({ group }) => groups.has(group));
+}
+
 /** The order of a change: a Slot is withdrawn before the overlapping Slots that replace it are created. */
 function moment({ resource }: SlotChange): number {
   return parseInstant(resource.status === 'entered-in-error' ? resource.start : resource.end) ?? 0;
