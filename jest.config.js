@@ -34,7 +34,7 @@ const isPlain = process.argv.slice(2).every((word) => word.startsWith('-'));
 /** @type {import('jest').Config} */
 export default {
   // Many tests wait for a server rather than for the processor.
-  maxWorkers: 5,
+  maxWorkers: 3,
   testTimeout: scaled(30_000),
   // A worker that has nothing left to do still needs a moment to end on a busy machine.
   workerGracefulExitTimeout: scaled(500),
