@@ -47,7 +47,9 @@ async function startDeliveries(medplum: MedplumClient, outboxes: readonly Subscr
     ...turns.started.map((stored) => ({ stored, outbox: woken(stored.outbox, now) })),
     ...turns.queued.map((stored) => ({ stored, outbox: queued(stored.outbox) })),
   ];
-  await mapConcurrently(changed, AT_ONCE, ({ stored, outbox }) => writeOutbox(medplum, stored, { outbox }));
+  await mapConcurrently(changed, AT_ONCE, ({ stored, outbox }) =>
+    writeOutbox(medplum, stored, withStatusStored(stored, outbox)),
+  );
 }
 
 /**

@@ -10,7 +10,7 @@ const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]
 const artefactNames = Object.keys(artefacts) as [Artefact, ...Artefact[]];
 
 /** All of them are looked through when an appointment is deleted, and every ten minutes for what can be removed. */
-const MOST_SUBSCRIPTIONS = 5_000;
+const MOST_SUBSCRIPTIONS = 1_000;
 
 const notificationsSchema = z.strictObject({
   allowedNetworks: z.array(z.union([z.cidrv4(), z.cidrv6()])).default([]),
@@ -18,7 +18,7 @@ const notificationsSchema = z.strictObject({
   maxAttempts: z.int().min(1).max(50).default(18),
   retryAfter: z.int().min(1).max(3600).default(20),
   maxSubscriptions: z.int().min(1).max(900).default(100),
-  maxAllSubscriptions: z.int().min(50).max(MOST_SUBSCRIPTIONS).default(1_000),
+  maxAllSubscriptions: z.int().min(50).max(MOST_SUBSCRIPTIONS).default(MOST_SUBSCRIPTIONS),
   keepEventsDays: z.int().min(1).max(3650).default(30),
 });
 

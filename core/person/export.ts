@@ -10,6 +10,7 @@ import type {
 import { formatInstant } from '../fhir/instant.ts';
 import { isResource } from '../fhir/resource.ts';
 import { notificationIn } from '../notifications/delivery/message.ts';
+import { withPublicStatus } from '../notifications/subscription/stored-status.ts';
 import { isAbout, isForAnother, mentions } from './records.ts';
 
 /** Tells a person's own data from that of others in an export. */
@@ -32,7 +33,8 @@ function ownMessage(message: Communication, ids: ReadonlySet<string>): Communica
 /**
  * A Subscription that names the person, without the address and secrets of the subscriber and without other people.
  */
-function ownSubscription({ id, meta, status, criteria, channel }: Subscription): Subscription {
+function ownSubscription(stored: Subscription): Subscription {
+  const { id, meta, status, criteria, channel } = withPublicStatus(stored);
   return {
     resourceType: 'Subscription',
     ...(id && { id }),

@@ -14,6 +14,8 @@ import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { bundleBot } from '../../scripts/build/bots.ts';
 import { scaled } from '../lib/time-scale.ts';
 
+const HOUR = 60 * 60_000;
+
 const config = resolveConfig({ baseUrl: 'http://localhost:8080/fhir/R4', calendar: { horizonWeeks: 3 } });
 
 let sandbox: Sandbox;
@@ -269,6 +271,39 @@ it('Slots that take time from a calendar while it is published for the first tim
     expect([round, new Set(keysOf(published)).size]).toEqual([round, published.length]);
   }
 });
+
+it.each([true, false])(
+  'a part of a Slot made by hand returns once, wherever it is, though two see it at the same moment; the rest booked: %s',
+  async (isBooked) => {
+    const schedule = await aCalendar();
+    await publish(schedule);
+    await untilPublished(schedule);
+    const eight = Math.ceil(Date.now() / DAY) * DAY + 40 * DAY + 8 * HOUR;
+    const aSlot = (status: Slot['status'], from: number, to: number) =>
+      medplum.createResource<Slot>({
+        resourceType: 'Slot',
+        schedule: { reference: `Schedule/${schedule.id}` },
+        status,
+        start: new Date(eight + from * HOUR).toISOString(),
+        end: new Date(eight + to * HOUR).toISOString(),
+      });
+    const free = async () =>
+      (await slotsOf(schedule)).filter(({ status, start }) => status === 'free' && Date.parse(start) >= eight);
+    const hours = async () =>
+      (await free()).map(({ start, end }) => [start, end].map((time) => (Date.parse(time) - eight) / HOUR));
+    await aSlot('free', 0, 6);
+    const [stays, goes] = [await aSlot('busy-unavailable', 2, 3), await aSlot('busy-unavailable', 3, 6)];
+    await run(stays);
+    await run(goes);
+    expect(await hours()).toEqual([[0, 2]]);
+    const [rest] = await free();
+    await (isBooked && rest && medplum.updateResource<Slot>({ ...rest, status: 'busy' }));
+    await medplum.deleteResource('Slot', goes.id ?? '');
+    await Promise.all([run({ deletedResource: goes }), run({ deletedResource: goes }), run(stays)]);
+    await untilPublished(schedule);
+    expect(await hours()).toEqual([...(isBooked ? [] : [[0, 2]]), [3, 6]]);
+  },
+);
 
 it('publishing that has had its share of the time while somebody books waits for the clock', async () => {
   const somebody = { status: 'accepted' as const, actor: { display: 'Somebody' } };

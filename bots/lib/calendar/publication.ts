@@ -40,12 +40,12 @@ export function publishedUntil({ schedule, publishing }: OpeningHours, now: numb
 /** How many of the last Slots are asked for: for one alone PostgreSQL looks at those of all Schedules, the last first. */
 const LAST = 20;
 
-/** The end of what is published, or was. */
+/** The end of what is published, or was, and of what was offered by hand. */
 async function endOf(medplum: MedplumClient, hours: OpeningHours, now: number): Promise<number> {
   const end = publishedUntil(hours, now) ?? now;
   const query = new URLSearchParams({
     schedule: `Schedule/${hours.schedule.id}`,
-    status: 'free',
+    'status:not': 'entered-in-error',
     start: `ge${formatInstant(end)}`,
     _sort: '-start',
     _count: `${LAST}`,

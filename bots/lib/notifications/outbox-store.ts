@@ -97,10 +97,17 @@ export async function readOpenOutboxes(medplum: MedplumClient, concerned?: strin
  * A Subscription with the status that subscribers see. Whoever makes one active in Medplum that the service has given up
  * requests it again: it begins with a handshake.
  */
-function followed(subscription: Subscription, { status }: Outbox): Subscription {
+function followed(
+  subscription: Subscription,
+  { status }: Outbox,
+): Pick<SubscriptionOutbox, 'hasStoredStatus'> & {
+  readonly subscription: Subscription;
+} {
   const shown = withPublicStatus(subscription);
   const isGivenUp = status === 'failed' || status === 'cancelled';
-  return isGivenUp && shown.status === 'active' ? { ...shown, status: 'requested' } : shown;
+  return isGivenUp && shown.status === 'active'
+    ? { subscription: { ...shown, status: 'requested' }, hasStoredStatus: false }
+    : { subscription: shown, hasStoredStatus: hasStoredStatus(subscription) };
 }
 
 /** The outboxes and their Subscriptions in what `outboxQueries` has found. */
@@ -112,10 +119,11 @@ function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[] {
     if (!subscription?.id || !outbox) {
       return [];
     }
+    const known = followed(subscription, outbox);
     return [
       {
-        subscription: { ...followed(subscription, outbox), id: subscription.id },
-        hasStoredStatus: hasStoredStatus(subscription),
+        subscription: { ...known.subscription, id: subscription.id },
+        hasStoredStatus: known.hasStoredStatus,
         settings: storedParameters(subscription, config),
         owner: ownerOf(subscription, config) ?? '',
         task,

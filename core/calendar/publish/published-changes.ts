@@ -1,4 +1,5 @@
 import type { Slot } from '@medplum/fhirtypes';
+import { canonicalJson } from '../../fhir/canonical-json.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Interval } from '../../time/interval.ts';
 import type { ServiceCalendar } from '../parameters/schedule-calendar.ts';
@@ -22,21 +23,12 @@ export interface PublishedTarget {
 /** The elements of a published Slot that follow its service; all others stay as they are. */
 const publishedElements = ['schedule', 'serviceCategory', 'serviceType', 'specialty'] as const;
 
-/** JSON with the names in each object sorted, so that equal values give equal strings. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
-}
-
 function isAsWanted(stored: Slot, { resource, start, end }: WantedSlot): boolean {
   return (
     stored.status === resource.status &&
     parseInstant(stored.start) === start &&
     parseInstant(stored.end) === end &&
-    publishedElements.every((name) => canonical(stored[name]) === canonical(resource[name]))
+    publishedElements.every((name) => canonicalJson(stored[name]) === canonicalJson(resource[name]))
   );
 }
 

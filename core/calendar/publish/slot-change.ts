@@ -1,4 +1,5 @@
 import type { BundleEntry, Slot } from '@medplum/fhirtypes';
+import { canonicalJson } from '../../fhir/canonical-json.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { inWriteOrder, updateEntry } from '../../fhir/update-entry.ts';
 
@@ -15,13 +16,18 @@ export function withdrawal(stored: Slot, group: string): SlotChange {
   return { stored, resource: { ...stored, status: 'entered-in-error' }, group };
 }
 
+/** Whether a change gives a stored Slot another version: what is written unchanged keeps the one that it has. */
+const isNewVersion = ({ stored, resource }: SlotChange): boolean =>
+  stored !== undefined && canonicalJson(stored) !== canonicalJson(resource);
+
 /**
- * The changes that may be written whatever else is written at that moment: each group of them changes a Slot too, on
- * condition of its version. Two who create the same Slot at the same moment do not notice each other.
+ * The changes that may be written whatever else is written at that moment: a group that creates Slots changes another one,
+ * too, on condition of its version. Two who create the same Slot at the same moment do not notice each other.
  */
 export function onVersions(changes: readonly SlotChange[]): SlotChange[] {
-  const groups = new Set(changes.flatMap(({ stored, group }) => (stored ? group : [])));
-  return changes.filter(({ group }) => groups.has(group));
+  const creating = new Set(changes.flatMap(({ stored, group }) => (stored ? [] : group)));
+  const changing = new Set(changes.flatMap((change) => (isNewVersion(change) ? change.group : [])));
+  return changes.filter(({ group }) => !creating.has(group) || changing.has(group));
 }
 
 /** The order of a change: a Slot is withdrawn before the overlapping Slots that replace it are created. */

@@ -147,6 +147,12 @@ async function administer(id: string | undefined, change: (stored: Subscription)
   expect((await medplum('admin', 'PUT', `/Subscription/${id}`, { body: change(stored) })).status).toBe(200);
 }
 
+/** The tags of a Subscription with the one that says that it is active. */
+const withTag = (meta: Meta | undefined): Meta => ({
+  ...meta,
+  tag: [...ownTags(meta), { system: 'http://hl7.org/fhir/subscription-status', code: 'active' }],
+});
+
 /** The tags of a Subscription but for the one that says that it is active. */
 const ownTags = (meta: Meta | undefined): Coding[] =>
   (meta?.tag ?? []).filter(({ system }) => system !== 'http://hl7.org/fhir/subscription-status');
@@ -190,21 +196,31 @@ it.each(['off', 'error'] as const)(
   },
 );
 
-it('a Subscription that an administrator sets to active after it was given up gets its handshake, and what it missed', async () => {
-  const listener = await aListener();
-  const { id } = await subscribed(listener);
-  await administer(id, (stored) => ({ ...stored, status: 'error', error: 'given up' }));
-  await confirm(await aBooking());
-  await outboxTurnsTo('failed', id);
-  await administer(id, (stored) => ({ ...stored, status: 'active' }));
-  await events(listener, 1);
-  expect([numbersAt(listener), ofKind(listener, 'handshake').length]).toEqual([[1], 2]);
-  await until(
-    async () => resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`)),
-    ({ status, meta }) => status === 'requested' && ownTags(meta).length !== meta?.tag?.length,
-  );
-  expect((await current(id)).status).toBe('active');
-});
+it.each<[string, (stored: Subscription) => Subscription]>([
+  ['active', (stored) => ({ ...stored, status: 'active' })],
+  [
+    'requested, on a page that still had the tag,',
+    (stored) => ({ ...stored, status: 'requested', meta: withTag(stored.meta) }),
+  ],
+])(
+  'a Subscription that an administrator sets to %s after it was given up gets its handshake, and what it missed',
+  async (_, change) => {
+    const listener = await aListener();
+    const { id } = await subscribed(listener);
+    await administer(id, (stored) => ({ ...stored, status: 'error', error: 'given up' }));
+    await confirm(await aBooking());
+    await outboxTurnsTo('failed', id);
+    await administer(id, change);
+    await events(listener, 1);
+    expect([numbersAt(listener), ofKind(listener, 'handshake').length]).toEqual([[1], 2]);
+    await until(
+      async () => resourceIn('Subscription', await medplum('admin', 'GET', `/Subscription/${id}`)),
+      ({ status, meta }) => status === 'requested' && ownTags(meta).length !== meta?.tag?.length,
+    );
+    expect(await current(id)).toMatchObject({ status: 'active' });
+    expect((await current(id)).error).toBeUndefined();
+  },
+);
 
 it(
   'a Subscription that is set to requested during a delivery becomes active all the same',

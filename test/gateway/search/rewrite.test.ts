@@ -253,7 +253,8 @@ describe('search rewrites', () => {
     fc.assert(
       fc.property(parameter, fc.stringMatching(/^[\w|:/.-]{1,20}$/), ([type, name], value) => {
         const { type: kind, codeSystem } = searchParameters[type][name] ?? {};
-        fc.pre(kind !== 'composite');
+        // The status of a Subscription is another one in Medplum.
+        fc.pre(kind !== 'composite' && !(type === 'Subscription' && name === 'status'));
         const code = codeSystem ? `x${value.replaceAll('|', '')}` : value;
         const sent = kind === 'date' ? `ge${1000 + value.length}-02` : code;
         const once = rewriteSearch(type, [{ name, value: sent }], context);
