@@ -154,9 +154,9 @@ describe('a batch', () => {
   });
 
   test('takes no longer than a request may', async () => {
-    const hasty = gatewayTo(fake, { upstreamTimeoutMs: 50 });
+    const hasty = gatewayTo(fake, { upstreamTimeoutMs: 1_000 });
     fake.answer = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 80));
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
       return { body: slot };
     };
     const { body } = await send(batchOf(get('Slot/s1'), get('Slot/s1')), hasty);
