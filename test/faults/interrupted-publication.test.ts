@@ -134,6 +134,10 @@ async function aCalendar(): Promise<Schedule> {
   });
 }
 
+/** A Schedule whose Slots are all made by hand. */
+const aBareCalendar = (): Promise<Schedule> =>
+  medplum.createResource<Schedule>({ resourceType: 'Schedule', actor: [{ display: randomUUID() }] });
+
 const slotsOf = ({ id }: Schedule): Promise<Slot[]> =>
   medplum.searchResources('Slot', { schedule: `Schedule/${id}`, _count: 1000, _sort: 'start' }, { cache: 'reload' });
 
@@ -272,12 +276,17 @@ it('Slots that take time from a calendar while it is published for the first tim
   }
 });
 
-it.each([true, false])(
-  'a part of a Slot made by hand returns once, wherever it is, though two see it at the same moment; the rest booked: %s',
-  async (isBooked) => {
-    const schedule = await aCalendar();
-    await publish(schedule);
-    await untilPublished(schedule);
+it.each([
+  ['the rest free', false, aCalendar],
+  ['the rest booked', true, aCalendar],
+  ['the rest free, without opening hours', false, aBareCalendar],
+  ['the rest booked, without opening hours', true, aBareCalendar],
+] as const)(
+  'a part of a Slot made by hand returns once, wherever it is, though two see it at the same moment: %s',
+  async (_, isBooked, makeCalendar) => {
+    const schedule = await makeCalendar();
+    await run(schedule);
+    await ((await publicationOf(schedule)) && untilPublished(schedule));
     const eight = Math.ceil(Date.now() / DAY) * DAY + 40 * DAY + 8 * HOUR;
     const aSlot = (status: Slot['status'], from: number, to: number) =>
       medplum.createResource<Slot>({

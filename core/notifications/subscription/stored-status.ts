@@ -1,11 +1,14 @@
 import type { Coding, Subscription } from '@medplum/fhirtypes';
+import { isSameToken } from '../../fhir/token.ts';
 
 const SYSTEM = 'http://hl7.org/fhir/subscription-status';
 
 /** The tag of a Subscription that is active on the wire. */
 const ACTIVE: Coding = { system: SYSTEM, code: 'active', display: 'Active: the booking service delivers' };
 
-const isActiveTag = (tag: Coding | undefined): boolean => tag?.system === SYSTEM && tag.code === ACTIVE.code;
+/** Medplum finds the tag in whatever letter case: nobody else is to leave one like it. */
+const isActiveTag = (tag: Coding | undefined): boolean =>
+  isSameToken(tag?.system, ACTIVE.system) && isSameToken(tag?.code, ACTIVE.code);
 
 const tagsOf = ({ meta }: Subscription): Coding[] => (Array.isArray(meta?.tag) ? meta.tag : []);
 

@@ -61,7 +61,10 @@ describe('GET /Subscription', () => {
       const { found } = await searched(query);
       expect([query, [...found].sort()]).toEqual([query, [...wanted].sort()]);
     }
-    expect((await searched('status=active&_total=accurate')).total).toBe(1);
+    const counted = await searched('status=active&_total=accurate');
+    expect(counted.total).toBe(1);
+    expect(counted.text).toContain('status=active');
+    expect(counted.text).not.toContain('_filter');
     for (const query of ['_elements=status', '_summary=true', '_summary=data', '']) {
       const answer = await request('portal-a', 'GET', `/Subscription?_id=${id}&${query}`);
       const [first] = resourceIn('Bundle', answer).entry ?? [];

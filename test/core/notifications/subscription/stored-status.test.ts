@@ -63,7 +63,8 @@ describe('the status of a Subscription', () => {
   it.each(statuses.filter((status) => status !== 'active'))(
     'a subscriber cannot claim by a tag that %s is active',
     (status) => {
-      expect(withStoredStatus(aSubscription(status, [active, other])).meta?.tag).toEqual([other]);
+      const shouted = { system: system.toUpperCase(), code: 'Active' };
+      expect(withStoredStatus(aSubscription(status, [active, other, shouted])).meta?.tag).toEqual([other]);
     },
   );
 
