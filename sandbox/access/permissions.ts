@@ -12,7 +12,8 @@ import {
 } from '@medplum/core';
 import type { AccessPolicyResource, Resource, ResourceType } from '@medplum/fhirtypes';
 import type { Caller } from '../platform.ts';
-import { type Predicate, predicateOf, type SearchSource } from '../search/predicate.ts';
+import { type Predicate, predicateOf } from '../search/predicate.ts';
+import type { SearchSource } from '../search/source.ts';
 import { adminTypes } from './admin-types.ts';
 
 /** Refuses what is no resource type. */

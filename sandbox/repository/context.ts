@@ -1,7 +1,7 @@
 import { badRequest, OperationOutcomeError } from '@medplum/core';
 import { assertResourceType, assertSupports } from '../access/permissions.ts';
 import type { Caller, Platform } from '../platform.ts';
-import type { SearchSource } from '../search/predicate.ts';
+import type { SearchSource } from '../search/source.ts';
 import type { UnitOfWork } from '../storage/unit-of-work.ts';
 
 /** On whose behalf and in which unit of work the repository reads and writes. */
@@ -15,7 +15,9 @@ export interface RepositoryContext {
 export function searchSource({ caller, unit }: RepositoryContext): SearchSource {
   return {
     find: (type, id) => unit.find(type, id),
-    newest: (type, lookups) => unit.newest(type, lookups),
+    ids: unit.ids,
+    mostIds: unit.mostIds,
+    newest: (type, ids) => unit.newest(type, ids),
     assertSearchable(type) {
       assertResourceType(type);
       if (type === 'Binary') {

@@ -21,8 +21,8 @@ import type { Bundle, BundleEntry, Parameters, Reference, Resource } from '@medp
 import { visible } from '../access/fields.ts';
 import { readable } from '../access/permissions.ts';
 import type { Caller, Platform } from '../platform.ts';
-import type { SearchSource } from '../search/predicate.ts';
 import { type SearchResult, search } from '../search/search.ts';
+import type { SearchSource } from '../search/source.ts';
 import type { StoredResource } from '../storage/change.ts';
 import {
   beginTransaction,

@@ -210,5 +210,8 @@ export function wantedValues(filter: Filter, column: Column): readonly string[] 
   if (column.kind === 'reference') {
     return references(filter, column);
   }
+  if (column.kind === 'code' || column.kind === 'uri') {
+    return splitSearchOnComma(filter.value);
+  }
   return column.kind === 'token' ? tokenQueries(filter).map(tokenQuery) : undefined;
 }

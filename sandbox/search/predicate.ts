@@ -15,23 +15,15 @@ import {
   splitSearchOnComma,
 } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
-import type { StoredResource, Write } from '../storage/change.ts';
-import type { Lookup } from '../storage/store.ts';
+import type { StoredResource } from '../storage/change.ts';
 import { type ChainLink, isChained, parseChain } from './chain.ts';
-import { testOf, wantedValues } from './filter.ts';
+import { testOf } from './filter.ts';
+import { idsNamed, lookupIn, namesOf } from './names.ts';
 import { type Column, columnOf, valuesOf } from './parameter.ts';
+import type { SearchSource } from './source.ts';
 
 /** Whether a stored resource is one of those asked for. */
 export type Predicate = (resource: StoredResource) => boolean;
-
-/** What a search reads from. */
-export interface SearchSource {
-  find(type: ResourceType, id: string): Write | undefined;
-  /** @param lookups - if given, resources that satisfy not all of these may be left out */
-  newest(type: ResourceType, lookups?: readonly Lookup[]): Iterable<Write>;
-  /** Refuses a search that passes through a type which the caller may not search; 403. */
-  assertSearchable(type: string): asserts type is ResourceType;
-}
 
 const nobody = '00000000-0000-0000-0000-000000000000';
 
@@ -55,7 +47,8 @@ function idPredicate(filter: Filter, idOf: (resource: StoredResource) => readonl
   return (resource) => idOf(resource).some((id) => ids.has(id)) !== isNegated(filter);
 }
 
-const special: Partial<Record<string, (filter: Filter) => Predicate>> = {
+/** Filters on what is no search parameter. */
+export const special: Partial<Record<string, (filter: Filter) => Predicate>> = {
   _id: (filter) => idPredicate(filter, ({ id }) => [id]),
   _project: (filter) => {
     if (filter.operator === Operator.MISSING || filter.operator === Operator.PRESENT) {
@@ -90,7 +83,7 @@ function expressionPredicate(source: SearchSource, type: ResourceType, expressio
 }
 
 /** A filter on a search parameter of the type itself, with what it compares. */
-function plainFilter(type: ResourceType, filter: Filter): { readonly filter: Filter; readonly column: Column } {
+export function plainFilter(type: ResourceType, filter: Filter): { readonly filter: Filter; readonly column: Column } {
   const found = getSearchParameter(type, filter.code);
   if (!found?.code) {
     throw new OperationOutcomeError(badRequest(`Unknown search parameter: ${filter.code}`));
@@ -109,50 +102,29 @@ function plainPredicate(type: ResourceType, given: Filter): Predicate {
   return (resource) => test(valuesOf(resource, column));
 }
 
-const lookupIn = (column: Column, wanted: Lookup['wanted']): Lookup => ({
-  name: column.code,
-  valuesOf: (resource) => valuesOf(resource, column),
-  wanted,
-});
-
-/** Those of the filters that a resource is found by without looking at all others. */
-export function lookupsOf(type: ResourceType, filters: readonly Filter[]): Lookup[] {
-  return filters
-    .filter((filter) => !isChained(filter) && filter.code !== '_filter' && !special[filter.code])
-    .flatMap((given) => {
-      const { filter, column } = plainFilter(type, given);
-      const wanted = wantedValues(filter, column);
-      return wanted ? [lookupIn(column, wanted)] : [];
-    });
-}
-
-function urlOf(resource: StoredResource): string[] {
-  return 'url' in resource && typeof resource.url === 'string' ? [resource.url] : [];
-}
-
-/** By what a reference names a resource: its URL where references are canonical, else type and id. */
-function namesOf(resource: StoredResource, isCanonical: boolean): string[] {
-  return isCanonical ? urlOf(resource) : [`${resource.resourceType}/${resource.id}`];
-}
-
-/** A single pass over the target resources of a link gives the set of matching source resources. */
+/** Whether the resource that a reference names is as asked for; each is looked at once. */
 function forwardPredicate(source: SearchSource, target: ResourceType, column: Column, atEnd: Predicate): Predicate {
-  const names = new Set<string | number>();
-  for (const { resource } of source.newest(target)) {
-    if (resource && atEnd(resource)) {
-      for (const name of namesOf(resource, column.isCanonical)) {
-        names.add(name);
-      }
+  const known = new Map<string, boolean>();
+  const isAsAsked = (name: string): boolean => {
+    const isKnown = known.get(name);
+    if (isKnown !== undefined) {
+      return isKnown;
     }
-  }
-  return (resource) => valuesOf(resource, column).some((name) => names.has(name));
+    const found = [...source.newest(target, idsNamed(source, target, [name], column.isCanonical))];
+    const is = found.some(
+      ({ resource }) => resource && atEnd(resource) && namesOf(resource, column.isCanonical).includes(name),
+    );
+    known.set(name, is);
+    return is;
+  };
+  return (resource) => valuesOf(resource, column).some((name) => isAsAsked(String(name)));
 }
 
 /** Whether one of the resources that refer to a resource is as asked for. */
 function reversePredicate(source: SearchSource, target: ResourceType, column: Column, atEnd: Predicate): Predicate {
   return (resource) => {
     const names = namesOf(resource, column.isCanonical);
-    for (const { resource: far } of source.newest(target, [lookupIn(column, names)])) {
+    for (const { resource: far } of source.newest(target, source.ids(target, lookupIn(column, names)))) {
       if (far && valuesOf(far, column).some((name) => names.includes(String(name))) && atEnd(far)) {
         return true;
       }

@@ -3,14 +3,15 @@ import {
   DEFAULT_MAX_SEARCH_COUNT,
   DEFAULT_SEARCH_COUNT,
   OperationOutcomeError,
-  Operator,
   type SearchRequest,
 } from '@medplum/core';
 import type { BundleLink, ResourceType } from '@medplum/fhirtypes';
 import type { StoredResource } from '../storage/change.ts';
 import { sorted } from './order.ts';
 import { isAfter, type PagedSearch, parseCursor, searchLinks } from './page.ts';
-import { idsOf, lookupsOf, type Predicate, predicateOf, type SearchSource } from './predicate.ts';
+import { idsToTry } from './plan.ts';
+import { type Predicate, predicateOf } from './predicate.ts';
+import type { SearchSource } from './source.ts';
 
 /** What a search found. */
 export interface SearchResult {
@@ -32,18 +33,6 @@ function paged(request: SearchRequest): PagedSearch {
   return { ...request, count, offset };
 }
 
-function* candidates(source: SearchSource, type: ResourceType, request: SearchRequest): Iterable<StoredResource> {
-  const byId = request.filters?.find(({ code, operator }) => code === '_id' && operator === Operator.EQUALS);
-  const versions = byId
-    ? [...new Set(idsOf(byId))].map((id) => source.find(type, id))
-    : source.newest(type, lookupsOf(type, request.filters ?? []));
-  for (const version of versions) {
-    if (version?.resource) {
-      yield version.resource;
-    }
-  }
-}
-
 function matches(
   source: SearchSource,
   type: ResourceType,
@@ -53,8 +42,8 @@ function matches(
   const isWanted = predicateOf(source, type, request.filters ?? []);
   const isReadable = mayRead(type);
   const found: StoredResource[] = [];
-  for (const resource of candidates(source, type, request)) {
-    if (isWanted(resource) && isReadable(resource)) {
+  for (const { resource } of source.newest(type, idsToTry(source, type, request.filters ?? []))) {
+    if (resource && isWanted(resource) && isReadable(resource)) {
       found.push(resource);
     }
   }

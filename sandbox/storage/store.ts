@@ -20,12 +20,16 @@ export interface Store {
   find(type: ResourceType, id: string, at: number): Version | undefined;
   /** All versions at that commit, the newest first. */
   versions(type: ResourceType, id: string, at: number): Version[];
+  /** The ids of the resources of a type that satisfy a lookup, or once did. */
+  ids(type: ResourceType, lookup: Lookup): Set<string>;
+  /** How many ids `ids` gives at most, without looking for them. */
+  mostIds(type: ResourceType, lookup: Lookup): number;
   /**
    * The newest version of every resource of a type at that commit, what was written last comes last; deletions included.
    *
-   * @param lookups - if given, resources that satisfy not all of these may be left out
+   * @param ids - if given, of these resources alone
    */
-  newest(type: ResourceType, at: number, lookups?: readonly Lookup[]): Iterable<Version>;
+  newest(type: ResourceType, at: number, ids?: ReadonlySet<string>): Iterable<Version>;
   /** Puts versions of resources of a type into the order of `newest`. */
   inOrder<T extends Write>(type: ResourceType, versions: readonly T[]): T[];
   /** Makes writes visible, all at once. */
@@ -89,20 +93,13 @@ class Table {
     }
   }
 
-  /** The ids of the lookup that leaves the fewest, or all. */
-  candidates(lookups: readonly Lookup[]): Iterable<string> {
-    const [fewest] = lookups
-      .map(({ wanted, ...lookup }) => ({ wanted, index: this.#indexOf(lookup) }))
-      .sort((one, other) => one.index.most(one.wanted) - other.index.most(other.wanted));
-    const ids = fewest?.index.find(fewest.wanted);
-    return ids ? [...ids].sort((one, other) => this.orderOf(one) - this.orderOf(other)) : this.rows.keys();
+  /** What was written last comes last. */
+  inOrder<T>(items: readonly T[], idOf: (item: T) => string): T[] {
+    const orderOf = (item: T): number => this.#written.get(idOf(item)) ?? Number.MAX_SAFE_INTEGER;
+    return [...items].sort((one, other) => orderOf(one) - orderOf(other));
   }
 
-  orderOf(id: string): number {
-    return this.#written.get(id) ?? Number.MAX_SAFE_INTEGER;
-  }
-
-  #indexOf({ name, valuesOf }: Omit<Lookup, 'wanted'>): Index {
+  indexOf({ name, valuesOf }: Lookup): Index {
     let index = this.#indexes.get(name);
     if (!index) {
       index = new Index(valuesOf);
@@ -132,9 +129,10 @@ export function createStore(now: () => Date): Store {
     return table;
   }
 
-  function* newest(type: ResourceType, at: number, lookups: readonly Lookup[] = []): Iterable<Version> {
-    for (const id of tableOf(type).candidates(lookups)) {
-      const version = lastUpTo(versionsOf(type, id), at);
+  function* newest(type: ResourceType, at: number, ids?: ReadonlySet<string>): Iterable<Version> {
+    const table = tableOf(type);
+    for (const id of ids ? table.inOrder([...ids], (each) => each) : table.rows.keys()) {
+      const version = lastUpTo(table.rows.get(id) ?? [], at);
       if (version) {
         yield version;
       }
@@ -149,9 +147,10 @@ export function createStore(now: () => Date): Store {
       versionsOf(type, id)
         .filter((version) => version.commit <= at)
         .reverse(),
+    ids: (type, lookup) => tableOf(type).indexOf(lookup).find(lookup.wanted),
+    mostIds: (type, lookup) => tableOf(type).indexOf(lookup).most(lookup.wanted),
     newest,
-    inOrder: (type, versions) =>
-      [...versions].sort((one, other) => tableOf(type).orderOf(one.id) - tableOf(type).orderOf(other.id)),
+    inOrder: (type, versions) => tableOf(type).inOrder(versions, ({ id }) => id),
     apply(writes) {
       newestCommit++;
       for (const write of writes) {

@@ -14,12 +14,16 @@ export interface UnitOfWork {
   cached(type: ResourceType, id: string): Write | undefined;
   /** All versions, the newest first. */
   versions(type: ResourceType, id: string): Write[];
+  /** The ids of the committed resources of a type that satisfy a lookup, or once did. */
+  ids(type: ResourceType, lookup: Lookup): Set<string>;
+  /** How many ids `ids` gives at most, without looking for them. */
+  mostIds(type: ResourceType, lookup: Lookup): number;
   /**
    * The newest version of every resource of a type; deletions included.
    *
-   * @param lookups - if given, resources that satisfy not all of these may be left out
+   * @param ids - if given, of these resources, and of what was written here
    */
-  newest(type: ResourceType, lookups?: readonly Lookup[]): Iterable<Write>;
+  newest(type: ResourceType, ids?: ReadonlySet<string>): Iterable<Write>;
   write(change: Change): Promise<void>;
   /** Has a condition that was read checked again before the transaction commits (serializable isolation). */
   guard(stillTrue: (current: UnitOfWork) => Promise<boolean>): void;
@@ -63,7 +67,9 @@ export function directUnit(store: Store, commit: Commit): UnitOfWork {
     find: (type, id) => store.find(type, id, now),
     cached: (type, id) => store.cache.find(type, id),
     versions: (type, id) => store.versions(type, id, now),
-    newest: (type, lookups) => store.newest(type, now, lookups),
+    ids: store.ids,
+    mostIds: store.mostIds,
+    newest: (type, ids) => store.newest(type, now, ids),
     write: (change) => commit([change], () => undefined),
     guard: () => undefined,
   };
@@ -103,9 +109,9 @@ export function beginTransaction(store: Store, commit: Commit): Transaction {
   }
 
   /** What was written here takes the place of what was there, or comes last. */
-  function newest(type: ResourceType, lookups?: readonly Lookup[]): Write[] {
+  function newest(type: ResourceType, ids?: ReadonlySet<string>): Write[] {
     const found = new Map<string, Write>();
-    for (const version of store.newest(type, snapshot, lookups)) {
+    for (const version of store.newest(type, snapshot, ids)) {
       found.set(version.id, version);
     }
     const own = [...staged.values()].flatMap(([write]) => (write?.type === type ? [write] : []));
@@ -130,6 +136,8 @@ export function beginTransaction(store: Store, commit: Commit): Transaction {
     find: (type, id) => staged.get(key(type, id))?.[0] ?? store.find(type, id, snapshot),
     cached: () => undefined,
     versions: (type, id) => [...(staged.get(key(type, id)) ?? []), ...store.versions(type, id, snapshot)],
+    ids: store.ids,
+    mostIds: store.mostIds,
     newest,
     async write(change) {
       failIfTaken(change.write.type, change.write.id);

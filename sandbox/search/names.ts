@@ -1,0 +1,35 @@
+import type { ResourceType } from '@medplum/fhirtypes';
+import type { StoredResource } from '../storage/change.ts';
+import type { Lookup } from '../storage/store.ts';
+import { type Column, valuesOf } from './parameter.ts';
+import type { SearchSource } from './source.ts';
+
+/** Finds the resources with one of these values of a search parameter. */
+export const lookupIn = (column: Column, wanted: Lookup['wanted']): Lookup => ({
+  name: column.code,
+  valuesOf: (resource) => valuesOf(resource, column),
+  wanted,
+});
+
+function urlOf(resource: StoredResource): string[] {
+  return 'url' in resource && typeof resource.url === 'string' ? [resource.url] : [];
+}
+
+/** By what a reference names a resource: its URL where references are canonical, else type and id. */
+export function namesOf(resource: StoredResource, isCanonical: boolean): string[] {
+  return isCanonical ? urlOf(resource) : [`${resource.resourceType}/${resource.id}`];
+}
+
+/** The ids of the resources of a type with one of these names, or that once had it; see {@link namesOf}. */
+export function idsNamed(
+  source: SearchSource,
+  type: ResourceType,
+  names: readonly string[],
+  isCanonical: boolean,
+): Set<string> {
+  if (isCanonical) {
+    return source.ids(type, { name: 'url', valuesOf: urlOf, wanted: names });
+  }
+  const start = `${type}/`;
+  return new Set(names.flatMap((name) => (name.startsWith(start) ? [name.slice(start.length)] : [])));
+}

@@ -1,0 +1,88 @@
+import { type Filter, Operator } from '@medplum/core';
+import type { ResourceType } from '@medplum/fhirtypes';
+import { type ChainLink, isChained, parseChain } from './chain.ts';
+import { wantedValues } from './filter.ts';
+import { idsNamed, lookupIn, namesOf } from './names.ts';
+import { columnOf, valuesOf } from './parameter.ts';
+import { idsOf, plainFilter, special } from './predicate.ts';
+import type { SearchSource } from './source.ts';
+
+/** How the resources are found that satisfy a filter, without looking at all of their type. */
+interface Way {
+  /** With how many resources it begins at most. */
+  readonly most: number;
+  /** The ids of all that satisfy the filter, and maybe of others. */
+  readonly ids: () => Set<string>;
+}
+
+function plainWay(source: SearchSource, type: ResourceType, given: Filter): Way | undefined {
+  if (given.code === '_id' && given.operator === Operator.EQUALS) {
+    const ids = new Set(idsOf(given));
+    return { most: ids.size, ids: () => ids };
+  }
+  if (given.code === '_filter' || special[given.code]) {
+    return undefined;
+  }
+  const { filter, column } = plainFilter(type, given);
+  const wanted = wantedValues(filter, column);
+  const lookup = wanted && lookupIn(column, wanted);
+  return lookup && { most: source.mostIds(type, lookup), ids: () => source.ids(type, lookup) };
+}
+
+/** From resources at the far end of a link to those at its near end. */
+function nearIds(
+  source: SearchSource,
+  near: ResourceType,
+  { targetType, ownerType, parameter, direction }: ChainLink,
+  far: ReadonlySet<string>,
+): Set<string> {
+  source.assertSearchable(targetType);
+  const column = columnOf(ownerType, parameter);
+  const found = [...source.newest(targetType, far)].flatMap(({ resource }) => resource ?? []);
+  return direction === 'forward'
+    ? source.ids(
+        near,
+        lookupIn(
+          column,
+          found.flatMap((resource) => namesOf(resource, column.isCanonical)),
+        ),
+      )
+    : idsNamed(
+        source,
+        near,
+        found.flatMap((resource) => valuesOf(resource, column).map(String)),
+        column.isCanonical,
+      );
+}
+
+function chainedWay(source: SearchSource, type: ResourceType, given: Filter): Way | undefined {
+  const { links, filter } = parseChain(type, given);
+  const types: ResourceType[] = [type];
+  for (const { targetType } of links) {
+    source.assertSearchable(targetType);
+    types.push(targetType);
+  }
+  const end = plainWay(source, types.at(-1) ?? type, filter);
+  return (
+    end && {
+      most: end.most,
+      ids: () => links.reduceRight((far, link, at) => nearIds(source, types[at] ?? type, link, far), end.ids()),
+    }
+  );
+}
+
+/**
+ * The resources among which those are that satisfy all filters: what the filter leaves that begins with the fewest.
+ *
+ * @returns their ids; `undefined` if all resources of the type have to be tried
+ * @throws as `predicateOf`
+ */
+export function idsToTry(
+  source: SearchSource,
+  type: ResourceType,
+  filters: readonly Filter[],
+): ReadonlySet<string> | undefined {
+  const ways = filters.map((filter) => (isChained(filter) ? chainedWay : plainWay)(source, type, filter));
+  const [first] = ways.flatMap((way) => way ?? []).sort((one, other) => one.most - other.most);
+  return first?.ids();
+}

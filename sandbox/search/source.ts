@@ -1,0 +1,8 @@
+import type { ResourceType } from '@medplum/fhirtypes';
+import type { UnitOfWork } from '../storage/unit-of-work.ts';
+
+/** What a search reads from. */
+export interface SearchSource extends Pick<UnitOfWork, 'find' | 'ids' | 'mostIds' | 'newest'> {
+  /** Refuses a search that passes through a type which the caller may not search; 403. */
+  assertSearchable(type: string): asserts type is ResourceType;
+}
