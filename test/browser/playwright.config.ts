@@ -8,7 +8,8 @@ export default defineConfig({
   testMatch: '**/*.test.ts',
   outputDir: '../../dist/test-browser',
   globalSetup: './start.ts',
-  workers: 2,
+  // Most of the time a test waits for the page.
+  workers: 4,
   fullyParallel: false,
   timeout: scaled(30_000),
   expect: { timeout: scaled(5_000) },
