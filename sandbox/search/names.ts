@@ -28,7 +28,7 @@ export function idsNamed(
   isCanonical: boolean,
 ): Set<string> {
   if (isCanonical) {
-    return source.ids(type, { name: 'url', valuesOf: urlOf, wanted: names });
+    return source.ids(type, { name: 'URL of the resource', valuesOf: urlOf, wanted: names });
   }
   const start = `${type}/`;
   return new Set(names.flatMap((name) => (name.startsWith(start) ? [name.slice(start.length)] : [])));

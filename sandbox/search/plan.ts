@@ -9,9 +9,9 @@ import type { SearchSource } from './source.ts';
 
 /** How the resources are found that satisfy a filter, without looking at all of their type. */
 interface Way {
-  /** With how many resources it begins at most. */
+  /** How many resources are read first, at most. */
   readonly most: number;
-  /** The ids of all that satisfy the filter, and maybe of others. */
+  /** The ids of all that satisfy the filter, and perhaps of others. */
   readonly ids: () => Set<string>;
 }
 
@@ -39,20 +39,12 @@ function nearIds(
   source.assertSearchable(targetType);
   const column = columnOf(ownerType, parameter);
   const found = [...source.newest(targetType, far)].flatMap(({ resource }) => resource ?? []);
-  return direction === 'forward'
-    ? source.ids(
-        near,
-        lookupIn(
-          column,
-          found.flatMap((resource) => namesOf(resource, column.isCanonical)),
-        ),
-      )
-    : idsNamed(
-        source,
-        near,
-        found.flatMap((resource) => valuesOf(resource, column).map(String)),
-        column.isCanonical,
-      );
+  if (direction === 'forward') {
+    const names = found.flatMap((resource) => namesOf(resource, column.isCanonical));
+    return source.ids(near, lookupIn(column, names));
+  }
+  const names = found.flatMap((resource) => valuesOf(resource, column).map(String));
+  return idsNamed(source, near, names, column.isCanonical);
 }
 
 function chainedWay(source: SearchSource, type: ResourceType, given: Filter): Way | undefined {
@@ -72,7 +64,7 @@ function chainedWay(source: SearchSource, type: ResourceType, given: Filter): Wa
 }
 
 /**
- * The resources among which those are that satisfy all filters: what the filter leaves that begins with the fewest.
+ * The resources that need to be tried against all filters: those that one filter leaves, which begins with the fewest.
  *
  * @returns their ids; `undefined` if all resources of the type have to be tried
  * @throws as `predicateOf`

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Bundle, HealthcareService, Practitioner, Resource, Schedule, Slot } from '@medplum/fhirtypes';
-import { withSandbox } from './start.ts';
+import { withSandbox } from '../start.ts';
 
 const client = withSandbox();
 let service: HealthcareService;

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Bundle, Patient, Slot, Subscription } from '@medplum/fhirtypes';
-import { startSandbox } from '../../sandbox/sandbox.ts';
-import { atEnd } from '../lib/at-end.ts';
-import { freePort } from '../lib/free-port.ts';
-import { serviceOf } from '../lib/service.ts';
-import { until } from '../lib/until.ts';
-import { clientOf } from './start.ts';
+import { startSandbox } from '../../../sandbox/sandbox.ts';
+import { atEnd } from '../../lib/at-end.ts';
+import { freePort } from '../../lib/free-port.ts';
+import { serviceOf } from '../../lib/service.ts';
+import { until } from '../../lib/until.ts';
+import { clientOf } from '../start.ts';
 
 let folder: string;
 
