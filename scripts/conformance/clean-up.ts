@@ -1,6 +1,7 @@
+import { setTimeout } from 'node:timers/promises';
 import type { ResourceType } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
-import type { Client } from './client.ts';
+import type { Answer, Client } from './client.ts';
 import { cancellation } from './preparation/bodies.ts';
 
 /** What was made while the checks ran, by type: references. */
@@ -70,16 +71,40 @@ const isOpen = (resource: unknown): boolean =>
 /** How many resources are taken back at once. */
 const AT_ONCE = 8;
 
+/** A busy server, or somebody else who writes at the same moment: the same request may succeed later. */
+const TEMPORARY = [409, 412, 429, 502, 503, 504];
+const ATTEMPTS = 6;
+
+/** The longest wait that a server may ask for, in seconds. */
+const LONGEST_WAIT = 30;
+
+/** How long to wait for the next attempt, in seconds: what the server says, or a second. */
+function waitOf({ header }: Answer): number {
+  const seconds = Number(header['retry-after'] ?? 1);
+  return seconds >= 0 ? Math.min(seconds, LONGEST_WAIT) : 1;
+}
+
+/** Carries out an action until it is done or refused for good. */
+async function persist(action: () => Promise<Answer>): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await action();
+    if (!TEMPORARY.includes(answer.status) || attempt === ATTEMPTS) {
+      return answer.status;
+    }
+    await setTimeout(1000 * waitOf(answer));
+  }
+}
+
 /** Carries out an action for each reference, several at once, and gives those for which it was refused. */
 async function refusedOf(
   references: Iterable<string>,
-  action: (reference: string) => Promise<number>,
+  action: (reference: string) => Promise<Answer>,
 ): Promise<string[]> {
-  const waiting = [...references];
+  const waiting = [...references].values();
   const left: string[] = [];
   const work = async (): Promise<void> => {
-    for (let reference = waiting.shift(); reference !== undefined; reference = waiting.shift()) {
-      const status = await action(reference);
+    for (const reference of waiting) {
+      const status = await persist(() => action(reference));
       if (status >= 300 && ![404, 410].includes(status)) {
         left.push(reference);
       }
@@ -89,24 +114,23 @@ async function refusedOf(
   return left;
 }
 
-const NOTHING_TO_DO = 200;
-
-/** How a requestor takes something back, by type; what is over already stays as it is. */
-const takenBack: Readonly<Record<string, (requestor: Client, reference: string) => Promise<number>>> = {
+/** How a requestor takes something back, by type; what is over already is only read. */
+const takenBack: Readonly<Record<string, (requestor: Client, reference: string) => Promise<Answer>>> = {
   async Subscription(requestor, reference) {
-    return (await requestor.send({ method: 'DELETE', path: `/${reference}` })).status;
+    return requestor.send({ method: 'DELETE', path: `/${reference}` });
   },
   async Appointment(requestor, reference) {
-    const { resource } = await requestor.send({ method: 'GET', path: `/${reference}` });
-    return isOpen(resource)
-      ? (await requestor.send({ method: 'PATCH', path: `/${reference}`, body: cancellation })).status
-      : NOTHING_TO_DO;
+    const current = await requestor.send({ method: 'GET', path: `/${reference}` });
+    return isOpen(current.resource)
+      ? requestor.send({ method: 'PATCH', path: `/${reference}`, body: cancellation })
+      : current;
   },
   async Patient(requestor, reference) {
-    const { resource } = await requestor.send({ method: 'GET', path: `/${reference}` });
+    const current = await requestor.send({ method: 'GET', path: `/${reference}` });
+    const { resource } = current;
     return isResource(resource, 'Patient') && resource.active !== false
-      ? (await requestor.send({ method: 'PUT', path: `/${reference}`, body: { ...resource, active: false } })).status
-      : NOTHING_TO_DO;
+      ? requestor.send({ method: 'PUT', path: `/${reference}`, body: { ...resource, active: false } })
+      : current;
   },
 };
 
@@ -137,11 +161,13 @@ async function allOf(type: ResourceType, staff: Client, { made }: Ledger): Promi
 async function asStaff(staff: Client, ledger: Ledger): Promise<string[]> {
   const left: string[] = [];
   for (const type of removed) {
-    const remove = async (reference: string) => (await staff.send({ method: 'DELETE', path: `/${reference}` })).status;
+    const remove = (reference: string) => staff.send({ method: 'DELETE', path: `/${reference}` });
     left.push(...(await refusedOf(await allOf(type, staff, ledger), remove)));
   }
   return left;
 }
+
+const isRemovedByStaff = (reference: string): boolean => removed.some((type) => reference.startsWith(`${type}/`));
 
 /**
  * Takes back what the checks have made: ends Subscriptions, cancels appointments, sets patients inactive, and deletes
@@ -151,6 +177,9 @@ async function asStaff(staff: Client, ledger: Ledger): Promise<string[]> {
  */
 export async function cleanUp(requestor: Client, staff: Client | undefined, ledger: Ledger): Promise<string[]> {
   const left = await asRequestor(requestor, ledger);
-  const kept = staff ? await asStaff(staff, ledger) : [];
-  return [...new Set([...left, ...kept])];
+  if (!staff) {
+    return left;
+  }
+  const kept = await asStaff(staff, ledger);
+  return [...left.filter((reference) => !isRemovedByStaff(reference)), ...kept];
 }

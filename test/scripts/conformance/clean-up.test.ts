@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import { cleanUp, type Ledger } from '../../../scripts/conformance/clean-up.ts';
+import type { Answer, Client, Sent } from '../../../scripts/conformance/client.ts';
+
+const booked = { resourceType: 'Appointment', id: '1', status: 'booked' };
+
+const answer = (status: number, resource?: unknown, header = {}): Answer => ({ status, header, text: '', resource });
+
+/** A server that answers requests of a method with these answers in turn, then with the last of them for good. */
+function serverOf(answers: Readonly<Record<string, readonly Answer[]>>): Client & { readonly sent: Sent[] } {
+  const sent: Sent[] = [];
+  return {
+    baseUrl: 'https://fhir.example.org',
+    sent,
+    send: async (request) => {
+      const earlier = sent.filter(({ method }) => method === request.method).length;
+      sent.push(request);
+      const known = answers[request.method] ?? [];
+      return known[Math.min(earlier, known.length - 1)] ?? answer(404);
+    },
+  };
+}
+
+const ledger: Ledger = { made: new Map([['Appointment', new Set(['Appointment/1'])]]) };
+const read = answer(200, booked);
+const busy = answer(503, undefined, { 'retry-after': '0' });
+
+describe('what the checks have made', () => {
+  it.each([409, 412, 429, 502, 503, 504])(
+    'is taken back at a later attempt where the first is answered %i',
+    async (status) => {
+      const requestor = serverOf({
+        GET: [read],
+        PATCH: [answer(status, undefined, { 'retry-after': '0' }), answer(200)],
+      });
+      expect(await cleanUp(requestor, undefined, ledger)).toEqual([]);
+      expect(requestor.sent.map(({ method }) => method)).toEqual(['GET', 'PATCH', 'GET', 'PATCH']);
+    },
+  );
+
+  it('is not cancelled unread: a read that fails is tried again, too', async () => {
+    const requestor = serverOf({ GET: [busy, read], PATCH: [answer(200)] });
+    expect(await cleanUp(requestor, undefined, ledger)).toEqual([]);
+    expect(requestor.sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'PATCH']);
+  });
+
+  it('is not asked for without end', async () => {
+    const requestor = serverOf({ GET: [busy] });
+    expect(await cleanUp(requestor, undefined, ledger)).toEqual(['Appointment/1']);
+    expect(requestor.sent).toHaveLength(6);
+  });
+
+  it('is named if the requestor may not take it back', async () => {
+    const requestor = serverOf({ GET: [read], PATCH: [answer(403)] });
+    expect(await cleanUp(requestor, undefined, ledger)).toEqual(['Appointment/1']);
+    expect(requestor.sent).toHaveLength(2);
+  });
+
+  it.each([
+    [204, []],
+    [404, []],
+    [403, ['Appointment/1']],
+  ])('is left only if staff cannot delete it either: %i', async (status, left) => {
+    const requestor = serverOf({ GET: [read], PATCH: [answer(403)] });
+    expect(await cleanUp(requestor, serverOf({ DELETE: [answer(status)] }), ledger)).toEqual(left);
+  });
+
+  it('is left if only the requestor could have taken it back', async () => {
+    const made = new Map([['Subscription', new Set(['Subscription/1'])]]);
+    const requestor = serverOf({ DELETE: [answer(403)] });
+    expect(await cleanUp(requestor, serverOf({}), { made })).toEqual(['Subscription/1']);
+  });
+});
