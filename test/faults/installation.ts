@@ -1,6 +1,11 @@
+import { jest } from '@jest/globals';
 import { atEnd } from '../lib/at-end.ts';
 import { type Installation, prepareService } from '../lib/installation.ts';
 import * as services from '../lib/service.ts';
+import { scaled } from '../lib/time-scale.ts';
+
+// These tests kill, restart and wait for leases to end: half a minute of a quick machine.
+jest.setTimeout(scaled(120_000));
 
 /** A program of the project, as `serviceOf` makes it; it ends with the tests of this file. */
 export function serviceOf(...parameters: Parameters<typeof services.serviceOf>): services.Service {
