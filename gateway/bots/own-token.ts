@@ -26,7 +26,7 @@ export function createOwnToken(
       await logIn(anew);
       return true;
     } catch (error) {
-      isRefused = anew;
+      isRefused ||= anew;
       logger?.error({ err: error }, 'Medplum does not let the gateway log in: check BOTS_CLIENT_ID and its secret.');
       return false;
     }
