@@ -71,6 +71,32 @@ test('public keys have no private part', () => {
   }
 });
 
+test('what was sealed once is opened and verified by every later version', async () => {
+  const kid = 'booking-Zl27A9iV';
+  expect(tokens.publicKeys).toEqual([
+    {
+      kty: 'EC',
+      crv: 'P-256',
+      x: 'UEQ6GnkcsKDi7gngi5Tab03cJW9uGHQ7e0qPMZcTqw4',
+      y: 'NDgdpVPhPyevGuBwOPlV9UIu3HJbB386sLfbrXIKWlY',
+      kid,
+      alg: 'ES256',
+      use: 'sig',
+    },
+  ]);
+  const old = {
+    iss: issuer,
+    aud: issuer,
+    exp: seconds + 3600,
+    jti: 'a85b91e1-2182-44fb-82c1-40ab21bc77ef',
+    sealed: 'k9z3uCd4QFL2mBoaZQZc46vV4PtCEhQ4AvMd4yQVFdd_4mCb7_40BL7l0786',
+  };
+  const jwt = await new SignJWT(old)
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid })
+    .sign(keysOf(1)[0].signing);
+  expect(await tokens.open(jwt)).toEqual({ token: 'eyJ.medplum.token', expires: seconds + 3600 });
+});
+
 test('an id token says who the client is, and opens nothing', async () => {
   const identity = await tokens.identify(token);
   expect(decodeJwt(identity)).toEqual({
