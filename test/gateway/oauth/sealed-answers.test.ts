@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import { decodeJwt, SignJWT } from 'jose';
+import pino from 'pino';
+import { sealSecret } from '../../../gateway/sealing/sealed-secret.ts';
+import { createSealedTokens } from '../../../gateway/sealing/sealed-token.ts';
+import { type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+import { keysOf } from '../sealing/keys.ts';
+
+const issuer = 'https://booking.example.org/';
+const keys = keysOf(1);
+const now = Date.parse('2030-01-01T10:00:00.900Z');
+const seconds = Math.floor(now / 1000);
+
+let fake: FakeMedplum;
+let gateway: FastifyInstance;
+const lines: Record<string, unknown>[] = [];
+
+beforeAll(async () => {
+  fake = await startFakeMedplum();
+  const logger = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) });
+  const limits = { attemptsPerMinuteAndAddress: 1_000 };
+  gateway = gatewayTo(fake, limits, { sealing: { keys, unsealed: 'refused' }, now: () => now, logger });
+});
+afterAll(() => Promise.all([gateway.close(), fake.close()]));
+beforeEach(() => {
+  fake.received.length = 0;
+  fake.verified.length = 0;
+  lines.length = 0;
+  fake.verify = () => ({ body: { profile: { resourceType: 'Practitioner', id: 'p1' } } });
+});
+
+const json = { 'content-type': 'application/json' };
+const post = (path: string, values: Record<string, string>) =>
+  gateway.inject({
+    method: 'POST',
+    url: path,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams(values).toString(),
+  });
+const logIn = (values: Record<string, string> = {}) =>
+  post('/oauth2/token', {
+    grant_type: 'client_credentials',
+    client_id: 'portal',
+    client_secret: sealSecret(keys, 'portal', 'own'),
+    ...values,
+  });
+const answering = (body: unknown, status = 200) => {
+  fake.answer = () => ({ status, headers: json, body: typeof body === 'string' ? body : JSON.stringify(body) });
+};
+const signed = (claims: object) =>
+  new SignJWT({ ...claims }).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.alloc(32));
+
+/** Medplum says that a token is a portal's. */
+const portal = () => ({
+  body: {
+    profile: { resourceType: 'ClientApplication', id: 'portal' },
+    accessPolicy: { resource: [{ resourceType: 'Appointment', interaction: ['read'] }] },
+  },
+});
+
+describe('a token of the service', () => {
+  test('has the claims of that of Medplum', async () => {
+    const exp = seconds + 100;
+    answering({ access_token: await signed({ exp, client_id: 'c', profile: 'p' }), expires_in: 7, scope: 's' });
+    const { access_token: token } = (await logIn()).json();
+    expect(decodeJwt(token)).toMatchObject({ exp, client_id: 'c', sub: 'c', profile: 'p', scope: 's' });
+  });
+
+  test('whose end Medplum does not sign ends when the answer says; what is no text is left empty', async () => {
+    answering({ access_token: await signed({ client_id: 5, profile: {} }), expires_in: 7, scope: ['x'] });
+    const { access_token: token } = (await logIn()).json();
+    expect(decodeJwt(token)).toMatchObject({ exp: seconds + 7, client_id: '', profile: '', scope: '' });
+  });
+
+  test('can be made of any token', async () => {
+    answering({ access_token: 'opaque', expires_in: 7 });
+    const { access_token: token } = (await logIn()).json();
+    expect(await createSealedTokens(keys, issuer, () => now).open(token)).toEqual({
+      token: 'opaque',
+      expires: seconds + 7,
+    });
+  });
+
+  test('comes with what belongs to it, and nothing else of the answer of Medplum', async () => {
+    const more = { scope: 's', project: { reference: 'Project/1' }, profile: { reference: 'X/1' } };
+    answering({ access_token: 'a', expires_in: 7, ...more, refresh_token: 'r', login: 'l' });
+    expect((await logIn()).json()).toEqual({
+      token_type: 'Bearer',
+      access_token: expect.any(String),
+      expires_in: 7,
+      ...more,
+    });
+    answering({ access_token: 'a', expires_in: 7, id_token: 'medplum' });
+    const { id_token: identity, ...others } = (await logIn()).json();
+    expect(decodeJwt(identity)).toMatchObject({ iss: issuer });
+    expect(Object.keys(others).sort()).toEqual(['access_token', 'expires_in', 'token_type']);
+  });
+
+  test.each<[string, unknown]>([
+    ['no token', { expires_in: 7 }],
+    ['a token that is no text', { access_token: 5, expires_in: 7 }],
+    ['no time', { access_token: 'a' }],
+    ['a time in words', { access_token: 'a', expires_in: '7' }],
+    ['a list', []],
+    ['no JSON', 'x'],
+  ])('cannot be made of an answer with %s: 502', async (_, body) => {
+    answering(body);
+    const answer = await logIn();
+    expect([answer.statusCode, answer.json()]).toEqual([
+      502,
+      { error: 'server_error', error_description: 'The FHIR server gave an invalid response.' },
+    ]);
+  });
+});
+
+describe('Medplum is asked for a token', () => {
+  test.each<[string, Record<string, string>, string]>([
+    ['with the scope', { scope: 'openid a' }, 'client_id=portal&client_secret=own&scope=openid+a'],
+    ['without a scope that was not sent', {}, 'client_id=portal&client_secret=own'],
+    ['without a client that was not sent', { client_id: '', client_secret: 'x' }, 'client_secret=x'],
+  ])('%s', async (_, values, expected) => {
+    answering({}, 400);
+    await logIn(values);
+    expect(fake.received[0]?.body).toBe(`grant_type=client_credentials&${expected}`);
+  });
+
+  test('without a secret that was not sent', async () => {
+    answering({}, 400);
+    await post('/oauth2/token', { grant_type: 'client_credentials', client_id: 'portal' });
+    expect(fake.received[0]?.body).toBe('grant_type=client_credentials&client_id=portal');
+  });
+});
+
+describe('a client is refused', () => {
+  test('that sends a secret which cannot be read', async () => {
+    const answer = await logIn({ client_id: 'other' });
+    expect([answer.statusCode, answer.headers['www-authenticate'], answer.json()]).toEqual([
+      401,
+      'Basic',
+      {
+        error: 'invalid_client',
+        error_description:
+          'This secret cannot be read: it is not the one of this client, or the key that it was sealed with is given up. Ask the clinic for a new one.',
+      },
+    ]);
+  });
+
+  test("that is a portal and sends Medplum's own secret; the operator learns which", async () => {
+    fake.verify = portal;
+    answering({ access_token: 'a', expires_in: 7 });
+    const answer = await logIn({ client_secret: 'own' });
+    expect([answer.statusCode, answer.json()]).toEqual([
+      401,
+      {
+        error: 'invalid_client',
+        error_description:
+          "This is Medplum's own secret, which portals no longer use here. Ask the clinic for a sealed one (npm run requestor -- rotate).",
+      },
+    ]);
+    expect(fake.verified).toEqual(['Bearer a']);
+    expect(lines).toEqual([
+      expect.objectContaining({ client: 'ClientApplication/portal', msg: "A portal sends Medplum's own secret." }),
+    ]);
+  });
+
+  test('while it is not known who it is', async () => {
+    fake.verify = () => ({ status: 500 });
+    answering({ access_token: 'b', expires_in: 7 });
+    const answer = await logIn({ client_secret: 'own' });
+    expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable']);
+  });
+
+  test('not if it is staff: nothing is logged', async () => {
+    answering({ access_token: 'c', expires_in: 7 });
+    expect((await logIn({ client_secret: 'own' })).statusCode).toBe(200);
+    expect(lines).toEqual([]);
+  });
+});
+
+describe('introspection', () => {
+  const introspect = (token: string) => post('/oauth2/introspect', { token });
+  const sealed = () =>
+    createSealedTokens(keys, issuer, () => now).seal({
+      token: 'opaque',
+      expires: seconds + 100,
+      client: 'portal',
+      profile: '',
+      scope: '',
+    });
+
+  test('needs a token', async () => {
+    for (const values of [{}, { token: '' }] as Record<string, string>[]) {
+      const answer = await post('/oauth2/introspect', values);
+      expect([answer.statusCode, answer.json()]).toEqual([
+        400,
+        { error: 'invalid_request', error_description: 'Send the parameter token: the access token to examine.' },
+      ]);
+    }
+    expect(fake.received).toEqual([]);
+  });
+
+  test.each<[unknown, object]>([
+    [
+      { active: true, iss: 'https://x.example/' },
+      { active: true, iss: issuer },
+    ],
+    [{ active: false }, { active: false }],
+    ['no JSON', { active: false }],
+    [['list'], { active: false }],
+  ])('of a token of the service: Medplum says %j', async (told, expected) => {
+    answering(told);
+    const answer = await introspect(await sealed());
+    expect([answer.json(), answer.headers['cache-control']]).toEqual([expected, 'no-store']);
+    expect(fake.received).toMatchObject([{ method: 'POST', path: '/oauth2/introspect', body: 'token=opaque' }]);
+  });
+
+  test('of a token of Medplum that staff has: as Medplum says', async () => {
+    answering({ active: true, iss: 'https://x.example/' });
+    expect((await introspect('opaque')).json()).toEqual({ active: true, iss: 'https://x.example/' });
+  });
+
+  test('of a token of Medplum that nobody has, or a portal: it is not active', async () => {
+    answering({ active: true });
+    fake.verify = (authorization) => (authorization.includes('portal') ? portal() : { status: 401 });
+    for (const token of ['portal-x', 'nobody-x']) {
+      const answer = await introspect(token);
+      expect([answer.json(), answer.headers['cache-control']]).toEqual([{ active: false }, 'no-store']);
+    }
+    expect(fake.received).toEqual([]);
+  });
+
+  test('is refused as Medplum refuses it', async () => {
+    answering({ error: 'invalid_client' }, 401);
+    const answer = await introspect(await sealed());
+    expect([answer.statusCode, answer.json()]).toEqual([401, { error: 'invalid_client' }]);
+  });
+});
+
+test('the keys of the service are kept nowhere: they may change', async () => {
+  const answer = await gateway.inject('/.well-known/jwks.json');
+  expect([answer.statusCode, answer.headers['cache-control'], answer.json().keys.length]).toEqual([200, 'no-store', 1]);
+});
