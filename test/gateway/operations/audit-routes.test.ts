@@ -1,0 +1,153 @@
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import pino from 'pino';
+import type { FhirResponse } from '../../../gateway/http/response.ts';
+import type { Caller } from '../../../gateway/medplum/current-profile.ts';
+import { addAudit, noteAnswer } from '../../../gateway/operations/audit.ts';
+
+const staff: Caller = {
+  profileType: 'Practitioner',
+  profileId: 'p1',
+  role: 'repository',
+  findsAllOf: [],
+  versions: {},
+};
+const base = '/fhir/R4';
+const routes = [
+  ['POST', base],
+  ...['', '/_search', '/$book'].map((end) => ['POST', `${base}/Appointment${end}`]),
+  ...['', '/$find', '/:id', '/:id/_history', '/:id/_history/:vid'].map((end) => ['GET', `${base}/Appointment${end}`]),
+  ...['PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => [method, `${base}/Patient/:id`]),
+  ...['/Slot/:id', '/Patient/:patient/x', '/:id', '/$events'].map((end) => ['GET', `${base}${end}`]),
+] as const;
+
+const lines: { msg: string; audit: unknown }[] = [];
+let caller: Caller | undefined = staff;
+let answer: FhirResponse | undefined;
+const logger: FastifyBaseLogger = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
+const app: FastifyInstance = fastify({ loggerInstance: logger });
+app.decorateRequest('caller', undefined);
+app.addHook('onRequest', async (request) => {
+  request.caller = caller;
+  if (answer) {
+    noteAnswer(request, answer);
+  }
+});
+addAudit(app);
+for (const [method = '', url = ''] of routes) {
+  app.route({ method, url, handler: async () => 'ok' });
+}
+
+afterAll(() => app.close());
+beforeEach(() => {
+  caller = staff;
+  answer = undefined;
+});
+
+async function recorded(method: string, path: string): Promise<unknown[]> {
+  lines.length = 0;
+  await app.inject({ method: method as 'GET', url: `${base}${path}` });
+  return lines.filter(({ msg }) => msg === 'audit').map(({ audit }) => audit);
+}
+
+describe('the interaction that is recorded', () => {
+  test.each([
+    ['GET', '/Appointment/a1', { interaction: 'read' }],
+    ['GET', '/Appointment/a1/_history', { interaction: 'history-instance' }],
+    ['GET', '/Appointment/a1/_history/2', { interaction: 'vread' }],
+    ['GET', '/Appointment', { interaction: 'search-type' }],
+    ['POST', '/Appointment/_search', { interaction: 'search-type' }],
+    ['GET', '/Appointment/$find', { interaction: 'operation', operation: '$find' }],
+    ['POST', '/Appointment/$book', { interaction: 'operation', operation: '$book' }],
+    ['POST', '/Appointment', { interaction: 'create' }],
+    ['PUT', '/Patient/p1', { interaction: 'update' }],
+    ['PATCH', '/Patient/p1', { interaction: 'patch' }],
+    ['DELETE', '/Patient/p1', { interaction: 'delete' }],
+    ['OPTIONS', '/Patient/p1', { interaction: 'OPTIONS' }],
+  ])('of %s %s', async (method, path, expected) => {
+    const [type, id] = path.slice(1).split('/');
+    const resources = id === undefined || !/^[ap]1$/.test(id) ? [] : [`${type}/${id}`];
+    expect(await recorded(method, path)).toEqual([{ client: 'Practitioner/p1', resources, status: 200, ...expected }]);
+  });
+
+  test('of a batch', async () => {
+    answer = { status: 200, resource: { resourceType: 'Patient', id: 'p1' } };
+    expect(await recorded('POST', '')).toMatchObject([{ interaction: 'batch', resources: ['Patient/p1'] }]);
+  });
+});
+
+describe('the resources that are recorded', () => {
+  const by = async (given: object | undefined, headers?: Record<string, string>): Promise<unknown> => {
+    answer = JSON.parse(JSON.stringify({ status: 200, resource: given, headers }));
+    const [found] = await recorded('GET', '/Appointment');
+    return (found as { resources?: unknown }).resources;
+  };
+  const appointment = (...actors: (object | undefined)[]) => ({
+    resourceType: 'Appointment',
+    id: 'a1',
+    participant: actors.map((actor) => ({ actor })),
+  });
+
+  test.each<[string, object, string[]]>([
+    ['an appointment and its patient', appointment({ reference: 'Patient/p1' }), ['Appointment/a1', 'Patient/p1']],
+    [
+      'no other participants',
+      appointment(undefined, {}, { reference: 'Practitioner/d1' }, { reference: 'https://x.example/Patient/p1' }),
+      ['Appointment/a1'],
+    ],
+    ['an appointment of nobody', { resourceType: 'Appointment', id: 'a1' }, ['Appointment/a1']],
+    ['other persons', { resourceType: 'RelatedPerson', id: 'r1' }, ['RelatedPerson/r1']],
+    ['answers to questions', { resourceType: 'QuestionnaireResponse', id: 'q1' }, ['QuestionnaireResponse/q1']],
+    ['visits', { resourceType: 'Encounter', id: 'e1' }, ['Encounter/e1']],
+    ['no slots', { resourceType: 'Slot', id: 's1', participant: [{ actor: { reference: 'Patient/p1' } }] }, []],
+    ['nothing without an id', { resourceType: 'Patient' }, []],
+    ['nothing of an empty Bundle', { resourceType: 'Bundle' }, []],
+    [
+      'those in a Bundle, once',
+      {
+        resourceType: 'Bundle',
+        entry: [
+          {},
+          { resource: appointment({ reference: 'Patient/p1' }) },
+          { resource: { resourceType: 'Bundle', entry: [{ resource: { resourceType: 'Patient', id: 'p1' } }] } },
+          { resource: { resourceType: 'Patient', id: 'p2' } },
+        ],
+      },
+      ['Appointment/a1', 'Patient/p1', 'Patient/p2'],
+    ],
+  ])('%s', async (_, resource, expected) => {
+    expect(await by(resource)).toEqual(expected);
+  });
+
+  test.each<[string, string[]]>([
+    ['https://x.example/fhir/R4/Appointment/a1', ['Appointment/a1']],
+    ['https://x.example/fhir/R4/Patient/p1/_history/12', ['Patient/p1']],
+    ['https://x.example/fhir/R4/Subscription/s1', []],
+    ['https://x.example/fhir/R4/XPatient/p1', []],
+    ['https://x.example/fhir/R4/Patient/p1/$x/y', []],
+    ['https://x.example/fhir/R4/Patient/p1/_history/1/2', []],
+  ])('what is at %s', async (location, expected) => {
+    expect(await by(undefined, { location })).toEqual(expected);
+    expect(await by(undefined, { 'x-location': location })).toEqual([]);
+  });
+});
+
+describe('nothing is recorded', () => {
+  test.each([
+    ['of slots', '/Slot/s1'],
+    ['of what has no type', '/x1'],
+    ['of what is about nobody', '/$events'],
+    ['of what is not there', '/none/none/none/none'],
+  ])('%s', async (_, path) => {
+    expect(await recorded('GET', path)).toEqual([]);
+  });
+
+  test('of strangers', async () => {
+    caller = undefined;
+    expect(await recorded('GET', '/Appointment/a1')).toEqual([]);
+  });
+
+  test('as the id of a patient that is not', async () => {
+    expect(await recorded('GET', '/Patient/p1/x')).toMatchObject([{ resources: [] }]);
+  });
+});
