@@ -2,7 +2,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { defaultLimits } from '../../../gateway/context.ts';
 import { createUpstream, type UpstreamLimits } from '../../../gateway/medplum/client.ts';
-import { config } from '../fake-medplum.ts';
+import { until } from '../../lib/until.ts';
+import { config, startFakeMedplum } from '../fake-medplum.ts';
 
 let server: Server | undefined;
 const sockets = new Set<Socket>();
@@ -25,6 +26,7 @@ afterEach(() => {
   for (const socket of sockets) {
     socket.destroy();
   }
+  sockets.clear();
   server?.close();
 });
 
@@ -78,5 +80,108 @@ describe('faults of Medplum', () => {
     expect('status' in answer ? answer.status : undefined).toBe(status);
     expect(count).toBe(times);
     await upstream.close();
+  });
+});
+
+const sent = (status: string, body: string, ...headers: string[]) =>
+  [`HTTP/1.1 ${status}`, ...headers, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n');
+
+describe('an answer of Medplum', () => {
+  test.each<[string, string, object]>([
+    ['JSON', sent('200 OK', '{"a":"ü"}'), { status: 200, body: { a: 'ü' } }],
+    ['nothing', sent('204 No Content', ''), { status: 204, body: undefined }],
+    ['an error in JSON', sent('404 Not Found', '{"a":1}'), { status: 404, body: { a: 1 } }],
+    ['an error in words', sent('400 Bad Request', 'no'), { status: 400, body: undefined }],
+    ['a redirection in words', sent('399 Other', 'no'), { failure: 'broken' }],
+    ['a success in words', sent('200 OK', 'no'), { failure: 'broken' }],
+    ['as much as allowed', sent('200 OK', `"${'x'.repeat(998)}"`), { status: 200, body: 'x'.repeat(998) }],
+    ['one byte more', sent('200 OK', `"${'x'.repeat(999)}"`), { failure: 'broken' }],
+  ])('that is %s', async (_name, text, expected) => {
+    const url = await startServer((socket) => socket.write(text));
+    expect(await call(url, 'GET')).toMatchObject(expected);
+  });
+
+  test('has its headers by name, those that come twice in one', async () => {
+    const url = await startServer((socket) => socket.write(sent('200 OK', 'x', 'X-A: 1', 'Vary: a', 'vary: b')));
+    const upstream = createUpstream(url, defaultLimits(config));
+    expect(await upstream.send({ method: 'GET', path: '' })).toEqual({
+      status: 200,
+      headers: { 'x-a': '1', vary: 'a, b', 'content-length': '1' },
+      text: 'x',
+    });
+    await upstream.close();
+  });
+});
+
+describe('a call of Medplum', () => {
+  test.each(['', '/'])(
+    'has a path below its base address ("%s" at its end), a query, headers and a body',
+    async (end) => {
+      const fake = await startFakeMedplum();
+      const upstream = createUpstream(`${fake.url}/medplum${end}`, defaultLimits(config));
+      expect(upstream.baseUrl).toBe(`${fake.url}/medplum/`);
+      const headers = { 'x-a': '1', 'content-type': 'text/plain' };
+      await upstream.call({ method: 'PUT', path: 'fhir/R4/Slot', query: 'a=b', headers, body: '{}' });
+      await upstream.call({ method: 'GET', path: 'b' });
+      await Promise.all([upstream.close(), fake.close()]);
+      expect(fake.received).toMatchObject([
+        { method: 'PUT', path: '/medplum/fhir/R4/Slot', headers, body: '{}' },
+        { method: 'GET', path: '/medplum/b', body: '' },
+      ]);
+      expect(fake.received.map(({ query }) => query.toString())).toEqual(['a=b', '']);
+    },
+  );
+
+  test('is counted until it is over', async () => {
+    const waiting: Socket[] = [];
+    const url = await startServer((socket) => void waiting.push(socket));
+    const upstream = createUpstream(url, defaultLimits(config));
+    const calls = [upstream.call({ method: 'GET', path: 'a' }), upstream.call({ method: 'GET', path: 'b' })];
+    expect(upstream.pending()).toBe(2);
+    await until(() => waiting.length === 2);
+    for (const socket of waiting) {
+      socket.write(ok);
+    }
+    await Promise.all(calls);
+    expect(upstream.pending()).toBe(0);
+    await upstream.close();
+  });
+
+  test('has as many connections as allowed, and waits for them', async () => {
+    const waiting: Socket[] = [];
+    const url = await startServer((socket) => void waiting.push(socket));
+    const upstream = createUpstream(url, { ...defaultLimits(config), connections: 1 });
+    const calls = ['a', 'b'].map((path) => upstream.call({ method: 'POST', path, body: '{}' }));
+    for (const count of [1, 2]) {
+      await until(() => waiting.length === count);
+      expect(sockets.size).toBe(1);
+      waiting.at(-1)?.write(ok);
+    }
+    await Promise.all(calls);
+    await upstream.close();
+  });
+
+  test('may have a time limit of its own', async () => {
+    const url = await startServer(() => undefined);
+    const upstream = createUpstream(url, defaultLimits(config));
+    expect(await upstream.call({ method: 'GET', path: 'a', timeoutMs: 50 })).toEqual({ failure: 'timeout' });
+    await upstream.close();
+  });
+});
+
+describe('a connection that was never made: nothing has arrived', () => {
+  const unsent = { failure: 'unavailable', isUnsent: true };
+
+  test.each([
+    ['nobody listens', 'http://127.0.0.1:1'],
+    ['there is no such host', 'http://medplum.invalid'],
+    ['there is no way', 'http://224.0.0.1'],
+  ])('%s', async (_, url) => {
+    expect(await call(url, 'POST')).toEqual(unsent);
+  });
+
+  test('it takes too long', async () => {
+    const url = await startServer(() => undefined);
+    expect(await call(url.replace('http', 'https'), 'POST', { connectTimeoutMs: 50 })).toEqual(unsent);
   });
 });
