@@ -134,6 +134,73 @@ describe('a client', () => {
   });
 });
 
+describe('a client that is refused learns why, and when to come again', () => {
+  const refusalOf = ({ statusCode, headers, json }: Awaited<ReturnType<typeof read>>) => [
+    statusCode,
+    headers['retry-after'],
+    json().issue[0].diagnostics,
+  ];
+
+  test.each<[string, Partial<GatewayLimits>]>([
+    ['Too many requests from this client.', { requestsPerMinute: 1 }],
+    ['Too many requests from this address.', { requestsPerMinuteAndAddress: 1 }],
+    ['Too many different credentials from this address.', { attemptsPerMinuteAndAddress: 1 }],
+  ])('%s', async (reason, limits) => {
+    start(limits);
+    expect((await read('a')).statusCode).toBe(404);
+    const [status, seconds, diagnostics] = refusalOf(await read(reason.includes('client') ? 'a' : 'b'));
+    expect([status, diagnostics]).toEqual([429, `${reason} Try again in ${seconds} s.`]);
+    expect([Number(seconds) > 0, Number(seconds) <= 60]).toEqual([true, true]);
+  });
+
+  test('too many at the same time, also after a while', async () => {
+    start({ concurrentRequests: 1, waitingRequests: 1, placeMs: 50 });
+    const gate = Promise.withResolvers<undefined>();
+    fake.answer = () => gate.promise;
+    const first = read('a');
+    await until(() => fake.received.length === 1);
+    const others = await Promise.all([read('a'), read('a')]);
+    const refusal = [429, '1', 'Too many concurrent requests from this client. Try again in 1 s.'];
+    expect(others.map(refusalOf)).toEqual([refusal, refusal]);
+    gate.resolve(undefined);
+    await first;
+  });
+
+  test.each([
+    ['no token', undefined, 'Bearer'],
+    ['no bearer token', 'Basic YTpi', 'Bearer'],
+    ['a token that Medplum refuses', 'Bearer made-up', 'Bearer error="invalid_token"'],
+  ])('%s', async (_, authorization, challenge) => {
+    start({ attemptsPerMinuteAndAddress: 2 });
+    refuseAll();
+    const send = () => gateway.inject({ url: '/fhir/R4/Slot/s1', headers: authorization ? { authorization } : {} });
+    const answers = [await send(), await send(), await send()];
+    expect(answers.map(({ statusCode, headers }) => [statusCode, headers['www-authenticate']])).toEqual(
+      Array(3).fill([401, challenge]),
+    );
+  });
+});
+
+test('a client that goes while it waits leaves its place to the next one', async () => {
+  start({ concurrentRequests: 1, waitingRequests: 2 });
+  const url = await gateway.listen({ port: 0, host: '127.0.0.1' });
+  const gate = Promise.withResolvers<undefined>();
+  fake.answer = () => gate.promise;
+  const send = (signal?: AbortSignal) =>
+    fetch(`${url}/fhir/R4/Slot/s1`, { headers: bearer, ...(signal && { signal }) });
+  const first = send();
+  await until(() => fake.received.length === 1);
+  const goes = new AbortController();
+  const gone = send(goes.signal).catch(() => 'gone');
+  // It waits when a request that was sent later is answered.
+  await fetch(`${url}/healthz`);
+  goes.abort();
+  expect(await gone).toBe('gone');
+  const last = send();
+  gate.resolve(undefined);
+  expect([(await first).status, (await last).status]).toEqual([404, 404]);
+});
+
 describe('the form of a search', () => {
   const search = (payload: string) =>
     gateway.inject({

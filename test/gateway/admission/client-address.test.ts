@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { addressGroup, trustedProxies } from '../../../gateway/admission/client-address.ts';
+import { addressGroup, clientAddress, trustedProxies } from '../../../gateway/admission/client-address.ts';
 import { proxiesFrom } from '../../../scripts/gateway/settings.ts';
 import { gatewayTo } from '../fake-medplum.ts';
 
@@ -35,5 +36,23 @@ describe('X-Forwarded-For is believed', () => {
 
   test('from networks that exist', () => {
     expect(() => trustedProxies(['nowhere'])).toThrow();
+  });
+});
+
+describe('a websocket comes from', () => {
+  const from = (remoteAddress: string | undefined, proxies: number | string[]) => {
+    const headers = { 'x-forwarded-for': '198.51.100.1, 203.0.113.9' };
+    return clientAddress({ socket: { remoteAddress }, headers } as unknown as IncomingMessage, trustedProxies(proxies));
+  };
+
+  test.each<[string | undefined, number | string[], string]>([
+    ['10.0.0.2', 0, '10.0.0.2'],
+    ['10.0.0.2', 1, '203.0.113.9'],
+    ['10.0.0.2', 2, '198.51.100.1'],
+    ['10.0.0.2', ['10.0.0.0/8'], '203.0.113.9'],
+    ['192.0.2.1', ['10.0.0.0/8'], '192.0.2.1'],
+    [undefined, 2, ''],
+  ])('%s behind the proxies %j: %s', (remoteAddress, proxies, expected) => {
+    expect(from(remoteAddress, proxies)).toBe(expected);
   });
 });
