@@ -45,6 +45,8 @@ export interface GatewayLimits extends UpstreamLimits {
   readonly unboundWebsocketsPerAddress: number;
   /** How long a websocket may be open before a token is sent, in milliseconds. */
   readonly bindMs: number;
+  /** How often websockets are asked whether their clients are still there, in milliseconds. */
+  readonly pingMs: number;
   /** Requests that one client may send in a minute, from whatever addresses and with whatever tokens. */
   readonly requestsPerMinute: number;
   /** Requests that may come from one address in a minute. */
@@ -77,6 +79,7 @@ export const fixedLimits = {
   unboundWebsockets: 200,
   unboundWebsocketsPerAddress: 20,
   bindMs: 10_000,
+  pingMs: 30_000,
   requestsPerMinute: 6_000,
   requestsPerMinuteAndAddress: 12_000,
   attemptsPerMinuteAndAddress: 120,

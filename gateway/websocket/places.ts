@@ -8,7 +8,7 @@ export type PlaceLimits = Pick<
 
 /** A place among the unbound websockets; another one may have had to make room. */
 interface UnboundPlace<Socket> {
-  readonly displaced?: Socket;
+  readonly displaced: Socket | undefined;
 }
 
 /**
@@ -72,7 +72,7 @@ export function createWebsocketPlaces<Socket>(limits: PlaceLimits): WebsocketPla
         unbound.remove(displaced);
       }
       unbound.add(socket, address);
-      return displaced === undefined ? {} : { displaced };
+      return { displaced };
     },
     bind: (socket, client) => {
       if (bound.has(socket)) {

@@ -30,14 +30,11 @@ export function isWebsocket({ url, headers }: IncomingMessage, { basePath }: Add
 /** The maximum size of a client's message: it only contains a token. */
 const clientBytes = 64 * 1024;
 
-/** How often clients are asked whether they are still there, in milliseconds. */
-const pingMs = 30_000;
-
 /** How long a client may take to close its end, in milliseconds. */
 const graceMs = 1_000;
 
 /** Asks regularly who is still there, and drops who is not. */
-function keepAlive(server: WebSocketServer): NodeJS.Timeout {
+function keepAlive(server: WebSocketServer, everyMs: number): NodeJS.Timeout {
   const silent = new WeakSet<WebSocket>();
   server.on('connection', (client: WebSocket) => client.on('pong', () => silent.delete(client)));
   return setInterval(() => {
@@ -49,7 +46,7 @@ function keepAlive(server: WebSocketServer): NodeJS.Timeout {
         client.ping();
       }
     }
-  }, pingMs).unref();
+  }, everyMs).unref();
 }
 
 /** How websockets are served. */
@@ -119,7 +116,7 @@ export function addWebsockets(
   const medplumUrl = new URL('ws/subscriptions-r4', medplumBaseUrl.replace(/^http/, 'ws').replace(/\/?$/, '/')).href;
   const server = new WebSocketServer({ noServer: true, maxPayload: clientBytes, perMessageDeflate: false });
   const { serve, places } = createRelays(context, medplumUrl, (error) => app.log.error(error, 'websocket failed'));
-  const pings = keepAlive(server);
+  const pings = keepAlive(server, context.limits.pingMs);
   let isClosing = false;
   server.on('wsClientError', (error: Error, socket: Duplex) => refuseConnection(socket, 'bad-request', error.message));
   app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {

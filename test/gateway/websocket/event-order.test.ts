@@ -59,6 +59,46 @@ describe('the order of notifications', () => {
     expect(arrived(orderAfter(handshake(0)), handshake(0)).told).toEqual([handshake(0)]);
   });
 
+  test('nothing waits any more once it was sent', () => {
+    const { order } = told(orderAfter(handshake(0)), [5, 2, 1]);
+    expect([order.last, [...order.waiting.keys()]]).toEqual([2, [5]]);
+    expect(released(order).order).toEqual({ last: 5, waiting: new Map() });
+    expect(released(orderAfter(handshake(7)))).toEqual({ order: { last: 7, waiting: new Map() }, told: [] });
+  });
+
+  const odd = (...entry: unknown[]): Bundle => JSON.parse(JSON.stringify({ resourceType: 'Bundle', entry }));
+  const eventOf = (valueString: unknown): Bundle =>
+    parameters([{ name: 'notification-event', part: [{ name: 'event-number', valueString }] }]);
+
+  test.each<[string, Bundle]>([
+    ['no entries', JSON.parse('{"resourceType":"Bundle"}')],
+    ['entries that are no list', JSON.parse('{"resourceType":"Bundle","entry":{}}')],
+    ['an entry that is nothing', odd(null)],
+    ['an entry without a resource', odd({})],
+    ['parameters that are nothing', odd({ resource: { parameter: [null, 5] } })],
+    ['parameters that are no list', odd({ resource: { parameter: 'x' } })],
+    ['an event without parts', parameters([{ name: 'notification-event' }])],
+    ['an event without a number', parameters([{ name: 'notification-event', part: [null, { name: 'timestamp' }] }])],
+    ['another parameter', parameters([{ name: 'x', part: [{ name: 'event-number', valueString: '2' }] }])],
+    ['another part', parameters([{ name: 'notification-event', part: [{ name: 'x', valueString: '2' }] }])],
+    ['a number in words', eventOf('two')],
+    ['a number and more', eventOf('2x')],
+    ['more and a number', eventOf('x2')],
+    ['a number that is no text', eventOf(2)],
+    ['a number that is too large', eventOf('1234567890123456')],
+  ])('with %s no event is told, and it is told at once', (_, bundle) => {
+    const order = orderAfter(handshake(0));
+    expect(arrived(order, bundle)).toEqual({ order, told: [bundle] });
+  });
+
+  test('a handshake without a number is that of a new Subscription', () => {
+    expect(orderAfter(parameters([{ name: 'other', valueString: '3' }]))).toEqual({ last: 0, waiting: new Map() });
+  });
+
+  test('the largest number has fifteen digits', () => {
+    expect(orderAfter(handshake(123456789012345)).last).toBe(123456789012345);
+  });
+
   test('all are sent once, in the order of their numbers, whatever the order of arrival', () => {
     const arrivals = fc.integer({ min: 0, max: 12 }).chain((count) =>
       fc.shuffledSubarray(

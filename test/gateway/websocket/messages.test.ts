@@ -56,6 +56,7 @@ describe('a message of a client', () => {
   test.each([
     ['', unknown],
     ['hello', unknown],
+    ['bind:-with-token good', unknown],
     [' {"type":"ping"}', unknown],
     ['{"type"', unknown],
     ['{}', unknown],
@@ -113,6 +114,8 @@ describe('a message of Medplum', () => {
   test.each([
     [[{ details: { text: 'Gone.' }, diagnostics: 'Other.' }], 'Gone.'],
     [[{ diagnostics: 'Other.' }, { details: { text: 'Gone.' } }], 'Other.'],
+    [[{ details: null }], 'The token is not accepted.'],
+    [[null], 'The token is not accepted.'],
     [[{}], 'The token is not accepted.'],
     [[], 'The token is not accepted.'],
     ['x', 'The token is not accepted.'],

@@ -7,7 +7,11 @@ const limits = { websockets: 3, websocketsPerClient: 2, unboundWebsockets: 3, un
 describe('places for websockets', () => {
   test('an address has few that wait', () => {
     const places = createWebsocketPlaces<string>(limits);
-    expect([places.enter('1', 'a'), places.enter('2', 'a'), places.enter('3', 'a')]).toEqual([{}, {}, undefined]);
+    expect([places.enter('1', 'a'), places.enter('2', 'a'), places.enter('3', 'a')]).toEqual([
+      { displaced: undefined },
+      { displaced: undefined },
+      undefined,
+    ]);
   });
 
   test('when too many wait, the first of the address with most of them makes room', () => {
@@ -17,6 +21,30 @@ describe('places for websockets', () => {
     places.enter('3', 'b');
     expect(places.enter('4', 'c')).toEqual({ displaced: '2' });
     expect(places.unbound()).toBe(3);
+  });
+
+  test('a place that is left is free for one more of the address', () => {
+    const places = createWebsocketPlaces<string>(limits);
+    places.enter('1', 'a');
+    places.enter('2', 'a');
+    places.leave('1');
+    expect([places.enter('3', 'a'), places.enter('4', 'a'), places.unbound()]).toEqual([
+      { displaced: undefined },
+      undefined,
+      2,
+    ]);
+    for (const socket of ['2', '3', 'unknown']) {
+      places.leave(socket);
+    }
+    expect([places.enter('5', 'a'), places.unbound()]).toEqual([{ displaced: undefined }, 1]);
+  });
+
+  test('a client has so many that are bound, another one its own', () => {
+    const places = createWebsocketPlaces<string>(limits);
+    expect(['1', '2', '3'].map((socket) => places.bind(socket, 'A'))).toEqual([true, true, false]);
+    expect([places.bind('4', 'B'), places.bind('5', 'C'), places.bound()]).toEqual([true, false, 3]);
+    places.leave('1');
+    expect([places.bind('3', 'A'), places.bound()]).toEqual([true, 3]);
   });
 
   test('those that wait take no place of those that are bound', () => {

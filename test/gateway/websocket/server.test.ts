@@ -1,52 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, request as httpRequest } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { connect as openSocket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
-import { WebSocket, WebSocketServer } from 'ws';
+import { WebSocket } from 'ws';
 import type { GatewayLimits } from '../../../gateway/context.ts';
 import { type Binding, createBindingTokens } from '../../../gateway/websocket/binding-token.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { until } from '../../lib/until.ts';
 import { gatewayTo } from '../fake-medplum.ts';
-
-/** A Medplum that has websockets only, and remembers what it was told. */
-interface FakeMedplum {
-  url: string;
-  readonly received: unknown[];
-  readonly sockets: Set<WebSocket>;
-  readonly say: (message: unknown) => void;
-  readonly close: () => void;
-}
-
-async function startMedplum(): Promise<FakeMedplum> {
-  const http = createServer();
-  const server = new WebSocketServer({ server: http, path: '/ws/subscriptions-r4' });
-  const fake: FakeMedplum = {
-    url: '',
-    received: [],
-    sockets: server.clients,
-    say: (message) => {
-      for (const socket of server.clients) {
-        socket.send(typeof message === 'string' ? message : JSON.stringify(message));
-      }
-    },
-    close: () => {
-      http.closeAllConnections();
-      http.close();
-      for (const socket of server.clients) {
-        socket.terminate();
-      }
-    },
-  };
-  server.on('connection', (socket) => {
-    socket.on('message', (data: Buffer) => fake.received.push(JSON.parse(data.toString())));
-  });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  fake.url = `http://127.0.0.1:${Object.assign({ port: 0 }, http.address()).port}`;
-  return fake;
-}
+import { aBinding, message, type SocketMedplum, startSocketMedplum, status } from './sockets.ts';
 
 interface Client {
   readonly socket: WebSocket;
@@ -58,7 +22,7 @@ const bindingKey = randomBytes(32);
 const metrics = { registry: new Registry() };
 const { seal: bindingToken } = createBindingTokens(bindingKey);
 
-let medplum: FakeMedplum;
+let medplum: SocketMedplum;
 let gateway: FastifyInstance;
 let address: string;
 const clients: WebSocket[] = [];
@@ -82,7 +46,7 @@ async function connect(): Promise<Client> {
 }
 
 beforeEach(async () => {
-  medplum = await startMedplum();
+  medplum = await startSocketMedplum();
 });
 afterEach(async () => {
   for (const socket of clients.splice(0)) {
@@ -92,28 +56,7 @@ afterEach(async () => {
   medplum.close();
 });
 
-const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
-const aBinding = (id: string, expiration = inAnHour()): Binding => ({
-  id,
-  token: `token-of-${id}`,
-  expiration,
-  client: 'ClientApplication/portal-a-id',
-  handshake: { resourceType: 'Bundle', type: 'history', id: `handshake-${id}` },
-});
 const bind = (binding: Binding) => `bind-with-token ${bindingToken(binding)}`;
-const status = (type: string, id: string, told?: object) => ({
-  resourceType: 'Bundle',
-  type: 'history',
-  entry: [
-    { resource: { resourceType: 'SubscriptionStatus', type, subscription: { reference: `Subscription/${id}` } } },
-    ...(told ? [{ resource: told }] : []),
-  ],
-});
-const message = (bundle: object) => ({
-  resourceType: 'Communication',
-  payload: [{ contentString: JSON.stringify(bundle) }],
-});
-
 async function bound(id: string, expiration?: string): Promise<Client> {
   const client = await connect();
   client.socket.send(bind(aBinding(id, expiration)));

@@ -1,43 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import type { Binding } from '../../../gateway/websocket/binding-token.ts';
 import {
   mostBindings,
   mostMessages,
   newSession,
-  type Session,
   type SessionEffect,
   type SessionEvent,
   step,
   type Timer,
 } from '../../../gateway/websocket/session.ts';
+import { accepted, bind, binding, claimed, limits, now, sequence } from './sessions.ts';
 
-const limits = { bindMs: 10_000, upstreamTimeoutMs: 15_000 };
-const now = Date.parse('2027-01-01T00:00:00Z');
-
-const binding = (id: string, client = 'ClientApplication/a'): Binding => ({
-  id,
-  token: `token-of-${id}`,
-  expiration: '2027-01-01T01:00:00Z',
-  client,
-  handshake: { resourceType: 'Bundle', type: 'history', id: `handshake-${id}` },
-});
-const bind = (id: string): SessionEvent => ({ kind: 'said', message: { kind: 'bind', binding: binding(id) } });
-const claimed = (id: string): SessionEvent => ({ kind: 'claimed', binding: binding(id) });
-const accepted = (id: string): SessionEvent => ({ kind: 'medplum-said', message: { kind: 'bound', id } });
-
-/** What comes of several events, one after the other. */
-function sequence(...events: readonly SessionEvent[]): { session: Session; effects: readonly SessionEffect[] } {
-  let session = newSession;
-  const effects: SessionEffect[] = [];
-  for (const event of events) {
-    const next = step(session, event, now, limits);
-    session = next.session;
-    effects.push(...next.effects);
-  }
-  return { session, effects };
-}
 const kinds = (effects: readonly SessionEffect[]) => effects.map(({ kind }) => kind);
 
 describe('a session', () => {
