@@ -34,7 +34,93 @@ describe('an address', () => {
   });
 });
 
+describe('the addresses of the service', () => {
+  test.each([
+    ['https://booking.example.org/fhir/R4', '/fhir/R4', 'https://booking.example.org'],
+    ['http://localhost:3000', '', 'http://localhost:3000'],
+  ])('%s has the path "%s"', (baseUrl, basePath, origin) => {
+    expect(createAddresses({ baseUrl }, [])).toMatchObject({ base: baseUrl, basePath, origin });
+  });
+
+  test.each([
+    ['http://any.example/fhir/R4/Slot?_cursor=x', 'https://booking.example.org/fhir/R4/Slot?_cursor=x'],
+    ['/fhir/R4/', 'https://booking.example.org/fhir/R4/'],
+    ['http://any.example/fhir/R4', undefined],
+    ['http://any.example/storage/1', undefined],
+  ])('that are public: %s is %s', (url, expected) => {
+    expect(addresses.publicUrl(url)).toBe(expected);
+  });
+
+  test.each(['localhost', '127.0.0.1', '[::1]'])('hide a Medplum on the same machine by all its names: %s', (name) => {
+    const near = createAddresses(config, [`http://${name}/`, 'https://booking.example.org:8103/']);
+    for (const one of ['localhost', '127.0.0.1', '[::1]']) {
+      expect(near.rewriteUrl(`http://${one}/storage/1#x`)).toBe('https://booking.example.org/storage/1#x');
+      expect(near.rewriteUrl(`http://${one}:8103/storage/1`)).toBe(`http://${one}:8103/storage/1`);
+    }
+    expect(near.rewriteUrl('https://booking.example.org:8103/a')).toBe('https://booking.example.org/a');
+  });
+});
+
 describe('a resource', () => {
+  test.each(['reference', 'fullUrl', 'valueUrl', 'valueUri'])('has addresses of Medplum nowhere as %s', (name) => {
+    const resource = { resourceType: 'Basic' as const, code: {}, part: [{ [name]: 'http://medplum/a', other: [7] }] };
+    expect(addresses.rewriteResource(resource)).toEqual({
+      ...resource,
+      part: [{ [name]: 'https://booking.example.org/a', other: [7] }],
+    });
+  });
+
+  test.each([
+    ['link', true],
+    ['photo', true],
+    ['valueAttachment', true],
+    ['attachment', true],
+    ['contentAttachment', true],
+    ['extension', false],
+    ['endpoint', false],
+  ])('has addresses of Medplum below %s as url: they become those of the service: %s', (parent, isRewritten) => {
+    const of = (url: string) => ({
+      resourceType: 'Basic' as const,
+      code: {},
+      [parent]: [{ url, title: 'http://medplum/' }],
+    });
+    const shown = isRewritten ? 'https://booking.example.org/a' : 'http://medplum/a';
+    expect(addresses.rewriteResource(of('http://medplum/a'))).toEqual(of(shown));
+  });
+
+  test('shares what has no addresses with the original', () => {
+    const [first, second] = [{ reference: 'http://medplum/a' }, { display: 'x' }];
+    const resource = { resourceType: 'Basic' as const, code: {}, items: [first, second] };
+    const shown = addresses.rewriteResource(resource);
+    expect([shown.items[1] === second, shown.code === resource.code, resource.items[0]]).toEqual([
+      true,
+      true,
+      { reference: 'http://medplum/a' },
+    ]);
+  });
+
+  test.each([
+    ['"http://medplum/fhir/R4/X/1"', '"https://booking.example.org/fhir/R4/X/1"'],
+    ["'http://medplum'", "'https://booking.example.org'"],
+    ['<http://medplum/a>', '<https://booking.example.org/a>'],
+    ['http://medplum/a http://medplum/b', 'https://booking.example.org/a https://booking.example.org/b'],
+    ['http://[::1]:8103/a', 'https://booking.example.org/a'],
+    ['http://medplum.com/?u=http://medplum/a', 'http://medplum.com/?u=https://booking.example.org/a'],
+    ['http://medplum:80/?u=http://medplum/a', 'http://medplum:80/?u=https://booking.example.org/a'],
+    ['http://medplum-2/?u=http://medplum/a', 'http://medplum-2/?u=https://booking.example.org/a'],
+  ])('quotes no address of Medplum in its errors: %s', (diagnostics, expected) => {
+    const of = (text: string): OperationOutcome => ({
+      resourceType: 'OperationOutcome',
+      issue: [{ severity: 'error', code: 'invalid', diagnostics: text }],
+    });
+    expect(addresses.rewriteResource(of(diagnostics))).toEqual(of(expected));
+  });
+
+  test('keeps sentences that are no errors', () => {
+    const resource = { resourceType: 'Basic' as const, code: {}, other: { diagnostics: 'See http://medplum/a' } };
+    expect(addresses.rewriteResource(resource)).toBe(resource);
+  });
+
   test('has the addresses of its links, references and attachments rewritten', () => {
     const bundle: Bundle = {
       resourceType: 'Bundle',

@@ -87,7 +87,17 @@ describe('who calls', () => {
     ['500', { status: 500, headers: {}, body: undefined }, { status: 500 }],
     ['another 400', { status: 400, headers: {}, body: { issue: [{ details: { text: 'x' } }] } }, { status: 400 }],
     ['a 400 without words', { status: 400, headers: {}, body: { issue: 'x' } }, { status: 400 }],
+    ['201', { status: 201, headers: {}, body: { profile } }, { status: 201 }],
+    ['a 400 that is nothing', { status: 400, headers: {}, body: { issue: [null] } }, { status: 400 }],
+    ['a 400 of details in words', { status: 400, headers: {}, body: { issue: [{ details: 'x' }] } }, { status: 400 }],
+    [
+      'another status with these words',
+      { status: 403, headers: {}, body: { issue: [{ details: { text: 'Authentication error' } }] } },
+      { status: 403 },
+    ],
     ['no profile', ok({}), { failure: 'broken' }],
+    ['a profile in words', ok({ profile: 'x' }), { failure: 'broken' }],
+    ['an id that is no text', ok({ profile: { ...profile, id: 7 } }), { failure: 'broken' }],
     ['a profile without an id', ok({ profile: { resourceType: 'Practitioner' } }), { failure: 'broken' }],
     ['a profile without a type', ok({ profile: { id: 'x' } }), { failure: 'broken' }],
     ['nothing', ok(undefined), { failure: 'broken' }],
@@ -96,6 +106,39 @@ describe('who calls', () => {
     const found = await callers.find('Bearer a');
     expect([found, isCaller(found)]).toEqual([expect.objectContaining(expected), false]);
     expect(callers.recall('Bearer a')).toBeUndefined();
+  });
+
+  test.each<[string, object]>([
+    ['no membership', {}],
+    ['a membership that is nothing', { membership: null }],
+    ['a membership without a profile', { membership: {} }],
+    ['a name that is no text', { membership: { profile: { display: 7 } } }],
+  ])('has no name, by %s', async (_name, more) => {
+    const { callers } = callersOf(async () => ok({ profile, ...more }));
+    expect(Object.keys(await callers.find('Bearer a'))).not.toContain('display');
+  });
+
+  test('may see what its AccessPolicy says, and acts as it says', async () => {
+    const accessPolicy = {
+      resource: [{ resourceType: 'Slot' }, { resourceType: 'Appointment', interaction: ['read'] }],
+    };
+    const [portal, clinic] = [{ profile, accessPolicy }, { profile }].map((body) => callersOf(async () => ok(body)));
+    expect(await portal?.callers.find('Bearer a')).toMatchObject({
+      role: 'requestor',
+      findsAllOf: ['Slot'],
+      versions: { Appointment: [] },
+    });
+    expect(await clinic?.callers.find('Bearer a')).toMatchObject({
+      role: 'repository',
+      findsAllOf: [],
+      versions: { Appointment: 'all' },
+    });
+  });
+
+  test('is asked again after a question that failed', async () => {
+    const answers: (UpstreamAnswer | UpstreamFailure)[] = [{ failure: 'timeout' }, ok({ profile })];
+    const { callers } = callersOf(async () => answers.shift() ?? { failure: 'broken' });
+    expect([isCaller(await callers.find('Bearer a')), isCaller(await callers.find('Bearer a'))]).toEqual([false, true]);
   });
 
   test('is one question for a token at a time, and 32 in all', async () => {
@@ -135,6 +178,7 @@ test.each<[string, unknown, readonly string[]]>([
   ['a type without criteria', { resourceType: 'Slot' }, ['Slot']],
   ['a type that may be searched', { resourceType: 'Slot', interaction: ['read', 'search'] }, ['Slot']],
   ['a type that may be read alone', { resourceType: 'Slot', interaction: ['read'] }, []],
+  ['a type of which everything is allowed', { resourceType: 'Slot', interaction: 'read' }, ['Slot']],
   ['a type with criteria', { resourceType: 'Slot', criteria: 'Slot?status=free' }, []],
   ['a type in a compartment', { resourceType: 'Slot', compartment: { reference: 'Patient/1' } }, []],
   ['every type', { resourceType: '*' }, servedTypeNames],
