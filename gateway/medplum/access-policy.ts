@@ -1,6 +1,11 @@
 import { isObject } from '../../core/fhir/resource.ts';
 import { type ServedTypeName, servedTypeNames } from '../served-types.ts';
 
+/** The rules of an AccessPolicy of whatever shape. */
+export function rulesOf(policy: unknown): readonly unknown[] {
+  return isObject(policy) && Array.isArray(policy.resource) ? policy.resource : [];
+}
+
 /** Whether a rule of an AccessPolicy lets its holder find every resource of a type. */
 function opens(rule: unknown, type: ServedTypeName): boolean {
   if (!isObject(rule) || (rule.resourceType !== type && rule.resourceType !== '*')) {
@@ -18,6 +23,6 @@ function opens(rule: unknown, type: ServedTypeName): boolean {
  * @see https://www.medplum.com/docs/access/access-policies
  */
 export function typesFoundWhole(policy: unknown): readonly ServedTypeName[] {
-  const rules: readonly unknown[] = isObject(policy) && Array.isArray(policy.resource) ? policy.resource : [];
+  const rules = rulesOf(policy);
   return servedTypeNames.filter((type) => rules.some((rule) => opens(rule, type)));
 }

@@ -1,6 +1,7 @@
 import type { Resource } from '@medplum/fhirtypes';
 import { isObject } from '../../core/fhir/resource.ts';
 import { type ServedType, type ServedTypeName, servedTypeNames, servedTypes } from '../served-types.ts';
+import { rulesOf } from './access-policy.ts';
 
 /** Which versions of a resource a caller may see: all of them, or those with one of these tags (`system|code`). */
 export type VersionAccess = 'all' | readonly string[];
@@ -46,7 +47,7 @@ function accessTo(type: ServedTypeName, rules: readonly unknown[]): VersionAcces
  * @see https://www.medplum.com/docs/access/access-policies
  */
 export function versionAccesses(policy: unknown): VersionAccesses {
-  const rules: readonly unknown[] = isObject(policy) && Array.isArray(policy.resource) ? policy.resource : [];
+  const rules = rulesOf(policy);
   const versioned = servedTypeNames.filter((type) => {
     const { interactions }: ServedType = servedTypes[type];
     return interactions.includes('vread');
@@ -60,7 +61,7 @@ export const isCurrentOnly = (access: VersionAccess): boolean => access.length =
 
 /** Whether a version of a resource may be seen. */
 export function isVisible({ meta }: Pick<Resource, 'meta'>, access: VersionAccess = []): boolean {
-  const tags: readonly unknown[] = Array.isArray(meta?.tag) ? meta.tag : [];
+  const tags = Array.isArray(meta?.tag) ? meta.tag : [];
   return (
     access === 'all' || tags.some((tag) => isObject(tag) && access.includes(`${tag.system ?? ''}|${tag.code ?? ''}`))
   );
