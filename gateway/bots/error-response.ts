@@ -15,18 +15,15 @@ const RATE_SECONDS = '10';
 /** The code of the service in an issue, if it has one. */
 function codeOf(issue: OperationOutcome['issue'][number], system: string): BookingErrorCode | undefined {
   const coding = issue?.details?.coding?.find((candidate) => candidate.system === system);
-  const code = coding?.code ?? '';
-  return Object.hasOwn(bookingErrors, code)
-    ? (Object.keys(bookingErrors) as BookingErrorCode[]).find((one) => one === code)
-    : undefined;
+  return (Object.keys(bookingErrors) as BookingErrorCode[]).find((one) => one === coding?.code);
 }
 
-/** The issues of an outcome, if all of them were written by the service itself. */
-function ownIssues(outcome: OperationOutcome, config: BookingConfig): readonly Issue[] {
+/** The issues of an outcome by their codes, if all of them were written by the service itself. */
+function ownIssues(outcome: OperationOutcome, config: BookingConfig): readonly Pick<Issue, 'code'>[] {
   const system = artefactUri(config, 'LocalBookingError');
-  const issues = outcome.issue.flatMap((issue): Issue[] => {
+  const issues = outcome.issue.flatMap((issue) => {
     const code = codeOf(issue, system);
-    return code ? [{ code, diagnostics: issue.diagnostics ?? '' }] : [];
+    return code ? [{ code }] : [];
   });
   return issues.length === outcome.issue.length ? issues : [];
 }

@@ -88,9 +88,8 @@ function parse({ status, headers, text }: RawAnswer): UpstreamAnswer | UpstreamF
   }
 }
 
-/** Whether a connection was closed before an answer began: a kept one may have been dead already. */
-const isClosed = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'UND_ERR_SOCKET' || error.code === 'ECONNRESET');
+/** Errors of a connection that was closed before an answer began: a kept one may have been dead already. */
+const closed: readonly unknown[] = ['UND_ERR_SOCKET', 'ECONNRESET'];
 
 /** Errors of a connection that was never made. */
 const unconnected: readonly unknown[] = [
@@ -102,7 +101,7 @@ const unconnected: readonly unknown[] = [
   'UND_ERR_CONNECT_TIMEOUT',
 ];
 
-const isUnconnected = (error: unknown): boolean => isObject(error) && unconnected.includes(error.code);
+const codeOf = (error: unknown): unknown => (isObject(error) ? error.code : undefined);
 
 /**
  * Makes the gateway's one client of Medplum. A call is never cut short because the gateway's own client has gone: what
@@ -135,14 +134,14 @@ export function createUpstream(baseUrl: string, limits: UpstreamLimits): Upstrea
     pending++;
     try {
       const response = await request(call, signal).catch((error: unknown) => {
-        if (call.method === 'GET' && isClosed(error)) {
+        if (call.method === 'GET' && closed.includes(codeOf(error))) {
           return request(call, signal);
         }
         throw error;
       });
       return await readAnswer(response, limits.responseBytes).catch(() => failed('broken'));
     } catch (error) {
-      return { ...failed('unavailable'), ...(isUnconnected(error) && { isUnsent: true }) };
+      return { ...failed('unavailable'), ...(unconnected.includes(codeOf(error)) && { isUnsent: true }) };
     } finally {
       pending--;
     }

@@ -54,8 +54,8 @@ function callerOf(body: unknown): Caller | undefined {
   const isKnown = isObject(profile) && typeof profile.resourceType === 'string' && typeof profile.id === 'string';
   const findsAllOf = typesFoundWhole(accessPolicy);
   const versions = versionAccesses(accessPolicy);
-  const role = roleOf(body) ?? 'requestor';
-  return isKnown
+  const role = roleOf(body);
+  return isKnown && role
     ? {
         profileType: String(profile.resourceType),
         profileId: String(profile.id),

@@ -63,9 +63,14 @@ export function sendOAuthRefusal(reply: FastifyReply, { status, error, descripti
     .send({ error, error_description: description });
 }
 
-/** What Medplum refuses in other words than OAuth's (an OperationOutcome, plain text), as OAuth has it. */
+/**
+ * What Medplum refuses in other words than OAuth's (an OperationOutcome, plain text), as OAuth has it.
+ *
+ * @param answer - with a status of 400 or above
+ * @returns `undefined` if it is an error of OAuth already
+ */
 export function asOAuthError({ status }: RawAnswer, body: unknown): OAuthError | undefined {
-  if (status < 400 || isOAuthError(body)) {
+  if (isOAuthError(body)) {
     return undefined;
   }
   const sentence = isResource(body, 'OperationOutcome') ? sentenceOf(body) : undefined;

@@ -85,7 +85,6 @@ export function createSealedTokens(keys: CredentialKeys, issuer: string, now: ()
           typ: accessType,
           issuer,
           audience: issuer,
-          requiredClaims: ['exp'],
           currentDate: new Date(now()),
         }).catch(() => undefined));
       const { sealed, jti, exp: expires } = verified?.payload ?? {};

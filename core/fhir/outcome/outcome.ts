@@ -44,7 +44,10 @@ export type Interaction = 'book' | 'patch';
  *
  * @param issues - at least one
  */
-export function statusOf(issues: readonly Issue[], interaction: Interaction = 'book'): BookingError['status'] {
+export function statusOf(
+  issues: readonly Pick<Issue, 'code'>[],
+  interaction: Interaction = 'book',
+): BookingError['status'] {
   const errors = issues.map(({ code }): BookingError => bookingErrors[code]);
   const found = new Set(
     errors.map(({ status, statusInPatch }) => (interaction === 'patch' && statusInPatch ? statusInPatch : status)),
