@@ -19,6 +19,15 @@ describe('the places of a client', () => {
     expect(order).toEqual(['second', 'third']);
   });
 
+  test('are counted on while some of them are taken', async () => {
+    const places = createClientPlaces({ running: 2, waiting: 0, patienceMs: 60_000 });
+    const first = await places.take('a');
+    await places.take('a');
+    first?.();
+    expect(await places.take('a')).toBeDefined();
+    expect(await places.take('a')).toBeUndefined();
+  });
+
   test('are not those of another', async () => {
     const places = createClientPlaces({ running: 1, waiting: 0, patienceMs: 60_000 });
     expect(await places.take('a')).toBeDefined();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { wouldBeCarriedOut } from '../../../core/booking/book/answer.ts';
 import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { bookingResponse } from '../../../gateway/bots/booking-response.ts';
@@ -38,6 +39,12 @@ describe('the answer to $book', () => {
     expect(bookingResponse(answered(false), config)).toMatchObject({ status: 201, resource: appointment('booked') });
     expect(bookingResponse(answered(true), config)).toMatchObject({ status: 200, resource: appointment('booked') });
     expect(bookingResponse(answered(true, 'pending'), config)).toMatchObject({ status: 202 });
+  });
+
+  test('of a dry run is that nothing was written: 200, without a resource that could be read', () => {
+    const { id: _, ...resource } = wouldBeCarriedOut;
+    const answer = { resourceType: 'Parameters', parameter: [{ name: 'dry-run', resource: wouldBeCarriedOut }] };
+    expect(bookingResponse(answer, config)).toEqual({ status: 200, resource });
   });
 
   test('no tag of an appointment makes it an existing one', () => {

@@ -56,20 +56,31 @@ describe('faults of Medplum', () => {
     expect(await call(url, 'GET', { upstreamTimeoutMs: 200 })).toEqual({ failure: 'timeout' });
   });
 
+  test('no HTTP: a GET is not sent again', async () => {
+    let count = 0;
+    const url = await startServer((socket) => {
+      count++;
+      socket.end('hello\r\n\r\n');
+    });
+    expect([await call(url, 'GET'), count]).toEqual([{ failure: 'unavailable' }, 1]);
+  });
+
   test('silence: a time-out', async () => {
     const url = await startServer(() => undefined);
     expect(await call(url, 'GET', { upstreamTimeoutMs: 200 })).toEqual({ failure: 'timeout' });
   });
 
   test.each([
-    ['GET', 3, 200],
-    ['POST', 2, undefined],
-  ] as const)('a kept connection that is dead: %s is sent %i times in all', async (method, times, status) => {
+    ['GET', 'destroy', 3, 200],
+    ['GET', 'resetAndDestroy', 3, 200],
+    ['POST', 'destroy', 2, undefined],
+    ['POST', 'resetAndDestroy', 2, undefined],
+  ] as const)('a kept connection that is dead: %s (%s) is sent %i times in all', async (method, end, times, status) => {
     let count = 0;
     const url = await startServer((socket) => {
       count++;
       if (count === 2) {
-        socket.destroy();
+        socket[end]();
       } else {
         socket.write(ok);
       }

@@ -132,6 +132,21 @@ describe('Medplum is asked for a token', () => {
   });
 });
 
+test('a client that needs no secret at Medplum needs none here', async () => {
+  answering({ access_token: 'd', expires_in: 7 });
+  const answer = await post('/oauth2/token', { grant_type: 'client_credentials', client_id: 'staff' });
+  expect([answer.statusCode, fake.verified]).toEqual([200, ['Bearer d']]);
+});
+
+test('a request that is malformed is no failed login', async () => {
+  const answer = await post('/oauth2/token', {});
+  expect([answer.statusCode, answer.headers['www-authenticate'], answer.headers['cache-control']]).toEqual([
+    400,
+    undefined,
+    'no-store',
+  ]);
+});
+
 describe('a client is refused', () => {
   test('that sends a secret which cannot be read', async () => {
     const answer = await logIn({ client_id: 'other' });

@@ -40,6 +40,14 @@ describe('nothing is opened', () => {
   });
 });
 
+test('a tag that was shortened opens nothing', () => {
+  const empty = Buffer.from(sealer.seal('', 'a'), 'base64url');
+  for (let length = 12; length < empty.length; length++) {
+    expect(sealer.open(empty.subarray(0, length).toString('base64url'), 'a')).toBeUndefined();
+  }
+  expect(sealer.open(empty.toString('base64url'), 'a')).toBe('');
+});
+
 test('a repeatable sealer seals the same alike, and everything else differently', () => {
   const { seal, open } = createSealer(key, 'tests', true);
   const all = [seal('secret', 'a'), seal('secret', 'b'), seal('other', 'a'), seal('secret')];
