@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
-import { connect as openSocket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
@@ -329,25 +327,6 @@ describe('a websocket', () => {
     expect(medplum.sockets.size).toBe(0);
   });
 
-  test.each([true, false])('a broken frame ends the websocket alone (refused: %s)', async (isRefused) => {
-    await start({ unboundWebsocketsPerAddress: isRefused ? 0 : 10 });
-    const raw = openSocket(Number(new URL(address).port), '127.0.0.1');
-    raw.on('error', () => undefined);
-    const handshake = [
-      'GET /fhir/R4/ws HTTP/1.1',
-      'Host: x',
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      'Sec-WebSocket-Version: 13',
-      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
-    ];
-    raw.write(`${handshake.join('\r\n')}\r\n\r\n`);
-    await new Promise((resolve) => raw.once('data', resolve));
-    raw.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
-    await new Promise((resolve) => raw.once('close', resolve));
-    expect((await gateway.inject('/healthz')).statusCode).toBe(200);
-  });
-
   test('is closed with the service, and counted until then', async () => {
     await start();
     const client = await connect();
@@ -355,49 +334,5 @@ describe('a websocket', () => {
     await gateway.close();
     await until(() => client.closed !== undefined);
     expect(client.closed).toBe(1001);
-  });
-});
-
-/** Asks over a connection that offers another protocol. */
-function upgrade(path: string, protocol: string): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    const headers = { connection: 'Upgrade', upgrade: protocol };
-    httpRequest(`${address}${path}`, { headers }, (response) => resolve(response.resume().statusCode))
-      .once('upgrade', () => reject(new Error('upgraded')))
-      .once('error', reject)
-      .end();
-  });
-}
-
-describe('a bad offer to become a websocket', () => {
-  test.each([
-    ['without a key', ['Host: x', 'Sec-WebSocket-Version: 13']],
-    ['of another version', ['Host: x', 'Sec-WebSocket-Version: 1', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']],
-    ['without a host', ['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']],
-  ])('%s is refused with an OperationOutcome', async (_, headers) => {
-    await start();
-    const raw = openSocket(Number(new URL(address).port), '127.0.0.1');
-    let answer = '';
-    raw.on('data', (data) => {
-      answer += data;
-    });
-    const offer = ['GET /fhir/R4/ws HTTP/1.1', 'Connection: Upgrade', 'Upgrade: websocket', ...headers];
-    raw.write(`${offer.join('\r\n')}\r\n\r\n`);
-    await new Promise((resolve) => raw.once('close', resolve));
-    expect(answer).toMatch(/^HTTP\/1.1 400 /);
-    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).resourceType).toBe('OperationOutcome');
-  });
-});
-
-describe('other offers to upgrade', () => {
-  test.each([
-    ['/healthz', 'h2c', 200],
-    ['/fhir/R4/ws', 'h2c', 404],
-    ['/healthz', 'websocket', 200],
-    ['/fhir/R4/Slot', 'websocket', 401],
-    ['/ws/subscriptions-r4', 'websocket', 404],
-  ])('%s to %s: answered %i like any request', async (path, protocol, expected) => {
-    await start();
-    expect(await upgrade(path, protocol)).toBe(expected);
   });
 });
