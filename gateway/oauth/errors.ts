@@ -29,8 +29,10 @@ export const isOAuthPath = (url: string): boolean => /^\/oauth2\//.test(url);
 /** Whether a body is an error of OAuth. */
 const isOAuthError = (body: unknown): boolean => isObject(body) && typeof body.error === 'string';
 
-const sentenceOf = (outcome: OperationOutcome | undefined): string =>
-  outcome?.issue[0]?.diagnostics ?? outcome?.issue[0]?.details?.text ?? 'The request was refused.';
+function sentenceOf(outcome: OperationOutcome | undefined): string {
+  const issue = outcome?.issue[0];
+  return issue?.diagnostics ?? issue?.details?.text ?? 'The request was refused.';
+}
 
 /**
  * Writes a refusal of the gateway as OAuth's endpoints refuse: JSON with `error` and `error_description`.

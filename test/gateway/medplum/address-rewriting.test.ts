@@ -116,6 +116,14 @@ describe('a resource', () => {
     expect(addresses.rewriteResource(of(diagnostics))).toEqual(of(expected));
   });
 
+  test('keeps what is no sentence in its errors', () => {
+    const outcome: OperationOutcome = {
+      resourceType: 'OperationOutcome',
+      issue: [{ id: 'http://medplum/a', severity: 'error', code: 'invalid' }],
+    };
+    expect(addresses.rewriteResource(outcome)).toBe(outcome);
+  });
+
   test('keeps sentences that are no errors', () => {
     const resource = { resourceType: 'Basic' as const, code: {}, other: { diagnostics: 'See http://medplum/a' } };
     expect(addresses.rewriteResource(resource)).toBe(resource);

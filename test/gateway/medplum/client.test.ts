@@ -112,6 +112,13 @@ describe('an answer of Medplum', () => {
     expect(await call(url, 'GET')).toMatchObject(expected);
   });
 
+  test('that is too large is none, also as it was sent', async () => {
+    const url = await startServer((socket) => socket.write(sent('200 OK', 'x'.repeat(11))));
+    const upstream = createUpstream(url, { ...defaultLimits(config), responseBytes: 10 });
+    expect(await upstream.send({ method: 'GET', path: '' })).toEqual({ failure: 'broken' });
+    await upstream.close();
+  });
+
   test('has its headers by name, those that come twice in one', async () => {
     const url = await startServer((socket) => socket.write(sent('200 OK', 'x', 'X-A: 1', 'Vary: a', 'vary: b')));
     const upstream = createUpstream(url, defaultLimits(config));

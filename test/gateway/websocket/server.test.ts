@@ -159,6 +159,17 @@ describe('a websocket', () => {
     expect(medplum.received).toHaveLength(1);
   });
 
+  test('a token is free again when its websocket has gone', async () => {
+    await start();
+    const first = await bound('one');
+    first.socket.terminate();
+    await until(() => medplum.sockets.size === 0);
+    const second = await connect();
+    second.socket.send(bind(aBinding('one')));
+    await until(() => medplum.received.length === 2);
+    expect([second.received, second.closed]).toEqual([[], undefined]);
+  });
+
   test.each<[string, object]>([
     ['parameters that are no list', { resourceType: 'Parameters', parameter: 5 }],
     ['a number that is none', { resourceType: 'Parameters', parameter: [{ name: 'notification-event', part: [{}] }] }],
