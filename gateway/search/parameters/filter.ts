@@ -1,7 +1,7 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { formatReference, isId, parseReference } from '../../../core/fhir/reference/reference.ts';
-import { isServedType, type ServedTypeName, servedTypeNames } from '../../served-types.ts';
+import { type ServedTypeName, servedTypeNames } from '../../served-types.ts';
 import { rewriteCodes } from './codes.ts';
 import { isIssue, type SearchParam, searchIssue } from './param.ts';
 import { modifiersOf, type SearchParameterEntry, searchParameter, searchParameters } from './parameters.ts';
@@ -26,7 +26,7 @@ export interface Filter extends SearchParam {
   readonly chain?: Chain;
 }
 
-const maxChainLength = 4;
+const maxLinks = 3;
 
 /** The issue of a parameter that the service does not know, as against one that is wrong. */
 interface UnknownParameter extends Issue {
@@ -43,9 +43,15 @@ function unknownParameter(type: ServedTypeName, sent: string, name: string): Unk
   return { ...searchIssue(sent, `${type} cannot be searched by '${name}'. Supported: ${known}.`), isUnknown: true };
 }
 
+/** The name of a parameter, and its modifier: all that stands after the first colon. */
+function splitModifier(text: string): readonly [string, string | undefined] {
+  const colon = text.indexOf(':');
+  return colon < 0 ? [text, undefined] : [text.slice(0, colon), text.slice(colon + 1)];
+}
+
 /** One link of a chain, `schedule` or `actor:HealthcareService`, followed through the table. */
 function followLink(type: ServedTypeName, text: string, sent: string): ChainLink | Issue {
-  const [name = '', modifier] = text.split(':', 2);
+  const [name, modifier] = splitModifier(text);
   const targets = searchParameter(type, name)?.targets;
   if (!targets) {
     return unknownParameter(type, sent, text);
@@ -81,14 +87,15 @@ function rewriteValue(sent: SearchParam, entry: SearchParameterEntry, baseUrl: s
 
 /** The last part of a filter's name, `status` or `active:not`, for the type that it stands at. */
 function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl: string): Filter | Issue {
-  const [name = '', modifier] = last.split(':', 2);
+  const [name, modifier] = splitModifier(last);
   const entry = searchParameter(type, name);
   if (!entry) {
     return unknownParameter(type, sent.name, name);
   }
   const upstreamName = entry.upstreamName ?? name;
-  if (modifier && isServedType(modifier) && entry.targets?.includes(modifier)) {
-    return { name: upstreamName, value: rewriteReferences(sent.value, [modifier], baseUrl), entry };
+  const target = entry.targets?.find((one) => one === modifier);
+  if (target) {
+    return { name: upstreamName, value: rewriteReferences(sent.value, [target], baseUrl), entry };
   }
   if (modifier !== undefined && !modifiersOf(entry).includes(modifier)) {
     const known = modifiersOf(entry).join(', ') || 'none';
@@ -118,8 +125,8 @@ function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl
 export function readFilter(type: ServedTypeName, sent: SearchParam, baseUrl: string): Filter | Issue {
   const parts = sent.name.split('.');
   const last = parts.pop() ?? '';
-  if (parts.length >= maxChainLength) {
-    return searchIssue(sent.name, `A chain can have at most ${maxChainLength} links.`);
+  if (parts.length > maxLinks) {
+    return searchIssue(sent.name, `A chain can have at most ${maxLinks} links.`);
   }
   const links: ChainLink[] = [];
   let current = type;
