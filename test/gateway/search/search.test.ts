@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
 import type { FastifyInstance } from 'fastify';
-import { base, bearer, config, type FakeMedplum, gatewayTo, searchset, startFakeMedplum } from '../fake-medplum.ts';
+import { base, bearer, type FakeMedplum, gatewayTo, searchset, startFakeMedplum } from '../fake-medplum.ts';
 
 let fake: FakeMedplum;
 let gateway: FastifyInstance;
@@ -162,93 +162,6 @@ describe('searches', () => {
     const answer = await gateway.inject({ method: 'HEAD', url: '/fhir/R4/Slot', headers: bearer });
     expect([answer.statusCode, answer.body]).toEqual([200, '']);
     expect(answer.headers['content-type']).toBe('application/fhir+json; charset=utf-8');
-  });
-});
-
-describe('context-type-value', () => {
-  const usage = (code: string, value: string) => ({
-    code: { system: config.contextTypeSystem, code },
-    valueCodeableConcept: { coding: [{ system: config.resourceTypesSystem, code: value }] },
-  });
-  const system = (id: string, ...useContext: object[]) => ({ resourceType: 'CodeSystem', id, useContext });
-  const both = 'ResourceUsage';
-  const found = [
-    system('a', usage(both, 'Schedule')),
-    system('b', usage(both, 'HealthcareService')),
-    system('c', usage('Other', 'HealthcareService'), usage(both, 'Schedule')),
-    system('d', usage('Other', 'x'), usage(both, 'HealthcareService')),
-    { resourceType: 'CodeSystem', id: 'e' },
-  ];
-  const query = (type: string) =>
-    new URLSearchParams({
-      'context-type-value': `${config.contextTypeSystem}|ResourceUsage$${config.resourceTypesSystem}|${type}`,
-    }).toString();
-
-  beforeEach(() => {
-    fake.answer = ({ query: asked, body }) => {
-      const ids = new URLSearchParams(body).get('_id')?.split(',');
-      return ids
-        ? { body: searchset(fake.url, 'CodeSystem', found.filter(({ id }) => ids.includes(id)).reverse()) }
-        : asked.has('_offset')
-          ? { body: searchset(fake.url, 'CodeSystem', found.slice(3)) }
-          : { body: searchset(fake.url, 'CodeSystem', found.slice(0, 3), '_offset=3') };
-    };
-  });
-
-  test.each([
-    ['HealthcareService', ['b', 'd']],
-    ['Schedule', ['a', 'c']],
-    ['Patient', undefined],
-  ])('both halves in one useContext: %s', async (type, ids) => {
-    const bundle = await get(`/fhir/R4/CodeSystem?${query(type)}`);
-    expect(bundle.entry?.map(({ resource }) => resource?.id)).toEqual(ids);
-    expect(bundle.total).toBe(ids?.length ?? 0);
-  });
-
-  test('Medplum is asked for what narrows, page by page', async () => {
-    await get(`/fhir/R4/CodeSystem?${query('Schedule')}&status=active`);
-    expect(Object.fromEntries(fake.received[0]?.query ?? [])).toEqual({
-      'context-type': `${config.contextTypeSystem}|ResourceUsage`,
-      context: `${config.resourceTypesSystem}|Schedule`,
-      status: 'active',
-      _sort: '_id',
-      _elements: 'useContext',
-      _count: '1000',
-    });
-    expect(fake.received).toHaveLength(3);
-  });
-
-  test('what is included, and how it is shown, is asked for the page alone', async () => {
-    await get(`/fhir/R4/CodeSystem?${query('Schedule')}&_include=CodeSystem:supplements&_elements=url&_count=1`);
-    expect(fake.received[0]?.query.has('_include')).toBe(false);
-    expect(fake.received[0]?.query.get('_elements')).toBe('useContext');
-    expect(Object.fromEntries(new URLSearchParams(fake.received[2]?.body))).toEqual({
-      _id: 'a',
-      _count: '1',
-      _include: 'CodeSystem:supplements',
-      _elements: 'url',
-    });
-  });
-
-  test('a search that would look through too much is refused', async () => {
-    fake.answer = () => ({ body: searchset(fake.url, 'CodeSystem', found, '_offset=1000') });
-    const answer = await gateway.inject({ url: `/fhir/R4/CodeSystem?${query('Schedule')}`, headers: bearer });
-    expect([answer.statusCode, fake.received.length]).toEqual([400, 10]);
-    expect(answer.json().issue[0].diagnostics).toContain('narrow it');
-  });
-
-  test('pages are cut from what matches', async () => {
-    const first = await get(`/fhir/R4/CodeSystem?${query('Schedule')}&_count=1`);
-    expect([first.total, first.entry?.map(({ resource }) => resource?.id)]).toEqual([2, ['a']]);
-    const next = await get(first.link?.find(({ relation }) => relation === 'next')?.url ?? '');
-    expect([next.total, next.entry?.map(({ resource }) => resource?.id)]).toEqual([2, ['c']]);
-    expect(next.link?.map(({ relation }) => relation)).toEqual(['self', 'first', 'previous']);
-  });
-
-  test('_summary=count counts what matches', async () => {
-    const bundle = await get(`/fhir/R4/CodeSystem?${query('Schedule')}&_summary=count`);
-    expect([bundle.total, bundle.entry]).toEqual([2, undefined]);
-    expect(fake.received).toHaveLength(2);
   });
 });
 

@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Bundle } from '@medplum/fhirtypes';
+import type { FastifyInstance } from 'fastify';
+import {
+  base,
+  bearer,
+  config,
+  type FakeMedplum,
+  gatewayTo,
+  type Reply,
+  searchset,
+  startFakeMedplum,
+} from '../../fake-medplum.ts';
+
+let fake: FakeMedplum;
+let gateway: FastifyInstance;
+
+beforeAll(async () => {
+  fake = await startFakeMedplum();
+  gateway = gatewayTo(fake);
+});
+afterAll(() => Promise.all([gateway.close(), fake.close()]));
+beforeEach(() => {
+  fake.received.length = 0;
+});
+
+interface Stored {
+  readonly resourceType: string;
+  readonly id?: string;
+}
+
+/** Medplum with these resources: it finds all of them, three to a page, or those whose ids it is given, in another order. */
+function storing(resources: readonly Stored[], included: readonly object[] = []) {
+  fake.answer = ({ path, query, body }) => {
+    const type = path.split('/')[3] ?? '';
+    const ids = new URLSearchParams(body).get('_id')?.split(',');
+    const start = Number(query.get('_offset'));
+    const isMore = start + 3 < resources.length;
+    if (!ids) {
+      return {
+        body: searchset(fake.url, type, resources.slice(start, start + 3), isMore ? `_offset=${start + 3}` : ''),
+      };
+    }
+    const found = searchset(fake.url, type, resources.filter(({ id = '' }) => ids.includes(id)).reverse()) as Bundle;
+    return { body: { ...found, entry: [...included, ...(found.entry ?? [])] } };
+  };
+}
+
+async function get(url: string, status = 200): Promise<Bundle> {
+  const answer = await gateway.inject({ url: url.replace(base, '/fhir/R4'), headers: bearer });
+  expect(answer.statusCode).toBe(status);
+  return answer.json();
+}
+
+const idsIn = ({ entry }: Bundle) => entry?.map(({ resource }) => resource?.id);
+const form = (index: number) => Object.fromEntries(new URLSearchParams(fake.received[index]?.body));
+
+const usage = (code: string, value: string) => ({
+  code: { system: config.contextTypeSystem, code },
+  valueCodeableConcept: { coding: [{ system: config.resourceTypesSystem, code: value }] },
+});
+const system = (id: string, ...useContext: object[]) => ({ resourceType: 'CodeSystem', id, useContext });
+const both = 'ResourceUsage';
+const some = [
+  system('a', usage(both, 'Schedule')),
+  system('b', usage(both, 'HealthcareService')),
+  system('c', usage('Other', 'HealthcareService'), usage(both, 'Schedule')),
+  system('d', usage('Other', 'x'), usage(both, 'HealthcareService')),
+  { resourceType: 'CodeSystem', id: 'e' },
+];
+const query = (type: string) =>
+  new URLSearchParams({
+    'context-type-value': `${config.contextTypeSystem}|ResourceUsage$${config.resourceTypesSystem}|${type}`,
+  }).toString();
+const schedules = `/fhir/R4/CodeSystem?${query('Schedule')}`;
+
+/** So many CodeSystems for Schedules. */
+const many = (count: number) =>
+  Array.from({ length: count }, (_, index) => system(`n${index}`, usage(both, 'Schedule')));
+
+describe('context-type-value', () => {
+  beforeEach(() => storing(some));
+
+  test.each([
+    ['HealthcareService', ['b', 'd']],
+    ['Schedule', ['a', 'c']],
+    ['Patient', undefined],
+  ])('both halves in one useContext: %s', async (type, ids) => {
+    const bundle = await get(`/fhir/R4/CodeSystem?${query(type)}`);
+    expect([bundle.resourceType, bundle.type, idsIn(bundle)]).toEqual(['Bundle', 'searchset', ids]);
+    expect(bundle.total).toBe(ids?.length ?? 0);
+  });
+
+  test('Medplum is asked for what narrows, page by page', async () => {
+    await get(`${schedules}&status=active`);
+    const [first, second] = fake.received;
+    expect([first?.method, first?.path, first?.headers.authorization]).toEqual([
+      'GET',
+      '/fhir/R4/CodeSystem',
+      bearer.authorization,
+    ]);
+    expect(Object.fromEntries(first?.query ?? [])).toEqual({
+      'context-type': `${config.contextTypeSystem}|ResourceUsage`,
+      context: `${config.resourceTypesSystem}|Schedule`,
+      status: 'active',
+      _sort: '_id',
+      _elements: 'useContext',
+      _count: '1000',
+    });
+    expect([second?.path, second?.query.toString()]).toEqual(['/fhir/R4/CodeSystem', '_offset=3']);
+    expect(fake.received).toHaveLength(3);
+  });
+
+  test('then for the resources of the page, by a form', async () => {
+    await get(schedules);
+    const { method, path, headers } = fake.received[2] ?? {};
+    expect([method, path, headers?.authorization, headers?.['content-type']]).toEqual([
+      'POST',
+      '/fhir/R4/CodeSystem/_search',
+      bearer.authorization,
+      'application/x-www-form-urlencoded',
+    ]);
+    expect(form(2)).toEqual({ _id: 'a,c', _count: '2' });
+  });
+
+  test('an order that was asked for is kept', async () => {
+    await get(`${schedules}&_sort=-name`);
+    expect(fake.received[0]?.query.getAll('_sort')).toEqual(['-name']);
+  });
+
+  test.each([
+    ['_summary=text', { _summary: 'text' }],
+    ['_elements=url', { _elements: 'url' }],
+    ['_fields=url', { _fields: 'url' }],
+    ['_include=CodeSystem:supplements', { _include: 'CodeSystem:supplements' }],
+    ['_include:iterate=CodeSystem:supplements', { '_include:iterate': 'CodeSystem:supplements' }],
+    ['_revinclude=CodeSystem:supplements', { _revinclude: 'CodeSystem:supplements' }],
+    ['_revinclude:iterate=CodeSystem:supplements', { '_revinclude:iterate': 'CodeSystem:supplements' }],
+    ['_total=none&_offset=0&_cursor=x', {}],
+  ])('what is included, and how it is shown, is asked for the page alone: %s', async (more, expected) => {
+    await get(`${schedules}&_count=1&${more}`);
+    expect([...(fake.received[0]?.query.keys() ?? [])].sort()).toEqual([
+      '_count',
+      '_elements',
+      '_sort',
+      'context',
+      'context-type',
+    ]);
+    expect(fake.received[0]?.query.get('_elements')).toBe('useContext');
+    expect(form(2)).toEqual({ _id: 'a', _count: '1', ...expected });
+  });
+
+  test('_summary=count and _count=0 count what matches, and no page is read', async () => {
+    for (const more of ['_summary=count', '_count=0', '_count=5&_summary=count']) {
+      fake.received.length = 0;
+      const bundle = await get(`${schedules}&${more}`);
+      expect([bundle.total, bundle.entry, fake.received.length]).toEqual([2, undefined, 2]);
+      expect(bundle.link?.map(({ relation }) => relation)).toEqual(['self', 'first']);
+    }
+  });
+});
+
+describe('pages of what matches', () => {
+  /** The links of a page: where each begins, and how long the page is. */
+  const linksIn = ({ link = [] }: Bundle) =>
+    link.map(({ relation, url }) => {
+      expect(url.startsWith(`${base}/CodeSystem?${query('Schedule')}&`)).toBe(true);
+      return `${relation} ${url.slice(`${base}/CodeSystem?${query('Schedule')}&`.length)}`;
+    });
+
+  test.each<[string, number, string[] | undefined, string[]]>([
+    ['_count=2', 5, ['n0', 'n1'], ['self _count=2', 'first _count=2', 'next _count=2&_offset=2']],
+    [
+      '_count=2&_offset=2',
+      5,
+      ['n2', 'n3'],
+      ['self _count=2&_offset=2', 'first _count=2', 'next _count=2&_offset=4', 'previous _count=2'],
+    ],
+    [
+      '_count=2&_offset=3',
+      5,
+      ['n3', 'n4'],
+      ['self _count=2&_offset=3', 'first _count=2', 'previous _count=2&_offset=1'],
+    ],
+    ['_count=3&_offset=1', 4, ['n1', 'n2', 'n3'], ['self _count=3&_offset=1', 'first _count=3', 'previous _count=3']],
+    ['_count=9&_count=1&_offset=1&_offset=0', 1, ['n0'], ['self _count=1', 'first _count=1']],
+    ['_count=2&_offset=7', 5, undefined, ['self _count=2&_offset=7', 'first _count=2', 'previous _count=2&_offset=5']],
+    ['_count=0&_offset=2', 5, undefined, ['self _count=0&_offset=2', 'first _count=0']],
+    ['_format=json&_count=1', 1, ['n0'], ['self _format=json&_count=1', 'first _format=json&_count=1']],
+  ])('%s of %i', async (more, count, ids, links) => {
+    storing(many(count));
+    const bundle = await get(`${schedules}&${more}`);
+    expect([bundle.total, idsIn(bundle), linksIn(bundle)]).toEqual([count, ids, links]);
+  });
+
+  test('hold twenty resources where nothing else is asked for', async () => {
+    storing(many(21));
+    const bundle = await get(schedules);
+    expect([bundle.total, bundle.entry?.length]).toEqual([21, 20]);
+    expect(linksIn(bundle)).toEqual(['self _count=20', 'first _count=20', 'next _count=20&_offset=20']);
+  });
+
+  test('lead on to what follows', async () => {
+    storing(some);
+    const first = await get(`${schedules}&_count=1`);
+    const next = await get(first.link?.find(({ relation }) => relation === 'next')?.url ?? '');
+    expect([idsIn(first), next.total, idsIn(next)]).toEqual([['a'], 2, ['c']]);
+  });
+
+  test('show what is included after what matches', async () => {
+    const included = { resource: { resourceType: 'CodeSystem', id: 'b' }, search: { mode: 'include' } };
+    const again = { resource: { resourceType: 'CodeSystem', id: 'a' }, search: { mode: 'include' } };
+    const nameless = { resource: { resourceType: 'CodeSystem' } };
+    storing(some, [again, included, nameless]);
+    const { entry = [] } = await get(`${schedules}&_include=CodeSystem:supplements`);
+    expect(entry.map(({ resource, search }) => `${search?.mode} ${resource?.id}`)).toEqual([
+      'match a',
+      'match c',
+      'include a',
+      'include b',
+      'undefined undefined',
+    ]);
+  });
+});
+
+describe('looking through what may match', () => {
+  const page = (resources: readonly object[], next?: string): Reply => ({
+    body: searchset(fake.url, 'CodeSystem', resources, next),
+  });
+
+  test('passes over what is of another type, or has no id', async () => {
+    const [first] = many(1);
+    storing([
+      { ...first, resourceType: 'ValueSet', id: 'v' },
+      { resourceType: 'CodeSystem', useContext: first?.useContext },
+      ...many(1),
+    ] as Stored[]);
+    const bundle = await get(schedules);
+    expect([bundle.total, idsIn(bundle)]).toEqual([1, ['n0']]);
+  });
+
+  test('ends after ten pages of a thousand; with more the search is refused', async () => {
+    fake.answer = () => page(some, '_offset=1000');
+    const outcome = await get(schedules, 400);
+    expect(fake.received).toHaveLength(10);
+    expect(outcome).toMatchObject({
+      issue: [
+        {
+          diagnostics:
+            'The search has more than 10000 CodeSystem resources to look through: narrow it, for example by patient.',
+          expression: ['http.useContext'],
+        },
+      ],
+    });
+  });
+
+  test('takes ten pages, if the tenth is the last', async () => {
+    fake.answer = ({ method }) => (method === 'POST' || fake.received.length === 10 ? page([]) : page([], '_offset=1'));
+    expect((await get(schedules)).total).toBe(0);
+    expect(fake.received).toHaveLength(10);
+  });
+
+  test.each([
+    ['has none', undefined],
+    ['is no list of them', 'next'],
+    ['has an empty one', [null]],
+    ['has one of another kind', [{ relation: 'previous', url: 'http://x/fhir/R4/CodeSystem?_offset=3' }]],
+    ['has one without a query', [{ relation: 'next', url: 'http://x/fhir/R4/CodeSystem' }]],
+  ])('ends where the answer is to have links, but %s', async (_, link) => {
+    const all = searchset('', 'CodeSystem', many(1));
+    fake.answer = () => ({ body: { ...all, link } });
+    expect((await get(schedules)).total).toBe(1);
+    expect(fake.received).toHaveLength(2);
+  });
+
+  test.each<[Reply, number]>([
+    [{ status: 500 }, 503],
+    [{ status: 403 }, 403],
+    [{ body: { resourceType: 'CodeSystem' } }, 502],
+    [{ body: { resourceType: 'Bundle', entry: {} } }, 502],
+  ])('or reading the page fails where Medplum answers %j: %i', async (reply, status) => {
+    fake.answer = () => reply;
+    await get(schedules, status);
+    fake.answer = ({ method }) => (method === 'POST' ? reply : page(many(1)));
+    await get(schedules, status);
+  });
+
+  test('finds nothing in an answer without entries', async () => {
+    fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset' } });
+    const bundle = await get(schedules);
+    expect([bundle.total, bundle.entry]).toEqual([0, undefined]);
+  });
+});
+
+test('a period is compared with every condition', async () => {
+  const stay = (id: string, start: string, end: string) => ({ resourceType: 'Encounter', id, period: { start, end } });
+  storing([
+    stay('early', '2026-01-01', '2026-01-02'),
+    stay('both', '2026-01-03', '2026-01-04'),
+    stay('late', '2026-01-05', '2026-01-06'),
+  ]);
+  const bundle = await get('/fhir/R4/Encounter?date-start=ge2026-01-02&end-date=le2026-01-05');
+  expect([bundle.total, idsIn(bundle)]).toEqual([1, ['both']]);
+  expect(Object.fromEntries(fake.received[0]?.query ?? [])).toEqual({
+    _sort: '_lastUpdated,_id',
+    _elements: 'period',
+    _count: '1000',
+  });
+});
