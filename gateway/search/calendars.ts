@@ -48,11 +48,16 @@ const listUrl = (type: Kind, ids?: string): string =>
 const markUrl = (type: Kind): string =>
   url(type, { _sort: '-_lastUpdated', _count: '1', _total: 'accurate', _fields: 'id,meta' });
 
-const resourcesIn = ({ entry = [] }: Bundle): Resource[] => entry.flatMap(({ resource }) => resource ?? []);
+/** What is read of the result of a search. */
+type Found = Pick<Bundle, 'entry' | 'link' | 'total'>;
 
-function markOf(bundle: Bundle | undefined): string {
-  const [last] = bundle ? resourcesIn(bundle) : [];
-  return JSON.stringify([bundle?.total, last?.id, last?.meta?.versionId]);
+const nothing: Found = {};
+
+const resourcesIn = ({ entry = [] }: Found): Resource[] => entry.flatMap(({ resource }) => resource ?? []);
+
+function markOf(found: Found = nothing): string {
+  const [last] = resourcesIn(found);
+  return JSON.stringify([found.total, last?.id, last?.meta?.versionId]);
 }
 
 /** Some resources, and whether they are all that there are. */
@@ -61,27 +66,25 @@ interface Page {
   readonly isWhole: boolean;
 }
 
-function pageOf(bundle: Bundle | undefined): Page {
-  const isWhole = !bundle?.link?.some(({ relation }) => relation === 'next');
-  return { resources: bundle ? resourcesIn(bundle) : [], isWhole };
+function pageOf(found: Found = nothing): Page {
+  const isWhole = !found.link?.some(({ relation }) => relation === 'next');
+  return { resources: resourcesIn(found), isWhole };
 }
 
 /** A list and the mark that it had before it was read. */
 type Remembered = Page & { readonly mark: string };
 
-function together(pages: readonly (Page | undefined)[]): CalendarList {
-  const resources = pages.flatMap((page) => page?.resources ?? []);
+function together(pages: readonly Page[]): CalendarList {
+  const resources = pages.flatMap((page) => page.resources);
   return {
     schedules: resources.flatMap((one) => (isResource(one, 'Schedule') ? [one] : [])),
     services: resources.flatMap((one) => (isResource(one, 'HealthcareService') ? [one] : [])),
-    isWhole: pages.every((page) => page?.isWhole),
+    isWhole: pages.every((page) => page.isWhole),
   };
 }
 
-const nothing: Bundle = { resourceType: 'Bundle', type: 'searchset' };
-
 /** What a search has found: nothing, where the caller may not search. */
-function foundBy({ resource, response }: BundleEntry): Bundle[] {
+function foundBy({ resource, response }: BundleEntry): Found[] {
   if (isResource(resource, 'Bundle')) {
     return [resource];
   }
@@ -120,13 +123,14 @@ export function createCalendars(upstream: Upstream, now: () => number): Calendar
       if (!Array.isArray(marked)) {
         return marked;
       }
-      const lists = new Map<Kind, Remembered | undefined>(
-        kinds.map((kind, index) => {
-          const known = remembered.get(keyOf(kind));
-          return [kind, known && known.mark === markOf(marked[index]) ? known : undefined];
-        }),
-      );
-      const missing = kinds.filter((kind) => !lists.get(kind));
+      const lists = new Map<Kind, Remembered>();
+      kinds.forEach((kind, index) => {
+        const known = remembered.get(keyOf(kind));
+        if (known?.mark === markOf(marked[index])) {
+          lists.set(kind, known);
+        }
+      });
+      const missing = kinds.filter((kind) => !lists.has(kind));
       const read =
         missing.length > 0
           ? await searchAll(

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Bundle, BundleEntry, Resource } from '@medplum/fhirtypes';
 import { createUpstream, type Upstream } from '../../../gateway/medplum/client.ts';
 import { type CalendarList, createCalendars } from '../../../gateway/search/calendars.ts';
-import { type FakeMedplum, startFakeMedplum } from '../fake-medplum.ts';
+import { type FakeMedplum, type Reply, startFakeMedplum } from '../fake-medplum.ts';
+import { answeredBatch, foundEntry, urlsOf } from './batch.ts';
 
 const limits = { connectTimeoutMs: 500, upstreamTimeoutMs: 1_000, responseBytes: 1_000_000, connections: 2 };
 
@@ -30,20 +31,11 @@ function answered(url: string): BundleEntry {
   const all = stored.filter(({ resourceType, id = '' }) => resourceType === type && (!ids || ids.includes(id)));
   const page = parameters.has('_sort') ? all.slice(-1) : all;
   const total = parameters.has('_total') ? { total: all.length } : {};
-  const entry = page.map((resource) => ({ resource }));
-  return { response: { status: '200' }, resource: { resourceType: 'Bundle', type: 'searchset', ...total, entry } };
+  return foundEntry({ ...total, entry: page.map((resource) => ({ resource })) });
 }
-
-const urlsOf = (body: string): string[] => {
-  const { entry = [] }: Bundle = JSON.parse(body);
-  return entry.map(({ request }) => request?.url ?? '');
-};
 
 beforeAll(async () => {
   fake = await startFakeMedplum();
-  fake.answer = ({ body }) => ({
-    body: { resourceType: 'Bundle', type: 'batch-response', entry: urlsOf(body).map(answered) },
-  });
   upstream = createUpstream(fake.url, limits);
 });
 
@@ -54,6 +46,7 @@ afterAll(async () => {
 
 beforeEach(() => {
   fake.received.length = 0;
+  fake.answer = ({ body }) => answeredBatch(body, answered);
   refused = '';
   stored = [service('a'), service('b'), schedule('1'), schedule('2')];
 });
@@ -73,6 +66,35 @@ async function read(calendars: ReturnType<typeof createCalendars>, ids?: string,
   return [idsOf(found.schedules), idsOf(found.services)];
 }
 
+test('Medplum is asked in one batch, with the rights of the caller', async () => {
+  await createCalendars(upstream, () => now).read('1,2', { authorization: 'Bearer one' });
+  const [{ method, path, headers, body } = { body: '{}' }] = fake.received;
+  expect([method, path, headers?.authorization, headers?.['content-type']]).toEqual([
+    'POST',
+    '/fhir/R4',
+    'Bearer one',
+    'application/fhir+json',
+  ]);
+  const { entry = [], ...batch }: Bundle = JSON.parse(body);
+  expect(batch).toEqual({ resourceType: 'Bundle', type: 'batch' });
+  expect(entry.map(({ request }) => request?.method)).toEqual(['GET', 'GET']);
+  const fields = '_fields=id%2Cactive%2Cactor%2CserviceType%2Cextension';
+  expect(fake.received.flatMap((one) => urlsOf(one.body))).toEqual([
+    'HealthcareService?_sort=-_lastUpdated&_count=1&_total=accurate&_fields=id%2Cmeta',
+    `Schedule?_id=1%2C2&_count=1000&${fields}`,
+    `HealthcareService?_count=1000&${fields}`,
+  ]);
+});
+
+test('as long as nothing changes one call is enough', async () => {
+  const calendars = createCalendars(upstream, () => now);
+  await read(calendars);
+  fake.received.length = 0;
+  await read(calendars);
+  await read(calendars, '1');
+  expect(fake.received).toHaveLength(2);
+});
+
 test('lists are read once, as long as nothing changes; of named schedules those that are named', async () => {
   const calendars = createCalendars(upstream, () => now);
   expect(await read(calendars)).toEqual(['1,2', 'a,b']);
@@ -85,6 +107,7 @@ test('lists are read once, as long as nothing changes; of named schedules those 
 
 test.each<[string, () => void, string]>([
   ['changed', () => stored.push(service('a', '2')) && void stored.shift(), 'b,a'],
+  ['changed once more', () => stored.splice(1, 1, service('b', '2')) && undefined, 'a,b'],
   ['made', () => void stored.push(service('c')), 'a,b,c'],
   ['deleted', () => void stored.shift(), 'b'],
 ])('a service that is %s is seen at once', async (_, change, expected) => {
@@ -114,9 +137,57 @@ test('what a caller may not search is empty to it', async () => {
   expect(await read(createCalendars(upstream, () => now))).toEqual(['1,2', '']);
 });
 
-test('without an answer there is no list', async () => {
-  const answer = fake.answer;
-  fake.answer = () => ({ status: 503 });
-  expect(await createCalendars(upstream, () => now).read(undefined, {})).toMatchObject({ status: 503 });
-  fake.answer = answer;
+test('what is changed while a list is read is seen the next time', async () => {
+  const calendars = createCalendars(upstream, () => now);
+  fake.answer = ({ body }) => {
+    const answer = answeredBatch(body, answered);
+    stored = stored.filter(({ id }) => id !== 'a');
+    return answer;
+  };
+  await read(calendars);
+  stored.push(service('c'));
+  expect((await read(calendars))[1]).toBe('b,c');
+});
+
+test.each<[string, Partial<Bundle>, boolean]>([
+  ['has no links', {}, true],
+  ['has no next page', { link: [{ relation: 'self', url: 'x' }] }, true],
+  [
+    'has a next page',
+    {
+      link: [
+        { relation: 'self', url: 'x' },
+        { relation: 'next', url: 'y' },
+      ],
+    },
+    false,
+  ],
+])('a list that %s is whole: %s %s', async (_, more, isWhole) => {
+  for (const type of ['Schedule', 'HealthcareService']) {
+    fake.answer = ({ body }) =>
+      answeredBatch(body, (url) => foundEntry({ total: 1, ...(url.startsWith(`${type}?_count`) && more) }));
+    expect(await createCalendars(upstream, () => now).read(undefined, {})).toMatchObject({ isWhole });
+  }
+  fake.answer = ({ body }) => answeredBatch(body, (url) => foundEntry(url.startsWith('Schedule?_id') ? more : {}));
+  expect(await createCalendars(upstream, () => now).read('1', {})).toMatchObject({ isWhole });
+});
+
+const batch = (entry?: unknown): Reply => ({ body: { resourceType: 'Bundle', type: 'batch-response', entry } });
+
+test.each<[string, Reply, object]>([
+  ['none', { status: 503 }, { status: 503 }],
+  ['no Bundle', { body: { resourceType: 'Patient', entry: [foundEntry({}), foundEntry({})] } }, { status: 200 }],
+  ['a Bundle with another status', { ...batch([foundEntry({}), foundEntry({})]), status: 400 }, { status: 400 }],
+  ['no entries', batch(), { status: 200 }],
+  ['too few entries', batch([foundEntry({})]), { status: 200 }],
+  ['an entry that says nothing', batch([foundEntry({}), {}]), { status: 200 }],
+  ['an entry without a status', batch([foundEntry({}), { response: {} }]), { status: 200 }],
+  ['an entry that failed', batch([foundEntry({}), { response: { status: '500' } }]), { status: 200 }],
+])('where the answer of Medplum is %s there is no list', async (_, reply, expected) => {
+  fake.answer = () => reply;
+  const found = await createCalendars(upstream, () => now).read(undefined, {});
+  expect(found).toMatchObject(expected);
+  expect(found).not.toHaveProperty('services');
+  fake.answer = ({ body }) => (fake.received.length % 2 === 0 ? answeredBatch(body, answered) : reply);
+  expect(await createCalendars(upstream, () => now).read(undefined, {})).not.toHaveProperty('services');
 });
