@@ -20,8 +20,10 @@ const MOST = 100;
 /** How many merges in a row are followed. */
 const LONGEST_CHAIN = 8;
 
+const patientIn = (reference: string): string | undefined => /^Patient\/([^/]+)$/.exec(reference)?.[1];
+
 const patientsIn = ({ name, value }: SearchParam): string[] =>
-  byPatient.includes(name) ? value.split(',').flatMap((one) => /^Patient\/([^/]+)$/.exec(one)?.[1] ?? []) : [];
+  byPatient.includes(name) ? value.split(',').flatMap((one) => patientIn(one) ?? []) : [];
 
 /** Those of some patients whom the caller may read. */
 async function readPatients(
@@ -42,7 +44,7 @@ async function readPatients(
     return upstreamProblem(found, config);
   }
   return isBundle(found.body)
-    ? (found.body.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Patient') ? [resource] : []))
+    ? (found.body.entry ?? []).flatMap((entry) => (isResource(entry?.resource, 'Patient') ? [entry.resource] : []))
     : problem('bad-gateway');
 }
 
@@ -79,7 +81,10 @@ function extended({ name, value }: SearchParam, survivors: ReadonlyMap<string, s
       ? []
       : [`Patient/${survivor}`, ...chainOf(survivor, [...seen, survivor])];
   };
-  const values = value.split(',').flatMap((one) => [one, ...chainOf(one.replace(/^Patient\//, ''))]);
+  const values = value.split(',').flatMap((one) => {
+    const id = patientIn(one);
+    return id === undefined ? [one] : [one, ...chainOf(id)];
+  });
   return { name, value: [...new Set(values)].join(',') };
 }
 

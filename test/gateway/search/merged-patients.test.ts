@@ -83,8 +83,52 @@ describe('appointments of a patient', () => {
     expect((await search(`Appointment?patient=${ids(101)}`)).patients).toEqual([]);
   });
 
+  test('are looked up by a form, with the rights of the caller', async () => {
+    knowing(into('a'));
+    await search('Appointment?patient=a');
+    const { method, path, headers } = fake.received[0] ?? {};
+    expect([method, path, headers?.authorization, headers?.['content-type']]).toEqual([
+      'POST',
+      '/fhir/R4/Patient/_search',
+      bearer.authorization,
+      'application/x-www-form-urlencoded',
+    ]);
+  });
+
+  test('stay as they were asked for in all other parameters', async () => {
+    knowing(into('a', 'b'));
+    const { sent } = await search('Appointment?patient=a&identifier=Patient/a&actor=Practitioner/1&slot=a');
+    expect([sent?.get('patient'), sent?.get('identifier'), sent?.get('actor'), sent?.get('slot')]).toEqual([
+      'Patient/a,Patient/b',
+      'Patient/a',
+      'Practitioner/1',
+      'Slot/a',
+    ]);
+  });
+
+  test('are searched for once, though they are asked for twice', async () => {
+    knowing(into('a', 'b'), into('b'));
+    const { patients, sent } = await search('Appointment?patient=a,b&actor=Patient/a');
+    expect(patients).toEqual(['_id=a,b&_count=2']);
+    expect([sent?.get('patient'), sent?.get('actor')]).toEqual(['Patient/a,Patient/b', 'Patient/a,Patient/b']);
+  });
+
+  test.each([
+    ['nothing that can be read', [null, {}, { resource: null }]],
+    ['resources of another type', [{ resource: { ...into('a', 'b'), resourceType: 'Person' } }]],
+    ['a patient without an id', [{ resource: { ...into('a', 'b'), id: undefined } }]],
+    ['no entries', undefined],
+  ])('are searched for as they are, where Medplum finds %s', async (_, entry) => {
+    fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset', entry } });
+    const { status, sent } = await search('Appointment?patient=a');
+    expect([status, sent?.get('patient')]).toEqual([200, 'Patient/a']);
+  });
+
   test.each([
     'Appointment?patient:missing=true',
+    'Appointment?patient=Patient/a/x',
+    'Appointment?patient=https://other.example/Patient/a',
+    'Appointment?identifier=Patient/a',
     'Appointment?actor=Location/a',
     'Appointment?status=booked',
     'Encounter?patient=a',
