@@ -1,5 +1,6 @@
 import type { Period, Resource } from '@medplum/fhirtypes';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { isObject } from '../../../core/fhir/resource.ts';
 import { dateRange } from '../../../core/time/date-range.ts';
 import { contains, type Interval, overlaps } from '../../../core/time/interval.ts';
 import { approximately, type DateContext, type Prefix, readDates } from './dates.ts';
@@ -24,9 +25,7 @@ const prefixes: Readonly<Record<Prefix, (searched: Interval, target: Interval, n
 };
 
 function periodOf(resource: Resource): Period {
-  return 'period' in resource && typeof resource.period === 'object' && !Array.isArray(resource.period)
-    ? resource.period
-    : {};
+  return 'period' in resource && isObject(resource.period) ? resource.period : {};
 }
 
 /** The time that a part of a period takes; an end that is not said is open. */

@@ -54,14 +54,26 @@ describe('each prefix, with a stay from the 6th to the 8th', () => {
     ['ne2026-01-06', true],
     ['ne2026', false],
     ['gt2026-01-08', false],
+    ['gt2026-01-08T18:00:00+01:00', false],
+    ['gt2026-01-08T17:59:59+01:00', true],
     ['gt2026-01-07', true],
     ['gt2026-01-08T17:00:00+01:00', true],
     ['ge2026-01-08', true],
     ['ge2026-01-09', false],
+    ['ge2026-01-08T18:00:01+01:00', false],
+    ['ge2026-01-08T18:00:00+01:00', true],
     ['lt2026-01-06', false],
+    ['lt2026-01-06T10:00:00+01:00', false],
+    ['lt2026-01-06T10:00:01+01:00', true],
     ['lt2026-01-07', true],
     ['le2026-01-06', true],
     ['le2026-01-05', false],
+    ['le2026-01-06T09:59:59+01:00', false],
+    ['le2026-01-06T10:00:00+01:00', true],
+    ['sa2026-01-06T09:59:59+01:00', true],
+    ['sa2026-01-06T10:00:00+01:00', false],
+    ['eb2026-01-08T18:00:01+01:00', true],
+    ['eb2026-01-08T18:00:00+01:00', false],
     ['sa2026-01-05', true],
     ['sa2026-01-06', false],
     ['eb2026-01-09', true],
@@ -100,6 +112,24 @@ describe('one end of a period', () => {
     expect(matches('true', period, part, 'date:missing')).toBe(expected);
     expect(matches('false', period, part, 'date:missing')).toBe(!expected);
   });
+});
+
+it.each([null, [], [stay], 'x', { start: 5 }, { start: 'soon', end: null }])(
+  'a period that is %j is none',
+  (period) => {
+    const strange = { ...encounter(), period } as unknown as Encounter;
+    const isMissing = readPeriodSearch({ name: 'date:missing', value: 'true' }, 'whole', context);
+    const isAny = readPeriodSearch({ name: 'date', value: 'gt0001' }, 'whole', context);
+    expect('matches' in isMissing && isMissing.matches(strange)).toBe(true);
+    expect('matches' in isAny && isAny.matches(strange)).toBe(false);
+  },
+);
+
+it('what has no period has none', () => {
+  const search = readPeriodSearch({ name: 'date:missing', value: 'true' }, 'whole', context);
+  expect('matches' in search && search.matches({ resourceType: 'Patient' })).toBe(true);
+  expect(search).toHaveProperty('element', 'period');
+  expect(readPeriodSearch({ name: 'date', value: '2026' }, 'whole', context)).toHaveProperty('element', 'period');
 });
 
 it.each(['2026-13-01', 'yesterday', 'zz2026', Array(21).fill('2026').join(',')])('%s is refused', (value) => {
