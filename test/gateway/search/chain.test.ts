@@ -1,7 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { BundleEntry } from '@medplum/fhirtypes';
 import type { FastifyInstance } from 'fastify';
-import { base, type FakeMedplum, gatewayTo, type Received, searchset, startFakeMedplum } from '../fake-medplum.ts';
+import type { GatewayContext } from '../../../gateway/context.ts';
+import type { FhirRequest } from '../../../gateway/handler.ts';
+import { resolveChains } from '../../../gateway/search/chain.ts';
+import { parseQuery, rewriteSearch } from '../../../gateway/search/rewrite.ts';
+import {
+  base,
+  config,
+  type FakeMedplum,
+  gatewayTo,
+  type Received,
+  type Reply,
+  searchset,
+  startFakeMedplum,
+} from '../fake-medplum.ts';
+import { answeredBatch, foundEntry, urlsOf } from './batch.ts';
 
 let fake: FakeMedplum;
 let gateway: FastifyInstance;
@@ -132,8 +145,54 @@ describe('a chain', () => {
   test('that leads to too many resources is refused', async () => {
     answering([own], { Patient: 301 });
     const { status, body } = await get('Appointment?patient.active=true');
-    expect([status, body.issue[0].expression]).toEqual([400, ['http.patient.active']]);
+    expect([status, body.issue[0].expression, body.issue[0].diagnostics]).toEqual([
+      400,
+      ['http.patient.active'],
+      "'patient.active' leads to more than 300 resources of type Patient: narrow the search.",
+    ]);
     expect(searches()).toEqual(['Patient/_search?active=true']);
+  });
+
+  test('leads to three hundred resources at most, whose ids are asked for by a form', async () => {
+    answering([own], { Patient: 300 });
+    expect((await get('Appointment?patient.active=true')).status).toBe(200);
+    const { method, headers, body } = fake.received[0] ?? {};
+    expect([method, headers?.authorization, headers?.['content-type']]).toEqual([
+      'POST',
+      `Bearer caller-${caller}`,
+      'application/x-www-form-urlencoded',
+    ]);
+    expect(Object.fromEntries(new URLSearchParams(body))).toEqual({ active: 'true', _elements: 'id', _count: '301' });
+    expect(new URLSearchParams(fake.received.at(-1)?.body).get('patient')?.split(',')).toHaveLength(300);
+  });
+
+  test('that leads to nothing readable finds nothing', async () => {
+    answering([own]);
+    const strange = [
+      null,
+      {},
+      { resource: { resourceType: 'Person', id: 'x' } },
+      { resource: { resourceType: 'Patient' } },
+    ];
+    for (const entry of [undefined, strange]) {
+      fake.received.length = 0;
+      fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset', entry } });
+      expect((await get('Appointment?patient.active=true')).status).toBe(200);
+      expect(new URLSearchParams(fake.received.at(-1)?.body).get('patient')).toBe(`Patient/${none}`);
+    }
+  });
+
+  test('is not followed where nobody asks; what has none stays as it is', async () => {
+    const rewritten = (query: string) => {
+      const search = rewriteSearch('Appointment', parseQuery(query), { ...config, now: 0 });
+      return 'params' in search ? search.params : [];
+    };
+    const nobody = { caller: undefined } as FhirRequest;
+    const resolved = (params: ReturnType<typeof rewritten>) =>
+      resolveChains('Appointment', params, nobody, {} as GatewayContext);
+    expect(await resolved(rewritten('patient.active=true&status=booked'))).toMatchObject({ status: 401 });
+    const plain = rewritten('status=booked&slot=1');
+    expect(await resolved(plain)).toBe(plain);
   });
 
   test('of Slots that leads to too many Schedules is left to Medplum', async () => {
@@ -151,13 +210,8 @@ describe('a chain', () => {
       if (/R4\/\w/.test(request.path)) {
         return answer(request);
       }
-      const urls: string[] = JSON.parse(request.body).entry.map((one: BundleEntry) => one.request?.url);
-      read.push(...urls.filter((one) => one.startsWith('Schedule')));
-      const entry = urls.map(() => ({
-        response: { status: '200' },
-        resource: { resourceType: 'Bundle', type: 'searchset', total: 0 },
-      }));
-      return { body: { resourceType: 'Bundle', type: 'batch-response', entry } };
+      read.push(...urlsOf(request.body).filter((one) => one.startsWith('Schedule')));
+      return answeredBatch(request.body, () => foundEntry({ total: 0 }));
     };
     const { status } = await get('Slot?schedule.actor:HealthcareService.type=ct&status=free&_total=none');
     expect(status).toBe(200);
@@ -172,8 +226,17 @@ describe('a chain', () => {
     expect(counts).toEqual([null, 'none', null]);
   });
 
-  test('through a type that the caller may not search is what Medplum says', async () => {
-    fake.answer = () => ({ status: 403 });
-    expect((await get('Appointment?patient.active=true')).status).toBe(403);
+  test.each<[Reply, number]>([
+    [{ status: 403 }, 403],
+    [{ status: 500 }, 503],
+    [{ body: { resourceType: 'Patient' } }, 502],
+  ])('that Medplum answers by %j ends the search: %i', async (reply, status) => {
+    answering([own]);
+    fake.answer = () => reply;
+    for (const search of ['Appointment?patient.active=true', 'Appointment?patient.organization.name=x']) {
+      fake.received.length = 0;
+      expect((await get(search)).status).toBe(status);
+      expect(fake.received).toHaveLength(1);
+    }
   });
 });

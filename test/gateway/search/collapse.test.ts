@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createCollapsing } from '../../../gateway/search/collapse.ts';
+import { until } from '../../lib/until.ts';
 
 const MINUTE = 60_000;
 
@@ -90,5 +91,22 @@ describe('who wants the same while it is under way', () => {
     expect(await afterwards).toBe(8);
     runs[0]?.resolve();
     expect(await stuck).toBe(1);
+  });
+
+  test('waits for a run that began late, though the one before ended only then', async () => {
+    const { share } = createCollapsing<number>(1);
+    const { runs, work } = gated();
+    const stuck = share('a', work);
+    const second = share('a', work);
+    await until(() => runs.length === 2);
+    runs[0]?.resolve();
+    expect(await stuck).toBe(1);
+    await allHaveRun();
+    const third = share('a', work);
+    expect(runs).toHaveLength(2);
+    runs[1]?.resolve();
+    await until(() => runs.length === 3);
+    runs[2]?.resolve();
+    expect(await Promise.all([second, third])).toEqual([2, 3]);
   });
 });

@@ -54,12 +54,16 @@ describe('context-type-value', () => {
     ];
     expect(all.filter((one) => matches('use$Schedule', one))).toEqual([]);
     expect(matches('|$|', resource(undefined, {}))).toBe(false);
+    expect(matches('use$|', bare)).toBe(false);
   });
 
   test('separators after a backslash are part of a value', () => {
     const odd = resource({ system: 'a|b', code: 'c$d' }, { system: 'e,f', code: 'g\\h' });
     expect(matches('a\\|b|c\\$d$e\\,f|g\\\\h', odd)).toBe(true);
     expect(matches('a\\|b|c\\$d$e\\,f|gh', odd)).toBe(false);
+    const inLines = resource({ code: 'a\nb' }, { code: 'c' });
+    expect(matches('a\\\nb$c', inLines)).toBe(true);
+    expect(matches('a$c\\', resource({ code: 'a' }, { code: 'c\\' }))).toBe(true);
   });
 
   test('Medplum is asked for each half once', () => {

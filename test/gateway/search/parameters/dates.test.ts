@@ -151,6 +151,7 @@ describe('dates in searches', () => {
   it('approximately: within a tenth of the time from now', () => {
     const about = (value: string) => rewritten('start', `ap${value}`, 'UTC').map((one) => one.value);
     expect(about('2027-01-25')).toEqual(['ge2027-01-24T01:12:00.000Z', 'lt2027-01-26T22:48:00.000Z']);
+    expect(about('2027-01-05')).toEqual(['ge2027-01-04T01:12:00.000Z', 'lt2027-01-06T22:48:00.000Z']);
     expect(about('2027-01-15')).toEqual(['ge2027-01-15T00:00:00.000Z', 'lt2027-01-16T00:00:00.000Z']);
   });
 
@@ -159,5 +160,42 @@ describe('dates in searches', () => {
       { name: 'start', value: 'lt9999-12-31T23:59:59.999Z' },
     ]);
     expect(rewritten('birthdate', '9999', 'UTC').map(({ value }) => value)).toEqual(['ge9999-01-01', 'lt9999-12-31']);
+  });
+
+  it('stay within them at their beginning, too', () => {
+    expect(rewritten('start', 'ge0000', 'UTC')).toEqual([{ name: 'start', value: 'ge0001-01-01T00:00:00.000Z' }]);
+    expect(rewritten('birthdate', 'lt0000-12', 'UTC')).toEqual([{ name: 'birthdate', value: 'lt0001-01-01' }]);
+  });
+
+  it('are read without the spaces around them, and with a plus sign that was not encoded', () => {
+    expect(rewritten('start', ' 2027-01-01T10:00:00 01:00 ', 'UTC')).toEqual([
+      { name: 'start', value: 'ge2027-01-01T09:00:00.000Z' },
+      { name: 'start', value: 'lt2027-01-01T09:00:01.000Z' },
+    ]);
+    expect(rewritten('birthdate', '1990, ne1991', 'UTC')).toHaveLength(1);
+  });
+
+  it('can be twenty in one list', () => {
+    const list = (count: number) => Array.from({ length: count }, (_, index) => `gt20${index + 10}`).join(',');
+    expect(rewritten('start', list(20), 'UTC')).toHaveLength(1);
+    expect(rewriteDates({ name: 'start', value: list(21) }, false, { timeZone: 'UTC', now })).toEqual({
+      code: 'malformed-request',
+      diagnostics: "'start' can have at most 20 dates, separated by commas.",
+      expression: 'http.start',
+    });
+  });
+
+  it.each([
+    ['start', 'ge2027-01-01, soon,later', '2027-01-31 or 2027-01-31T10:00:00+01:00', ' soon'],
+    ['start', 'xx2027', '2027-01-31 or 2027-01-31T10:00:00+01:00', 'xx2027'],
+    ['start', '2027,', '2027-01-31 or 2027-01-31T10:00:00+01:00', ''],
+    ['start', '2027-01-01T10:00:00  01:00', '2027-01-31 or 2027-01-31T10:00:00+01:00', '2027-01-01T10:00:00  01:00'],
+    ['birthdate', '1990-01-01T10:00:00Z', '1990, 1990-12 or 1990-12-31', '1990-01-01T10:00:00Z'],
+  ])('%s=%s is refused with what a date looks like', (name, value, forms, wrong) => {
+    expect(rewriteDates({ name, value }, name === 'birthdate', { timeZone: 'UTC', now })).toEqual({
+      code: 'malformed-request',
+      diagnostics: `'${name}' must be a date such as ${forms}, after eq, ne, gt, sa, ge, lt, eb, le, ap or nothing; it is '${wrong}'.`,
+      expression: `http.${name}`,
+    });
   });
 });
