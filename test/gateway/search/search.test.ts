@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
 import type { FastifyInstance } from 'fastify';
-import { base, bearer, type FakeMedplum, gatewayTo, searchset, startFakeMedplum } from '../fake-medplum.ts';
+import {
+  base,
+  bearer,
+  config,
+  type FakeMedplum,
+  gatewayTo,
+  type Reply,
+  searchset,
+  startFakeMedplum,
+} from '../fake-medplum.ts';
 
 let fake: FakeMedplum;
 let gateway: FastifyInstance;
@@ -48,6 +57,61 @@ describe('searches', () => {
     );
   });
 
+  test.each([
+    ['_cursor=a&_count=1', '_count=2&_cursor=b', '_count=2&_cursor=b'],
+    ['_count=1&_offset=3', '_total=accurate&_offset=4&_count=1&schedule=Schedule/1', '_offset=4&_count=1'],
+  ])('links have the page of Medplum, and nothing else of it: %s', async (asked, next, expected) => {
+    fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot], next) });
+    const { link = [] } = await get(`/fhir/R4/Slot?schedule=1&${asked}`);
+    expect(link).toEqual([
+      { relation: 'self', url: `${base}/Slot?schedule=1&_count=20` },
+      { relation: 'next', url: `${base}/Slot?schedule=1&${expected}` },
+    ]);
+  });
+
+  test('a link without a query leads to what was asked', async () => {
+    const link = [{ relation: 'self', url: `${fake.url}/fhir/R4/Slot` }];
+    fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset', link } });
+    expect((await get('/fhir/R4/Slot?schedule=1')).link).toEqual([
+      { relation: 'self', url: `${base}/Slot?schedule=1` },
+    ]);
+  });
+
+  test('a result without links has none', async () => {
+    fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset', total: 0 } });
+    const bundle = await get('/fhir/R4/Slot?schedule=1');
+    expect([bundle.total, bundle.link ?? []]).toEqual([0, []]);
+  });
+
+  test.each<[Reply, number]>([
+    [{ status: 403 }, 403],
+    [{ status: 500 }, 503],
+    [{ body: { resourceType: 'Slot' } }, 502],
+    [{ body: { resourceType: 'Bundle', entry: {} } }, 502],
+  ])('where Medplum answers %j: %i', async (reply, status) => {
+    fake.answer = () => reply;
+    await get('/fhir/R4/Slot?schedule=1', status);
+    expect(fake.received).toHaveLength(1);
+  });
+
+  test('what is ignored is said in the answer, if the client or the installation lets it', async () => {
+    fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot]) });
+    const lenient = gatewayTo(fake, {}, { config: { ...config, handling: 'lenient' } });
+    const url = '/fhir/R4/Slot?schedule=1&colour=red';
+    const answers = [
+      await gateway.inject({ url, headers: { ...bearer, prefer: 'handling=lenient' } }),
+      await lenient.inject({ url, headers: bearer }),
+    ];
+    for (const answer of answers) {
+      const { entry = [], link = [] }: Bundle = answer.json();
+      expect(entry.map(({ search }) => search?.mode)).toEqual(['match', 'outcome']);
+      expect(link.map((one) => one.url)).toEqual([`${base}/Slot?schedule=1&_count=20`]);
+    }
+    const strict = await lenient.inject({ url, headers: { ...bearer, prefer: 'handling=strict' } });
+    expect(strict.statusCode).toBe(400);
+    await lenient.close();
+  });
+
   describe('the total of Slots of every Schedule', () => {
     /** A page as Medplum gives it that was not told to count. */
     const page = (count: number, next?: string) => {
@@ -90,9 +154,35 @@ describe('searches', () => {
       expect(sent()).toEqual([query]);
     });
 
-    test('is missing, if it cannot be counted', async () => {
-      fake.answer = ({ method }) => (method === 'POST' ? { status: 500, body: {} } : page(2, '_offset=2'));
+    test.each<[Reply]>([
+      [{ status: 500, body: {} }],
+      [{ status: 400, body: { resourceType: 'Bundle', entry: [] } }],
+      [{ body: { resourceType: 'Patient', entry: [] } }],
+    ])('is missing, if it cannot be counted: %j', async (reply) => {
+      fake.answer = ({ method }) => (method === 'POST' ? reply : page(2, '_offset=2'));
       expect(await get('/fhir/R4/Slot?status=busy')).not.toHaveProperty('total');
+    });
+
+    test.each([
+      ['_offset=0', 1],
+      ['_offset=2', 2],
+      ['_cursor=x', 2],
+    ])('is that of the only page, not that of the last one: %s', async (more, searches) => {
+      fake.answer = ({ method }) => page(method === 'POST' ? 40 : 1);
+      expect((await get(`/fhir/R4/Slot?status=busy&${more}`)).total).toBe(searches === 1 ? 1 : 40);
+      expect(fake.received).toHaveLength(searches);
+    });
+
+    test('counts by a form, with the rights of the caller', async () => {
+      fake.answer = ({ method }) => (method === 'POST' ? page(40) : page(2, '_offset=2'));
+      await get('/fhir/R4/Slot?status=busy');
+      const { method, path, headers } = fake.received[1] ?? {};
+      expect([method, path, headers?.authorization, headers?.['content-type']]).toEqual([
+        'POST',
+        '/fhir/R4/Slot/_search',
+        bearer.authorization,
+        'application/x-www-form-urlencoded',
+      ]);
     });
   });
 
@@ -137,6 +227,15 @@ describe('searches', () => {
     ]);
   });
 
+  test('POST _search without a form is a search by its query', async () => {
+    fake.answer = () => ({ body: searchset(fake.url, 'Slot', []) });
+    const url = '/fhir/R4/Slot/_search?schedule=1';
+    expect((await gateway.inject({ method: 'POST', url, headers: bearer })).statusCode).toBe(200);
+    expect(fake.received.map(({ path, body }) => [path, body])).toEqual([
+      ['/fhir/R4/Slot/_search', 'schedule=Schedule%2F1&_total=accurate'],
+    ]);
+  });
+
   test('an unknown parameter is 400, names itself and what is supported, and Medplum is not asked', async () => {
     const answer = await gateway.inject({ url: '/fhir/R4/Slot?colour=red', headers: bearer });
     expect(answer.statusCode).toBe(400);
@@ -162,87 +261,5 @@ describe('searches', () => {
     const answer = await gateway.inject({ method: 'HEAD', url: '/fhir/R4/Slot', headers: bearer });
     expect([answer.statusCode, answer.body]).toEqual([200, '']);
     expect(answer.headers['content-type']).toBe('application/fhir+json; charset=utf-8');
-  });
-});
-
-describe('the same search by many at once', () => {
-  interface Sent {
-    readonly method?: 'GET' | 'POST' | 'HEAD';
-    readonly url: string;
-    readonly headers: Record<string, string>;
-    readonly payload?: string;
-  }
-
-  /** Sends requests and lets Medplum answer when all of them have arrived: with a Slot that is named after the token. */
-  async function send(requests: readonly Sent[]) {
-    let arrived = 0;
-    const { promise: haveArrived, resolve } = Promise.withResolvers<void>();
-    const counting = gatewayTo(fake);
-    counting.addHook('preHandler', async () => {
-      arrived += 1;
-      if (arrived === requests.length) {
-        setImmediate(resolve);
-      }
-    });
-    fake.answer = async ({ headers, path }) => {
-      const id = `${String(headers.authorization).replace(/^Bearer /, '')}-${fake.received.length}`;
-      await haveArrived;
-      const resourceType = path.split('/')[3] ?? '';
-      return { body: searchset(fake.url, resourceType, [{ resourceType, id }]) };
-    };
-    const answers = await Promise.all(requests.map((request) => counting.inject(request)));
-    await counting.close();
-    return answers;
-  }
-
-  const url = '/fhir/R4/Slot?schedule=1';
-  const form = { ...bearer, 'content-type': 'application/x-www-form-urlencoded' };
-
-  test('is sent to Medplum once more for all who came while it was under way', async () => {
-    const answers = await send(Array.from({ length: 20 }, () => ({ url, headers: bearer })));
-    const found = answers.map((answer) => answer.json<Bundle>().entry?.[0]?.resource?.id);
-    expect(found.filter((id) => id === 'portal-a-1')).toHaveLength(1);
-    expect(found.filter((id) => id === 'portal-a-2')).toHaveLength(19);
-    expect(fake.received).toHaveLength(2);
-  });
-
-  test.each<[string, Sent, Sent]>([
-    ['token', { url, headers: bearer }, { url, headers: { authorization: 'Bearer portal-b' } }],
-    ['query', { url, headers: bearer }, { url: `${url}&start=ge2027-01-01`, headers: bearer }],
-    ['handling', { url, headers: bearer }, { url, headers: { ...bearer, prefer: 'handling=lenient' } }],
-    ['type', { url: '/fhir/R4/Slot?_id=1', headers: bearer }, { url: '/fhir/R4/Schedule?_id=1', headers: bearer }],
-    [
-      'method',
-      { url, headers: bearer },
-      { method: 'POST', url: '/fhir/R4/Slot/_search?schedule=1', headers: form, payload: '' },
-    ],
-    [
-      'form',
-      { method: 'POST', url: '/fhir/R4/Slot/_search', headers: form, payload: 'schedule=1' },
-      { method: 'POST', url: '/fhir/R4/Slot/_search', headers: form, payload: 'schedule=2' },
-    ],
-  ])('is sent by itself for each %s', async (_, one, other) => {
-    const sent = [one, other, one, other, one, other];
-    const answers = await send(sent);
-    expect(fake.received).toHaveLength(4);
-    for (const [index, answer] of answers.entries()) {
-      const token = sent[index]?.headers.authorization?.replace(/^Bearer /, '') ?? '';
-      expect(answer.json<Bundle>().entry?.[0]?.resource?.id).toMatch(new RegExp(`^${token}-\\d$`));
-    }
-  });
-
-  test('is answered to each in the format that it asks for', async () => {
-    const xml = { ...bearer, accept: 'application/fhir+xml' };
-    const [, inJson, inXml, head] = await send([
-      { url, headers: bearer },
-      { url, headers: bearer },
-      { url, headers: xml },
-      { method: 'HEAD', url, headers: bearer },
-    ]);
-    expect(fake.received).toHaveLength(2);
-    expect(inJson?.json<Bundle>().entry?.[0]?.resource?.id).toBe('portal-a-2');
-    expect(inXml?.headers['content-type']).toContain('application/fhir+xml');
-    expect(inXml?.body).toContain('<id value="portal-a-2"/>');
-    expect([head?.statusCode, head?.body]).toEqual([200, '']);
   });
 });
