@@ -53,7 +53,10 @@ type Found = Pick<Bundle, 'entry' | 'link' | 'total'>;
 
 const nothing: Found = {};
 
-const resourcesIn = ({ entry = [] }: Found): Resource[] => entry.flatMap(({ resource }) => resource ?? []);
+function resourcesIn(found: Found): Resource[] {
+  const { entry = [] } = found;
+  return entry.flatMap(({ resource }) => resource ?? []);
+}
 
 function markOf(found: Found = nothing): string {
   const [last] = resourcesIn(found);

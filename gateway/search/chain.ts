@@ -47,7 +47,8 @@ async function idsOf(
   if (!isBundle(found.body)) {
     return problem('bad-gateway');
   }
-  return (found.body.entry ?? []).flatMap((entry) => publicResource(entry?.resource, type)?.id ?? []);
+  const { entry = [] } = found.body;
+  return entry.flatMap((one) => publicResource(one?.resource, type)?.id ?? []);
 }
 
 type Chain = NonNullable<RewrittenParam['chain']>;

@@ -43,9 +43,11 @@ async function readPatients(
   if (!isSuccess(found)) {
     return upstreamProblem(found, config);
   }
-  return isBundle(found.body)
-    ? (found.body.entry ?? []).flatMap((entry) => (isResource(entry?.resource, 'Patient') ? [entry.resource] : []))
-    : problem('bad-gateway');
+  if (!isBundle(found.body)) {
+    return problem('bad-gateway');
+  }
+  const { entry = [] } = found.body;
+  return entry.flatMap((one) => (isResource(one?.resource, 'Patient') ? [one.resource] : []));
 }
 
 /** Into whom patients were merged, as far as the caller may read those between: `[id, id of the survivor]`. */

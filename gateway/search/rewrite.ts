@@ -153,7 +153,7 @@ function withOrder(type: ServedTypeName, params: readonly RewrittenParam[]): rea
   if (last < 0) {
     return [...params, { name: '_sort', value: '_lastUpdated,_id' }];
   }
-  const keys = params.flatMap(({ name, value }) => (name === '_sort' ? value.split(',') : []));
+  const keys = params.filter(({ name }) => name === '_sort').flatMap(({ value }) => value.split(','));
   return keys.some((key) => key.replace(/^-/, '') === '_id')
     ? params
     : params.map((param, index) => (index === last ? { ...param, value: `${param.value},_id` } : param));

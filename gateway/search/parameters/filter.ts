@@ -81,8 +81,8 @@ function rewriteValue(sent: SearchParam, entry: SearchParameterEntry, baseUrl: s
   if (entry.codeSystem) {
     return rewriteCodes(sent, entry.codeSystem);
   }
-  const targets = entry.outside ? [entry.outside] : (entry.targets ?? []);
-  return entry.type === 'reference' ? rewriteReferences(sent.value, targets, baseUrl) : sent.value;
+  const targets = entry.outside ? [entry.outside] : entry.targets;
+  return targets ? rewriteReferences(sent.value, targets, baseUrl) : sent.value;
 }
 
 /** The last part of a filter's name, `status` or `active:not`, for the type that it stands at. */

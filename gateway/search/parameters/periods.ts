@@ -53,12 +53,11 @@ export function readPeriodSearch(
   part: PeriodPart,
   { timeZone, now }: DateContext,
 ): ResourceFilter | Issue {
-  const [plain = '', modifier] = name.split(':', 2);
-  if (modifier === 'missing') {
+  if (name.endsWith(':missing')) {
     const isMissing = value === 'true';
     return { element: 'period', matches: (one) => (timeOf(one, part, timeZone) === undefined) === isMissing };
   }
-  const dates = readDates({ name: plain, value }, false, timeZone);
+  const dates = readDates({ name, value }, false, timeZone);
   if (isIssue(dates)) {
     return dates;
   }

@@ -57,7 +57,8 @@ async function matchingIds(
     if (!isBundle(answer.body)) {
       return problem('bad-gateway');
     }
-    const found = (answer.body.entry ?? []).flatMap((entry) => publicResource(entry?.resource, type) ?? []);
+    const { entry = [] } = answer.body;
+    const found = entry.flatMap((one) => publicResource(one?.resource, type) ?? []);
     ids.push(...found.flatMap((one) => (one.id && filters.every(({ matches }) => matches(one)) ? [one.id] : [])));
     query = nextQuery(answer.body);
   }

@@ -14,6 +14,13 @@ function rewrite(type: ServedTypeName, query: string): string[] {
     : result.map(({ code }) => code);
 }
 
+test('a query is taken apart without spaces around names and values, and without what is empty', () => {
+  expect(parseQuery('+a+=+1+2%20&b=%20&%20=3&c&=4&a=5&d=%09')).toEqual([
+    { name: 'a', value: '1 2' },
+    { name: 'a', value: '5' },
+  ]);
+});
+
 describe('search rewrites', () => {
   test.each<[string, ServedTypeName, string, string[]]>([
     [
@@ -78,6 +85,12 @@ describe('search rewrites', () => {
     ['an order, where callers see different parts', 'Patient', '_count=1', ['_count=1', '_sort=_lastUpdated,_id']],
     ['… that leaves nothing open', 'Appointment', '_sort=-date,status', ['_sort=-date,status,_id']],
     ['… as it was asked for', 'Appointment', '_sort=-_id', ['_sort=-_id']],
+    [
+      '… whatever other values there are',
+      'Appointment',
+      'identifier=_id&_sort=date',
+      ['identifier=_id', '_sort=date,_id'],
+    ],
     ['… with it among others', 'Appointment', '_sort=_id,date&_sort=status', ['_sort=_id,date', '_sort=status']],
     [
       '… at the end of all',
