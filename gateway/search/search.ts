@@ -39,7 +39,7 @@ const paging: readonly string[] = ['_count', '_offset', '_cursor'];
 
 /** A link that repeats what was asked, not how Medplum was; only the page is that of Medplum's link. */
 function asAsked(link: BundleLink, asked: readonly SearchParam[]): BundleLink {
-  const [path = '', query = ''] = link.url.split('?', 2);
+  const [path, query = ''] = link.url.split('?', 2);
   const others = asked.filter(({ name }) => !paging.includes(name));
   const page = parseQuery(query).filter(({ name }) => paging.includes(name));
   return { ...link, url: `${path}?${formatQuery([...others, ...page])}` };

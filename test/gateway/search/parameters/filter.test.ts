@@ -29,6 +29,7 @@ describe('a parameter that is not known', () => {
     ['schedule.colour', `Schedule cannot be searched by 'colour'. Supported: ${schedule}.`],
     ['schedule.date.name', `Schedule cannot be searched by 'date'. Supported: ${schedule}.`],
     ['schedule.', `Schedule cannot be searched by ''. Supported: ${schedule}.`],
+    [':not', `Slot cannot be searched by ''. Supported: ${slot}.`],
     ['.status', `Slot cannot be searched by ''. Supported: ${slot}.`],
     ['', `Slot cannot be searched by ''. Supported: ${slot}.`],
   ])('%j: the client reads what is supported', (name, diagnostics) => {
@@ -97,7 +98,7 @@ describe('a reference', () => {
     ['Slot', 'status:not=|free', 'status:not', 'free'],
     ['Slot', 'identifier=|free', 'identifier', '|free'],
     ['Patient', 'identifier=a,,b', 'identifier', 'a,,b'],
-    ['HealthcareService', 'name:missing=true', 'name:missing', 'true'],
+    ['HealthcareService', 'name:missing=true,', 'name:missing', 'true,'],
   ])('%s?%s', (type, sent, name, value) => {
     const [sentName = '', sentValue = ''] = sent.split('=', 2);
     expect(read(type, sentName, sentValue)).toMatchObject({ name, value });

@@ -200,6 +200,12 @@ describe('pages of what matches', () => {
     expect(linksIn(bundle)).toEqual(['self _count=20', 'first _count=20', 'next _count=20&_offset=20']);
   });
 
+  test('are shown whatever else is called count', async () => {
+    storing(many(1));
+    const bundle = await get(`${schedules}&identifier=count`);
+    expect([bundle.total, idsIn(bundle)]).toEqual([1, ['n0']]);
+  });
+
   test('lead on to what follows', async () => {
     storing(some);
     const first = await get(`${schedules}&_count=1`);
