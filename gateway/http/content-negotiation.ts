@@ -54,7 +54,8 @@ export interface Negotiated {
  * a space).
  */
 function formatNamed(value: string): Negotiated | undefined {
-  const { type, fhirVersion } = parseMediaRange(value.trim().replaceAll(' ', '+'));
+  const { type: sent, fhirVersion } = parseMediaRange(value);
+  const type = sent.replaceAll(' ', '+');
   const isKnownVersion = supportedFhirVersions.includes(fhirVersion);
   const format = formats.find(({ name, mediaTypes }) => isKnownVersion && [name, ...mediaTypes].includes(type));
   return format && { format, mediaType: type === format.name ? format.mediaTypes[0] : type };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { formatOfBody, negotiate } from '../../../gateway/http/content-negotiation.ts';
+import { formatOfBody, isForm, isJsonPatch, negotiate } from '../../../gateway/http/content-negotiation.ts';
 
 describe('content negotiation', () => {
   test.each([
@@ -33,6 +33,17 @@ describe('content negotiation', () => {
     ['application/fhir+json;q=0, application/json;q=0, */*', undefined, 'xml'],
     ['application/fhir+json; fhirVersion=5.0', undefined, undefined],
     ['application/json', 'text/turtle', undefined],
+    ['text/html', 'application/fhir+json; fhirVersion=4.0.1', 'json'],
+    ['application/json', 'application/fhir+json; fhirVersion=5.0', undefined],
+    ['application/json', 'application/fhir json;fhirVersion=5.0', undefined],
+    [' , ', undefined, 'json'],
+    ['text/*', undefined, 'xml'],
+    ['image/*', undefined, undefined],
+    ['application/json; Q=0, text/xml', undefined, 'xml'],
+    ['application/json; q=2, text/xml; q=0.1', undefined, 'xml'],
+    ['application/json; q=-1, text/xml; q=0.1', undefined, 'xml'],
+    ['application/json; q=high, text/xml; q=0.1', undefined, 'xml'],
+    ['application/json; q="0.5", text/xml; q=0.6', undefined, 'xml'],
   ])('Accept %s, _format %s: %s', (accept, format, expected) => {
     expect(negotiate(accept, format)?.format.name).toBe(expected);
   });
@@ -57,7 +68,14 @@ describe('content negotiation', () => {
     ['application/json; charset=UTF-8', 'json'],
     ['application/fhir+json; charset="utf-8"; fhirVersion=4.0', 'json'],
     ['application/fhir+xml; charset=utf-8', 'xml'],
+    ['application/json; charset=utf8', 'json'],
+    ['application/json; charset=US-ASCII', 'json'],
     ['application/json; charset=iso-8859-1', undefined],
+    ['application/json; charset="utf-8', undefined],
+    ['application/json; charset=x"utf-8"', undefined],
+    ['application/json; charset=utf"-8"', undefined],
+    ['application/json; charset="utf"-8', undefined],
+    ['application/json; charset', undefined],
     ['application/fhir+xml; charset=iso-8859-1', undefined],
     ['text/xml', 'xml'],
     ['application/xml; charset=UTF-8', 'xml'],
@@ -68,5 +86,26 @@ describe('content negotiation', () => {
     [undefined, undefined],
   ])('Content-Type %s: %s', (contentType, expected) => {
     expect(formatOfBody(contentType)?.name).toBe(expected);
+  });
+
+  test.each([
+    ['application/json-patch+json', true],
+    ['Application/JSON-Patch+JSON; charset=UTF-8', true],
+    ['application/json-patch+json; charset=utf8', true],
+    ['application/json-patch+json; charset=us-ascii', true],
+    ['application/json-patch+json; charset=utf-16', false],
+    ['application/json', false],
+    [undefined, false],
+  ])('Content-Type %s is a JSON Patch: %s', (contentType, expected) => {
+    expect(isJsonPatch(contentType)).toBe(expected);
+  });
+
+  test.each([
+    ['application/x-www-form-urlencoded', true],
+    ['Application/X-WWW-Form-URLencoded; charset=utf-8', true],
+    ['multipart/form-data', false],
+    [undefined, false],
+  ])('Content-Type %s is a form: %s', (contentType, expected) => {
+    expect(isForm(contentType)).toBe(expected);
   });
 });
