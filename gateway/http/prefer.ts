@@ -20,7 +20,7 @@ function splitOutsideQuotes(text: string, separator: ',' | ';' | '='): string[] 
       parts.push('');
       continue;
     }
-    const isEscape = isQuoted && character === '\\' && i + 1 < text.length;
+    const isEscape = isQuoted && character === '\\';
     parts[parts.length - 1] += isEscape ? character + text.charAt(++i) : character;
     if (character === '"') {
       isQuoted = !isQuoted;

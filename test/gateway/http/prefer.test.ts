@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parsePrefer, preferredReturn, prefersAsync } from '../../../gateway/http/prefer.ts';
+import { parsePrefer, preferredHandling, preferredReturn, prefersAsync } from '../../../gateway/http/prefer.ts';
 
 describe('Prefer (RFC 7240)', () => {
   test.each([
@@ -13,6 +13,15 @@ describe('Prefer (RFC 7240)', () => {
     ['foo; return=minimal', undefined],
     ['return', undefined],
     ['return=everything', undefined],
+    ['return=mini=mal', undefined],
+    ['return=x"minimal"', undefined],
+    ['return="minimal"x', undefined],
+    ['return="minimal', undefined],
+    ['return=min/imal', undefined],
+    ['return=<minimal>', undefined],
+    ['respond-async, /, , return=minimal', 'minimal'],
+    ['(, return=minimal', 'minimal'],
+    ['return=minimal;a="b, return=representation', 'minimal'],
   ])('%s asks for %s', (header, expected) => {
     expect(preferredReturn(parsePrefer(header))).toBe(expected);
   });
@@ -25,6 +34,40 @@ describe('Prefer (RFC 7240)', () => {
     ['respond-asynchronously', false],
   ])('%s: asynchronous %s', (header, expected) => {
     expect(prefersAsync(parsePrefer(header))).toBe(expected);
+  });
+
+  test.each([
+    ['handling=strict', 'strict'],
+    ['Handling="LENIENT"', 'lenient'],
+    ['return=minimal', undefined],
+    ['handling=relaxed', undefined],
+  ])('%s: unknown parameters are handled as %s', (header, expected) => {
+    expect(preferredHandling(parsePrefer(header))).toBe(expected);
+  });
+
+  test.each([
+    [undefined, []],
+    ['', []],
+    ['foo=', [['foo', '']]],
+    [
+      ['return=minimal', 'respond-async'],
+      [
+        ['return', 'minimal'],
+        ['respond-async', ''],
+      ],
+    ],
+    [
+      'foo="a, b" ; x, bar',
+      [
+        ['foo', 'a, b'],
+        ['bar', ''],
+      ],
+    ],
+    ['foo="a\\', []],
+    ['foo="a\\", bar', []],
+    ['a b, "c", d/e=1, f=1', [['f', '1']]],
+  ])('of %j these preferences are read: %j', (header, expected) => {
+    expect([...parsePrefer(header)]).toEqual(expected);
   });
 
   test('escapes are read, parameters passed over', () => {
