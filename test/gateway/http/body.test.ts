@@ -100,6 +100,22 @@ describe('a body of XML', () => {
     expect(await read(xml, 'application/fhir+xml')).toEqual({ resourceType: 'Patient', id: 'a', active: true });
   });
 
+  test('is read piece by piece: others have their turns while a long one is read', async () => {
+    let turns = 0;
+    let isRead = false;
+    const count = () => {
+      turns++;
+      if (!isRead) {
+        setImmediate(count);
+      }
+    };
+    setImmediate(count);
+    const xml = `<Patient xmlns="http://hl7.org/fhir"><!-- ${'x'.repeat(900_000)} --><active value="true"/></Patient>`;
+    expect(await read(xml, 'application/fhir+xml')).toEqual({ resourceType: 'Patient', active: true });
+    isRead = true;
+    expect(turns).toBeGreaterThanOrEqual(13);
+  });
+
   test('that is broken is refused, with a place in the body', async () => {
     const issues = await read('<Patient xmlns="http://hl7.org/fhir"><id value="a">', 'text/xml');
     expect(issues[0]).toMatchObject({

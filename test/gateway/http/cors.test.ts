@@ -15,6 +15,9 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all([open.close(), closed.close(), fake.close()]));
 
+/** What is listed in a header. */
+const listed = (header: string | string[] | number | undefined) => String(header).split(', ').sort();
+
 const preflight = (origin: string) => ({
   method: 'OPTIONS' as const,
   url: '/fhir/R4/Appointment/$book',
@@ -30,10 +33,37 @@ describe('a browser', () => {
     const asked = await open.inject(preflight(portal));
     expect([asked.statusCode, asked.headers['access-control-allow-origin']]).toEqual([204, portal]);
     expect(asked.headers['access-control-allow-headers']).toContain('authorization');
-    expect(asked.headers['access-control-allow-methods']).toContain('PATCH');
+    expect(listed(asked.headers['access-control-allow-methods'])).toEqual([
+      'DELETE',
+      'GET',
+      'HEAD',
+      'PATCH',
+      'POST',
+      'PUT',
+    ]);
     const called = await open.inject({ url: '/fhir/R4/Slot/s1', headers: { ...bearer, origin: portal } });
     expect(called.headers).toMatchObject({ 'access-control-allow-origin': portal, vary: 'Origin' });
-    expect(called.headers['access-control-expose-headers']).toContain('ETag');
+    expect(listed(called.headers['access-control-expose-headers'])).toEqual([
+      'Allow',
+      'Content-Location',
+      'ETag',
+      'Location',
+      'Preference-Applied',
+      'Retry-After',
+      'WWW-Authenticate',
+      'X-Progress',
+      'X-Request-Id',
+    ]);
+  });
+
+  test('may send credentials, and asks again after ten minutes', async () => {
+    const { headers } = await open.inject(preflight(portal));
+    expect(headers).toMatchObject({ 'access-control-allow-credentials': 'true', 'access-control-max-age': '600' });
+  });
+
+  test('need not say which method it is going to use', async () => {
+    const asked = await open.inject({ method: 'OPTIONS', url: '/fhir/R4/Slot', headers: { origin: portal } });
+    expect([asked.statusCode, asked.headers['access-control-allow-origin']]).toEqual([204, portal]);
   });
 
   test.each([
