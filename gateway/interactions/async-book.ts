@@ -1,5 +1,5 @@
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
-import { isId, parseReference } from '../../core/fhir/reference/reference.ts';
+import { idIn, isId } from '../../core/fhir/reference/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { bookingResponse } from '../bots/booking-response.ts';
 import { botProblem, callBot } from '../bots/call.ts';
@@ -8,7 +8,7 @@ import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
-import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
+import { bodyOf, isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { read } from './read.ts';
 
 /** After how many seconds it is worth asking again. */
@@ -26,7 +26,7 @@ function informational(diagnostics: string): OperationOutcome {
 export const enqueueBooking: Handler = async (exchange, context) => {
   const { config } = context;
   const answer = await callBot('enqueue-booking', exchange.body, exchange, context);
-  const body = 'failure' in answer ? undefined : answer.body;
+  const body = bodyOf(answer);
   if (isResource(body, 'Task') && body.id) {
     const location = `${config.baseUrl}/async/${body.id}`;
     return {
@@ -48,8 +48,7 @@ const running: Outcome = async () => ({
 });
 
 const booked: Outcome = ({ output }, exchange, context) => {
-  const reference = parseReference(output?.[0]?.valueReference?.reference, '', ['Appointment']);
-  const params = { id: reference?.id };
+  const params = { id: idIn(output?.[0]?.valueReference, 'Appointment') };
   return read('Appointment')({ ...exchange, params, header: () => undefined }, context);
 };
 

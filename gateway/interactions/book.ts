@@ -16,6 +16,7 @@ import { refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
 import { preferred } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
+import { bodyOf } from '../medplum/errors.ts';
 import { enqueueBooking } from './async-book.ts';
 
 /**
@@ -29,14 +30,9 @@ async function callInTurns(exchange: FhirRequest, context: GatewayContext, versi
       [ANSWER_HEADER]: answer,
       ...(version !== undefined && { [VERSION_HEADER]: version }),
     });
-  const { caller } = exchange;
-  if (!caller) {
-    return context.turns.take(keys, () => call(AS_PARAMETERS));
-  }
+  const own = exchange.caller ? [`$book ${nameOf(exchange.caller)}`] : [];
   const first = await context.turns.take(keys, () => call(OFFERING_A_TURN));
-  return 'failure' in first || !isAskingForTurn(first.body)
-    ? first
-    : context.turns.take([...keys, `$book ${nameOf(caller)}`], () => call(AS_PARAMETERS));
+  return isAskingForTurn(bodyOf(first)) ? context.turns.take([...keys, ...own], () => call(AS_PARAMETERS)) : first;
 }
 
 const notLater: Issue = {
@@ -55,15 +51,13 @@ const notLater: Issue = {
  */
 export const book: Handler = async (exchange, context) => {
   const ifMatch = ifMatchVersion(exchange.header('if-match'));
-  const isLater = exchange.prefersAsync && !asksForDryRun(exchange.body);
-  const issue = 'code' in ifMatch ? ifMatch : isLater && ifMatch.version !== undefined ? notLater : undefined;
-  if (issue) {
-    return refusal([issue], context.config);
+  if ('code' in ifMatch) {
+    return refusal([ifMatch], context.config);
   }
-  if (isLater) {
-    return enqueueBooking(exchange, context);
+  if (exchange.prefersAsync && !asksForDryRun(exchange.body)) {
+    return ifMatch.version === undefined ? enqueueBooking(exchange, context) : refusal([notLater], context.config);
   }
-  const answer = await callInTurns(exchange, context, 'version' in ifMatch ? ifMatch.version : undefined);
-  const booking = 'failure' in answer ? undefined : bookingResponse(answer.body, context.config);
+  const answer = await callInTurns(exchange, context, ifMatch.version);
+  const booking = bookingResponse(bodyOf(answer), context.config);
   return booking ? preferred(booking, exchange.returnPreference) : botProblem(answer, context);
 };

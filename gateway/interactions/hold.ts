@@ -5,6 +5,7 @@ import { botProblem, callBot } from '../bots/call.ts';
 import type { Handler } from '../handler.ts';
 import { preferred } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
+import { bodyOf } from '../medplum/errors.ts';
 
 /**
  * `POST /Appointment/$hold`: hands the body to the Bot `hold` with the caller's own token and answers with what came of
@@ -16,6 +17,6 @@ export const hold: Handler = async (exchange, context) => {
   const answer = await context.turns.take([...queueKeys(exchange.body), ...own], () =>
     callBot('hold', exchange.body, exchange, context, { [ANSWER_HEADER]: AS_PARAMETERS }),
   );
-  const held = 'failure' in answer ? undefined : bookingResponse(answer.body, context.config);
+  const held = bookingResponse(bodyOf(answer), context.config);
   return held ? preferred(held, exchange.returnPreference) : botProblem(answer, context);
 };

@@ -7,6 +7,7 @@ import type { Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
 import { preferred, versionHeaders } from '../http/response.ts';
+import { bodyOf } from '../medplum/errors.ts';
 
 /** A request to patch an appointment, as it is handed to the Bot. */
 function patchInput(id: string, patch: unknown, ifMatch: string | undefined): Parameters {
@@ -38,7 +39,7 @@ export const patchAppointment: Handler = async (exchange, context) => {
     return refusal([ifMatch], context.config);
   }
   const answer = await callBot('patch', patchInput(id, exchange.body, ifMatch.version), exchange, context);
-  const resource: unknown = 'failure' in answer ? undefined : answer.body;
+  const resource = bodyOf(answer);
   return isResource(resource, 'Appointment')
     ? preferred({ status: 200, headers: versionHeaders(resource), resource }, exchange.returnPreference)
     : refusedByBot(answer, context, 'patch');

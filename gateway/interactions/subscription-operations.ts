@@ -9,6 +9,7 @@ import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
+import { bodyOf } from '../medplum/errors.ts';
 import { isBundle } from '../medplum/public-resources.ts';
 import { parseQuery } from '../search/rewrite.ts';
 import { bindingIn } from '../websocket/messages.ts';
@@ -31,7 +32,7 @@ function valuesOf({ query, body }: FhirRequest, name: string): string[] {
 
 async function callReport(input: object, exchange: FhirRequest, context: GatewayContext): Promise<FhirResponse> {
   const answer = await callBot('subscription-operations', input, exchange, context);
-  const bundle: unknown = 'body' in answer ? answer.body : undefined;
+  const bundle = bodyOf(answer);
   return isBundle(bundle) ? { status: 200, resource: bundle } : refusedByBot(answer, context);
 }
 
@@ -103,7 +104,7 @@ export const websocketToken: Handler = async (exchange, context) => {
     return problem('not-found');
   }
   const answer = await callBot('subscription-operations', { operation: 'binding', id }, exchange, context);
-  const binding = 'body' in answer && exchange.caller ? bindingIn(answer.body, nameOf(exchange.caller)) : undefined;
+  const binding = exchange.caller && bindingIn(bodyOf(answer), nameOf(exchange.caller));
   if (!binding) {
     return refusedByBot(answer, context);
   }

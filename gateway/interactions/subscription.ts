@@ -7,6 +7,7 @@ import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
 import { type FhirResponse, preferred, versionHeaders } from '../http/response.ts';
+import { bodyOf } from '../medplum/errors.ts';
 import { publicResource } from '../medplum/public-resources.ts';
 
 function written(status: number, body: unknown, config: BookingConfig): FhirResponse | undefined {
@@ -26,7 +27,7 @@ async function callSubscribe(
   context: GatewayContext,
 ): Promise<FhirResponse> {
   const answer = await callBot('write-subscription', input, exchange, context);
-  const done = 'failure' in answer ? undefined : written(status, answer.body, context.config);
+  const done = written(status, bodyOf(answer), context.config);
   return done ? preferred(done, exchange.returnPreference) : refusedByBot(answer, context);
 }
 
@@ -59,6 +60,6 @@ export const deleteSubscription: Handler = async (exchange, context) => {
     return problem('not-found');
   }
   const answer = await callBot('write-subscription', { interaction: 'delete', id }, exchange, context);
-  const isDone = 'body' in answer && publicResource(answer.body, 'Subscription') !== undefined;
+  const isDone = publicResource(bodyOf(answer), 'Subscription') !== undefined;
   return isDone ? { status: 204 } : refusedByBot(answer, context);
 };

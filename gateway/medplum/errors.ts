@@ -95,6 +95,11 @@ export function upstreamProblem(answer: UpstreamAnswer | UpstreamFailure, config
   return answer.status >= 400 ? problem(problemOfStatus(answer.status)) : problem('bad-gateway');
 }
 
+/** The body of an answer, if there is one. */
+export function bodyOf(answer: UpstreamAnswer | UpstreamFailure): unknown {
+  return 'body' in answer ? answer.body : undefined;
+}
+
 /** Whether Medplum answered with success. */
 export function isSuccess(answer: UpstreamAnswer | UpstreamFailure): answer is UpstreamAnswer {
   return 'status' in answer && answer.status >= 200 && answer.status < 300;

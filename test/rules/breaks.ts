@@ -296,9 +296,7 @@ export const breaks: readonly Break[] = [
   },
   {
     rule: 'asynchronous execution: POST with `Prefer: respond-async`',
-    edits: [
-      edit('gateway/interactions/book.ts', 'const isLater = exchange.prefersAsync && ', 'const isLater = false && '),
-    ],
+    edits: [edit('gateway/interactions/book.ts', 'if (exchange.prefersAsync && ', 'if (false && ')],
   },
   {
     rule: 'it is answered 202 with an absolute `Content-Location`',

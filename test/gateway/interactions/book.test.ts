@@ -113,6 +113,79 @@ describe('POST /Appointment/$book', () => {
     expect(open.most).toBe(1);
   });
 
+  test('who is overtaken waits for its own bookings, not for those of others', async () => {
+    const turn = { resourceType: 'Parameters', parameter: [{ name: 'turn', valueBoolean: true }] };
+    const gate = Promise.withResolvers<void>();
+    const inTurn = () => fake.received.filter(({ headers }) => headers['x-booking-answer'] === 'parameters');
+    fake.answer = async ({ headers }) => {
+      if (headers['x-booking-answer'] !== 'parameters') {
+        return { body: turn };
+      }
+      await (headers.authorization === 'Bearer portal-a' ? gate.promise : undefined);
+      return { body: booked };
+    };
+    const own = [book(), book()];
+    await until(() => inTurn().length === 1);
+    expect((await book({ authorization: 'Bearer portal-b' })).statusCode).toBe(201);
+    expect(inTurn()).toHaveLength(2);
+    gate.resolve();
+    expect((await Promise.all(own)).map(({ statusCode }) => statusCode)).toEqual([201, 201]);
+  });
+
+  test('bookings of one slot take turns, whoever they are of', async () => {
+    const gate = Promise.withResolvers<void>();
+    fake.answer = async () => {
+      await gate.promise;
+      return { body: booked };
+    };
+    const wanted = { ...request, slot: [{ reference: 'Slot/s1' }] };
+    const early = book({}, wanted);
+    await until(() => fake.received.length === 1);
+    const late = book({ authorization: 'Bearer portal-b' }, wanted);
+    const other = book({}, { ...request, slot: [{ reference: 'Slot/s2' }] });
+    await until(() => fake.received.length === 2);
+    expect(fake.received[1]?.body).toContain('Slot/s2');
+    gate.resolve();
+    expect((await Promise.all([early, late, other])).map(({ statusCode }) => statusCode)).toEqual([201, 201, 201]);
+  });
+
+  test.each([
+    ['W/"v3"', 'v3'],
+    [undefined, undefined],
+    ['*', undefined],
+  ])('with If-Match %s the Bot is told the version %s', async (sent, version) => {
+    await book(sent === undefined ? {} : { 'if-match': sent });
+    expect(fake.received.map(({ headers }) => headers['x-booking-if-match'])).toEqual([version]);
+  });
+
+  const later = { prefer: 'respond-async' };
+  test.each([
+    ['that is no entity tag', { 'if-match': 'v3' }, 'If-Match must have the form W/"version" or "version".'],
+    [
+      'of a booking that is carried out later',
+      { ...later, 'if-match': 'W/"v3"' },
+      'If-Match cannot be combined with Prefer: respond-async: the appointment may change until the job runs.',
+    ],
+  ])('an If-Match %s is refused before any Bot is called', async (_, headers, diagnostics) => {
+    const answer = await book(headers);
+    expect([answer.statusCode, answer.json().issue]).toMatchObject([
+      400,
+      [{ diagnostics, expression: ['http.If-Match'], details: { coding: [{ code: 'malformed-request' }] } }],
+    ]);
+    expect(fake.received).toEqual([]);
+  });
+
+  test('a dry run is carried out at once, in the version that is asked for', async () => {
+    const parameter = [
+      { name: 'appt-resource', resource: request },
+      { name: 'dry-run', valueBoolean: true },
+    ];
+    await book({ ...later, 'if-match': 'W/"v3"' }, { resourceType: 'Parameters', parameter });
+    expect(fake.received.map(({ query, headers }) => [query.get('identifier'), headers['x-booking-if-match']])).toEqual(
+      [[`${artefactUri(config, 'LocalBot')}|book`, 'v3']],
+    );
+  });
+
   test('no answer in time: 504 upstream-timeout', async () => {
     const answered = Promise.withResolvers<Reply>();
     fake.answer = () => answered.promise;

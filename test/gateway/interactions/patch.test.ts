@@ -77,6 +77,38 @@ describe('PATCH /Appointment/{id}', () => {
     expect((await patch()).statusCode).toBe(status);
   });
 
+  test('of no id is 404, and no Bot is called', async () => {
+    const answer = await gateway.inject({
+      method: 'PATCH',
+      url: '/fhir/R4/Appointment/a_1',
+      headers: fhirJson,
+      payload: fhirPath,
+    });
+    expect([answer.statusCode, fake.received]).toEqual([404, []]);
+  });
+
+  test('the answer is as the client prefers', async () => {
+    const answer = await patch(fhirPath, { ...fhirJson, prefer: 'return=minimal' });
+    expect([answer.statusCode, answer.body, answer.headers.etag]).toEqual([200, '', 'W/"v2"']);
+  });
+
+  test('without If-Match no version is asked for', async () => {
+    await patch();
+    expect(JSON.parse(fake.received[0]?.body ?? '').parameter.map(({ name }: { name: string }) => name)).toEqual([
+      'id',
+      'patch',
+    ]);
+  });
+
+  test.each([
+    ['another resource', { body: { resourceType: 'Patient', id: 'a1' } }],
+    ['nothing', { body: '' }],
+    ['an error of its own', { status: 500 }],
+  ])('a Bot that answers %s has failed: 503', async (_, reply) => {
+    respond(reply);
+    expect((await patch()).statusCode).toBe(503);
+  });
+
   test("Medplum's own 404, because the caller may not call the Bot: 403", async () => {
     respond({
       status: 404,
