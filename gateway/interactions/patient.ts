@@ -9,7 +9,7 @@ import { problem, refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
 import { type FhirResponse, preferred, versionHeaders } from '../http/response.ts';
 import type { UpstreamAnswer } from '../medplum/client.ts';
-import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
+import { bodyOf, isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { publicResource } from '../medplum/public-resources.ts';
 import { searchIssue } from '../search/parameters/param.ts';
 import { searchControls } from '../search/result/result-parameters.ts';
@@ -43,8 +43,9 @@ async function store(
     body: JSON.stringify(patient),
   });
   // Medplum passes on with status 400 what its Bots have against a write.
-  const refused = 'failure' in answer ? undefined : ownRefusal(answer.body, context.config);
-  return isSuccess(answer) ? written(answer, exchange, context) : (refused ?? upstreamProblem(answer, context.config));
+  return isSuccess(answer)
+    ? written(answer, exchange, context)
+    : (ownRefusal(bodyOf(answer), context.config) ?? upstreamProblem(answer, context.config));
 }
 
 /** `If-None-Exist`, checked and rewritten like any search; a condition on the patient itself, without chains. */
@@ -115,7 +116,10 @@ export const updatePatient: Handler = async (exchange, context) => {
   if (!isSuccess(stored)) {
     return upstreamProblem(stored, context.config);
   }
-  const checked = updatedPatient(body, isPatient(stored.body) ? stored.body : undefined, caller, context.config);
+  if (!isPatient(stored.body)) {
+    return problem('bad-gateway');
+  }
+  const checked = updatedPatient(body, stored.body, caller, context.config);
   if ('issues' in checked) {
     return refusal(checked.issues, context.config);
   }

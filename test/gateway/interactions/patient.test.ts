@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { artefactUri } from '../../../core/config/config.ts';
+import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from '../fake-medplum.ts';
 
 let fake: FakeMedplum;
@@ -107,6 +108,86 @@ describe('POST /Patient', () => {
     const answer = await create({ resourceType: 'Patient' }, { 'if-none-exist': '_has:AuditEvent:patient:x=1' });
     expect(answer.statusCode).toBe(400);
   });
+
+  test.each([
+    ['?identifier=s|1', 'identifier=s%7C1'],
+    ['identifier=s|1&_count=5&_sort=_id', 'identifier=s%7C1'],
+    ['identifier=s|1&family=M', 'identifier=s%7C1&family=M'],
+    ['_count=5', ''],
+  ])('If-None-Exist %s asks Medplum for %j', async (sent, expected) => {
+    await create({ resourceType: 'Patient' }, { 'if-none-exist': sent });
+    expect(fake.received[0]?.headers['if-none-exist']).toBe(expected);
+  });
+
+  test('without If-None-Exist Medplum is not asked whether it exists', async () => {
+    await create({ resourceType: 'Patient' });
+    expect(fake.received[0]?.headers['if-none-exist']).toBeUndefined();
+  });
+
+  test('If-None-Exist is strict, and about the patient itself', async () => {
+    const unknown = await create(
+      { resourceType: 'Patient' },
+      { 'if-none-exist': 'colour=red', prefer: 'handling=lenient' },
+    );
+    expect([unknown.statusCode, unknown.json().issue[0].expression]).toEqual([400, ['http.colour']]);
+    const chained = await create(
+      { resourceType: 'Patient' },
+      { 'if-none-exist': 'family=M&general-practitioner:Practitioner.name=x' },
+    );
+    expect([chained.statusCode, chained.json().issue]).toMatchObject([
+      400,
+      [
+        {
+          expression: ['http.general-practitioner:Practitioner.name'],
+          diagnostics:
+            "If-None-Exist supports conditions on the patient itself only, not 'general-practitioner:Practitioner.name'.",
+        },
+      ],
+    ]);
+    expect(fake.received).toEqual([]);
+  });
+
+  test('the problems of the condition and of the patient are told together', async () => {
+    const patient = { resourceType: 'Patient', link: [{ type: 'replaced-by', other: { reference: 'Patient/p2' } }] };
+    const answer = await create(patient, { 'if-none-exist': 'colour=red' });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json().issue.map(({ expression }: { expression: string[] }) => expression[0])).toEqual([
+      'http.colour',
+      'Patient.link',
+    ]);
+    expect(fake.received).toEqual([]);
+  });
+
+  test('one that exists is given: 200, without Location', async () => {
+    respond({ status: 200, body: { resourceType: 'Patient', id: 'p1', meta: { versionId: 'v1' } } });
+    const answer = await create({ resourceType: 'Patient' }, { 'if-none-exist': 'identifier=s|1' });
+    expect([answer.statusCode, answer.headers.location, answer.headers.etag]).toEqual([200, undefined, 'W/"v1"']);
+  });
+
+  test('goes to Medplum as FHIR in JSON, with the token of the caller', async () => {
+    await create({ resourceType: 'Patient' }, { 'content-type': 'application/json' });
+    expect(fake.received[0]).toMatchObject({ method: 'POST', path: '/fhir/R4/Patient' });
+    expect(fake.received[0]?.headers).toMatchObject({
+      authorization: 'Bearer portal-a',
+      'content-type': 'application/fhir+json',
+    });
+  });
+
+  test('what a Bot has against it is said in the words of the Bot', async () => {
+    const outcome = toOperationOutcome([{ code: 'too-many-bookings', diagnostics: 'Slower.' }], config);
+    respond({ status: 400, body: outcome });
+    const answer = await create({ resourceType: 'Patient' });
+    expect([answer.statusCode, answer.json()]).toEqual([429, outcome]);
+  });
+
+  test.each([
+    ['another resource', { status: 201, body: { resourceType: 'Bot', id: 'p1' } }, 502],
+    ['an error', { status: 500 }, 503],
+    ['half an answer', { status: 201, body: '{' }, 503],
+  ])('where Medplum gives %s: %s', async (_, reply, status) => {
+    respond(reply);
+    expect((await create({ resourceType: 'Patient' })).statusCode).toBe(status);
+  });
 });
 
 describe('PUT /Patient/{id}', () => {
@@ -151,9 +232,43 @@ describe('PUT /Patient/{id}', () => {
     expect(fake.received).toEqual([]);
   });
 
-  test('an unknown patient is 404', async () => {
-    respond({ status: 404 });
-    expect((await update(patient)).statusCode).toBe(404);
+  test.each([
+    ['an unknown patient', { status: 404 }, 404],
+    ['one that the caller may not see', { status: 403 }, 403],
+    ['one that Medplum gives as something else', { body: { resourceType: 'Bot', id: 'p1' } }, 502],
+  ])('%s is not written', async (_, before, status) => {
+    respondToPut(updated, before);
+    expect((await update(patient)).statusCode).toBe(status);
+    expect(fake.received.map(({ method, path }) => [method, path])).toEqual([['GET', '/fhir/R4/Patient/p1']]);
+  });
+
+  test('of no id is 404, and Medplum is not asked', async () => {
+    const url = '/fhir/R4/Patient/p_1';
+    const answer = await gateway.inject({ method: 'PUT', url, headers: fhirJson, payload: { ...patient, id: 'p_1' } });
+    expect([answer.statusCode, fake.received]).toEqual([404, []]);
+  });
+
+  test('without If-Match whatever version is replaced', async () => {
+    await update(patient);
+    expect(fake.received.map(({ method, headers }) => [method, headers['if-match']])).toEqual([
+      ['GET', undefined],
+      ['PUT', undefined],
+    ]);
+  });
+
+  test('a portal cannot merge its patient into another one', async () => {
+    const link = [{ type: 'replaced-by', other: { reference: 'Patient/p2' } }];
+    const answer = await update({ ...patient, link });
+    expect([answer.statusCode, answer.json().issue[0].expression]).toEqual([422, ['Patient.link']]);
+    expect(fake.received.map(({ method }) => method)).toEqual(['GET']);
+  });
+
+  test('the problems of the header and of the body are told together', async () => {
+    const answer = await update({ ...patient, id: 'p2' }, { 'if-match': 'v1' });
+    expect(answer.json().issue.map(({ expression }: { expression: string[] }) => expression[0])).toEqual([
+      'Patient.id',
+      'http.If-Match',
+    ]);
   });
 
   test('the id must be that of the address', async () => {
