@@ -1,5 +1,4 @@
 import { isDeletable } from '../../core/booking/deleted.ts';
-import { isId } from '../../core/fhir/reference/reference.ts';
 import { callBot } from '../bots/call.ts';
 import { refusedByBot } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';
@@ -14,6 +13,7 @@ import type { ServedTypeName } from '../served-types.ts';
  * The answer to a read that Medplum has refused. What Medplum does not find for a requestor may have been its own, and
  * deleted: then it is gone (410), not unknown (404).
  *
+ * @param id - of the address; it can be one
  * @param answer - of Medplum
  * @see https://hl7.org/fhir/R4/http.html#read
  */
@@ -25,7 +25,7 @@ export async function absence(
   context: GatewayContext,
 ): Promise<FhirResponse> {
   const isUnknown = 'status' in answer && answer.status === 404;
-  if (!isUnknown || !isDeletable(type) || !isId(id) || exchange.caller?.role !== 'requestor') {
+  if (!isUnknown || !isDeletable(type) || exchange.caller?.role !== 'requestor') {
     return upstreamProblem(answer, context.config);
   }
   const parameter = [
