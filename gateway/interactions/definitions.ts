@@ -84,9 +84,7 @@ export function readDefinition(type: DefinitionType, named: Named): Handler {
 /** `GET /{type}`: the definitions that the CapabilityStatement names and the installation has; `url` selects. */
 export function searchDefinitions(type: DefinitionType, named: Named): Handler {
   return async (exchange, context) => {
-    const sent = parseQuery(exchange.query).filter(
-      ({ name, value }) => value !== '' && !/^_(format|pretty)$/.test(name),
-    );
+    const sent = parseQuery(exchange.query).filter(({ name }) => !/^_(format|pretty)$/.test(name));
     const unknown = sent.filter(({ name }) => name !== 'url');
     if (unknown.length > 0) {
       const say = `${type} is searched by url only.`;

@@ -26,23 +26,26 @@ interface Page {
   readonly offset: number;
 }
 
-/** The parameters of a history: `_count` and `_offset`; those of every request (`_format`, `_pretty`) are left to others. */
+/** The parameters of a history, and the greatest value of each. */
+const limits = { _count: counts.most, _offset: looked.most } as const;
+
+const isLimited = (name: string): name is keyof typeof limits => Object.hasOwn(limits, name);
+
+/** Reads the parameters of a history: `_count` and `_offset`; those of every request (`_format`, `_pretty`) are left to others. */
 function readPage(query: string): Page | readonly Issue[] {
-  const limits: Readonly<Record<string, number>> = { _count: counts.most, _offset: looked.most };
-  const page: Record<string, number> = { _count: counts.usual, _offset: 0 };
+  const page = { _count: counts.usual as number, _offset: 0 };
   const issues = parseQuery(query).flatMap(({ name, value }): Issue[] => {
-    if (name === '_format' || name === '_pretty' || value === '') {
+    if (name === '_format' || name === '_pretty') {
       return [];
     }
-    const most = Object.hasOwn(limits, name) ? limits[name] : undefined;
-    if (most === undefined) {
+    if (!isLimited(name)) {
       return [searchIssue(name, `A history has the parameters _count and _offset, not '${name}'.`)];
     }
     page[name] = Number(value);
-    const isRight = /^\d{1,4}$/.test(value) && Number(value) <= most;
-    return isRight ? [] : [searchIssue(name, `'${name}' must be a number from 0 to ${most}.`)];
+    const isRight = /^\d{1,4}$/.test(value) && Number(value) <= limits[name];
+    return isRight ? [] : [searchIssue(name, `'${name}' must be a number from 0 to ${limits[name]}.`)];
   });
-  return issues.length > 0 ? issues : { count: page._count ?? counts.usual, offset: page._offset ?? 0 };
+  return issues.length > 0 ? issues : { count: page._count, offset: page._offset };
 }
 
 const isIssues = (page: Page | readonly Issue[]): page is readonly Issue[] => Array.isArray(page);
@@ -115,10 +118,7 @@ function historyBundle(url: string, visible: readonly BundleEntry[], { count, of
     resourceType: 'Bundle',
     type: 'history',
     ...(visible.length <= end && visible.length < looked.most && { total: visible.length }),
-    link: [
-      link('self', offset),
-      ...(count > 0 && visible.length > end && end <= looked.most ? [link('next', end)] : []),
-    ],
+    link: [link('self', offset), ...(count > 0 && visible.length > end ? [link('next', end)] : [])],
     ...(entry.length > 0 && { entry }),
   };
 }

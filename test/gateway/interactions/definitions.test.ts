@@ -94,6 +94,34 @@ describe('the definitions', () => {
     expect([body.total, body.entry, fake.received]).toEqual([0, undefined, []]);
   });
 
+  test.each(['url=', '_format=json&_pretty=true', 'url=&_format=json'])('%s is no condition', async (query) => {
+    expect((await get(`StructureDefinition?${query}`)).body.total).toBe(1);
+  });
+
+  test.each(['x_format', '_formats', 'x_pretty', '_format2'])('are not found by %s', async (name) => {
+    const { status, body } = await get(`StructureDefinition?${name}=json`);
+    expect([status, body.issue[0].expression]).toEqual([400, [`http.${name}`]]);
+    expect(fake.received).toEqual([]);
+  });
+
+  test.each<[string, object]>([
+    ['no entries', { entry: undefined }],
+    ['entries that are none', { entry: [null, 1, {}, { resource: null }, { resource: { ...own, url: 1 } }] }],
+    ['resources without a URL', { entry: [{ resource: { ...own, url: undefined } }] }],
+  ])('are none where Medplum gives %s', async (_, more) => {
+    fake.answer = () => ({ body: { ...searchset(fake.url, 'StructureDefinition', []), ...more } });
+    expect((await get('StructureDefinition')).body).toMatchObject({ resourceType: 'Bundle', total: 0 });
+    expect((await get('StructureDefinition/LocalTermin')).status).toBe(404);
+  });
+
+  test('are asked for with the token of the caller, by a form', async () => {
+    await get('StructureDefinition');
+    expect(fake.received[0]).toMatchObject({
+      method: 'POST',
+      headers: { authorization: bearer.authorization, 'content-type': 'application/x-www-form-urlencoded' },
+    });
+  });
+
   test('are found by nothing else', async () => {
     const { status, body } = await get('StructureDefinition?name=a&status=active');
     expect([status, body.issue.map(({ expression }: { expression: string[] }) => expression[0])]).toEqual([

@@ -161,6 +161,49 @@ describe('a history', () => {
     expect(fake.received).toHaveLength(1);
   });
 
+  test.each([
+    [99, 20, 1],
+    [100, 99, 1],
+    [100, 100, 2],
+    [5, 20, 1],
+  ])('of %i versions is read to its end for a page of %i: in %i requests', async (versions, count, requests) => {
+    calledBy('everything');
+    storing(numbered(versions));
+    const { body } = await get(`Appointment/a1/_history?_count=${count}`);
+    expect([page(body)?.length, fake.received.length]).toEqual([Math.min(versions, count), requests]);
+  });
+
+  test('has no total where the last version that is looked at is the thousandth', async () => {
+    calledBy('everything');
+    storing(numbered(1_000));
+    const { body } = await get('Appointment/a1/_history?_count=100&_offset=900');
+    expect([page(body)?.at(-1), body.total]).toEqual(['v1', undefined]);
+    storing(numbered(999));
+    expect((await get('Appointment/a1/_history?_count=100&_offset=900')).body.total).toBe(999);
+  });
+
+  test('has twenty versions on a page, unless another number is sent', async () => {
+    calledBy('everything');
+    storing(numbered(30));
+    for (const query of ['', '?_count=', '?_offset=']) {
+      expect(page((await get(`Appointment/a1/_history${query}`)).body)).toHaveLength(20);
+    }
+    expect(page((await get('Appointment/a1/_history?_offset=20')).body)).toHaveLength(10);
+  });
+
+  test('of versions without a time or a number says nothing of them', async () => {
+    calledBy('everything');
+    const bare = { resourceType: 'Appointment', id: 'a1' };
+    fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'history', entry: [{ resource: bare }] } });
+    expect((await get('Appointment/a1/_history')).body.entry[0].response).toEqual({ status: '200' });
+  });
+
+  test('that is empty has no entries', async () => {
+    calledBy('everything');
+    fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'history' } });
+    expect((await get('Appointment/a1/_history')).body).toMatchObject({ type: 'history', total: 0 });
+  });
+
   test('is looked through a thousand versions deep', async () => {
     calledBy('everything');
     storing(numbered(1_100));
@@ -173,6 +216,8 @@ describe('a history', () => {
     ['_count=101', '_count', "'_count' must be a number from 0 to 100."],
     ['_count=x', '_count', "'_count' must be a number from 0 to 100."],
     ['_count=1e1', '_count', "'_count' must be a number from 0 to 100."],
+    ['_count=00100', '_count', "'_count' must be a number from 0 to 100."],
+    ['_count=1.0', '_count', "'_count' must be a number from 0 to 100."],
     ['_offset=1001', '_offset', "'_offset' must be a number from 0 to 1000."],
     ['_offset=-1', '_offset', "'_offset' must be a number from 0 to 1000."],
     ['_since=2027', '_since', "A history has the parameters _count and _offset, not '_since'."],
@@ -229,6 +274,17 @@ describe('one version', () => {
     expect((await get('Appointment/a1/_history/v_2')).status).toBe(404);
     expect((await get('Appointment/a_1/_history/v2')).status).toBe(404);
     expect(fake.received).toEqual([]);
+  });
+
+  test.each([
+    [{ status: 403 }, 403],
+    [{ status: 404 }, 404],
+    [{ status: 410 }, 410],
+    [{ status: 500 }, 503],
+  ])('where Medplum says %j: %i', async (reply, status) => {
+    calledBy('everything');
+    fake.answer = () => reply;
+    expect((await get('Appointment/a1/_history/v2')).status).toBe(status);
   });
 
   test('as another resource never passes', async () => {

@@ -37,6 +37,29 @@ describe('read', () => {
   test('If-None-Match with the current version: 304 without a body', async () => {
     const answer = await read({ 'if-none-match': 'W/"v2", W/"v3"' });
     expect([answer.statusCode, answer.body]).toEqual([304, '']);
+    expect([answer.headers.etag, answer.headers['content-type']]).toEqual(['W/"v3"', undefined]);
+  });
+
+  test.each([
+    ['*', 304],
+    ['W/"v2" , * ', 304],
+    ['W/"v2"', 200],
+    ['"v3"', 200],
+    ['', 200],
+  ])('If-None-Match %j: %i', async (sent, status) => {
+    expect((await read({ 'if-none-match': sent })).statusCode).toBe(status);
+  });
+
+  test('of a resource without a version the client knows none', async () => {
+    fake.answer = () => ({ body: { resourceType: 'Appointment', id: 'a1' } });
+    const answer = await read({ 'if-none-match': '*' });
+    expect([answer.statusCode, answer.headers.etag]).toEqual([200, undefined]);
+  });
+
+  test('of no id is 404, and Medplum is not asked', async () => {
+    fake.received.length = 0;
+    expect((await gateway.inject({ url: '/fhir/R4/Slot/s_1', headers: bearer })).statusCode).toBe(404);
+    expect(fake.received).toEqual([]);
   });
 
   test('_pretty', async () => {
