@@ -91,7 +91,7 @@ function responseEntry({ status, headers = {}, resource }: FhirResponse): Bundle
     ...(headers.etag && { etag: headers.etag }),
     ...(lastModified && { lastModified: new Date(lastModified).toISOString() }),
   };
-  return status >= 400 && isResource(resource, 'OperationOutcome')
+  return isResource(resource, 'OperationOutcome')
     ? { response: { ...response, outcome: resource } }
     : { ...(resource && { resource }), response };
 }
@@ -137,11 +137,13 @@ async function answerAll(
   return answers;
 }
 
-/** What is wrong with a batch as a whole. */
-function batchIssues(body: unknown): readonly Issue[] {
-  const malformed = (expression: string, diagnostics: string): Issue[] => [
-    { code: 'malformed-request', diagnostics, expression },
-  ];
+/** The entries of a batch, or what is wrong with it as a whole. */
+function entriesOf(body: unknown): readonly unknown[] | Issue {
+  const malformed = (expression: string, diagnostics: string): Issue => ({
+    code: 'malformed-request',
+    diagnostics,
+    expression,
+  });
   if (!isResource(body, 'Bundle')) {
     return malformed('http.body', 'The body must be a Bundle.');
   }
@@ -150,7 +152,7 @@ function batchIssues(body: unknown): readonly Issue[] {
     return malformed('Bundle.type', "The service takes Bundles of the type 'batch' only: it has no transactions.");
   }
   return Array.isArray(entry) && entry.length <= most.entries
-    ? []
+    ? entry
     : malformed('Bundle.entry', `Bundle.entry must be a list of at most ${most.entries} entries.`);
 }
 
@@ -163,11 +165,10 @@ function batchIssues(body: unknown): readonly Issue[] {
  */
 export function batch(readables: readonly Readable[]): Handler {
   return async (exchange, context) => {
-    const issues = batchIssues(exchange.body);
-    if (issues.length > 0) {
-      return refusal(issues, context.config);
+    const entries = entriesOf(exchange.body);
+    if ('code' in entries) {
+      return refusal([entries], context.config);
     }
-    const entries = isObject(exchange.body) && Array.isArray(exchange.body.entry) ? exchange.body.entry : [];
     const answers = await answerAll(entries, readables, exchange, context);
     const resource: Bundle = {
       resourceType: 'Bundle',

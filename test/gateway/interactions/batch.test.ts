@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Bundle } from '@medplum/fhirtypes';
 import type { FastifyInstance } from 'fastify';
 import { base, type FakeMedplum, fhirJson, gatewayTo, searchset, startFakeMedplum } from '../fake-medplum.ts';
 
@@ -77,6 +78,15 @@ describe('a batch', () => {
     expect(fake.received[1]?.query.get('status')).toBe('busy?');
   });
 
+  test('names what was asked, without a query if there was none', async () => {
+    fake.answer = () => ({ body: searchset(fake.url, 'SearchParameter', []) });
+    const { body } = await send(batchOf(get('SearchParameter'), get('/SearchParameter/?_format=json')));
+    expect(body.entry.map(({ resource }: { resource: Bundle }) => resource.link?.[0]?.url)).toEqual([
+      `${base}/SearchParameter`,
+      `${base}/SearchParameter?_format=json`,
+    ]);
+  });
+
   test('without entries is answered without any', async () => {
     expect((await send({ resourceType: 'Bundle', type: 'batch' })).body).toEqual({
       resourceType: 'Bundle',
@@ -104,14 +114,24 @@ describe('a batch', () => {
       '405',
       `A batch can hold GET only, not '${'X'.repeat(20)}': send writes by themselves.`,
     ],
-    ...['Bot/1', 'Slot/s1/x', 'Slot//', '', 'Slot/%zz', 'http://other.example/Slot/s1', 'Slot/s1/$x'].map(
-      (url): [string, unknown, string, string] => [
-        `the address '${url}'`,
-        get(url),
-        '404',
-        'There is no such resource, or the caller may not see it.',
-      ],
-    ),
+    ...[
+      'Bot/1',
+      'Slot/s1/x',
+      'Appointment/a1/_history/',
+      'metadata/x',
+      'x/metadata',
+      'Slot/s1//',
+      'Slot//',
+      '',
+      'Slot/%zz',
+      'http://other.example/Slot/s1',
+      'Slot/s1/$x',
+    ].map((url): [string, unknown, string, string] => [
+      `the address '${url}'`,
+      get(url),
+      '404',
+      'There is no such resource, or the caller may not see it.',
+    ]),
   ])('an entry with %s is refused at its place', async (_name, entry, status, diagnostics) => {
     const { body } = await send(batchOf(entry, get('Slot/s1')));
     expect(statuses(body)).toEqual([status, '200']);
@@ -135,12 +155,30 @@ describe('a batch', () => {
     expect(fake.received).toHaveLength(50);
   });
 
-  test('ends when its answers have 2000 resources', async () => {
+  test.each([
+    ['of a read counts as one', ['1000', '999', 'read', 'read'], ['200', '200', '200', '413']],
+    ['of a search counts for each resource', ['1000', '1000', 'read'], ['200', '200', '413']],
+    ['without resources counts for nothing', ['0', '1000', '0', '999', 'read'], ['200', '200', '200', '200', '200']],
+    ['is given whole', ['1000', '999', '1000', 'read'], ['200', '200', '200', '413']],
+  ])('ends when its answers have 2000 resources; one %s', async (_, sizes, expected) => {
     const slots = Array.from({ length: 1_000 }, (_, index) => ({ ...slot, id: `s${index}` }));
-    fake.answer = ({ path }) => ({ body: path.endsWith('/s1') ? slot : searchset(fake.url, 'Slot', slots) });
+    fake.answer = ({ path, query }) => {
+      const { entry, ...none } = { ...searchset(fake.url, 'Slot', slots), entry: [] };
+      const count = Number(query.get('_count'));
+      const found = count > 0 ? searchset(fake.url, 'Slot', slots.slice(0, count)) : none;
+      return { body: path.endsWith('/s1') ? slot : found };
+    };
+    const { body } = await send(
+      batchOf(...sizes.map((size) => get(size === 'read' ? 'Slot/s1' : `Slot?_count=${size}`))),
+    );
+    expect(statuses(body)).toEqual(expected);
+  });
+
+  test('says which entry was left out since the answers grew too large', async () => {
+    const slots = Array.from({ length: 1_000 }, (_, index) => ({ ...slot, id: `s${index}` }));
+    fake.answer = () => ({ body: searchset(fake.url, 'Slot', slots) });
     const large = get('Slot?_count=1000');
-    const { body } = await send(batchOf(large, get('Slot/s1'), large, get('Slot/s1')));
-    expect(statuses(body)).toEqual(['200', '200', '200', '413']);
+    const { body } = await send(batchOf(large, large, large, large));
     expect(body.entry[3].response.outcome.issue[0].diagnostics).toBe(
       'The answers to this batch grow too large: send this entry by itself.',
     );
