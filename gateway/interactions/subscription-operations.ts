@@ -117,5 +117,5 @@ export const websocketToken: Handler = async (exchange, context) => {
       { name: 'websocket-url', valueUrl: websocketUrl(context.config) },
     ],
   };
-  return { status: 200, headers: { 'cache-control': 'no-store' }, resource };
+  return { status: 200, resource };
 };
