@@ -21,7 +21,8 @@ function optionsFor(room: string): PartialStrykerOptions {
     dryRunTimeoutMinutes: 30,
     tempDirName: `${results}/sandbox`,
     cleanTempDir: 'always',
-    ignorePatterns: ['dist', 'docs'],
+    // The description of the interface is compared with the file that is generated from it.
+    ignorePatterns: ['dist', 'docs/*', '!docs/openapi.json'],
     reporters: ['progress-append-only', 'json', 'html'],
     jsonReporter: { fileName: `${results}/report.json` },
     htmlReporter: { fileName: `${results}/report.html` },
