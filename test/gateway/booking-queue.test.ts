@@ -25,6 +25,32 @@ test('those who want the same run one after another, in the order in which they 
   expect(log).toEqual(['a', 'c', 'ab', 'b']);
 });
 
+test('who comes while the second one runs waits for it, too', async () => {
+  const { take } = createBookingQueue(10_000);
+  const log: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const first = take(['a'], async () => void log.push('first'));
+  const second = take(['a'], async () => {
+    log.push('second');
+    await gate.promise;
+  });
+  await first;
+  const third = take(['a'], async () => void log.push('third'));
+  await allHaveRun();
+  expect(log).toEqual(['first', 'second']);
+  gate.resolve();
+  await Promise.all([second, third]);
+  expect(log).toEqual(['first', 'second', 'third']);
+});
+
+test('who has nobody before runs at once', async () => {
+  const { take } = createBookingQueue(10_000);
+  const log: string[] = [];
+  const runs = [[], ['a'], ['b', 'c']].map((keys) => take(keys, async () => void log.push(keys.join())));
+  expect(log).toEqual(['', 'a', 'b,c']);
+  await Promise.all(runs);
+});
+
 test('who fails gives the turn on, and who takes too long is not waited for', async () => {
   const { take } = createBookingQueue(20);
   await expect(take(['a'], () => Promise.reject(new Error('no')))).rejects.toThrow('no');
@@ -49,4 +75,25 @@ test('the keys are the slots, schedules and appointments that a body names, each
     'Appointment/5',
   ]);
   expect(queueKeys(undefined)).toEqual([]);
+});
+
+test('there are fifty keys at most, besides the appointments that are sent', () => {
+  const references = (count: number) => Array.from({ length: count }, (_, index) => ({ reference: `Slot/${index}` }));
+  const keys = queueKeys({ resourceType: 'Appointment', id: '6', slot: references(60) });
+  expect([keys.length, keys[0], keys[50]]).toEqual([51, 'Appointment/6', 'Slot/49']);
+});
+
+test.each<[unknown, string[]]>([
+  [{ reference: 'OpenSlot/1' }, []],
+  [{ reference: 'Slot/' }, []],
+  [{ reference: 'Schedule/a-1.B' }, ['Schedule/a-1.B']],
+  [{ reference: `Slot/${'a'.repeat(65)}` }, [`Slot/${'a'.repeat(64)}`]],
+  [{ resourceType: 'Appointment', id: 6 }, []],
+  [{ resourceType: 'Patient', id: '6' }, []],
+  [{ resourceType: 'Parameters', parameter: { resource: { resourceType: 'Appointment', id: '6' } } }, []],
+  [{ resourceType: 'Parameters', parameter: [{ resource: null }, 'x'] }, []],
+  ['Slot/1', ['Slot/1']],
+  [null, []],
+])('%j has the keys %j', (body, keys) => {
+  expect(queueKeys(body)).toEqual(keys);
 });
