@@ -1,7 +1,5 @@
 import type { Handler } from './handler.ts';
 import type { BodyKind } from './http/body.ts';
-import { problem } from './http/errors.ts';
-import type { FhirResponse } from './http/response.ts';
 import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
 import { batch } from './interactions/batch.ts';
 import { book } from './interactions/book.ts';
@@ -51,10 +49,10 @@ export type RouteDescription = Omit<Route, 'handler'>;
 /** A route of an interaction, before it is known which. */
 type Path = Omit<Route, 'type' | 'interaction'>;
 
-/** The handlers of writes, by resource type. */
-const writes: Readonly<
-  Partial<Record<ServedTypeName, Partial<Record<'create' | 'update' | 'patch' | 'delete', Handler>>>>
-> = {
+type Write = 'create' | 'update' | 'patch' | 'delete';
+
+/** The handlers of writes, by resource type: of each write that the allow-list names. */
+const writes: Readonly<Partial<Record<ServedTypeName, Partial<Record<Write, Handler>>>>> = {
   Appointment: { patch: patchAppointment },
   Patient: { create: createPatient, update: updatePatient },
   Subscription: { create: createSubscription, update: updateSubscription, delete: deleteSubscription },
@@ -69,8 +67,10 @@ const operations: Readonly<Record<OperationName, Handler>> = {
   deliver: deliverNow,
 };
 
-function refuseAll(): Promise<FhirResponse> {
-  return Promise.resolve(problem('method-not-allowed'));
+/** The route of a write: none without a handler. */
+function writing(type: ServedTypeName, interaction: Write, route: Omit<Path, 'handler'>): readonly Path[] {
+  const handler = writes[type]?.[interaction];
+  return handler === undefined ? [] : [{ ...route, handler }];
 }
 
 /** The routes that carry out an interaction. */
@@ -82,12 +82,10 @@ const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly 
     { method: 'GET', path: `/${type}`, handler: searchByGet(type) },
     { method: 'POST', path: `/${type}/_search`, handler: searchByPost(type), body: 'form' },
   ],
-  create: (type) => [{ method: 'POST', path: `/${type}`, handler: writes[type]?.create ?? refuseAll, body: 'fhir' }],
-  update: (type) => [{ method: 'PUT', path: `/${type}/:id`, handler: writes[type]?.update ?? refuseAll, body: 'fhir' }],
-  patch: (type) => [
-    { method: 'PATCH', path: `/${type}/:id`, handler: writes[type]?.patch ?? refuseAll, body: 'patch' },
-  ],
-  delete: (type) => [{ method: 'DELETE', path: `/${type}/:id`, handler: writes[type]?.delete ?? refuseAll }],
+  create: (type) => writing(type, 'create', { method: 'POST', path: `/${type}`, body: 'fhir' }),
+  update: (type) => writing(type, 'update', { method: 'PUT', path: `/${type}/:id`, body: 'fhir' }),
+  patch: (type) => writing(type, 'patch', { method: 'PATCH', path: `/${type}/:id`, body: 'patch' }),
+  delete: (type) => writing(type, 'delete', { method: 'DELETE', path: `/${type}/:id` }),
 };
 
 /** The operations that must have a body. */
