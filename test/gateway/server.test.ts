@@ -337,7 +337,7 @@ describe('shutdown', () => {
     ['at once', 0],
     ['after eleven seconds, longer than Fastify waits by itself', 11_000],
   ])('a booking under way is finished and answered %s; new requests are refused', async (_, takes) => {
-    const app = gatewayTo(fake);
+    const app = gatewayTo(fake, { drainTimeoutMs: 15_000 });
     const url = await app.listen({ port: 0, host: '127.0.0.1' });
     const gate = Promise.withResolvers<void>();
     fake.answer = async () => {
