@@ -35,6 +35,9 @@ export type Handler = (exchange: FhirRequest, context: GatewayContext) => Promis
 
 const passedOn = ['traceparent', 'tracestate'] as const;
 
+/** A request to a route whose path may have parameters. */
+type PathRequest = FastifyRequest<{ Params: FhirRequest['params'] }>;
+
 /** The single value of a header, or `undefined`. */
 export function headerOf(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
@@ -66,7 +69,7 @@ export function representationOf(request: FastifyRequest): Representation | unde
 export const representationOrDefault = (request: FastifyRequest): Representation =>
   representationOf(request) ?? defaultRepresentation;
 
-function exchangeOf(request: FastifyRequest, admission: Pick<Admission, 'countAgain'>): FhirRequest {
+function exchangeOf(request: PathRequest, admission: Pick<Admission, 'countAgain'>): FhirRequest {
   const header = (name: string): string | undefined => headerOf(request, name);
   const preferences = parsePrefer(request.headers.prefer);
   const kept = passedOn.flatMap((name) => {
@@ -86,20 +89,16 @@ function exchangeOf(request: FastifyRequest, admission: Pick<Admission, 'countAg
     handling: preferredHandling(preferences),
     prefersAsync: prefersAsync(preferences),
     query: queryOf(request),
-    params: isStringRecord(request.params) ? request.params : {},
+    params: request.params,
     body: request.body,
     header,
     countAgain: () => admission.countAgain(request),
   };
 }
 
-function isStringRecord(value: unknown): value is Record<string, string> {
-  return typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'string');
-}
-
 /** Makes a Fastify handler that carries out an interaction and writes its answer. */
 export function fastifyHandler(handler: Handler, context: GatewayContext, admission: Pick<Admission, 'countAgain'>) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  return async (request: PathRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const exchange = exchangeOf(request, admission);
     const answer = await handler(exchange, context);
     noteAnswer(request, answer);

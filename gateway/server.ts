@@ -88,7 +88,8 @@ function createContext({
   const upstream = createUpstream(medplumBaseUrl, all);
   const callers = createCallers(upstream, now);
   const addresses = createAddresses(config, [medplumBaseUrl, ...medplumAliases]);
-  const tokens = sealing && createSealedTokens(sealing.keys, oauthEndpoints(addresses).issuer, now);
+  const issuer = oauthEndpoints(addresses).issuer;
+  const sealed = sealing && { ...sealing, tokens: createSealedTokens(sealing.keys, issuer, now) };
   const host = { config, medplumBaseUrl: upstream.baseUrl, upstream, callers, logger, now };
   return {
     config,
@@ -101,8 +102,8 @@ function createContext({
     searches: createCollapsing(all.collapseMs),
     turns: createBookingQueue(all.turnMs),
     bindingTokens: createBindingTokens(bindingKey, now),
-    accessTokens: sealing && tokens ? createAccessTokens(tokens, sealing.unsealed, now) : medplumTokens,
-    sealing: sealing && tokens && { ...sealing, tokens },
+    accessTokens: sealed ? createAccessTokens(sealed.tokens, sealed.unsealed, now) : medplumTokens,
+    sealing: sealed,
     now,
     corsOrigins,
   };
@@ -115,7 +116,7 @@ function createServer(
 ): FastifyInstance {
   const broken = (error: unknown) => errorResponse(error);
   return fastify({
-    ...(logger ? { loggerInstance: logger } : { logger: false }),
+    ...(logger && { loggerInstance: logger }),
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy,
     http: {
