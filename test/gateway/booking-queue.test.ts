@@ -51,6 +51,15 @@ test('who has nobody before runs at once', async () => {
   await Promise.all(runs);
 });
 
+test('who comes when all have ended runs at once', async () => {
+  const { take } = createBookingQueue(10_000);
+  const log: string[] = [];
+  await take(['a', 'b'], async () => void log.push('first'));
+  const second = take(['b'], async () => void log.push('second'));
+  expect(log).toEqual(['first', 'second']);
+  await second;
+});
+
 test('who fails gives the turn on, and who takes too long is not waited for', async () => {
   const { take } = createBookingQueue(20);
   await expect(take(['a'], () => Promise.reject(new Error('no')))).rejects.toThrow('no');
