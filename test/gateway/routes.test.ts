@@ -33,6 +33,16 @@ describe('a request is refused, and told what is supported', () => {
     expect([status, diagnostics]).toEqual([406, `Supported formats: ${formats}.`]);
   });
 
+  test.each([
+    ['is of another type', 'text/csv', 'x'],
+    ['cannot be read', 'application/fhir+json', '{'],
+    ['is too large', 'application/fhir+json', `"${'x'.repeat(1024 * 1024)}"`],
+  ])('in another format, whatever it sends: a body that %s', async (_, type, payload) => {
+    const headers = { ...bearer, accept: 'text/csv', 'content-type': type };
+    const { status } = await refused({ method: 'POST', url: '/fhir/R4/Patient', headers, payload });
+    expect(status).toBe(406);
+  });
+
   test.each<[string, 'POST' | 'PATCH', string, string]>([
     ['a resource', 'POST', 'Patient', `${formats}, in UTF-8, not encoded`],
     [

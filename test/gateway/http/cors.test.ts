@@ -11,6 +11,7 @@ beforeAll(async () => {
   fake = await startFakeMedplum();
   open = gatewayTo(fake, {}, { corsOrigins: [portal] });
   closed = gatewayTo(fake);
+  await Promise.all([open.ready(), closed.ready()]);
 });
 
 afterAll(() => Promise.all([open.close(), closed.close(), fake.close()]));
