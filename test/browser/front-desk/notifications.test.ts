@@ -171,18 +171,18 @@ test.describe('in German on a small screen', () => {
 });
 
 test('where nobody has subscribed, and where the rights are missing, the page says so', async ({ page }) => {
-  const answers: object[] = [];
-  await page.route(/\/fhir\/R4$/, async (route) => {
-    const answer = route.request().postData()?.includes('LocalSubscriptionTermin') ? answers.shift() : undefined;
-    await (answer ? route.fulfill({ json: answer }) : route.continue());
-  });
-  const empty = { resourceType: 'Bundle', type: 'searchset' };
+  const answerOf = (entry: object) => ({ resourceType: 'Bundle', type: 'batch-response', entry: [entry, entry] });
+  const empty = { resource: { resourceType: 'Bundle', type: 'searchset' } };
   const forbidden = { response: { status: '403' }, resource: { resourceType: 'OperationOutcome', issue: [] } };
-  answers.push({ resourceType: 'Bundle', type: 'batch-response', entry: [{ resource: empty }, { resource: empty }] });
-  answers.push({ resourceType: 'Bundle', type: 'batch-response', entry: [forbidden, forbidden] });
+  let json = answerOf(empty);
+  await page.route(/\/fhir\/R4$/, async (route) => {
+    const isOurs = route.request().postData()?.includes('LocalSubscriptionTermin');
+    await (isOurs ? route.fulfill({ json }) : route.continue());
+  });
   await visitDesk(page, address);
   await expect(page.getByText('No portal has subscribed to notifications.')).toBeVisible();
   await expectAccessible(page);
+  json = answerOf(forbidden);
   await page.reload();
   await expect(page.getByRole('alert')).toContainText('You are not allowed to do that');
   await expectAccessible(page);
