@@ -8,8 +8,7 @@ export default defineConfig({
   testMatch: '**/*.test.ts',
   outputDir: '../../dist/test-browser',
   globalSetup: './start.ts',
-  // Most of the time a test waits for the page.
-  workers: 4,
+  workers: 2,
   fullyParallel: false,
   timeout: scaled(30_000),
   expect: { timeout: scaled(5_000) },
