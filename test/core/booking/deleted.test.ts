@@ -25,6 +25,7 @@ it.each<[string, Bundle]>([
     'is of another type',
     historyOf({}, { resource: { resourceType: 'Slot', schedule: {}, status: 'free', start: '', end: '' } }),
   ],
+  ['was not answered for', { resourceType: 'Bundle', type: 'batch-response', entry: [] }],
   ['was never there', { resourceType: 'Bundle', type: 'batch-response', entry: [{}] }],
 ])('a resource that %s is not deleted', (_, response) => {
   expect(readDeleted('Patient', response)).toBeUndefined();

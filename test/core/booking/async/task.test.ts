@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Bundle, OperationOutcome, Patient, Task } from '@medplum/fhirtypes';
+import type { Bundle, OperationOutcome, Patient, QuestionnaireResponse, RelatedPerson, Task } from '@medplum/fhirtypes';
 import {
   completedBy,
   completing,
@@ -37,6 +37,18 @@ describe('an asynchronous booking', () => {
       code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'book' }] },
       input: [{ type: { text: 'job' }, valueString: expect.any(String) }],
     });
+  });
+
+  it('remembers everything personal that could be seen, and nothing that all may see', () => {
+    const answers: QuestionnaireResponse = { resourceType: 'QuestionnaireResponse', id: 'q', status: 'completed' };
+    const related: RelatedPerson = { resourceType: 'RelatedPerson', id: 'r', patient: { reference: 'Patient/anna' } };
+    const seen = stateOf(schedule, nine, appointment({ id: 'a' }), patient, answers, related);
+    expect(jobIn(taskOf({}, { requestor, requester, role: 'requestor' }, seen, config))?.visible).toEqual([
+      'Appointment/a',
+      'Patient/anna',
+      'QuestionnaireResponse/q',
+      'RelatedPerson/r',
+    ]);
   });
 
   it('is read from it', () => {

@@ -38,6 +38,16 @@ describe('the answer to a dry run', () => {
     expect([formatDryRunAnswer({}), isDryRunAnswer(formatted)]).toEqual([wouldBeCarriedOut, true]);
   });
 
+  it('says, as a piece of information, that nothing was written', () => {
+    expect(wouldBeCarriedOut).toEqual({
+      resourceType: 'OperationOutcome',
+      id: 'ok',
+      issue: [
+        { severity: 'information', code: 'informational', diagnostics: expect.stringContaining('Nothing was written') },
+      ],
+    });
+  });
+
   it.each([
     [wouldBeCarriedOut],
     [{ resourceType: 'Parameters' }],

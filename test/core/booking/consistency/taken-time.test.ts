@@ -71,6 +71,14 @@ describe('the booked slots that were published for one place', () => {
     expect(find(first, other)).toEqual(expected);
   });
 
+  it('overlap, both in the past: that can no longer be mended', () => {
+    expect(find(published('a', 'busy', '06:00', '06:30'), published('b', 'busy', '06:15', '06:45'))).toEqual([]);
+  });
+
+  it('and one that staff have blocked', () => {
+    expect(find(first, published('b', 'busy-unavailable', '09:15', '09:45'))).toEqual([]);
+  });
+
   it('overlap though another lies between', () => {
     const long = published('long', 'busy', '08:00', '11:00');
     expect(find(long, first, published('b', 'busy', '10:00', '10:30'))).toEqual([

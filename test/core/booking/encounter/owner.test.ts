@@ -31,6 +31,13 @@ test('the requestor of the appointment sees the encounter of its patient', () =>
   expect(tagsOf(shown)).toEqual(['portal-a']);
 });
 
+test('whoever else takes part in the appointment', () => {
+  const alone = appointment('a', 'p', 'portal-a');
+  const doctor = { status: 'accepted', actor: { reference: 'Practitioner/d' } } as const;
+  const together: Appointment = { ...alone, participant: [doctor, ...alone.participant] };
+  expect(tagsOf(withOwners(encounter('Patient/p', 'Appointment/a'), [together], config))).toEqual(['portal-a']);
+});
+
 test.each([
   ['the appointment of another patient', encounter('Patient/other', 'Appointment/a')],
   ['no subject', encounter(undefined, 'Appointment/a')],

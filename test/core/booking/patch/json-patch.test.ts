@@ -54,6 +54,17 @@ describe('JSON Patch (RFC 6902)', () => {
     expect(applied(...operations)).toMatch(problem);
   });
 
+  it('leaves a list that has lost its last entry', () => {
+    const remove = { op: 'remove', path: '/list/0' };
+    expect(applied(remove, remove, remove)).toEqual({ ...document, list: [] });
+  });
+
+  it('is refused with the place in the request', () => {
+    expect(readJsonPatch([{ op: 'merge', path: '/status' }])).toMatchObject({
+      issues: [{ code: 'patch-invalid', expression: 'http.body' }],
+    });
+  });
+
   it.each<[string, object]>([
     ['no op', { path: '/status' }],
     ['an unknown op', { op: 'merge', path: '/status' }],

@@ -25,6 +25,18 @@ test('a patient with everything that the profile demands claims it', () => {
 
 test.each([
   ['the number of the clinic', { identifier: [{ system: 'https://portal.example', value: '1' }] }],
+  [
+    'a number of the clinic that is of the right type',
+    {
+      identifier: [
+        {
+          type: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'VN' }] },
+          system: 'https://clinic.example/patients',
+          value: '1',
+        },
+      ],
+    },
+  ],
   ['an identifier', { identifier: undefined }],
   ['an official name', { name: [{ family: 'Muster', given: ['Kim'] }] }],
   ['a given name', { name: [{ use: 'official' as const, family: 'Muster' }] }],

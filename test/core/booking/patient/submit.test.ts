@@ -29,6 +29,14 @@ describe('a patient that is handed over', () => {
     expect(submittedPatient(replaced, staff, config)).toEqual({ patient: replaced });
   });
 
+  test('may be linked to another one that stays', () => {
+    const linked: Patient = {
+      resourceType: 'Patient',
+      link: [{ type: 'seealso', other: { reference: 'Patient/2' } }],
+    };
+    expect(submittedPatient(linked, portal, config)).toMatchObject({ patient: { link: linked.link ?? [] } });
+  });
+
   test('that is something else is refused', () => {
     expect(codes(submittedPatient({ resourceType: 'Bot' }, portal, config))).toEqual(['malformed-request Patient']);
   });

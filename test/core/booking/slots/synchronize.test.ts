@@ -5,7 +5,7 @@ import type { SlotUse } from '../../../../core/booking/appointment/slot-use.ts';
 import { lostOffer, slotEntries } from '../../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
-import { appointment, config, slot } from '../support.ts';
+import { appointment, at, config, slot } from '../support.ts';
 
 const originSystem = artefactUri(config, 'LocalSlotOrigin');
 const piece = (origin: string): Partial<Slot> => ({ identifier: [{ system: originSystem, value: origin }] });
@@ -83,6 +83,13 @@ describe('slots that follow their appointment', () => {
     const made = entry?.resource;
     const again = isResource(made, 'Slot') ? [{ ...made, id: 'new' }] : [];
     expect(written(with_('cancelled'), again, [lost])).toEqual([]);
+  });
+
+  it('are not offered anew if they were published: the publication does that', () => {
+    const value = `offer/1/service/${at('09:00')}/1`;
+    const identifier = [{ system: artefactUri(config, 'LocalPublishedSlot'), value }];
+    const lost = slot('nine', '09:00', '09:30', { status: 'busy', identifier });
+    expect(written(with_('cancelled'), [], [lost])).toEqual([]);
   });
 
   it('never lose or double a minute', () => {
