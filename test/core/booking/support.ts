@@ -4,6 +4,7 @@ import type { BookingContext } from '../../../core/booking/book/context.ts';
 import type { Histories, Knowledge } from '../../../core/booking/book/knowledge.ts';
 import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
+import { type Situation, situationOf } from '../../../core/booking/book/situation.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import type { Fragments } from '../../../core/booking/slots/fragments.ts';
@@ -91,6 +92,15 @@ export function plan(
     { now, requestor, config, newId, ...more },
     { fragments: pieces, returning: [], role, histories: unchanged(state), ...known },
   );
+}
+
+/** What a request is judged by, with nothing known besides what the caller can see, unless it is given. */
+export function situation(body: unknown, state: ResourceSet = stateOf(), known: Knowledge = {}): Situation {
+  const { request } = parseBookRequest(body, config);
+  if (!request) {
+    throw new Error('The request cannot be read.');
+  }
+  return situationOf({ request, state, known, context: { now, requestor, config, newId: () => 'urn:uuid:1' } });
 }
 
 /** The issues of a refusal as `code expression`, in the order found. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { asksForDryRun } from '../../../../core/booking/book/request/request.ts';
+import { asksForDryRun, parseBookRequest } from '../../../../core/booking/book/request/request.ts';
+import { told } from '../../../lib/told.ts';
 import {
   appointment,
   at,
@@ -245,4 +246,24 @@ it.each<[unknown, boolean]>([
 ])('the parameters %j ask for a dry run: %s', (parameter, expected) => {
   expect(asksForDryRun({ resourceType: 'Parameters', parameter })).toBe(expected);
   expect(asksForDryRun({ resourceType: 'Bundle', parameter })).toBe(false);
+});
+
+describe('a request to hold a time', () => {
+  const { participant: _, ...anonymous } = appointment();
+  const replacing = parameters(resourceParameter('appt-resource', appointment()), {
+    name: 'cancelled-appt-id',
+    valueReference: { reference: 'Appointment/a1' },
+  });
+  const issues = (body: unknown, purpose: 'book' | 'hold') => told(parseBookRequest(body, config, purpose).issues);
+
+  it('needs no patient, as a booking does', () => {
+    expect(issues(anonymous, 'hold')).toEqual([]);
+    expect(issues(anonymous, 'book')).not.toEqual([]);
+  });
+
+  it('replaces no appointment, as a booking may', () => {
+    expect(issues(replacing, 'hold')).toEqual(['parameter-unknown Parameters.parameter[1].valueReference']);
+    expect(parseBookRequest(replacing, config, 'hold').request?.replaced).toBeUndefined();
+    expect(parseBookRequest(replacing, config, 'book').request?.replaced?.value).toBe('a1');
+  });
 });

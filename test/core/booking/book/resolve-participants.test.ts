@@ -160,6 +160,13 @@ describe('a patient handed over in the booking', () => {
   });
 });
 
+it('a patient named by an absolute address of this server is stored under the relative one', () => {
+  const result = plan(pointingAt(`${config.baseUrl}/Patient/anna`));
+  expect(written(result, 'Appointment')[0]?.participant).toEqual([
+    { actor: { reference: 'Patient/anna', display: 'Bea' }, status: 'accepted' },
+  ]);
+});
+
 describe('a related person who books for the patient', () => {
   const mother = { resourceType: 'RelatedPerson', id: 'm', patient: {}, name: [{ family: 'Muster' }] };
   it('is created with the patient, and takes part', () => {

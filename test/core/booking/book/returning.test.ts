@@ -82,6 +82,16 @@ describe('a move to a Slot that its own appointment has withdrawn', () => {
     expect(planBooking(parseBookRequest(body, config), state, context, known)).toMatchObject({ kind: 'refuse' });
   });
 
+  it('writes what changes together with the Slot that it takes', () => {
+    const late = published('late', '10:30', '11:30', 'free');
+    const more = [
+      ...returning,
+      { stored: late, resource: { ...late, status: 'entered-in-error' as const }, group: 'half' },
+    ];
+    const result = plan(move(), state, {}, undefined, 'requestor', { returning: more });
+    expect(slots(result)).toEqual(expect.arrayContaining(['half busy', 'late entered-in-error']));
+  });
+
   it('leaves what returns elsewhere to the publication', () => {
     const early = published('early', '08:30', '09:30', 'entered-in-error');
     const more = [...returning, { stored: early, resource: { ...early, status: 'free' as const }, group: 'early' }];

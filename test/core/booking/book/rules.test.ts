@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Schedule } from '@medplum/fhirtypes';
+import { lastIssues } from '../../../../core/booking/book/rules.ts';
+import { quotaKey, quotaRow } from '../../../../core/booking/policy/quota.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { statusOf } from '../../../../core/fhir/outcome/outcome.ts';
+import { told } from '../../../lib/told.ts';
 import {
   appointment,
   at,
@@ -14,6 +17,7 @@ import {
   plan,
   resourceParameter,
   schedule,
+  situation,
   slot,
   stateOf,
   written,
@@ -364,4 +368,28 @@ describe('a slot that is taken', () => {
       'slot-not-free Parameters.parameter[1].valueReference',
     ]);
   });
+});
+
+it('a quota that is used up is told of at the start of the appointment, where that stands in the request', () => {
+  const limit = { url: 'maxOpenPerPatient', valuePositiveInt: 1 };
+  const limited: Schedule = {
+    ...schedule,
+    extension: [{ url: artefactUri(config, 'LocalBookingPolicy'), extension: [limit] }],
+  };
+  const state = stateOf(limited, patient, free);
+  const open = stateOf(limited, free, appointment({ id: 'open', status: 'booked' }));
+  const refused = (body: unknown) => {
+    const judged = situation(body, state, { role: 'requestor' });
+    const usage = new Map(
+      judged.verdict.quotas.map((quota) => [
+        quotaKey(quota),
+        { row: { ...quotaRow(quota, config), id: 'r' }, found: open },
+      ]),
+    );
+    return told(lastIssues({ ...judged, known: { ...judged.known, usage } }));
+  };
+  expect(refused(appointment())).toEqual(['patient-limit-reached Appointment.start']);
+  expect(refused(parameters(resourceParameter('appt-resource', appointment())))).toEqual([
+    'patient-limit-reached Parameters.parameter[0].resource.start',
+  ]);
 });

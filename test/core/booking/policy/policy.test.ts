@@ -107,6 +107,16 @@ describe('a booking policy', () => {
     expect(readPolicy(holder, config)).toEqual({ policy: {}, issues: [] });
   });
 
+  test('says of each part that is wrong what is wrong with it, and keeps the others', () => {
+    const wrong = [count('maxOpenPerPatient', 0), duration('leadTime', -1)];
+    const { policy: read, issues } = readPolicy(withPolicy(...wrong, duration('cancelUntil', 24)), config);
+    expect(Object.entries(read)).toEqual([['cancelUntil', DAY]]);
+    expect(issues.map(({ expression }) => expression)).toEqual([
+      `${path}.extension[0].value`,
+      `${path}.extension[1].value`,
+    ]);
+  });
+
   const length = (name: string, bounds: string) =>
     `${name} must be a valueDuration ${bounds}, with one of the codes ${units}.`;
   const lead = length('leadTime', 'from 0 to 365 d');
