@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { BundleEntry, Resource } from '@medplum/fhirtypes';
 import { bookingReads, missingSlotReads } from '../../../core/booking/book/reads.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
-import { identifierQuery, readState, readsById, searchByIds } from '../../../core/booking/search.ts';
+import { identifierQuery, pagesOf, readState, readsById, searchByIds } from '../../../core/booking/search.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorQuery } from '../../../core/fhir/tags.ts';
 import { appointment, at, config, parameters, patient, requestor, resourceParameter, schedule } from './support.ts';
@@ -149,4 +149,10 @@ describe('what a booking reads', () => {
       `Appointment?_id=known,old&_count=20&${withSlots}`,
     ]);
   });
+});
+
+it('a search is repeated page by page, in one order, so that no slot falls between two pages', () => {
+  const pages = urlsOf(pagesOf({ request: { method: 'GET', url: 'Slot?status=busy&_count=1000' } }));
+  const page = (offset: number) => `Slot?status=busy&_count=1000&_sort=start,_id&_offset=${offset}`;
+  expect(pages).toEqual(Array.from({ length: 10 }, (_, index) => page(index * 1000)));
 });

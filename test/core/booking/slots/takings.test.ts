@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
-import { aroundReads, unmarkedIn } from '../../../../core/booking/slots/takings.ts';
+import { aroundReads, mustBeWhole, unmarkedIn } from '../../../../core/booking/slots/takings.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { parseInstant } from '../../../../core/fhir/instant.ts';
 import { appointment, at, config, ct, issuesOf, patient, plan, schedule, slot, stateOf } from '../support.ts';
@@ -93,4 +93,13 @@ it('of several schedules is read what may be in the way at that time', () => {
     ['Slot', { ...common, schedule: 'Schedule/a' }],
     ['Slot', { ...common, schedule: 'Schedule/b' }],
   ]);
+});
+
+it.each([
+  ['for the slots at a time', 'Slot?status=busy&start=lt2027&end=gt2027&_count=1000', true],
+  ['for the first slots at a time', 'Slot?start=lt2027&end=gt2027&_sort=start&_count=500', false],
+  ['for slots by id', 'Slot?_id=nine&_count=20', false],
+  ['for other resources', 'Appointment?end=gt2027', false],
+])('a search %s, %s, must be answered as a whole: %s', (_, url, expected) => {
+  expect(mustBeWhole({ request: { method: 'GET', url } })).toBe(expected);
 });
