@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { validateChange, validateCreation } from '../../../../core/booking/appointment/change.ts';
 import { type Changer, mayBecome, statuses, transitionIssues } from '../../../../core/booking/appointment/status.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { told } from '../../../lib/told.ts';
 import { cases, config, patient, stored } from '../change.cases.ts';
@@ -49,5 +50,26 @@ describe('transitions', () => {
 
   it('the staying of a status is no change', () => {
     expect(statuses.flatMap((status) => transitionIssues(status, status, 'requestor'))).toEqual([]);
+  });
+});
+
+describe('a request that waits for the clinic', () => {
+  const deadline = Date.parse('2027-01-02T12:00:00Z');
+  const url = artefactUri(config, 'LocalConfirmationDeadline');
+  const waiting: Appointment = {
+    ...stored,
+    status: 'pending',
+    extension: [...(stored.extension ?? []), { url, valueInstant: '2027-01-02T12:00:00Z' }],
+  };
+  const known = new Map([[patient.id ?? '', patient]]);
+  const become = (status: Appointment['status'], now: number) =>
+    told(validateChange(waiting, { ...waiting, status }, 'repository', known, now, config));
+
+  it.each<[string, Appointment['status'], number, string[]]>([
+    ['can be confirmed before its deadline', 'booked', deadline - 1, []],
+    ['cannot be confirmed from its deadline on', 'booked', deadline, ['confirmation-expired Appointment.status']],
+    ['can still be cancelled after its deadline', 'cancelled', deadline, []],
+  ])('%s', (_, status, now, expected) => {
+    expect(become(status, now)).toEqual(expected);
   });
 });

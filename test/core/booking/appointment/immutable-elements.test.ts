@@ -55,3 +55,8 @@ describe('start, end and slots', () => {
     expect(issuesOf(more)).toEqual([expected]);
   });
 });
+
+it('a participant without an actor may be added', () => {
+  const somebody = { type: [{ text: 'Interpreter' }], status: 'needs-action' as const };
+  expect(issuesOf({ participant: [...stored.participant, somebody] })).toEqual([]);
+});

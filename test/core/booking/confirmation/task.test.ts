@@ -244,7 +244,9 @@ describe('the reminder', () => {
     const due = (more: Partial<Task>, later = 2 * HOUR) => isReminderDue({ ...task, ...more }, now + later, half);
     expect([due({}), due({}, 2 * HOUR - 1)]).toEqual([true, false]);
     expect(due({ output: [{ type: { text: 'called' }, valueString: 'x' }] })).toBe(true);
-    expect(due({ output: [{ type: { text: 'reminded' }, valueInstant: 'x' }] })).toBe(false);
+    const reminded = { type: { text: 'reminded' }, valueInstant: 'x' };
+    expect(due({ output: [reminded] })).toBe(false);
+    expect(due({ output: [reminded, { type: { text: 'called' }, valueString: 'x' }] })).toBe(false);
     expect([due({ status: 'completed' }), due({ authoredOn: 'x' }), due({ restriction: {} })]).toEqual([
       false,
       false,

@@ -122,6 +122,16 @@ describe('the cost of a FHIRPath Patch', () => {
 });
 
 describe('a patch that cannot be read or applied', () => {
+  it.each([
+    [0, ['patch-invalid http.body']],
+    [1, 'applied'],
+    [100, 'applied'],
+    [101, ['patch-invalid http.body']],
+  ])('has no operation or too many: of %d operations comes %j', (count, expected) => {
+    const operations = Array.from({ length: count }, () => add('/comment', 'x'));
+    expect(applied(stored, operations)).toEqual(expected);
+  });
+
   it('of FHIRPath names the operation', () => {
     const unread = readPatch({ resourceType: 'Parameters', parameter: [{ name: 'operation', part: [] }] });
     expect(unread).toMatchObject({ issues: [{ code: 'patch-invalid' }] });
