@@ -2,8 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import {
   ANSWER_HEADER,
   AS_PARAMETERS,
+  askForTurn,
   formatBookingAnswer,
   formatDryRunAnswer,
+  isAskingForTurn,
   isDryRunAnswer,
   parseBookingAnswer,
   wouldBeCarriedOut,
@@ -55,5 +57,21 @@ describe('the answer to a dry run', () => {
     [undefined],
   ])('is not %j', (body) => {
     expect(isDryRunAnswer(body)).toBe(false);
+  });
+});
+
+describe('the wish for a turn', () => {
+  it('is known by its parameter', () => {
+    expect(isAskingForTurn(askForTurn)).toBe(true);
+  });
+
+  it.each([
+    [answer.appointment],
+    [{ resourceType: 'Parameters' }],
+    [{ resourceType: 'Parameters', parameter: [{ name: 'turn', valueBoolean: false }] }],
+    [{ resourceType: 'Parameters', parameter: [{ name: 'existing', valueBoolean: true }] }],
+    [undefined],
+  ])('is not %j', (body) => {
+    expect(isAskingForTurn(body)).toBe(false);
   });
 });

@@ -150,6 +150,14 @@ describe('the form of a request', () => {
       }),
       ['malformed-request Parameters.parameter[1].valueReference'],
     ],
+    [
+      'a schedule whose reference is no text',
+      parameters(resourceParameter('appt-resource', appointment()), {
+        name: 'schedule',
+        valueReference: { reference: 7 },
+      }),
+      ['malformed-request Parameters.parameter[1].valueReference.reference'],
+    ],
   ])('%s is refused', (_, body, issues) => {
     expect(issuesOf(plan(body))).toEqual(issues);
   });
@@ -254,16 +262,23 @@ describe('a request to hold a time', () => {
     name: 'cancelled-appt-id',
     valueReference: { reference: 'Appointment/a1' },
   });
+  const related = resourceParameter('related-person', { resourceType: 'RelatedPerson', patient: {} });
   const issues = (body: unknown, purpose: 'book' | 'hold') => told(parseBookRequest(body, config, purpose).issues);
 
-  it('needs no patient, as a booking does', () => {
+  it('needs no patient, unlike a booking', () => {
     expect(issues(anonymous, 'hold')).toEqual([]);
     expect(issues(anonymous, 'book')).not.toEqual([]);
   });
 
-  it('replaces no appointment, as a booking may', () => {
+  it('replaces no appointment, unlike a booking', () => {
     expect(issues(replacing, 'hold')).toEqual(['parameter-unknown Parameters.parameter[1].valueReference']);
     expect(parseBookRequest(replacing, config, 'hold').request?.replaced).toBeUndefined();
     expect(parseBookRequest(replacing, config, 'book').request?.replaced?.value).toBe('a1');
+  });
+
+  it('with a related person names the patient for whom the person acts', () => {
+    const hold = (body: object) => issues(parameters(resourceParameter('appt-resource', body), related), 'hold');
+    expect(hold(anonymous)).toEqual(['patient-missing Parameters.parameter[1].resource']);
+    expect(hold(appointment())).toEqual([]);
   });
 });
