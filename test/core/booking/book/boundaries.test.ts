@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../../core/config/config.ts';
 import {
   appointment,
@@ -6,6 +7,7 @@ import {
   config,
   ct,
   issuesOf,
+  now,
   parameters,
   patient,
   plan,
@@ -46,6 +48,40 @@ describe('slots at the border of a booking', () => {
     for (const one of slots) {
       expect(one).toMatchObject(offer);
     }
+  });
+});
+
+it('a slot that has lost part of its time to another booking since it was seen is not free', () => {
+  const identifier = [{ system: artefactUri(config, 'LocalSlotOrigin'), value: 'nine' }];
+  const narrowed = slot('nine', '09:00', '09:20', { identifier });
+  const rest = slot('rest', '09:20', '09:30', { identifier, status: 'busy' });
+  const state = stateOf(schedule, patient, narrowed);
+  const pieces = (...slots: Slot[]) => ({ slots, uses: new Map() });
+  expect(issuesOf(plan(appointment(), state, {}, pieces(narrowed, rest)))).toEqual([
+    'slot-not-free Appointment.slot[0]',
+  ]);
+  expect(issuesOf(plan(appointment(), state, {}, pieces(narrowed)))).toEqual(['slot-mismatch Appointment.slot']);
+});
+
+describe('a slot whose time is withheld at this moment', () => {
+  const mark = (until: string) => ({
+    url: artefactUri(config, 'LocalWithheld'),
+    extension: [
+      { url: 'time', valuePeriod: { start: at('09:30'), end: at('10:00') } },
+      { url: 'until', valueInstant: until },
+    ],
+  });
+  const booking = (until: string) => {
+    const half = slot('half', '09:30', '10:00', { extension: [mark(until)] });
+    return plan(appointment({ end: at('10:00'), ...named('nine', 'half') }), stateOf(schedule, patient, nine, half));
+  };
+
+  it('is not free, and is the one that is reported', () => {
+    expect(issuesOf(booking(at('08:00')))).toEqual(['slot-not-free Appointment.slot[1]']);
+  });
+
+  it('is free again afterwards', () => {
+    expect(booking(new Date(now).toISOString()).kind).toBe('write');
   });
 });
 

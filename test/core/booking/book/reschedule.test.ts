@@ -115,6 +115,32 @@ describe('re-submission under a known id', () => {
     expect(codes).toEqual(['external', requestor, 'staff']);
   });
 
+  it('keeps its tags beside those that are sent, each once', () => {
+    const red = { system: 'urn:colour', code: 'red' };
+    const blue = { system: 'urn:colour', code: 'blue' };
+    const other = { system: 'urn:other', code: 'blue' };
+    const before = { ...booked, meta: { ...booked.meta, tag: [...(booked.meta?.tag ?? []), red, blue, other] } };
+    const body = appointment({ id: 'known', comment: 'Another', meta: { tag: [blue] } });
+    const [changed] = written(plan(body, stateOf(schedule, patient, busy, before)), 'Appointment');
+    const colours = changed?.meta?.tag?.filter(({ code }) => code === 'red' || code === 'blue');
+    expect(colours).toEqual([blue, red, other]);
+  });
+
+  it('is refused when the policy of the schedule that it leaves does not let it be cancelled any more', () => {
+    const valueDuration = { value: 30, code: 'd', system: 'http://unitsofmeasure.org' };
+    const extension = [
+      { url: artefactUri(config, 'LocalBookingPolicy'), extension: [{ url: 'cancelUntil', valueDuration }] },
+    ];
+    const strict = { ...schedule, extension };
+    const open = { ...schedule, id: 'open' };
+    const there = { ...ten, schedule: { reference: 'Schedule/open' } };
+    const body = appointment({ id: 'known', start: at('10:00'), end: at('10:30'), ...on('ten') });
+    expect(issuesOf(plan(body, stateOf(strict, open, patient, busy, there, booked)))).toEqual([
+      'cancellation-closed Appointment.id',
+    ]);
+    expect(plan(body, stateOf(schedule, open, patient, busy, there, booked)).kind).toBe('write');
+  });
+
   it('says who changed which version', () => {
     const [changed] = written(
       plan(appointment({ id: 'known', comment: 'Another' }), stateOf(schedule, patient, busy, booked)),

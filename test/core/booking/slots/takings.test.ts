@@ -41,6 +41,14 @@ describe('time that is taken beside a free slot', () => {
     expect(planBeside(other, offered).kind).toBe('write');
   });
 
+  it('is reported once for a slot that is not free itself either', () => {
+    const taken = slot('nine', '09:00', '09:30', { status: 'busy' });
+    const other = slot('x', '09:00', '09:30', { status: 'busy' });
+    expect(issuesOf(plan(appointment(), stateOf(schedule, patient, taken, other)))).toEqual([
+      'slot-not-free Appointment.slot[0]',
+    ]);
+  });
+
   it('says that time is taken of a slot that was narrowed because of it', () => {
     const state = stateOf(
       schedule,
