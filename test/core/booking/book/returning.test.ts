@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import { planBooking } from '../../../../core/booking/book/plan.ts';
+import { type BookingPlan, planBooking } from '../../../../core/booking/book/plan.ts';
 import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
 import { formatKey } from '../../../../core/calendar/slots/published-slot.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
@@ -11,9 +11,11 @@ import {
   config,
   issuesOf,
   now,
+  parameters,
   patient,
   plan,
   requestor,
+  resourceParameter,
   schedule,
   slot,
   stateOf,
@@ -90,6 +92,18 @@ describe('a move to a Slot that its own appointment has withdrawn', () => {
     ];
     const result = plan(move(), state, {}, undefined, 'requestor', { returning: more });
     expect(slots(result)).toEqual(expect.arrayContaining(['half busy', 'late entered-in-error']));
+  });
+
+  it.each<[string, string, BookingPlan['kind']]>([
+    ['only the beginning of a published Slot', at('10:30'), 'read'],
+    ['a published Slot as a whole', at('11:00'), 'write'],
+  ])('by its Schedule alone into %s, until %s: the next step is to %s', (_, end, kind) => {
+    const { slot: __, ...body } = move({ start: at('10:00'), end });
+    const named = { name: 'schedule', valueReference: { reference: 'Schedule/calendar' } };
+    const request = parseBookRequest(parameters(resourceParameter('appt-resource', body), named), config);
+    const result = planBooking(request, state, context, known);
+    expect(result.kind).toBe(kind);
+    expect(result.kind === 'read' && result.wanted.returning !== undefined).toBe(kind === 'read');
   });
 
   it('leaves what returns elsewhere to the publication', () => {
