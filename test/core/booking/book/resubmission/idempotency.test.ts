@@ -1,9 +1,9 @@
 import { expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { type BookingPlan, planBooking } from '../../../../core/booking/book/plan.ts';
-import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
-import { requestorTag } from '../../../../core/fhir/tags.ts';
-import { appointment, at, config, now, patient, requestor, schedule, slot, stateOf } from '../support.ts';
+import { type BookingPlan, planBooking } from '../../../../../core/booking/book/plan.ts';
+import { parseBookRequest } from '../../../../../core/booking/book/request/request.ts';
+import { requestorTag } from '../../../../../core/fhir/tags.ts';
+import { appointment, at, config, now, patient, requestor, schedule, slot, stateOf } from '../../support.ts';
 
 const identifier = [{ system: 'urn:portal', value: '1' }];
 const booked = appointment({

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { QuestionnaireResponse } from '@medplum/fhirtypes';
-import { questionnaireResponseIssues } from '../../../../core/booking/book/request/questionnaire-response.ts';
-import { told } from '../../../lib/told.ts';
+import { questionnaireResponseIssues } from '../../../../../core/booking/book/request/questionnaire-response.ts';
+import { told } from '../../../../lib/told.ts';
 
 const readable = {
   resourceType: 'QuestionnaireResponse' as const,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Patient } from '@medplum/fhirtypes';
-import { heirOf, mergedPatients } from '../../../../core/booking/book/resubmission/heir.ts';
-import { appointment, config, stateOf } from '../support.ts';
+import { heirOf, mergedPatients } from '../../../../../core/booking/book/resubmission/heir.ts';
+import { appointment, config, stateOf } from '../../support.ts';
 
 const patientOf = (id: string, into?: string): Patient => ({
   resourceType: 'Patient',
