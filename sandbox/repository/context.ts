@@ -14,7 +14,6 @@ export interface RepositoryContext {
 /** What searches of this caller read from. */
 export function searchSource({ caller, unit }: RepositoryContext): SearchSource {
   return {
-    find: (type, id) => unit.find(type, id),
     ids: unit.ids,
     mostIds: unit.mostIds,
     newest: (type, ids) => unit.newest(type, ids),

@@ -95,7 +95,10 @@ async function persist(action: () => Promise<Answer>): Promise<number> {
   }
 }
 
-/** Carries out an action for each reference, several at once, and gives those for which it was refused. */
+/**
+ * Carries out an action for each reference, several at once, and gives those for which it was refused. If the server cannot
+ * be reached, it is not asked for the others either.
+ */
 async function refusedOf(
   references: Iterable<string>,
   action: (reference: string) => Promise<Answer>,
@@ -104,8 +107,10 @@ async function refusedOf(
   const left: string[] = [];
   const work = async (): Promise<void> => {
     for (const reference of waiting) {
-      const status = await persist(() => action(reference));
-      if (status >= 300 && ![404, 410].includes(status)) {
+      const status = await persist(() => action(reference)).catch(() => undefined);
+      if (status === undefined) {
+        left.push(reference, ...waiting);
+      } else if (status >= 300 && ![404, 410].includes(status)) {
         left.push(reference);
       }
     }
@@ -143,8 +148,12 @@ async function asRequestor(requestor: Client, { made }: Ledger): Promise<string[
   return left;
 }
 
+/** What staff find; nothing where they cannot search, for then they cannot delete either. */
 async function found(staff: Client, path: string): Promise<string[]> {
-  const { resource } = await staff.send({ method: 'GET', path });
+  const resource = await staff.send({ method: 'GET', path }).then(
+    (answer) => answer.resource,
+    () => undefined,
+  );
   const entries = isResource(resource, 'Bundle') ? (resource.entry ?? []) : [];
   return entries.flatMap(({ resource: one }) => (one ? [`${one.resourceType}/${one.id}`] : []));
 }

@@ -147,9 +147,8 @@ export const checksOf = (stage: Stage, checks: readonly Check[]): readonly Check
   checks.filter(({ stages }) => stages?.includes(stage) ?? true);
 
 /**
- * Examines a service: each check that its stage has, one after the other; then takes back what was made.
- *
- * @throws Error if taking back fails because the service cannot be reached
+ * Examines a service: each check that its stage has, one after the other; then takes back what was made. What cannot be
+ * taken back, be it that the service cannot be reached any more, is named in the findings.
  */
 export async function runChecks({ checks, onResult, signal, ...subject }: Run): Promise<Findings> {
   const examination = beginExamination(subject);

@@ -65,6 +65,23 @@ describe('what the checks have made', () => {
     expect(await cleanUp(requestor, serverOf({ DELETE: [answer(status)] }), ledger)).toEqual(left);
   });
 
+  it('is named if the server cannot be reached any more, which is not asked for each', async () => {
+    const many = Array.from({ length: 50 }, (_, index) => `Appointment/${index}`);
+    const made = new Map([
+      ['Appointment', new Set(many)],
+      ['Patient', new Set(['Patient/1'])],
+    ]);
+    let asked = 0;
+    const send = async () => {
+      asked++;
+      throw new TypeError('fetch failed');
+    };
+    const gone: Client = { baseUrl: 'https://fhir.example.org', send };
+    expect((await cleanUp(gone, undefined, { made })).sort()).toEqual([...many, 'Patient/1'].sort());
+    expect(asked).toBeLessThan(10);
+    expect((await cleanUp(gone, gone, { made })).sort()).toEqual([...many, 'Patient/1'].sort());
+  });
+
   it('is left if only the requestor could have taken it back', async () => {
     const made = new Map([['Subscription', new Set(['Subscription/1'])]]);
     const requestor = serverOf({ DELETE: [answer(403)] });
