@@ -10,8 +10,12 @@ import { freePort } from '../lib/free-port.ts';
 /** How long the gateway waits for Bots on a busy machine, in seconds. */
 const PATIENCE = 120;
 
-/** Bots run in contexts of their own: lets them see which mutant is active. */
-function shareWithBots(context: object): void {
+/**
+ * Bots run in contexts of their own: lets them see which mutant is active.
+ *
+ * @param context - says which one it is
+ */
+export function shareWithBots(context: object): void {
   const { runInNewContext } = vm.Script.prototype;
   vm.Script.prototype.runInNewContext = function (globals, options) {
     return runInNewContext.call(
@@ -24,11 +28,8 @@ function shareWithBots(context: object): void {
 
 /**
  * Starts an installation in this process, from the sources in the working folder, and names it to the contract tests.
- *
- * @param context - says which mutant is active
  */
-export async function startInstallation(context: object): Promise<void> {
-  shareWithBots(context);
+export async function startInstallation(): Promise<void> {
   process.env.LOG_LEVEL ??= 'silent';
   const [gateway, medplum] = [await freePort(), await freePort()];
   const source = async (file: string) => import(pathToFileURL(resolve(file)).href);

@@ -17,7 +17,7 @@ import {
 } from '@stryker-mutator/api/test-runner';
 import fc from 'fast-check';
 import { registerTestHooks } from './hooks.ts';
-import { startInstallation } from './installation.ts';
+import { shareWithBots, startInstallation } from './installation.ts';
 import { type Room, SLOW } from './rooms.ts';
 import { roomFrom } from './settings.ts';
 import { fileOf, loadSuite, type Result, type Suite } from './suite.ts';
@@ -70,6 +70,7 @@ class WarmRunner implements TestRunner {
 
   async init(): Promise<void> {
     registerTestHooks();
+    shareWithBots(context);
     fc.configureGlobal({ endOnFailure: true });
   }
 
@@ -81,7 +82,7 @@ class WarmRunner implements TestRunner {
   /** The tests of a file, which is loaded when it is needed first. */
   async #suite(file: string): Promise<Suite> {
     if (this.#room?.contract && !this.#isInstalled) {
-      await startInstallation(context);
+      await startInstallation();
       this.#isInstalled = true;
     }
     const suite = this.#suites.get(file) ?? (await loadSuite(file));

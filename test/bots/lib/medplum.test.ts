@@ -1,17 +1,9 @@
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import '../config.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle } from '@medplum/fhirtypes';
-import { resolveConfig } from '../../../core/config/resolve.ts';
-
-Object.assign(globalThis, { __BOOKING_CONFIG__: resolveConfig({ baseUrl: 'https://booking.example.org/fhir/R4' }) });
-
-let bot: typeof import('../../../bots/lib/medplum.ts');
-let reading: typeof import('../../../bots/lib/read.ts');
-
-beforeAll(async () => {
-  bot = await import('../../../bots/lib/medplum.ts');
-  reading = await import('../../../bots/lib/read.ts');
-});
+import * as bot from '../../../bots/lib/medplum.ts';
+import * as reading from '../../../bots/lib/read.ts';
 
 const original = globalThis.fetch;
 afterEach(() => {
