@@ -71,7 +71,6 @@ export const fixedLimits = {
   responseBytes: 64 * 1024 * 1024,
   connections: 128,
   readyTimeoutMs: 2_000,
-  headersTimeoutMs: 10_000,
   drainTimeoutMs: 20_000,
   collapseMs: 1_000,
   websockets: 1_000,
@@ -89,8 +88,9 @@ export const fixedLimits = {
 
 /** The limits of a gateway, as far as its start does not set them. */
 export function defaultLimits(config: Pick<BookingConfig, 'timeout'>): GatewayLimits {
-  const { request, answer, place, turn } = timeLimits(config);
-  return { ...fixedLimits, upstreamTimeoutMs: answer, requestTimeoutMs: request, placeMs: place, turnMs: turn };
+  const { headers, request, answer, place, turn } = timeLimits(config);
+  const arrival = { headersTimeoutMs: headers, requestTimeoutMs: request };
+  return { ...fixedLimits, ...arrival, upstreamTimeoutMs: answer, placeMs: place, turnMs: turn };
 }
 
 /** How the credentials of portals are kept from Medplum. */

@@ -2,7 +2,9 @@ import type { BookingConfig } from './config.ts';
 
 /** How long each part of an answer may take, in milliseconds; each fits into the one before. */
 export interface TimeLimits {
-  /** From the arrival of a request at the gateway until it must have been read. */
+  /** From the beginning of a request at the gateway until its headers must have been read. */
+  readonly headers: number;
+  /** From the beginning of a request at the gateway until the whole of it must have been read. */
   readonly request: number;
   /** One answer of Medplum to the gateway, with all that a Bot does for it. */
   readonly answer: number;
@@ -20,6 +22,7 @@ export interface TimeLimits {
 
 /** The share that each has of `BookingConfig.timeout`. */
 const shares: TimeLimits = {
+  headers: 2 / 3,
   request: 2,
   answer: 1,
   bot: 2 / 3,
@@ -33,6 +36,7 @@ const shares: TimeLimits = {
 export function timeLimits({ timeout }: Pick<BookingConfig, 'timeout'>): TimeLimits {
   const of = (share: number): number => Math.round(timeout * 1_000 * share);
   return {
+    headers: of(shares.headers),
     request: of(shares.request),
     answer: of(shares.answer),
     bot: of(shares.bot),

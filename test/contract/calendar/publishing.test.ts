@@ -1,10 +1,14 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
+import { scaled } from '../../lib/time-scale.ts';
 import { until } from '../../lib/until.ts';
 import { aPatient, book, proposed, stored, succeeded } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
 import { aCalendar, aService, aSlot, at, change, closedDate, freeTimes, never, open, untilFree } from './fixtures.ts';
+
+// Closed days concern all calendars of the installation, and a test waits for several passes through them.
+jest.setTimeout(scaled(240_000));
 
 const morning = ['09:00-09:30', '09:30-10:00', '10:00-10:30', '10:30-11:00'];
 

@@ -6,6 +6,7 @@ const baseUrl = 'https://clinic.example/fhir/R4';
 
 test('by default Medplum has 15 seconds, a Bot 10, and one exchange of a Bot 6', () => {
   expect(timeLimits(resolveConfig({ baseUrl }))).toEqual({
+    headers: 10_000,
     request: 30_000,
     answer: 15_000,
     bot: 10_000,
