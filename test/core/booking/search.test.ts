@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { BundleEntry, Resource } from '@medplum/fhirtypes';
 import { bookingReads, missingSlotReads } from '../../../core/booking/book/reads.ts';
 import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
-import { identifierQuery, pagesOf, readState, readsById, searchByIds } from '../../../core/booking/search.ts';
+import { hasMore, identifierQuery, pagesOf, readState, readsById, searchByIds } from '../../../core/booking/search.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorQuery } from '../../../core/fhir/tags.ts';
 import { appointment, at, config, parameters, patient, requestor, resourceParameter, schedule } from './support.ts';
@@ -155,4 +155,12 @@ it('a search is repeated page by page, in one order, so that no slot falls betwe
   const pages = urlsOf(pagesOf({ request: { method: 'GET', url: 'Slot?status=busy&_count=1000' } }));
   const page = (offset: number) => `Slot?status=busy&_count=1000&_sort=start,_id&_offset=${offset}`;
   expect(pages).toEqual(Array.from({ length: 10 }, (_, index) => page(index * 1000)));
+});
+
+it('a search has found more if its answer has another page', () => {
+  const answered = (relation?: string): BundleEntry => ({
+    resource: { resourceType: 'Bundle', type: 'searchset', ...(relation && { link: [{ relation, url: 'urn:x' }] }) },
+  });
+  const answers = [answered('next'), answered('self'), answered(), { resource: patient }, {}];
+  expect(answers.map(hasMore)).toEqual([true, false, false, false, false]);
 });

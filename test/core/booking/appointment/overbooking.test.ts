@@ -114,6 +114,17 @@ describe('a new appointment of staff', () => {
     expect(issues(made({ end: 'x' }), [nine, block('x', '09:15', '10:00')])).toEqual([]);
   });
 
+  it('on time that only one takes whose own is over is none', () => {
+    const over = other({
+      status: 'proposed',
+      extension: holdExtensions(now, false, config),
+      slot: [{ reference: 'Slot/x' }],
+    });
+    const holding = { ...over, extension: holdExtensions(now + 1, false, config) };
+    const slots = [nine, block('x', '09:15', '10:00')];
+    expect([issues(made(), [...slots, over]), issues(made(), [...slots, holding])]).toEqual([[], [expect.any(String)]]);
+  });
+
   it('names each slot at fault once, whatever is in its way', () => {
     const room = slot('room', '09:00', '09:30', { schedule: { reference: 'Schedule/room' } });
     const both = { slot: [{ reference: 'Slot/nine' }, { reference: 'Slot/room' }] };

@@ -31,6 +31,11 @@ function book(body: Body, submitted: Resource, ...state: Resource[]) {
 }
 
 describe('a patient handed over in the booking', () => {
+  it('keeps the profiles that it claims', () => {
+    const [created] = written(book(nobody, { ...newPatient, meta: { profile: ['urn:profile'] } }), 'Patient');
+    expect(created?.meta?.profile).toEqual(['urn:profile', artefactUri(config, 'LocalPatient')]);
+  });
+
   it.each<[string, Body]>([
     ['nobody', nobody],
     ['a contained-like id', pointingAt('#p1')],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Schedule } from '@medplum/fhirtypes';
-import { buffersOf, rewrittenIds } from '../../../../core/booking/book/situation.ts';
+import { buffersOf, isForStaffToKeep, rewrittenIds } from '../../../../core/booking/book/situation.ts';
 import { changeService } from '../../../../core/calendar/change/opening-hours.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
@@ -19,6 +19,16 @@ describe('what a booking rewrites', () => {
     const state = stateOf(schedule, patient, nine, stored);
     expect(rewrittenIds(situation(appointment({ id: 'a' }), state))).toEqual(['a']);
   });
+});
+
+it.each([
+  ['booked', true],
+  ['pending', false],
+  ['arrived', false],
+] as const)('staff who send one again that is %s confirm it: %s', (status, expected) => {
+  const meta = { tag: [requestorTag(requestor, config)] };
+  const state = stateOf(schedule, patient, nine, appointment({ id: 'a', status, meta }));
+  expect(isForStaffToKeep(situation(appointment({ id: 'a' }), state))).toBe(expected);
 });
 
 it('a quota per patient is counted for those who take part as patients, and for nobody else', () => {

@@ -87,6 +87,11 @@ describe('the booked slots that were published for one place', () => {
     ]);
   });
 
+  it('overlap though one before them ended earlier', () => {
+    const [early, long] = [published('early', 'busy', '08:00', '08:30'), published('long', 'busy', '08:30', '09:15')];
+    expect(find(early, long, first)).toEqual(['time-taken-twice Slot/a']);
+  });
+
   it('overlap on purpose', () => {
     const url = artefactUri(config, 'LocalOverbooking');
     const meant = { ...booked('b'), extension: [{ url, valueBoolean: true }] };

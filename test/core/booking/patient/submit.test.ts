@@ -57,6 +57,21 @@ describe('a patient that replaces another', () => {
     expect(updatedPatient(sent, stored, staff, config)).toMatchObject({ patient: { meta: { tag: [own] } } });
   });
 
+  test('that is something else is refused', () => {
+    expect(told(replacementIssues({ resourceType: 'Bot', id: '1' }, '1'))).toEqual(['malformed-request Patient']);
+    expect(codes(updatedPatient({ resourceType: 'Bot', id: '1' }, stored, portal, config))).toEqual([
+      'malformed-request Patient',
+    ]);
+  });
+
+  test('keeps the profiles and other tags of the request, and nothing else of its meta', () => {
+    const meta = { profile: ['urn:profile'], tag: [{ system: 'urn:x', code: 'x' }], versionId: '7' };
+    const judged = updatedPatient({ resourceType: 'Patient', id: '1', meta }, stored, portal, config);
+    expect('patient' in judged && judged.patient.meta).toEqual({ profile: meta.profile, tag: [...meta.tag, own] });
+    const bare = updatedPatient({ resourceType: 'Patient', id: '1' }, { resourceType: 'Patient' }, portal, config);
+    expect('patient' in bare && bare.patient.meta).toEqual({});
+  });
+
   test('is merged by the clinic only', () => {
     const sent = { ...replaced, id: '1' };
     expect(codes(updatedPatient(sent, stored, portal, config))).toEqual(['profile-violation Patient.link']);

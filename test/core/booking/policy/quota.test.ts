@@ -4,6 +4,7 @@ import type { EffectivePolicy } from '../../../../core/booking/policy/effective-
 import {
   countedSlotReads,
   holdQuota,
+  isCounted,
   policyQuotas,
   type Quota,
   quotaEntries,
@@ -230,4 +231,20 @@ describe('a quota is used up', () => {
       { request: { method: 'PUT', url: 'Task/row', ifMatch: 'W/"7"' }, resource: quotaRow(quota, config, read) },
     ]);
   });
+});
+
+test('a transaction uses up a quota if it writes the row of one', () => {
+  const task = (system: string, code: string): Task => ({
+    resourceType: 'Task',
+    status: 'completed',
+    intent: 'order',
+    code: { coding: [{ system, code }] },
+  });
+  const row = quotaRow(patientQuota as Quota, config);
+  const system = artefactUri(config, 'LocalTask');
+  const written = [row, task('urn:x', row.code?.coding?.[0]?.code ?? ''), task(system, 'other'), appointment()];
+  const counted = written.map((resource) =>
+    isCounted({ resourceType: 'Bundle', type: 'transaction', entry: [{}, { resource }] }, config),
+  );
+  expect(counted).toEqual([true, false, false, false]);
 });

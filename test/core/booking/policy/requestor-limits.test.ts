@@ -8,6 +8,7 @@ import {
   questionsFor,
   requestorLimitIssues,
   requestorLimitReads,
+  slackOf,
 } from '../../../../core/booking/policy/requestor-limits.ts';
 import { requestorQuery } from '../../../../core/fhir/tags.ts';
 import { appointment, config, issuesOf, now, plan, requestor, stateOf } from '../support.ts';
@@ -171,4 +172,12 @@ it('a requestor is refused, staff are not', () => {
     'too-many-bookings Appointment',
   ]);
   expect(plan(appointment(), stateOf(), { reached }, undefined, 'repository').kind).toBe('write');
+});
+
+it.each([
+  ['open', 2],
+  ['rate', 0],
+] as const)('one booking in a hundred of the limit %s need not ask for it again', (limit, expected) => {
+  const requestors = { maxOpenAppointments: 299, maxBookingsPerMinute: 99 };
+  expect(slackOf(limit, { ...config, requestors })).toBe(expected);
 });
