@@ -29,17 +29,18 @@ beforeAll(async () => {
   await installation.start();
 });
 
-/** Kills everything when a request comes that is meant, and lets the fault happen to it. */
-function killAt(fault: Fault, isMeant: (passing: Passing) => boolean): Promise<void> {
-  const reached = Promise.withResolvers<void>();
+/** Lets a fault happen to a request that is meant; resolves when it has happened. */
+function faultAt(fault: Fault, isMeant: (passing: Passing) => boolean): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
   proxy.choose = once(async (forward, socket) => {
     await fault(forward, socket);
-    reached.resolve();
+    resolve();
   }, isMeant);
-  return reached.promise.then(() => installation.kill());
+  return promise;
 }
 
-async function restart(): Promise<void> {
+async function killAndRestart(): Promise<void> {
+  await installation.kill();
   proxy.choose = () => undefined;
   await installation.start();
 }
@@ -62,11 +63,11 @@ describe.each(moments)('killed %s', (_, fault) => {
     const { schedule, slot, patient } = await fixtures.aClinic(requests.byHandWithin(2, 'd'));
     const identifier = [{ system: 'urn:portal-a', value: randomUUID() }];
     const body = fixtures.proposed(patient, [slot], { identifier });
-    const killed = killAt(fault, (passing) => isTransaction(passing) && passing.body.includes(`Slot/${slot.id}`));
+    const happened = faultAt(fault, (passing) => isTransaction(passing) && passing.body.includes(`Slot/${slot.id}`));
     const sent = fixtures.book(body).catch(() => undefined);
-    await killed;
+    await happened;
+    await killAndRestart();
     await sent;
-    await restart();
     const [left] = await fixtures.appointmentsOn(slot);
     expect(await requests.tasksOf(left?.id)).toHaveLength(left ? 1 : 0);
     const retried = http.resourceIn('Appointment', await fixtures.book(body));
@@ -76,10 +77,13 @@ describe.each(moments)('killed %s', (_, fault) => {
   });
 
   it('at the deadline: after the restart the request ends, once', async () => {
-    const killed = killAt(fault, (passing) => isTransaction(passing) && passing.body.includes('confirmation-expired'));
+    const happened = faultAt(
+      fault,
+      (passing) => isTransaction(passing) && passing.body.includes('confirmation-expired'),
+    );
     const { schedule, id } = await requests.aRequest(1, 's');
-    await killed;
-    await restart();
+    await happened;
+    await killAndRestart();
     await until(
       () => requests.tasksOf(id),
       ([task]) => task?.status === 'cancelled',
@@ -92,10 +96,10 @@ describe.each(moments)('killed %s', (_, fault) => {
   });
 
   it('while it reminds: after the restart it has reminded, once', async () => {
-    const killed = killAt(fault, (passing) => isTransaction(passing) && passing.body.includes('"reminded"'));
+    const happened = faultAt(fault, (passing) => isTransaction(passing) && passing.body.includes('"reminded"'));
     const { patient, id } = await requests.aRequest(60, 's');
-    await killed;
-    await restart();
+    await happened;
+    await killAndRestart();
     await until(
       () => requests.tasksOf(id),
       ([task]) => task?.priority === 'urgent',
@@ -106,7 +110,7 @@ describe.each(moments)('killed %s', (_, fault) => {
 
   it('while the portal cancels: appointment and Task say the same, and the clock need not mend anything', async () => {
     const { schedule, id } = await requests.aRequest(2, 'd');
-    const killed = killAt(
+    const happened = faultAt(
       fault,
       (passing) =>
         isTransaction(passing) &&
@@ -119,9 +123,9 @@ describe.each(moments)('killed %s', (_, fault) => {
     const sent = http
       .request('portal-a', 'PATCH', `/Appointment/${id}`, { body: patch, headers })
       .catch(() => undefined);
-    await killed;
+    await happened;
+    await killAndRestart();
     await sent;
-    await restart();
     const [version] = await versionsOf(id);
     const [task] = await requests.tasksOf(id);
     expect([version?.status, task?.status]).toEqual(
