@@ -1,0 +1,181 @@
+import type { Appointment, BundleEntry, Communication, Resource, Subscription, Task } from '@medplum/fhirtypes';
+import type { Answer } from '../../../../../bots/lib/medplum.ts';
+import { readOutbox, type SubscriptionOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
+import { artefactUri } from '../../../../../core/config/config.ts';
+import { requestorTag } from '../../../../../core/fhir/tags.ts';
+import { type Outbox, outboxOf, outboxTask } from '../../../../../core/notifications/delivery/outbox.ts';
+import { type Event, eventOf } from '../../../../../core/notifications/events/event.ts';
+import { asStored } from '../../../../../core/notifications/subscription/channel.ts';
+import { backport } from '../../../../../core/notifications/subscription/extensions.ts';
+import { withStoredStatus } from '../../../../../core/notifications/subscription/stored-status.ts';
+import { topicUrl } from '../../../../../core/notifications/subscription/topics.ts';
+import { portal, subscription as submitted } from '../../../../core/notifications/support.ts';
+import { until } from '../../../../lib/until.ts';
+import { config } from '../../../config.ts';
+import type { Asked, BotServer } from '../../../medplum.ts';
+
+/** What a Subscription of the tests is like; by default an active one of the portal, of which everything is delivered. */
+export interface Subscribed {
+  readonly owner?: string;
+  readonly more?: object;
+  readonly outbox?: Partial<Outbox>;
+}
+
+/** A Subscription as a subscriber sends it, to an address that needs no name server. */
+export const toPortal = (more: object = {}): Subscription => {
+  const sent = submitted({ criteria: topicUrl('appointment-update', config), ...more });
+  return { ...sent, channel: { ...sent.channel, endpoint: 'https://8.8.8.8/notifications' } };
+};
+
+/** A Subscription to websockets, as a subscriber sends it. */
+export function toWebsockets(more: object = {}): Subscription {
+  const sent = toPortal(more);
+  const { endpoint: _, ...channel } = sent.channel;
+  return { ...sent, channel: { ...channel, type: 'websocket' } };
+}
+
+/** The extension by which a Subscription asks for certain appointments only. */
+export const filteredBy = (filter: string): object => ({
+  _criteria: { extension: [{ url: backport.filterCriteria, valueString: filter }] },
+});
+
+/** A Subscription as the service stores it. */
+export const storedSubscription = (owner: string, sent: Subscription): Subscription => ({
+  ...withStoredStatus(
+    asStored({
+      ...sent,
+      meta: {
+        profile: [artefactUri(config, 'LocalSubscriptionTermin')],
+        tag: [requestorTag(owner, config)],
+      },
+    }),
+  ),
+});
+
+/** Stores a Subscription with its outbox, which listens since long ago. */
+export async function subscribe(server: BotServer, given: Subscribed = {}): Promise<SubscriptionOutbox> {
+  const { owner = portal, more = {}, outbox = {} } = given;
+  const sent = 'channel' in more ? toPortal() : toPortal({ status: 'active', ...more });
+  const { id } = await server.create<Subscription>(storedSubscription(owner, { ...sent, status: 'active', ...more }));
+  await server.create<Task>(
+    outboxTask(
+      { status: 'accepted', events: 0, delivered: 0, attempts: 0, since: 0, readable: ['Appointment'], ...outbox },
+      { subscription: `Subscription/${id}`, subscriber: owner },
+      config,
+    ),
+  );
+  const stored = await readOutbox(server.medplum, id);
+  if (!stored) {
+    throw new Error('There is no outbox.');
+  }
+  return stored;
+}
+
+/** What is in an outbox by now. */
+export async function outboxNow(server: BotServer, { task }: SubscriptionOutbox): Promise<Outbox | undefined> {
+  const stored = await server.read<Task>(`Task/${task.id}`);
+  return stored && outboxOf(stored);
+}
+
+/** Makes an outbox, and whoever reads it next, forget: nobody listens any more. */
+export async function forgetOutboxes(server: BotServer): Promise<void> {
+  const tasks = await server.find<Task>('Task?_count=1000&_fields=id');
+  await batch(
+    server,
+    tasks.map(({ id }) => ({ request: { method: 'DELETE', url: `Task/${id}` } })),
+  );
+}
+
+/** Sends many entries at once, each for itself. */
+export async function batch(server: BotServer, entry: readonly BundleEntry[]): Promise<void> {
+  if (entry.length === 0) {
+    return;
+  }
+  const { body } = await server.fhir<{ entry?: BundleEntry[] }>('POST', '', {
+    resourceType: 'Bundle',
+    type: 'batch',
+    entry,
+  });
+  const failed = (body.entry ?? []).find(({ response }) => !response?.status.startsWith('2'));
+  if (failed || body.entry?.length !== entry.length) {
+    throw new Error(`Not all was written: ${JSON.stringify(failed ?? body)}`);
+  }
+}
+
+/** An appointment that the clinic has made for the portal's patient. */
+export const anAppointment = (server: BotServer, more: Partial<Appointment> = {}) =>
+  server.create<Appointment>({
+    resourceType: 'Appointment',
+    status: 'booked',
+    start: '2031-01-06T08:00:00Z',
+    end: '2031-01-06T08:30:00Z',
+    participant: [{ actor: { reference: 'Patient/p1' }, status: 'accepted' }],
+    meta: { tag: [requestorTag(portal, config)] },
+    ...more,
+  });
+
+/** Writes so many further versions of an appointment. */
+export async function rewrite(server: BotServer, appointment: Appointment, count: number): Promise<void> {
+  const resources = Array.from({ length: count }, (_, index) => ({ ...appointment, comment: `Change ${index}` }));
+  const url = `Appointment/${appointment.id}`;
+  await batch(
+    server,
+    resources.map((resource) => ({ request: { method: 'PUT', url }, resource })),
+  );
+}
+
+/** Deletes a resource. */
+export async function remove(server: BotServer, { resourceType, id }: Resource): Promise<void> {
+  await server.fhir('DELETE', `${resourceType}/${id}`);
+}
+
+/** Waits until the clock goes on, so that what is written next is later than all before. */
+export async function later(): Promise<void> {
+  const now = Date.now();
+  await until(() => Date.now() > now);
+}
+
+/** The events of a Subscription, in the order of their numbers. */
+export async function eventsOf(server: BotServer, { subscription }: SubscriptionOutbox): Promise<Event[]> {
+  const found = await server.find<Communication>(`Communication?part-of=Subscription/${subscription.id}&_count=1000`);
+  return found.flatMap((one) => eventOf(one, config) ?? []).sort((a, b) => a.number - b.number);
+}
+
+/** Whether a Bot asks for something to be written. */
+export const writes = ({ entries }: Asked): boolean => entries.some((one) => !one.startsWith('GET '));
+
+/** Whether a Bot asks for something that begins like this, among others. */
+export const asksFor = ({ entries }: Asked, start: string): boolean => entries.some((one) => one.startsWith(start));
+
+/** An answer of Medplum to a batch or a transaction: what it has found for each entry. */
+export const foundFor = (...resources: readonly (readonly Resource[])[]): Answer => ({
+  status: 200,
+  body: {
+    resourceType: 'Bundle',
+    type: 'batch-response',
+    entry: resources.map((all) => ({
+      response: { status: '200' },
+      resource: { resourceType: 'Bundle', type: 'searchset', entry: all.map((resource) => ({ resource })) },
+    })),
+  },
+});
+
+/** Medplum refuses a transaction: somebody else has changed what it relies on. */
+export const conflict: Answer = { status: 412, body: { resourceType: 'OperationOutcome', issue: [] } };
+
+/**
+ * Runs an action while the clock is ahead by so many milliseconds, which the action may change; pauses of a random
+ * length have none.
+ */
+export async function ahead<T>(clock: { milliseconds: number }, act: () => Promise<T>): Promise<T> {
+  const { now } = Date;
+  const { random } = Math;
+  Date.now = () => now() + clock.milliseconds;
+  Math.random = () => 0;
+  try {
+    return await act();
+  } finally {
+    Date.now = now;
+    Math.random = random;
+  }
+}
