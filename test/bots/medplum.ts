@@ -79,7 +79,7 @@ export function withMedplum(): () => BotServer {
     const medplum = {
       getAccessToken: () => 'admin',
       getBaseUrl: () => baseUrl,
-      fhirUrl: () => new URL('fhir/R4', baseUrl),
+      fhirUrl: (...path: readonly string[]) => new URL(['fhir/R4', ...path].join('/'), baseUrl),
       connections: { send },
     };
     server = {

@@ -142,7 +142,8 @@ export async function eventsOf(server: BotServer, { subscription }: Subscription
 }
 
 /** Whether a Bot asks for something to be written. */
-export const writes = ({ entries }: Asked): boolean => entries.some((one) => !one.startsWith('GET '));
+export const writes = ({ type, entries }: Asked): boolean =>
+  type !== 'read' && entries.some((one) => !one.startsWith('GET '));
 
 /** Whether a Bot asks for something that begins like this, among others. */
 export const asksFor = ({ entries }: Asked, start: string): boolean => entries.some((one) => one.startsWith(start));

@@ -1,0 +1,251 @@
+import '../../config.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { BotEvent } from '@medplum/core';
+import type { AccessPolicy, OperationOutcome, Subscription } from '@medplum/fhirtypes';
+import {
+  isStaff,
+  mayChange,
+  readAsCaller,
+  readableAppointmentsOf,
+  refusals,
+  type Subscriber,
+  searchAsCaller,
+  subscriberOf,
+} from '../../../../bots/lib/notifications/subscriber.ts';
+import { requestorTag } from '../../../../core/fhir/tags.ts';
+import { portal } from '../../../core/notifications/support.ts';
+import { config } from '../../config.ts';
+import { withMedplum } from '../../medplum.ts';
+import { batch, forgetOutboxes, remove, storedSubscription, subscribe, toPortal } from './events/fixtures.ts';
+
+const medplum = withMedplum();
+afterEach(() => forgetOutboxes(medplum()));
+
+type Rules = AccessPolicy['resource'];
+
+/** A caller with these rights in Medplum; by default it may read everything. */
+async function aCaller(resource?: Rules, id = portal): Promise<Subscriber> {
+  const { authorization } = await medplum().addClient('Caller', resource);
+  return { id, authorization };
+}
+
+const administrator: Subscriber = { id: 'admin', authorization: 'Bearer admin' };
+const stranger: Subscriber = { id: 'stranger', authorization: 'Bearer unknown' };
+const ownOnly: Rules = [
+  {
+    resourceType: 'Subscription',
+    criteria: `Subscription?_tag=${requestorTag('', config).system}|${portal}`,
+    interaction: ['read', 'search'],
+  },
+];
+
+const codesIn = ({ issue }: OperationOutcome) => issue.map(({ details }) => details?.coding?.[0]?.code);
+const unavailable = ['upstream-unavailable'];
+const refusedWith = (answer: unknown) => codesIn(answer as OperationOutcome);
+
+describe('the caller of a Bot', () => {
+  const event = (changes: object) => changes as BotEvent<unknown>;
+  const requester = { reference: 'ClientApplication/c1' };
+
+  it('is known with its credentials', () => {
+    const headers = { authorization: 'Bearer x' };
+    expect(subscriberOf(event({ requester, headers }))).toEqual({
+      id: 'c1',
+      reference: requester,
+      authorization: 'Bearer x',
+    });
+  });
+
+  it('without credentials has none, and not those of the Bot', () => {
+    expect(subscriberOf(event({ requester })).authorization).toBe('');
+  });
+
+  it('must be identified', () => {
+    expect(() => subscriberOf(event({}))).toThrow('does not identify the caller');
+  });
+});
+
+describe('a Subscription that a caller reads', () => {
+  it('is read with the rights of the caller, and has the status that subscribers see', async () => {
+    const { subscription } = await subscribe(medplum());
+    const caller = await aCaller(ownOnly);
+    const before = medplum().asked.length;
+    expect(await readAsCaller(medplum().medplum, subscription.id, caller)).toMatchObject({
+      id: subscription.id,
+      status: 'active',
+    });
+    expect(medplum().asked.slice(before)).toMatchObject([
+      {
+        type: 'batch',
+        entries: [`GET Subscription/${subscription.id}`],
+        authorization: caller.authorization,
+      },
+    ]);
+  });
+
+  it.each<[string, () => Promise<string>]>([
+    ["is somebody else's", async () => (await subscribe(medplum(), { owner: 'other' })).subscription.id],
+    ['was never there', async () => '5b1f1a52-93d0-4c2a-8b3c-111111111111'],
+    [
+      'has no topic of the service',
+      async () => (await medplum().create(storedSubscription(portal, toPortal({ criteria: 'Patient' })))).id,
+    ],
+  ])('is not found if it %s', async (_, make) => {
+    expect(await readAsCaller(medplum().medplum, await make(), await aCaller(ownOnly))).toEqual(refusals['not-found']);
+  });
+
+  it.each(['', 'a b', '../Patient', 'x'.repeat(65)])('is not asked for by what is no id: %j', async (id) => {
+    expect(await readAsCaller(medplum().medplum, id, administrator)).toEqual(refusals['not-found']);
+    expect(medplum().asked).toEqual([]);
+  });
+
+  it('is gone if it was deleted', async () => {
+    const { subscription } = await subscribe(medplum());
+    await remove(medplum(), subscription);
+    expect(await readAsCaller(medplum().medplum, subscription.id, administrator)).toEqual(refusals.gone);
+  });
+
+  it('is not found if Medplum answers nothing about it', async () => {
+    const body = { resourceType: 'Bundle', type: 'batch-response' };
+    for (const entry of [undefined, [], [{}], [{ resource: { resourceType: 'Patient' } }]]) {
+      medplum().interfere(() => ({ status: 200, body: { ...body, entry } }));
+      expect(await readAsCaller(medplum().medplum, 'a1', administrator)).toEqual(refusals['not-found']);
+    }
+  });
+
+  it('is not known if Medplum does not answer', async () => {
+    medplum().interfere(() => 'no-answer');
+    const answer = await readAsCaller(medplum().medplum, 'a1', administrator);
+    expect([refusedWith(answer), (answer as OperationOutcome).id]).toEqual([unavailable, expect.any(String)]);
+    expect((answer as OperationOutcome).issue[0]?.diagnostics).toContain('Read the Subscription to see');
+  });
+});
+
+describe('the Subscriptions that a caller searches', () => {
+  it('are all that it may see to topics of the service, with the status that subscribers see', async () => {
+    const owner = 'searcher';
+    const { system } = requestorTag('', config);
+    const own = { resourceType: 'Subscription', criteria: `Subscription?_tag=${system}|${owner}` };
+    const caller = await aCaller([own], owner);
+    const all = [await subscribe(medplum(), { owner }), await subscribe(medplum(), { owner })];
+    await subscribe(medplum(), { owner: 'other' });
+    await medplum().create(storedSubscription(owner, toPortal({ criteria: 'Patient' })));
+    const { meta: _, ...unprofiled } = storedSubscription(owner, toPortal());
+    await medplum().create<Subscription>({ ...unprofiled, meta: { tag: [requestorTag(owner, config)] } });
+    const before = medplum().asked.length;
+    const found = (await searchAsCaller(medplum().medplum, caller)) as Subscription[];
+    expect(new Set(found.map(({ id }) => id))).toEqual(new Set(all.map(({ subscription }) => subscription.id)));
+    expect(found.map(({ status }) => status)).toEqual(['active', 'active']);
+    expect(
+      medplum()
+        .asked.slice(before)
+        .map(({ authorization }) => authorization),
+    ).toEqual([caller.authorization]);
+  });
+
+  it('are more than Medplum gives by default', async () => {
+    const owner = 'collector';
+    const resources = Array.from({ length: 25 }, () => storedSubscription(owner, toPortal()));
+    await batch(
+      medplum(),
+      resources.map((resource) => ({ request: { method: 'POST', url: 'Subscription' }, resource })),
+    );
+    const found = (await searchAsCaller(medplum().medplum, administrator)) as Subscription[];
+    const own = found.filter(({ meta }) => meta?.tag?.some(({ code }) => code === owner));
+    expect(own).toHaveLength(25);
+  });
+
+  it('are none if there are none', async () => {
+    const none = await aCaller([{ resourceType: 'Subscription', criteria: 'Subscription?_tag=x|nobody' }]);
+    expect(await searchAsCaller(medplum().medplum, none)).toEqual([]);
+  });
+
+  it('are not known to a caller who may not search them', async () => {
+    const answer = await searchAsCaller(medplum().medplum, await aCaller([{ resourceType: 'Patient' }]));
+    expect(refusedWith(answer)).toEqual(unavailable);
+  });
+
+  it.each(['no-answer', { status: 200, body: { resourceType: 'Bundle', type: 'batch-response' } }] as const)(
+    'are not known if Medplum does not answer: %j',
+    async (answer) => {
+      medplum().interfere(() => answer);
+      expect(refusedWith(await searchAsCaller(medplum().medplum, administrator))).toEqual(unavailable);
+    },
+  );
+});
+
+describe('what a caller may do', () => {
+  const readOnly: Rules = [{ resourceType: '*', interaction: ['read', 'search'] }];
+  const editor: Rules = [{ resourceType: 'Appointment' }];
+
+  it('its own Subscription it may change; Medplum is not asked', async () => {
+    const { subscription } = await subscribe(medplum());
+    const before = medplum().asked.length;
+    expect(await mayChange(medplum().medplum, subscription, { ...stranger, id: portal })).toBe(true);
+    expect(medplum().asked).toHaveLength(before);
+  });
+
+  it.each<[string, () => Promise<Subscriber>, boolean]>([
+    ['an administrator', async () => administrator, true],
+    ['whoever may change Subscriptions in Medplum', () => aCaller([{ resourceType: 'Subscription' }], 'other'), true],
+    ['staff who may change appointments only', () => aCaller(editor, 'other'), false],
+    ['whoever may only read', () => aCaller(readOnly, 'other'), false],
+    ['whoever Medplum does not know', async () => stranger, false],
+  ])("%s may change somebody else's: %#", async (_, caller, expected) => {
+    const { subscription } = await subscribe(medplum());
+    expect(await mayChange(medplum().medplum, subscription, await caller())).toBe(expected);
+    expect(medplum().asked.at(-1)).toMatchObject({ type: 'read', entries: ['/auth/me'] });
+  });
+
+  it.each<[string, () => Promise<Subscriber>, boolean]>([
+    ['an administrator', async () => administrator, true],
+    ['whoever may change appointments', () => aCaller(editor), true],
+    ['whoever may only read', () => aCaller(readOnly), false],
+    ['whoever Medplum does not know', async () => stranger, false],
+  ])('%s is of the staff: %#', async (_, caller, expected) => {
+    expect(await isStaff(medplum().medplum, await caller())).toBe(expected);
+  });
+
+  it.each<[string, () => Promise<Subscriber>, string[]]>([
+    ['an administrator', async () => administrator, ['Appointment']],
+    ['whoever may read everything', () => aCaller(readOnly), ['Appointment']],
+    [
+      'whoever may read some',
+      () => aCaller([{ resourceType: 'Appointment', criteria: 'Appointment?status=booked' }]),
+      ['Appointment?status=booked'],
+    ],
+    ['whoever may read patients', () => aCaller([{ resourceType: 'Patient' }]), []],
+    ['whoever Medplum does not know', async () => stranger, []],
+  ])('%s may read these appointments: %#', async (_, caller, expected) => {
+    expect(await readableAppointmentsOf(medplum().medplum, await caller())).toEqual(expected);
+  });
+
+  it('what Medplum answers with another status than 200 does not count', async () => {
+    medplum().interfere(() => ({ status: 500, body: { profile: {} } }));
+    expect(await readableAppointmentsOf(medplum().medplum, administrator)).toEqual([]);
+    expect(await isStaff(medplum().medplum, administrator)).toBe(false);
+  });
+
+  it('is not decided if Medplum does not answer', async () => {
+    const { subscription } = await subscribe(medplum());
+    medplum().interfere(() => 'no-answer');
+    const error = 'Medplum does not describe the caller.';
+    await expect(mayChange(medplum().medplum, subscription, administrator)).rejects.toThrow(error);
+    await expect(isStaff(medplum().medplum, administrator)).rejects.toThrow(error);
+    await expect(readableAppointmentsOf(medplum().medplum, administrator)).rejects.toThrow(error);
+  });
+});
+
+it.each([
+  ['not-found', 'not-found', 'not-found', /no such Subscription/],
+  ['gone', 'gone', 'deleted', /was deleted/],
+  ['forbidden', 'forbidden', 'forbidden', /may not read appointments/],
+  ['not-owner', 'forbidden', 'forbidden', /belongs to somebody else/],
+  ['not-staff', 'forbidden', 'forbidden', /Only staff of the clinic/],
+] as const)('the refusal %s has the status that Medplum makes of its id, a code and a text', (name, id, code, text) => {
+  expect(refusals[name]).toEqual({
+    resourceType: 'OperationOutcome',
+    id,
+    issue: [{ severity: 'error', code, diagnostics: expect.stringMatching(text) }],
+  });
+});

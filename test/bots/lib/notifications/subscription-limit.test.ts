@@ -1,0 +1,113 @@
+import '../../config.ts';
+import { afterEach, expect, it } from '@jest/globals';
+import type { Bundle, Subscription, Task } from '@medplum/fhirtypes';
+import { takePlace } from '../../../../bots/lib/notifications/subscription-limit.ts';
+import { subscriberTask } from '../../../../core/notifications/subscription/subscriber-task.ts';
+import { config } from '../../config.ts';
+import { withMedplum } from '../../medplum.ts';
+import { batch, forgetOutboxes, foundFor, storedSubscription, toPortal } from './events/fixtures.ts';
+
+const medplum = withMedplum();
+afterEach(() => forgetOutboxes(medplum()));
+
+/** The limits of the installation. */
+const { maxSubscriptions, maxAllSubscriptions } = config.notifications;
+
+let count = 0;
+/** A subscriber, of whom the service knows; it has so many Subscriptions in each of some statuses. */
+async function aSubscriber(...has: readonly (readonly [Subscription['status'], number])[]): Promise<string> {
+  count += 1;
+  const owner = `subscriber-${count}`;
+  await medplum().create<Task>(subscriberTask(owner, config));
+  const all = has.flatMap(([status, many]) =>
+    Array.from({ length: many }, () => storedSubscription(owner, { ...toPortal(), status })),
+  );
+  await batch(
+    medplum(),
+    all.map((resource) => ({ request: { method: 'POST', url: 'Subscription' }, resource })),
+  );
+  return owner;
+}
+
+const take = (owner: string) => takePlace(medplum().medplum, owner);
+
+const tasksOf = (owner: string) =>
+  medplum().find<Task>(`Task?group-identifier=${config.uris.LocalRequestor}|${owner}&_sort=_lastUpdated`);
+
+it('a place is an entry that fails if another Subscription of the subscriber was added since', async () => {
+  const owner = await aSubscriber();
+  const [stored] = await tasksOf(owner);
+  const place = await take(owner);
+  expect(place).toMatchObject({
+    request: { method: 'PUT', url: `Task/${stored?.id}`, ifMatch: `W/"${stored?.meta?.versionId}"` },
+    resource: { resourceType: 'Task', id: stored?.id, groupIdentifier: { value: owner } },
+  });
+  const entry = [place as NonNullable<Bundle['entry']>[number]];
+  expect((await medplum().transaction(entry)).status).toBe(200);
+  expect((await medplum().transaction(entry)).status).toBe(412);
+});
+
+it('a subscriber of whom the service does not know becomes known, and asks again', async () => {
+  count += 1;
+  const owner = `subscriber-${count}`;
+  expect(await take(owner)).toBe('overtaken');
+  expect(await tasksOf(owner)).toMatchObject([{ groupIdentifier: { value: owner } }]);
+  expect(await take(owner)).toMatchObject({ request: { method: 'PUT' } });
+});
+
+it('a subscriber who asks twice at the same moment becomes known once', async () => {
+  count += 1;
+  const owner = `subscriber-${count}`;
+  medplum().interfere(async ({ entries }) => {
+    if (entries[0]?.startsWith('POST Task')) {
+      await medplum().create<Task>(subscriberTask(owner, config));
+    }
+    return undefined;
+  });
+  expect(await take(owner)).toBe('overtaken');
+  expect(await tasksOf(owner)).toHaveLength(1);
+});
+
+it('a subscriber has no further place when it has as many Subscriptions as it may, whether they work or not', async () => {
+  const owner = await aSubscriber(['requested', maxSubscriptions - 2], ['active', 1], ['error', 1]);
+  expect(await take(owner)).toMatchObject({
+    code: 'subscriptions-exceeded',
+    diagnostics: `A subscriber can have at most ${maxSubscriptions} Subscriptions: delete or change one.`,
+  });
+});
+
+it('Subscriptions that are over, and those of others, take no place', async () => {
+  await aSubscriber(['requested', 5]);
+  const owner = await aSubscriber(['requested', maxSubscriptions - 1], ['off', 5]);
+  expect(await take(owner)).toMatchObject({ request: { method: 'PUT' } });
+});
+
+it('nobody has a place when the project has as many Subscriptions as it may', async () => {
+  const owner = await aSubscriber();
+  const [stored] = await tasksOf(owner);
+  const last: Subscription = { ...toPortal(), id: 's1' };
+  medplum().interfere(() => foundFor(stored ? [stored] : [], [], [last]));
+  expect(await take(owner)).toMatchObject({
+    code: 'subscriptions-exceeded',
+    diagnostics: `All subscribers together have the ${maxAllSubscriptions} Subscriptions that the service can keep: ask the clinic.`,
+  });
+});
+
+it('the last place of the project is looked for by its number, among the Subscriptions that are not over', async () => {
+  const owner = await aSubscriber(['requested', 2], ['off', 3]);
+  const before = medplum().asked.length;
+  await take(owner);
+  const asked = medplum().asked.slice(before);
+  expect(asked.map(({ type, entries }) => [type, entries.length])).toEqual([['transaction', 3]]);
+  const search = asked[0]?.entries[2]?.replace('GET ', '') ?? '';
+  expect(search).toContain(`_offset=${maxAllSubscriptions - 1}&_count=1`);
+  const open = await medplum().find<Subscription>('Subscription?status=requested,active,error&_count=1000');
+  const numbered = (number: number) => search.replace(/_offset=\d+/, `_offset=${number - 1}`);
+  expect(await medplum().find(numbered(open.length))).toHaveLength(1);
+  expect(await medplum().find(numbered(open.length + 1))).toHaveLength(0);
+});
+
+it('no place is given if Medplum does not answer', async () => {
+  medplum().interfere(() => 'no-answer');
+  await expect(take('anybody')).rejects.toThrow('could not be read');
+});
