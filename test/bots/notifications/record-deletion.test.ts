@@ -1,0 +1,72 @@
+import '../config.ts';
+import { afterEach, expect, it } from '@jest/globals';
+import type { BotEvent } from '@medplum/core';
+import type { Appointment, Task } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/notifications/record-events.ts';
+import { deletionTask } from '../../../core/notifications/events/deletion.ts';
+import { config } from '../config.ts';
+import {
+  anAppointment,
+  eventsOf,
+  forgetOutboxes,
+  remove,
+  subscribe,
+  writes,
+} from '../lib/notifications/events/fixtures.ts';
+import { withMedplum } from '../medplum.ts';
+
+const medplum = withMedplum();
+afterEach(() => forgetOutboxes(medplum()));
+
+const run = (input: Appointment | { readonly deletedResource: Appointment }) =>
+  handler(medplum().medplum, { input } as unknown as BotEvent<Appointment>);
+
+/** An appointment of which a deletion is remembered. */
+async function remembered(): Promise<[Appointment & { id: string }, Task]> {
+  const appointment = await anAppointment(medplum());
+  return [appointment, await medplum().create<Task>(deletionTask(appointment.id, config))];
+}
+
+const isRemembered = async ({ id }: Task) => (await medplum().read(`Task/${id}`)) !== undefined;
+
+it('a change is recorded', async () => {
+  const stored = await subscribe(medplum());
+  const [appointment, task] = await remembered();
+  await run(appointment);
+  expect(await eventsOf(medplum(), stored)).toMatchObject([{ kind: 'create', appointment: appointment.id }]);
+  expect(await isRemembered(task)).toBe(true);
+});
+
+it('a deletion is recorded, and then forgotten', async () => {
+  const stored = await subscribe(medplum());
+  const [[appointment, task], [, other]] = [await remembered(), await remembered()];
+  await remove(medplum(), appointment);
+  await run({ deletedResource: appointment });
+  expect((await eventsOf(medplum(), stored)).map(({ kind }) => kind)).toEqual(['create', 'delete']);
+  expect([await isRemembered(task), await isRemembered(other)]).toEqual([false, true]);
+});
+
+it('a deletion is not forgotten as long as some have not been told', async () => {
+  for (let count = 0; count < 11; count++) {
+    await subscribe(medplum());
+  }
+  const [appointment, task] = await remembered();
+  await remove(medplum(), appointment);
+  await run({ deletedResource: appointment });
+  expect(await isRemembered(task)).toBe(true);
+});
+
+it('a deletion is not forgotten if it could not be recorded', async () => {
+  await subscribe(medplum());
+  const [appointment, task] = await remembered();
+  await remove(medplum(), appointment);
+  medplum().interfere((asked) => (writes(asked) ? { status: 403, body: {} } : undefined));
+  await expect(run({ deletedResource: appointment })).rejects.toThrow();
+  medplum().interfere(() => undefined);
+  expect(await isRemembered(task)).toBe(true);
+});
+
+it('a deletion of nothing is nothing to forget', async () => {
+  await run({ deletedResource: { resourceType: 'Appointment', status: 'booked', participant: [] } });
+  expect(medplum().asked).toEqual([]);
+});

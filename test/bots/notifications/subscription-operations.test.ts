@@ -1,0 +1,454 @@
+import '../config.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { BotEvent } from '@medplum/core';
+import type {
+  AccessPolicy,
+  Appointment,
+  Bundle,
+  Communication,
+  OperationOutcome,
+  Parameters,
+  Subscription,
+} from '@medplum/fhirtypes';
+import type { SubscriptionOutbox } from '../../../bots/lib/notifications/outbox-store.ts';
+import { handler } from '../../../bots/notifications/subscription-operations.ts';
+import { requestorTag } from '../../../core/fhir/tags.ts';
+import { eventResource } from '../../../core/notifications/events/event.ts';
+import { portal } from '../../core/notifications/support.ts';
+import { config } from '../config.ts';
+import {
+  ahead,
+  anAppointment,
+  batch,
+  conflict,
+  forgetOutboxes,
+  outboxNow,
+  remove,
+  storedSubscription,
+  subscribe,
+  toPortal,
+  toWebsockets,
+  writes,
+} from '../lib/notifications/events/fixtures.ts';
+import { withMedplum } from '../medplum.ts';
+
+const medplum = withMedplum();
+afterEach(() => forgetOutboxes(medplum()));
+
+interface Caller {
+  readonly id: string;
+  readonly authorization: string;
+}
+
+const administrator: Caller = { id: 'admin', authorization: 'Bearer admin' };
+const reader = (): Promise<Caller> => medplum().addClient('Reader');
+
+/** Whoever sees the Subscriptions of an owner, and all that is asked for besides. */
+const seeing = (owner: string, more: NonNullable<AccessPolicy['resource']> = []): Promise<Caller> => {
+  const criteria = `Subscription?_tag=${requestorTag('', config).system}|${owner}`;
+  return medplum().addClient('Portal', [{ resourceType: 'Subscription', criteria }, ...more]);
+};
+
+const call = ({ id, authorization }: Caller, input: unknown) =>
+  handler(medplum().medplum, {
+    input,
+    requester: { reference: `ClientApplication/${id}` },
+    headers: { authorization },
+  } as unknown as BotEvent<unknown>);
+
+type Told = Bundle | Parameters | OperationOutcome;
+
+const codesIn = (answer: Told) =>
+  answer.resourceType === 'OperationOutcome'
+    ? answer.issue.map(({ details, code }) => details?.coding?.[0]?.code ?? code)
+    : [];
+
+/** The states of Subscriptions in an answer, each with what it says by the names of its parameters. */
+function statesIn(answer: Told): Record<string, unknown>[] {
+  const all = answer.resourceType === 'Bundle' ? (answer.entry ?? []).map(({ resource }) => resource) : [];
+  return all.flatMap((one) =>
+    one?.resourceType === 'Parameters'
+      ? Object.fromEntries(
+          (one.parameter ?? []).map(({ name, valueReference, valueCodeableConcept, ...rest }) => [
+            name,
+            valueReference?.reference ?? valueCodeableConcept?.text ?? Object.values(rest)[0],
+          ]),
+        )
+      : [],
+  );
+}
+
+const addressOf = ({ subscription }: SubscriptionOutbox) => `${config.baseUrl}/Subscription/${subscription.id}`;
+
+describe('$status', () => {
+  const status = (caller: Caller, input: object = {}) => call(caller, { operation: 'status', ...input });
+  const subscriptionsIn = (answer: Told) => new Set(statesIn(answer).map(({ subscription }) => subscription));
+
+  it('of one Subscription tells its state', async () => {
+    const stored = await subscribe(medplum(), { outbox: { events: 7 } });
+    const answer = await status(await seeing(portal), { id: stored.subscription.id });
+    expect(answer).toMatchObject({ type: 'searchset', total: 1 });
+    expect(statesIn(answer)).toEqual([
+      {
+        subscription: addressOf(stored),
+        topic: stored.subscription.criteria,
+        status: 'active',
+        type: 'query-status',
+        'events-since-subscription-start': '7',
+      },
+    ]);
+    const { timestamp = '', id, entry } = answer as Bundle;
+    expect(Date.now() - Date.parse(timestamp)).toBeLessThan(60_000);
+    expect(new Set([`urn:uuid:${id}`, entry?.[0]?.fullUrl]).size).toBe(2);
+  });
+
+  it('of one in error tells the reason', async () => {
+    const more = { status: 'error', error: 'It answered 500.' };
+    const { subscription } = await subscribe(medplum(), { more });
+    expect(statesIn(await status(administrator, { id: subscription.id }))).toMatchObject([
+      { status: 'error', error: 'It answered 500.' },
+    ]);
+  });
+
+  it("of somebody else's is not told, nor anything else", async () => {
+    const caller = await seeing(portal);
+    const { subscription } = await subscribe(medplum(), { owner: 'other' });
+    for (const operation of ['status', 'events', 'binding', 'deliver']) {
+      expect(await call(caller, { operation, id: subscription.id })).toMatchObject({ id: 'not-found' });
+    }
+  });
+
+  it('of one that was deleted is gone, and everything else', async () => {
+    const { subscription } = await subscribe(medplum());
+    await remove(medplum(), subscription);
+    for (const operation of ['status', 'events', 'binding', 'deliver']) {
+      expect(await call(administrator, { operation, id: subscription.id })).toMatchObject({ id: 'gone' });
+    }
+  });
+
+  it('of one without an outbox tells nothing', async () => {
+    const { id } = await medplum().create<Subscription>(storedSubscription(portal, toPortal()));
+    expect(await status(administrator, { id })).toMatchObject({ total: 0 });
+    for (const operation of ['events', 'binding', 'deliver']) {
+      expect(await call(administrator, { operation, id })).toMatchObject({ id: 'not-found' });
+    }
+  });
+
+  it("without an id tells of all one's own", async () => {
+    const owner = 'asker';
+    const all = [await subscribe(medplum(), { owner }), await subscribe(medplum(), { owner })];
+    await subscribe(medplum(), { owner: 'other' });
+    expect(subscriptionsIn(await status(await seeing(owner)))).toEqual(new Set(all.map(addressOf)));
+  });
+
+  it('tells of those that are asked for by id, by status, or by both', async () => {
+    const owner = 'chooser';
+    const [active, requested, off] = [
+      await subscribe(medplum(), { owner }),
+      await subscribe(medplum(), { owner, more: { status: 'requested' } }),
+      await subscribe(medplum(), { owner, more: { status: 'off' } }),
+    ];
+    const other = await subscribe(medplum(), { owner: 'other' });
+    const caller = await seeing(owner);
+    const ids = (...all: readonly SubscriptionOutbox[]) => all.map(({ subscription }) => subscription.id);
+    const found = async (input: object) => subscriptionsIn(await status(caller, input));
+    const addresses = (...all: readonly SubscriptionOutbox[]) => new Set(all.map(addressOf));
+    expect(await found({ ids: ids(active, other) })).toEqual(addresses(active));
+    expect(await found({ ids: ids(requested, off) })).toEqual(addresses(requested, off));
+    expect(await found({ statuses: ['off', 'active'] })).toEqual(addresses(off, active));
+    expect(await found({ ids: ids(active, off), statuses: ['off', 'requested'] })).toEqual(addresses(off));
+    expect(await found({ ids: [], statuses: [] })).toEqual(addresses(active, requested, off));
+  });
+
+  it('is not known if Medplum does not answer', async () => {
+    medplum().interfere(() => 'no-answer');
+    expect(codesIn(await status(administrator))).toEqual(['upstream-unavailable']);
+    expect(codesIn(await status(administrator, { id: 'a1' }))).toEqual(['upstream-unavailable']);
+  });
+});
+
+describe('$events', () => {
+  const events = (caller: Caller, { subscription }: SubscriptionOutbox, input: object = {}) =>
+    call(caller, { operation: 'events', id: subscription.id, ...input });
+
+  const numbersIn = (answer: Told) => {
+    const [first] = answer.resourceType === 'Bundle' ? (answer.entry ?? []) : [];
+    const state = first?.resource;
+    const parameters = state?.resourceType === 'Parameters' ? (state.parameter ?? []) : [];
+    return parameters.flatMap(({ name, part }) =>
+      name === 'notification-event' ? Number(part?.find((one) => one.name === 'event-number')?.valueString) : [],
+    );
+  };
+
+  /** The versions of appointments in an answer: their addresses, and their content. */
+  const appointmentsIn = (answer: Told) =>
+    (answer.resourceType === 'Bundle' ? (answer.entry ?? []) : [])
+      .slice(1)
+      .map(({ fullUrl, resource }) => [fullUrl?.split('/').at(-1), resource?.resourceType]);
+
+  /** A Subscription with events, all about one version of an appointment, of which some are kept. */
+  async function told(appointment: Appointment, count: number, kept: readonly number[], given = {}) {
+    const stored = await subscribe(medplum(), { ...given, outbox: { events: count } });
+    const { id = '', meta } = appointment;
+    const resources: Communication[] = kept.map((number) =>
+      eventResource(
+        {
+          number,
+          timestamp: meta?.lastUpdated ?? '',
+          appointment: id,
+          version: meta?.versionId ?? '',
+          kind: 'update',
+        },
+        stored.subscription.id,
+        config,
+      ),
+    );
+    await batch(
+      medplum(),
+      resources.map((resource) => ({ request: { method: 'POST', url: 'Communication' }, resource })),
+    );
+    return stored;
+  }
+
+  it('are told by their numbers, both ends included', async () => {
+    const stored = await told(await anAppointment(medplum()), 4, [1, 2, 3, 4]);
+    const numbers = async (input: object) => numbersIn(await events(administrator, stored, input));
+    expect(await numbers({})).toEqual([1, 2, 3, 4]);
+    expect(await numbers({ since: 2, until: 3 })).toEqual([2, 3]);
+    expect(await numbers({ since: 0 })).toEqual([1, 2, 3, 4]);
+    expect(await numbers({ since: -5, until: 1 })).toEqual([1]);
+    expect(await numbers({ since: 4 })).toEqual([4]);
+    expect(await numbers({ until: 9 })).toEqual([1, 2, 3, 4]);
+  });
+
+  it('are none after the last one, and nobody is asked for appointments', async () => {
+    const stored = await told(await anAppointment(medplum()), 1, [1]);
+    const answer = await events(administrator, stored, { since: 2 });
+    expect([numbersIn(answer), appointmentsIn(answer)]).toEqual([[], []]);
+    expect(statesIn(answer)).toMatchObject([{ type: 'query-event', 'events-since-subscription-start': '1' }]);
+    expect(
+      medplum()
+        .asked.flatMap(({ entries }) => entries)
+        .join(),
+    ).not.toContain('Appointment');
+  });
+
+  it('are told with those that are no longer kept', async () => {
+    const stored = await told(await anAppointment(medplum()), 5, [2, 5]);
+    const answer = await events(administrator, stored);
+    expect(numbersIn(answer)).toEqual([2, 5]);
+    expect(statesIn(answer)[0]?.error).toMatch(/^The events 1, 3–4 are no longer kept/);
+  });
+
+  it('are a thousand at most', async () => {
+    const kept = [5, 6, 1003, 1004, 1005];
+    const stored = await told(await anAppointment(medplum()), 2000, kept);
+    expect(numbersIn(await events(administrator, stored, { since: 5 }))).toEqual([5, 6, 1003, 1004]);
+  });
+
+  it.each<[string, object, object, (string | undefined)[]]>([
+    ['as the Subscription asks for it', {}, {}, [undefined]],
+    ['in full if that is asked for', {}, { content: 'full-resource' }, ['Appointment']],
+    ['not at all if that is asked for', {}, { content: 'empty' }, []],
+    ['as the Subscription asks for it, if something unknown is asked for', {}, { content: 'all' }, [undefined]],
+    ['not at all of one that cannot be read any more', { more: { reason: 'x', end: 'never' } }, {}, []],
+  ])('tell of appointments %s', async (_, given, input, expected) => {
+    const appointment = await anAppointment(medplum());
+    const stored = await told(appointment, 1, [1], 'more' in given ? {} : given);
+    if ('more' in given) {
+      const known = await medplum().read<Subscription>(`Subscription/${stored.subscription.id}`);
+      await medplum().change(known ?? stored.subscription, { channel: { type: 'rest-hook' } });
+    }
+    const answer = await events(administrator, stored, input);
+    expect(appointmentsIn(answer)).toEqual(expected.map((content) => [appointment.id, content]));
+  });
+
+  it('tell only of appointments that the caller may read now', async () => {
+    const appointment = await anAppointment(medplum());
+    const stored = await told(appointment, 2, [1, 2]);
+    const [none, all] = [
+      await seeing(portal, [{ resourceType: 'Appointment', criteria: 'Appointment?status=noshow' }]),
+      await reader(),
+    ];
+    const blind = await events(none, stored);
+    expect([numbersIn(blind), appointmentsIn(blind)]).toEqual([[1, 2], []]);
+    const before = medplum().asked.length;
+    expect(appointmentsIn(await events(all, stored))).toHaveLength(2);
+    const asked = medplum()
+      .asked.slice(before)
+      .filter(({ authorization }) => authorization === all.authorization);
+    expect(asked.map(({ entries }) => entries)).toEqual([
+      [`GET Subscription/${stored.subscription.id}`],
+      [`GET Appointment?_id=${appointment.id}&_count=1000`],
+    ]);
+  });
+
+  it('about several appointments are asked for at once', async () => {
+    const [one, other] = [await anAppointment(medplum()), await anAppointment(medplum())];
+    const stored = await told(one, 2, [1]);
+    const { id, meta } = other;
+    const event = { number: 2, timestamp: meta.lastUpdated ?? '', appointment: id, version: meta.versionId };
+    await medplum().create(eventResource({ ...event, kind: 'create' }, stored.subscription.id, config));
+    expect(appointmentsIn(await events(administrator, stored)).map(([found]) => found)).toEqual([one.id, id]);
+    const asked = medplum().asked.flatMap(({ entries }) => entries.filter((entry) => entry.includes('Appointment?')));
+    expect(asked).toEqual([`GET Appointment?_id=${one.id},${id}&_count=1000`]);
+  });
+
+  it('are not known if Medplum does not answer', async () => {
+    const stored = await subscribe(medplum());
+    medplum().interfere(() => 'no-answer');
+    expect(codesIn(await events(administrator, stored))).toEqual(['upstream-unavailable']);
+  });
+});
+
+describe('$get-ws-binding-token', () => {
+  const binding = (caller: Caller, { subscription }: SubscriptionOutbox) =>
+    call(caller, { operation: 'binding', id: subscription.id });
+
+  const toSocket = (status: string, owner = portal) =>
+    subscribe(medplum(), {
+      owner,
+      more: { ...toWebsockets(), status, channel: { ...toWebsockets().channel, type: 'message' } },
+    });
+
+  const part = (answer: Told, name: string) =>
+    'parameter' in answer ? answer.parameter?.find((one) => one.name === name) : undefined;
+
+  it.each(['active', 'requested'])('gives a token, and the handshake, for one that is %s', async (status) => {
+    const stored = await toSocket(status, 'admin');
+    const answer = await binding(administrator, stored);
+    expect(part(answer, 'token')?.valueString).toEqual(expect.any(String));
+    const handshake = part(answer, 'handshake')?.resource as Bundle;
+    expect(statesIn(handshake)).toMatchObject([{ subscription: addressOf(stored), type: 'handshake', status }]);
+    expect(handshake.entry).toHaveLength(1);
+  });
+
+  it.each(['off', 'error'])('gives none for one that is %s', async (status) => {
+    const answer = await binding(administrator, await toSocket(status, 'admin'));
+    expect(codesIn(answer)).toEqual(['profile-violation']);
+    expect(answer).toMatchObject({
+      issue: [
+        { diagnostics: expect.stringContaining('has ended or is in error'), expression: ['Subscription.status'] },
+      ],
+    });
+  });
+
+  const unsupported = {
+    issue: [
+      {
+        diagnostics: expect.stringContaining('needs the channel type websocket'),
+        expression: ['Subscription.channel.type'],
+      },
+    ],
+  };
+
+  it('gives none for one with an endpoint', async () => {
+    const answer = await binding(administrator, await subscribe(medplum()));
+    expect([codesIn(answer), answer]).toEqual([['channel-unsupported'], expect.objectContaining({})]);
+    expect(answer).toMatchObject(unsupported);
+  });
+
+  it('gives none for one that cannot be read any more', async () => {
+    const stored = await toSocket('active');
+    const known = await medplum().read<Subscription>(`Subscription/${stored.subscription.id}`);
+    await medplum().change(known ?? stored.subscription, { channel: { type: 'message' } });
+    expect(await binding(administrator, stored)).toMatchObject(unsupported);
+  });
+
+  it('gives none to others who may see it', async () => {
+    const answer = await binding(await reader(), await toSocket('active'));
+    expect(answer).toMatchObject({
+      id: 'forbidden',
+      issue: [{ diagnostics: expect.stringContaining('belongs to somebody else') }],
+    });
+  });
+});
+
+describe('$deliver', () => {
+  const deliver = (caller: Caller, { subscription }: SubscriptionOutbox) =>
+    call(caller, { operation: 'deliver', id: subscription.id });
+  const waiting = { events: 2, delivered: 1, attempts: 3, status: 'on-hold' as const, until: Date.parse('2040-01-01') };
+
+  it('starts what waits', async () => {
+    const stored = await subscribe(medplum(), { outbox: waiting });
+    const answer = await deliver(administrator, stored);
+    expect(statesIn(answer)).toMatchObject([
+      {
+        subscription: addressOf(stored),
+        status: 'active',
+        type: 'query-status',
+        'events-since-subscription-start': '2',
+      },
+    ]);
+    expect(await outboxNow(medplum(), stored)).toMatchObject({ status: 'ready', attempts: 0, events: 2, delivered: 1 });
+    const [written] = medplum().asked.filter(writes);
+    expect(written?.entries).toEqual([`PUT Task/${stored.task.id}`]);
+  });
+
+  it('of one in error requests it again, without the reason', async () => {
+    const more = { status: 'error', error: 'It answered 500.' };
+    const stored = await subscribe(medplum(), { more, outbox: { status: 'failed', attempts: 9 } });
+    const [state] = statesIn(await deliver(administrator, stored));
+    expect([state?.status, state?.error]).toEqual(['requested', undefined]);
+    const known = await medplum().read<Subscription>(`Subscription/${stored.subscription.id}`);
+    expect([known?.status, known?.error, known?.reason]).toEqual(['requested', undefined, 'Test']);
+    expect(await outboxNow(medplum(), stored)).toMatchObject({ status: 'ready', attempts: 0 });
+  });
+
+  it('writes nothing if nothing waits', async () => {
+    const stored = await subscribe(medplum());
+    expect(statesIn(await deliver(administrator, stored))).toMatchObject([{ status: 'active' }]);
+    expect(medplum().asked.filter(writes)).toEqual([]);
+  });
+
+  it('of one that has ended is refused', async () => {
+    const stored = await subscribe(medplum(), { more: { status: 'off' }, outbox: { status: 'cancelled' } });
+    const answer = await deliver(administrator, stored);
+    expect(codesIn(answer)).toEqual(['profile-violation']);
+    expect(answer).toMatchObject({
+      issue: [{ diagnostics: expect.stringContaining('has ended'), expression: ['Subscription.status'] }],
+    });
+  });
+
+  it('is for staff only, also of the owner', async () => {
+    const stored = await subscribe(medplum(), { outbox: waiting });
+    const answer = await deliver({ ...(await reader()), id: portal }, stored);
+    expect(answer).toMatchObject({
+      id: 'forbidden',
+      issue: [{ diagnostics: expect.stringContaining('Only staff of the clinic') }],
+    });
+    const staff = await seeing(portal, [{ resourceType: 'Appointment' }]);
+    expect(statesIn(await deliver(staff, stored))).toHaveLength(1);
+  });
+
+  it('is tried again if the outbox is written at the same moment', async () => {
+    const stored = await subscribe(medplum(), { outbox: waiting });
+    let isFirst = true;
+    medplum().interfere((asked) => {
+      const isOvertaken = isFirst && writes(asked);
+      isFirst &&= !isOvertaken;
+      return isOvertaken ? conflict : undefined;
+    });
+    expect(statesIn(await deliver(administrator, stored))).toHaveLength(1);
+    expect(medplum().asked.filter(writes)).toHaveLength(2);
+    expect((await outboxNow(medplum(), stored))?.status).toBe('ready');
+  });
+
+  it('is refused if others are faster again and again', async () => {
+    const stored = await subscribe(medplum(), { outbox: waiting });
+    const clock = { milliseconds: 0 };
+    medplum().interfere((asked) => {
+      clock.milliseconds += writes(asked) ? 3_500 : 0;
+      return writes(asked) ? conflict : undefined;
+    });
+    const answer = await ahead(clock, () => deliver(administrator, stored));
+    expect(codesIn(answer)).toEqual(['version-conflict']);
+    expect(answer).toMatchObject({ issue: [{ diagnostics: expect.stringContaining('again and again') }] });
+    expect(medplum().asked.filter(writes)).toHaveLength(2);
+  });
+});
+
+it.each([undefined, {}, { operation: 'book' }])('there is no operation %j', async (input) => {
+  const answer = await call(administrator, input);
+  expect([codesIn(answer), medplum().asked]).toEqual([['malformed-request'], []]);
+});
