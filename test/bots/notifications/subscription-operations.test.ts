@@ -1,25 +1,13 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { BotEvent } from '@medplum/core';
-import type {
-  AccessPolicy,
-  Appointment,
-  Bundle,
-  Communication,
-  OperationOutcome,
-  Parameters,
-  Subscription,
-} from '@medplum/fhirtypes';
+import type { AccessPolicy, Bundle, OperationOutcome, Parameters, Subscription } from '@medplum/fhirtypes';
 import type { SubscriptionOutbox } from '../../../bots/lib/notifications/outbox-store.ts';
 import { handler } from '../../../bots/notifications/subscription-operations.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { eventResource } from '../../../core/notifications/events/event.ts';
 import { portal } from '../../core/notifications/support.ts';
 import { config } from '../config.ts';
 import {
   ahead,
-  anAppointment,
-  batch,
   conflict,
   forgetOutboxes,
   outboxNow,
@@ -31,16 +19,11 @@ import {
   writes,
 } from '../lib/notifications/events/fixtures.ts';
 import { withMedplum } from '../medplum.ts';
+import { administrator, type Caller, codesIn, eventOf, statesIn } from './callers.ts';
 
 const medplum = withMedplum();
 afterEach(() => forgetOutboxes(medplum()));
 
-interface Caller {
-  readonly id: string;
-  readonly authorization: string;
-}
-
-const administrator: Caller = { id: 'admin', authorization: 'Bearer admin' };
 const reader = (): Promise<Caller> => medplum().addClient('Reader');
 
 /** Whoever sees the Subscriptions of an owner, and all that is asked for besides. */
@@ -49,34 +32,9 @@ const seeing = (owner: string, more: NonNullable<AccessPolicy['resource']> = [])
   return medplum().addClient('Portal', [{ resourceType: 'Subscription', criteria }, ...more]);
 };
 
-const call = ({ id, authorization }: Caller, input: unknown) =>
-  handler(medplum().medplum, {
-    input,
-    requester: { reference: `ClientApplication/${id}` },
-    headers: { authorization },
-  } as unknown as BotEvent<unknown>);
+const call = (caller: Caller, input: unknown) => handler(medplum().medplum, eventOf(caller, input));
 
 type Told = Bundle | Parameters | OperationOutcome;
-
-const codesIn = (answer: Told) =>
-  answer.resourceType === 'OperationOutcome'
-    ? answer.issue.map(({ details, code }) => details?.coding?.[0]?.code ?? code)
-    : [];
-
-/** The states of Subscriptions in an answer, each with what it says by the names of its parameters. */
-function statesIn(answer: Told): Record<string, unknown>[] {
-  const all = answer.resourceType === 'Bundle' ? (answer.entry ?? []).map(({ resource }) => resource) : [];
-  return all.flatMap((one) =>
-    one?.resourceType === 'Parameters'
-      ? Object.fromEntries(
-          (one.parameter ?? []).map(({ name, valueReference, valueCodeableConcept, ...rest }) => [
-            name,
-            valueReference?.reference ?? valueCodeableConcept?.text ?? Object.values(rest)[0],
-          ]),
-        )
-      : [],
-  );
-}
 
 const addressOf = ({ subscription }: SubscriptionOutbox) => `${config.baseUrl}/Subscription/${subscription.id}`;
 
@@ -164,140 +122,6 @@ describe('$status', () => {
     medplum().interfere(() => 'no-answer');
     expect(codesIn(await status(administrator))).toEqual(['upstream-unavailable']);
     expect(codesIn(await status(administrator, { id: 'a1' }))).toEqual(['upstream-unavailable']);
-  });
-});
-
-describe('$events', () => {
-  const events = (caller: Caller, { subscription }: SubscriptionOutbox, input: object = {}) =>
-    call(caller, { operation: 'events', id: subscription.id, ...input });
-
-  const numbersIn = (answer: Told) => {
-    const [first] = answer.resourceType === 'Bundle' ? (answer.entry ?? []) : [];
-    const state = first?.resource;
-    const parameters = state?.resourceType === 'Parameters' ? (state.parameter ?? []) : [];
-    return parameters.flatMap(({ name, part }) =>
-      name === 'notification-event' ? Number(part?.find((one) => one.name === 'event-number')?.valueString) : [],
-    );
-  };
-
-  /** The versions of appointments in an answer: their addresses, and their content. */
-  const appointmentsIn = (answer: Told) =>
-    (answer.resourceType === 'Bundle' ? (answer.entry ?? []) : [])
-      .slice(1)
-      .map(({ fullUrl, resource }) => [fullUrl?.split('/').at(-1), resource?.resourceType]);
-
-  /** A Subscription with events, all about one version of an appointment, of which some are kept. */
-  async function told(appointment: Appointment, count: number, kept: readonly number[], given = {}) {
-    const stored = await subscribe(medplum(), { ...given, outbox: { events: count } });
-    const { id = '', meta } = appointment;
-    const resources: Communication[] = kept.map((number) =>
-      eventResource(
-        {
-          number,
-          timestamp: meta?.lastUpdated ?? '',
-          appointment: id,
-          version: meta?.versionId ?? '',
-          kind: 'update',
-        },
-        stored.subscription.id,
-        config,
-      ),
-    );
-    await batch(
-      medplum(),
-      resources.map((resource) => ({ request: { method: 'POST', url: 'Communication' }, resource })),
-    );
-    return stored;
-  }
-
-  it('are told by their numbers, both ends included', async () => {
-    const stored = await told(await anAppointment(medplum()), 4, [1, 2, 3, 4]);
-    const numbers = async (input: object) => numbersIn(await events(administrator, stored, input));
-    expect(await numbers({})).toEqual([1, 2, 3, 4]);
-    expect(await numbers({ since: 2, until: 3 })).toEqual([2, 3]);
-    expect(await numbers({ since: 0 })).toEqual([1, 2, 3, 4]);
-    expect(await numbers({ since: -5, until: 1 })).toEqual([1]);
-    expect(await numbers({ since: 4 })).toEqual([4]);
-    expect(await numbers({ until: 9 })).toEqual([1, 2, 3, 4]);
-  });
-
-  it('are none after the last one, and nobody is asked for appointments', async () => {
-    const stored = await told(await anAppointment(medplum()), 1, [1]);
-    const answer = await events(administrator, stored, { since: 2 });
-    expect([numbersIn(answer), appointmentsIn(answer)]).toEqual([[], []]);
-    expect(statesIn(answer)).toMatchObject([{ type: 'query-event', 'events-since-subscription-start': '1' }]);
-    expect(
-      medplum()
-        .asked.flatMap(({ entries }) => entries)
-        .join(),
-    ).not.toContain('Appointment');
-  });
-
-  it('are told with those that are no longer kept', async () => {
-    const stored = await told(await anAppointment(medplum()), 5, [2, 5]);
-    const answer = await events(administrator, stored);
-    expect(numbersIn(answer)).toEqual([2, 5]);
-    expect(statesIn(answer)[0]?.error).toMatch(/^The events 1, 3–4 are no longer kept/);
-  });
-
-  it('are a thousand at most', async () => {
-    const kept = [5, 6, 1003, 1004, 1005];
-    const stored = await told(await anAppointment(medplum()), 2000, kept);
-    expect(numbersIn(await events(administrator, stored, { since: 5 }))).toEqual([5, 6, 1003, 1004]);
-  });
-
-  it.each<[string, object, object, (string | undefined)[]]>([
-    ['as the Subscription asks for it', {}, {}, [undefined]],
-    ['in full if that is asked for', {}, { content: 'full-resource' }, ['Appointment']],
-    ['not at all if that is asked for', {}, { content: 'empty' }, []],
-    ['as the Subscription asks for it, if something unknown is asked for', {}, { content: 'all' }, [undefined]],
-    ['not at all of one that cannot be read any more', { more: { reason: 'x', end: 'never' } }, {}, []],
-  ])('tell of appointments %s', async (_, given, input, expected) => {
-    const appointment = await anAppointment(medplum());
-    const stored = await told(appointment, 1, [1], 'more' in given ? {} : given);
-    if ('more' in given) {
-      const known = await medplum().read<Subscription>(`Subscription/${stored.subscription.id}`);
-      await medplum().change(known ?? stored.subscription, { channel: { type: 'rest-hook' } });
-    }
-    const answer = await events(administrator, stored, input);
-    expect(appointmentsIn(answer)).toEqual(expected.map((content) => [appointment.id, content]));
-  });
-
-  it('tell only of appointments that the caller may read now', async () => {
-    const appointment = await anAppointment(medplum());
-    const stored = await told(appointment, 2, [1, 2]);
-    const [none, all] = [
-      await seeing(portal, [{ resourceType: 'Appointment', criteria: 'Appointment?status=noshow' }]),
-      await reader(),
-    ];
-    const blind = await events(none, stored);
-    expect([numbersIn(blind), appointmentsIn(blind)]).toEqual([[1, 2], []]);
-    const before = medplum().asked.length;
-    expect(appointmentsIn(await events(all, stored))).toHaveLength(2);
-    const asked = medplum()
-      .asked.slice(before)
-      .filter(({ authorization }) => authorization === all.authorization);
-    expect(asked.map(({ entries }) => entries)).toEqual([
-      [`GET Subscription/${stored.subscription.id}`],
-      [`GET Appointment?_id=${appointment.id}&_count=1000`],
-    ]);
-  });
-
-  it('about several appointments are asked for at once', async () => {
-    const [one, other] = [await anAppointment(medplum()), await anAppointment(medplum())];
-    const stored = await told(one, 2, [1]);
-    const { id, meta } = other;
-    const event = { number: 2, timestamp: meta.lastUpdated ?? '', appointment: id, version: meta.versionId };
-    await medplum().create(eventResource({ ...event, kind: 'create' }, stored.subscription.id, config));
-    expect(appointmentsIn(await events(administrator, stored)).map(([found]) => found)).toEqual([one.id, id]);
-    const asked = medplum().asked.flatMap(({ entries }) => entries.filter((entry) => entry.includes('Appointment?')));
-    expect(asked).toEqual([`GET Appointment?_id=${one.id},${id}&_count=1000`]);
-  });
-
-  it('are not known if Medplum does not answer', async () => {
-    const stored = await subscribe(medplum());
-    medplum().interfere(() => 'no-answer');
-    expect(codesIn(await events(administrator, stored))).toEqual(['upstream-unavailable']);
   });
 });
 

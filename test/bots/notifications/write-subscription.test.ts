@@ -1,40 +1,30 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { BotEvent } from '@medplum/core';
 import type { AccessPolicy, OperationOutcome, Subscription, Task } from '@medplum/fhirtypes';
 import type { Answer } from '../../../bots/lib/medplum.ts';
-import { readOutbox, type SubscriptionOutbox } from '../../../bots/lib/notifications/outbox-store.ts';
+import { readOutbox } from '../../../bots/lib/notifications/outbox-store.ts';
 import { handler } from '../../../bots/notifications/write-subscription.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { subscriberTask } from '../../../core/notifications/subscription/subscriber-task.ts';
-import { portal } from '../../core/notifications/support.ts';
 import { config } from '../config.ts';
 import {
   ahead,
   batch,
   conflict,
   forgetOutboxes,
-  remove,
   storedSubscription,
-  subscribe,
   toPortal,
   toWebsockets,
   writes,
 } from '../lib/notifications/events/fixtures.ts';
 import { withMedplum } from '../medplum.ts';
+import { administrator, type Caller, codesIn, eventOf, textOf } from './callers.ts';
 
 const medplum = withMedplum();
 afterEach(() => forgetOutboxes(medplum()));
 
-interface Caller {
-  readonly id: string;
-  readonly authorization: string;
-}
-
 const reader: AccessPolicy['resource'] = [{ resourceType: '*', interaction: ['read', 'search', 'history'] }];
-const administrator: Caller = { id: 'admin', authorization: 'Bearer admin' };
-
 /** A caller with these rights, of whom the service knows already. */
 async function aCaller(resource: AccessPolicy['resource'] = reader): Promise<Caller> {
   const caller = await medplum().addClient('Caller', resource);
@@ -42,19 +32,9 @@ async function aCaller(resource: AccessPolicy['resource'] = reader): Promise<Cal
   return caller;
 }
 
-const call = ({ id, authorization }: Caller, input: unknown) =>
-  handler(medplum().medplum, {
-    input,
-    requester: { reference: `ClientApplication/${id}` },
-    headers: { authorization },
-  } as unknown as BotEvent<unknown>);
+const call = (caller: Caller, input: unknown) => handler(medplum().medplum, eventOf(caller, input));
 
 const create = (caller: Caller, resource: unknown) => call(caller, { interaction: 'create', resource });
-
-const codesIn = (answer: Subscription | OperationOutcome) =>
-  'issue' in answer ? answer.issue.map(({ details, code }) => details?.coding?.[0]?.code ?? code) : [];
-
-const textOf = (answer: Subscription | OperationOutcome) => ('issue' in answer ? answer.issue[0]?.diagnostics : '');
 
 const countOf = async (type: string) => (await medplum().find(`${type}?_count=1000`)).length;
 
@@ -211,205 +191,6 @@ describe('a new Subscription', () => {
     medplum().interfere((asked) => (writes(asked) ? answer : undefined));
     const refused = await create(caller, toPortal());
     expect([codesIn(refused), textOf(refused)]).toEqual([[code], expect.stringContaining(text)]);
-  });
-});
-
-describe('a change', () => {
-  /** A Subscription of a caller. */
-  async function owned(given: Parameters<typeof subscribe>[1] = {}): Promise<[SubscriptionOutbox, Caller]> {
-    const caller = await aCaller();
-    return [await subscribe(medplum(), { ...given, owner: caller.id }), caller];
-  }
-
-  const update = (caller: Caller, { subscription }: SubscriptionOutbox, resource: unknown, version?: unknown) =>
-    call(caller, { interaction: 'update', id: subscription.id, resource, version });
-
-  const now = async ({ subscription }: SubscriptionOutbox) => readOutbox(medplum().medplum, subscription.id);
-
-  it('that redirects notifications nowhere keeps the Subscription active, and its delivery going', async () => {
-    const [stored, caller] = await owned({ outbox: { events: 3, status: 'on-hold', attempts: 2, until: 1e12 } });
-    const answer = await update(caller, stored, toPortal({ status: 'active', reason: 'Changed' }));
-    expect(answer).toMatchObject({ id: stored.subscription.id, status: 'active', reason: 'Changed' });
-    const { outbox, subscription } = (await now(stored)) ?? {};
-    expect(outbox).toMatchObject({ status: 'on-hold', events: 3, attempts: 2, readable: ['Appointment'] });
-    expect(subscription?.reason).toBe('Changed');
-    expect(await startedBy(caller)).toBe(0);
-  });
-
-  it.each<[string, object, Subscription]>([
-    ['asks for it', {}, toPortal()],
-    [
-      'leads elsewhere',
-      {},
-      { ...toPortal({ status: 'active' }), channel: { ...toPortal().channel, endpoint: 'https://8.8.4.4/' } },
-    ],
-    ['is of one in error', { more: { status: 'error', error: 'Failed' } }, toPortal({ status: 'active' })],
-  ])('that %s requests the Subscription again, with a handshake', async (_, given, sent) => {
-    const [stored, caller] = await owned({ outbox: { status: 'failed', attempts: 5, since: 1_000 }, ...given });
-    expect(await update(caller, stored, sent)).toMatchObject({ status: 'requested' });
-    expect((await now(stored))?.outbox).toMatchObject({ status: 'ready', attempts: 0, since: 1_000 });
-    expect(await startedBy(caller)).toBe(0);
-  });
-
-  it('of what is requested still is a handshake, too', async () => {
-    const [stored, caller] = await owned({ more: { status: 'requested' }, outbox: { status: 'on-hold', until: 1e12 } });
-    expect(await update(caller, stored, toPortal({ status: 'active' }))).toMatchObject({ status: 'requested' });
-    expect((await now(stored))?.outbox.status).toBe('ready');
-  });
-
-  it.each<[string, Subscription]>([
-    ['says so', toPortal({ status: 'off' })],
-    ['has an end that is over', toPortal({ end: '2020-01-01T00:00:00Z' })],
-  ])('that %s ends the Subscription', async (_, sent) => {
-    const [stored, caller] = await owned();
-    expect(await update(caller, stored, sent)).toMatchObject({ status: 'off' });
-    expect((await now(stored))?.outbox.status).toBe('cancelled');
-    expect(await startedBy(caller)).toBe(0);
-  });
-
-  it('starts one anew that had ended: it takes a place, and what happened meanwhile is no event', async () => {
-    const [stored, caller] = await owned({ more: { status: 'off' }, outbox: { status: 'cancelled' } });
-    const begin = Date.now();
-    expect(await update(caller, stored, toPortal())).toMatchObject({ status: 'requested' });
-    const { outbox } = (await now(stored)) ?? {};
-    expect(outbox?.status).toBe('ready');
-    expect(outbox?.since).toBeGreaterThanOrEqual(begin);
-    expect(await startedBy(caller)).toBe(1);
-  });
-
-  it('of one that had ended, and stays so, takes no place', async () => {
-    const [stored, caller] = await owned({ more: { status: 'off' }, outbox: { status: 'cancelled' } });
-    expect(await update(caller, stored, toPortal({ status: 'off' }))).toMatchObject({ status: 'off' });
-    expect(await startedBy(caller)).toBe(0);
-  });
-
-  it('starts none anew if the subscriber has as many as it may', async () => {
-    const [stored, caller] = await owned({ more: { status: 'off' }, outbox: { status: 'cancelled' } });
-    const all = Array.from({ length: config.notifications.maxSubscriptions }, () =>
-      storedSubscription(caller.id, toPortal()),
-    );
-    await batch(
-      medplum(),
-      all.map((resource) => ({ request: { method: 'POST', url: 'Subscription' }, resource })),
-    );
-    expect(codesIn(await update(caller, stored, toPortal()))).toEqual(['subscriptions-exceeded']);
-    expect((await now(stored))?.subscription.status).toBe('off');
-  });
-
-  it('starts one anew of a subscriber whom the service does not know', async () => {
-    const caller = await medplum().addClient('New', reader);
-    const given = { more: { status: 'off' }, outbox: { status: 'cancelled' as const }, owner: caller.id };
-    const stored = await subscribe(medplum(), given);
-    expect(await update(caller, stored, toPortal())).toMatchObject({ status: 'requested' });
-    expect(await startedBy(caller)).toBe(1);
-  });
-
-  it('by its owner is made with the rights that it has now; by an administrator they stay as they were', async () => {
-    const readable = ['Appointment?status=cancelled'];
-    const [stored, caller] = await owned({ outbox: { readable } });
-    const sent = toPortal({ status: 'active' });
-    expect(await update(administrator, stored, sent)).toMatchObject({ status: 'active' });
-    expect(await now(stored)).toMatchObject({ owner: caller.id, outbox: { readable } });
-    await update(caller, stored, sent);
-    expect((await now(stored))?.outbox.readable).toEqual(['Appointment']);
-  });
-
-  it('that is not valid is refused, and nothing is asked', async () => {
-    const stored = await subscribe(medplum());
-    const before = medplum().asked.length;
-    expect(codesIn(await update(administrator, stored, { ...toPortal(), reason: undefined }))).toEqual([
-      'element-missing',
-    ]);
-    expect(medplum().asked).toHaveLength(before);
-  });
-
-  it.each(['update', 'delete'])('(%s) is forbidden to others who may see it', async (interaction) => {
-    const stored = await subscribe(medplum());
-    const { id } = stored.subscription;
-    const answer = await call(await aCaller(), { interaction, id, resource: toPortal() });
-    expect([answer.id, textOf(answer)]).toEqual(['forbidden', expect.stringContaining('belongs to somebody else')]);
-    expect(attempts()).toEqual([]);
-  });
-
-  it.each(['update', 'delete'])(
-    '(%s) of a Subscription that the caller does not see finds none',
-    async (interaction) => {
-      const { subscription } = await subscribe(medplum());
-      const caller = await aCaller([{ resourceType: 'Appointment' }]);
-      const answer = await call(caller, { interaction, id: subscription.id, resource: toPortal() });
-      expect(answer.id).toBe('not-found');
-    },
-  );
-
-  it.each([undefined, 17, 'a b', ''])('of what is no id finds none: %j', async (id) => {
-    expect((await call(administrator, { interaction: 'delete', id })).id).toBe('not-found');
-    expect(medplum().asked).toEqual([]);
-  });
-
-  it('of a Subscription without an outbox finds none', async () => {
-    const { id } = await medplum().create(storedSubscription(portal, toPortal()));
-    expect((await call(administrator, { interaction: 'delete', id })).id).toBe('not-found');
-  });
-
-  it.each<[string, (version: string) => unknown, string[]]>([
-    ['the version that is there', (version) => version, []],
-    ['an older version', () => 'older', ['version-conflict']],
-    ['no version', () => undefined, []],
-  ])('of %s is made, or not: %#', async (_, versionOf, codes) => {
-    const [stored, caller] = await owned();
-    const version = versionOf(stored.subscription.meta?.versionId ?? '');
-    const answer = await update(caller, stored, toPortal({ status: 'active', reason: 'Changed' }), version);
-    expect(codesIn(answer)).toEqual(codes);
-    expect(codes.length > 0 && textOf(answer)).toBe(
-      codes.length > 0 && 'The Subscription has a newer version: read it again.',
-    );
-    expect((await now(stored))?.subscription.reason).toBe(codes.length > 0 ? 'Test' : 'Changed');
-  });
-
-  it('is tried again if a delivery writes the outbox at the same moment', async () => {
-    const [stored, caller] = await owned();
-    let isFirst = true;
-    medplum().interfere(async (asked) => {
-      if (isFirst && writes(asked)) {
-        isFirst = false;
-        await medplum().change(stored.task, { lastModified: new Date().toISOString() });
-      }
-      return undefined;
-    });
-    const answer = await update(caller, stored, toPortal({ status: 'active', reason: 'Changed' }));
-    expect(answer).toMatchObject({ reason: 'Changed' });
-    expect(attempts()).toHaveLength(2);
-  });
-
-  it('is refused if Medplum does not answer', async () => {
-    const [stored, caller] = await owned();
-    medplum().interfere((asked) => (writes(asked) ? 'no-answer' : undefined));
-    expect(codesIn(await update(caller, stored, toPortal()))).toEqual(['upstream-unavailable']);
-  });
-
-  it('is answered by what was there before if Medplum says nothing of it', async () => {
-    const [stored, caller] = await owned();
-    const body = { resourceType: 'Bundle', type: 'transaction-response', entry: [{}] };
-    medplum().interfere((asked) => (writes(asked) ? { status: 200, body } : undefined));
-    const answer = await update(caller, stored, toPortal({ status: 'active', reason: 'Changed' }));
-    expect(answer).toMatchObject({ id: stored.subscription.id, reason: 'Test' });
-  });
-});
-
-describe('a deletion', () => {
-  it('by its owner deletes the Subscription, and ends its outbox', async () => {
-    const caller = await aCaller();
-    const { subscription, task } = await subscribe(medplum(), { owner: caller.id });
-    const answer = await call(caller, { interaction: 'delete', id: subscription.id });
-    expect(answer).toMatchObject({ resourceType: 'Subscription', id: subscription.id, status: 'active' });
-    expect(await medplum().read(`Subscription/${subscription.id}`)).toBeUndefined();
-    expect((await medplum().read<Task>(`Task/${task.id}`))?.status).toBe('cancelled');
-  });
-
-  it('of what was deleted finds it gone', async () => {
-    const { subscription } = await subscribe(medplum());
-    await remove(medplum(), subscription);
-    expect((await call(administrator, { interaction: 'delete', id: subscription.id })).id).toBe('gone');
   });
 });
 

@@ -14,8 +14,7 @@ export const VERSIONS = 200;
 const OLDER = { page: 1_000, most: 10_000 };
 
 /** Whether a history that was read lacks older versions. */
-export const isCut = ({ entry = [], total = 0 }: Bundle = { resourceType: 'Bundle', type: 'history' }): boolean =>
-  total > entry.length;
+export const isCut = ({ entry = [], total = 0 }: Pick<Bundle, 'entry' | 'total'> = {}): boolean => total > entry.length;
 
 /** When a version was written, or the appointment deleted; milliseconds since 1970 UTC. */
 export const momentOf = (version: Version | undefined): number =>

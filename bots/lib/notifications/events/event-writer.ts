@@ -109,9 +109,6 @@ async function attempt(
 ): Promise<Attempt> {
   const state = await readEventState(medplum, ids, tags);
   const concerned = state.outboxes.filter((stored) => missingEvents(state, stored, () => true).length > 0);
-  if (concerned.length === 0) {
-    return 'complete';
-  }
   const mayRead = await askRights(concerned, ids);
   const needed = concerned
     .map((stored) => ({

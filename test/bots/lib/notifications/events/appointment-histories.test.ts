@@ -112,13 +112,13 @@ describe('the history of an appointment', () => {
 });
 
 describe('a history that somebody else keeps', () => {
-  const versionOf = (number: number): BundleEntry => ({
+  const versionOf = (number: number, age = 1000): BundleEntry => ({
     resource: {
       resourceType: 'Appointment',
       id: 'a1',
       status: 'booked',
       participant: [{ status: 'accepted' }],
-      meta: { versionId: `v${number}`, lastUpdated: new Date(Date.now() - 1000).toISOString() },
+      meta: { versionId: `v${number}`, lastUpdated: new Date(Date.now() - age).toISOString() },
     },
   });
 
@@ -158,10 +158,27 @@ describe('a history that somebody else keeps', () => {
     expect(offsets).toEqual(['200', '1200', '2200', '3200', '4200', '5200', '6200', '7200', '8200', '9200']);
   });
 
-  it('is not read on when a page is empty', async () => {
-    keeping([many(0, 200), []], 300);
+  it.each([
+    ['is empty', []],
+    ['says nothing', undefined],
+  ])('is not read on when a page %s', async (_, page) => {
+    keeping([many(0, 200), ...(page ? [page] : [])], 300);
     const { found, asked } = await readOf([{ id: 'a1' }], [await subscribe(medplum())]);
     expect([found[0]?.entry?.length, asked.length]).toEqual([200, 3]);
+  });
+
+  it('is not read on from a page that goes back far enough', async () => {
+    const since = Date.now() - 60_000;
+    keeping([many(0, 200), [...many(200, 999), versionOf(1199, 120_000)], many(1200, 1000)], 5_000);
+    const { found } = await readOf([{ id: 'a1' }], [await subscribe(medplum(), { outbox: { since } })]);
+    expect(found[0]?.entry).toHaveLength(1200);
+  });
+
+  it('is not read on from an entry that says nothing', async () => {
+    const unversioned = { resource: { ...versionOf(1).resource, meta: undefined } } as BundleEntry;
+    keeping([[versionOf(2), {}, unversioned]], 5);
+    const { asked } = await readOf([{ id: 'a1' }], [await subscribe(medplum())]);
+    expect(asked).toHaveLength(2);
   });
 
   it('has each deletion once', async () => {
@@ -202,6 +219,7 @@ describe('what is said of a history', () => {
     const version = { ...entry[0]?.resource, meta: { lastUpdated: '2031-01-06T08:00:00Z' } } as Appointment;
     expect(momentOf(version)).toBe(Date.parse('2031-01-06T08:00:00Z'));
     expect(momentOf({ deleted: '2031-01-06T09:00:00Z' })).toBe(Date.parse('2031-01-06T09:00:00Z'));
+    expect(momentOf({ ...version, meta: undefined } as unknown as Appointment)).toBeNaN();
     expect(momentOf(undefined)).toBeNaN();
   });
 });

@@ -1,5 +1,4 @@
 import '../../../config.ts';
-import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { recordEvents, recordRemainingEvents } from '../../../../../bots/lib/notifications/events/event-writer.ts';
@@ -18,7 +17,6 @@ import {
   later,
   outboxNow,
   remove,
-  rewrite,
   subscribe,
   writes,
 } from './fixtures.ts';
@@ -32,20 +30,8 @@ const record = (...appointments: readonly Appointment[]) => recordEvents(medplum
 const toldTo = async (stored: SubscriptionOutbox): Promise<string[]> =>
   (await eventsOf(medplum(), stored)).map(({ number, kind, version }) => `${number} ${kind} ${version}`);
 
-/** Several Subscriptions of one subscriber. */
-async function several(count: number, owner = portal): Promise<SubscriptionOutbox[]> {
-  const all: SubscriptionOutbox[] = [];
-  while (all.length < count) {
-    all.push(await subscribe(medplum(), { owner }));
-  }
-  return all;
-}
-
 const counts = (all: readonly SubscriptionOutbox[]): Promise<(number | undefined)[]> =>
   Promise.all(all.map(async (one) => (await outboxNow(medplum(), one))?.events));
-
-const statuses = (all: readonly SubscriptionOutbox[]): Promise<(string | undefined)[]> =>
-  Promise.all(all.map(async (one) => (await outboxNow(medplum(), one))?.status));
 
 /** The transactions that were asked for, by how many outboxes each of them writes. */
 const written = (): number[] =>
@@ -117,12 +103,19 @@ describe('the events of an appointment', () => {
     expect(medplum().asked).toHaveLength(before + 1);
   });
 
+  it('are told to those whom its tags concern', async () => {
+    const { system } = requestorTag(portal, config);
+    const stored = await subscribe(medplum(), { outbox: { readable: [`Appointment?_tag=${system}|${portal}`] } });
+    expect(await record(await anAppointment(medplum()))).toBe(true);
+    expect(await toldTo(stored)).toHaveLength(1);
+  });
+
   it('are looked for among all Subscriptions if its tags are not to matter', async () => {
     const { system } = requestorTag('other', config);
     const tag = [requestorTag('other', config)];
     const other = await subscribe(medplum(), { outbox: { readable: [`Appointment?_tag=${system}|other`] } });
     const first = await anAppointment(medplum(), { meta: { tag } });
-    const second = await medplum().change(first, { meta: { tag: [requestorTag(portal, config)] } });
+    const second = await medplum().change<Appointment>(first, { meta: { tag: [requestorTag(portal, config)] } });
     await remove(medplum(), second);
     const all = (among: 'all' | 'concerned') => recordRemainingEvents(medplum().medplum, [second], among, () => true);
     expect(await all('concerned')).toBe(true);
@@ -236,127 +229,5 @@ describe('when somebody else records events at the same moment', () => {
     expect(await ahead({ milliseconds: 60_000 }, () => act(appointment))).toBe(true);
     const told = await Promise.all(all.map((one) => toldTo(one)));
     expect(told).toEqual(all.map(() => [`1 create ${appointment.meta.versionId}`]));
-  });
-});
-
-describe('of a subscriber with many Subscriptions', () => {
-  it('ten are told at once, those of others before; four of them start a delivery', async () => {
-    const [many, few] = [await several(11), await several(1, 'other')];
-    const appointment = await anAppointment(medplum());
-    expect(await record(appointment)).toBe(false);
-    expect(written()).toEqual([1, 10]);
-    expect((await counts(many)).filter((count) => count === 1)).toHaveLength(10);
-    expect((await statuses(many)).sort()).toEqual([
-      'accepted',
-      ...Array(4).fill('ready'),
-      ...Array(6).fill('received'),
-    ]);
-    expect(await statuses(few)).toEqual(['ready']);
-  });
-
-  it('ten are all', async () => {
-    await several(10);
-    expect(await record(await anAppointment(medplum()))).toBe(true);
-    expect(written()).toEqual([10]);
-  });
-
-  it('the others are told ten by ten, and each time one starts a delivery', async () => {
-    const many = await several(12);
-    const appointment = await anAppointment(medplum());
-    const remaining = () => recordRemainingEvents(medplum().medplum, [appointment], 'concerned', () => true);
-    expect(await remaining()).toBe(true);
-    expect(written()).toEqual([10, 2]);
-    expect(await counts(many)).toEqual(Array(12).fill(1));
-    expect((await statuses(many)).sort()).toEqual([...Array(5).fill('ready'), ...Array(7).fill('received')]);
-  });
-});
-
-describe('transactions', () => {
-  /** The most transactions that were under way at once. */
-  function noteMost(): { most: number } {
-    const noted = { most: 0 };
-    let running = 0;
-    medplum().interfere(async (asked) => {
-      if (writes(asked)) {
-        running += 1;
-        await setImmediate();
-        noted.most = Math.max(noted.most, running);
-        running -= 1;
-      }
-      return undefined;
-    });
-    return noted;
-  }
-
-  const owners = ['one', 'two', 'three', 'four', 'five'];
-
-  it('of a change are sent four at once', async () => {
-    const all = (await Promise.all(owners.map((owner) => several(1, owner)))).flat();
-    const noted = noteMost();
-    expect(await record(await anAppointment(medplum()))).toBe(true);
-    expect([noted.most, ...(await counts(all))]).toEqual([4, 1, 1, 1, 1, 1]);
-  });
-
-  it('that catch up are sent one after the other, and the server rests as long as each of them took', async () => {
-    const all = (await Promise.all(owners.slice(0, 2).map((owner) => several(1, owner)))).flat();
-    const appointment = await anAppointment(medplum());
-    const clock = { milliseconds: 0 };
-    const sent: number[] = [];
-    medplum().interfere((asked) => {
-      if (writes(asked)) {
-        clock.milliseconds += 250;
-        sent.push(performance.now());
-      }
-      return undefined;
-    });
-    const catchUp = () => recordRemainingEvents(medplum().medplum, [appointment], 'all', () => true);
-    expect(await ahead(clock, catchUp)).toBe(true);
-    expect(await counts(all)).toEqual([1, 1]);
-    const [first = 0, second = 0] = sent;
-    expect(second - first).toBeGreaterThan(245);
-  });
-
-  it.each([
-    [1, true],
-    [2, false],
-  ])('that catch up end when there is no time: of %d the first is carried out', async (count, isComplete) => {
-    const all = (await Promise.all(owners.slice(0, count).map((owner) => several(1, owner)))).flat();
-    const appointment = await anAppointment(medplum());
-    const noted = noteMost();
-    const catchUp = () => recordRemainingEvents(medplum().medplum, [appointment], 'all', () => false);
-    expect(await catchUp()).toBe(isComplete);
-    expect(noted.most).toBe(1);
-    expect((await counts(all)).filter((one) => one === 1)).toHaveLength(1);
-  });
-});
-
-describe('after an outage', () => {
-  it.each([
-    [50, true],
-    [51, false],
-  ])('%d events of one Subscription are all that are missing: %p', async (count, isAll) => {
-    const stored = await subscribe(medplum());
-    const appointment = await anAppointment(medplum());
-    await rewrite(medplum(), appointment, count - 1);
-    expect(await record(appointment)).toBe(isAll);
-    expect(await counts([stored])).toEqual([count]);
-  });
-
-  it('one transaction records 500 events, of each Subscription as many; the next ones the rest', async () => {
-    const all = await several(10);
-    const appointment = await anAppointment(medplum());
-    await rewrite(medplum(), appointment, 50);
-    expect(await recordRemainingEvents(medplum().medplum, [appointment], 'all', () => false)).toBe(false);
-    expect(await counts(all)).toEqual(Array(10).fill(50));
-    expect(await recordRemainingEvents(medplum().medplum, [appointment], 'all', () => true)).toBe(true);
-    expect(await counts(all)).toEqual(Array(10).fill(51));
-  });
-
-  it('the rest is recorded as long as there is time', async () => {
-    const stored = await subscribe(medplum());
-    const appointment = await anAppointment(medplum());
-    await rewrite(medplum(), appointment, 60);
-    expect(await recordRemainingEvents(medplum().medplum, [appointment], 'all', () => true)).toBe(true);
-    expect(await counts([stored])).toEqual([61]);
   });
 });
