@@ -55,8 +55,8 @@ export const storedSubscription = (owner: string, sent: Subscription): Subscript
 /** Stores a Subscription with its outbox, which listens since long ago. */
 export async function subscribe(server: BotServer, given: Subscribed = {}): Promise<SubscriptionOutbox> {
   const { owner = portal, more = {}, outbox = {} } = given;
-  const sent = 'channel' in more ? toPortal() : toPortal({ status: 'active', ...more });
-  const { id } = await server.create<Subscription>(storedSubscription(owner, { ...sent, status: 'active', ...more }));
+  const sent: Subscription = { ...toPortal(), status: 'active', ...more };
+  const { id } = await server.create<Subscription>(storedSubscription(owner, sent));
   await server.create<Task>(
     outboxTask(
       { status: 'accepted', events: 0, delivered: 0, attempts: 0, since: 0, readable: ['Appointment'], ...outbox },
@@ -77,7 +77,7 @@ export async function outboxNow(server: BotServer, { task }: SubscriptionOutbox)
   return stored && outboxOf(stored);
 }
 
-/** Makes an outbox, and whoever reads it next, forget: nobody listens any more. */
+/** Deletes all outboxes: nobody listens any more. */
 export async function forgetOutboxes(server: BotServer): Promise<void> {
   const tasks = await server.find<Task>('Task?_count=1000&_fields=id');
   await batch(
