@@ -48,20 +48,17 @@ function reportOf({ subscription, outbox }: SubscriptionOutbox, type: StatusType
 
 async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
   const { id, ids = [], statuses = [] } = input;
-  const seen = id === undefined ? await searchAsCaller(medplum, caller) : [await readAsCaller(medplum, id, caller)];
-  if ('resourceType' in seen) {
+  const seen = await (id === undefined ? searchAsCaller(medplum, caller) : readAsCaller(medplum, id, caller));
+  if ('issue' in seen) {
     return seen;
   }
-  const [first] = seen;
-  if (first?.resourceType === 'OperationOutcome') {
-    return first;
-  }
-  const subscriptions = seen.flatMap((one) => (one.resourceType === 'Subscription' ? [one] : []));
-  const wanted = subscriptions.filter(
-    (one) =>
-      (ids.length === 0 || ids.includes(one.id ?? '')) &&
-      (statuses.length === 0 || statuses.includes(one.status ?? '')),
-  );
+  const wanted = [seen]
+    .flat()
+    .filter(
+      (one) =>
+        (ids.length === 0 || ids.includes(one.id ?? '')) &&
+        (statuses.length === 0 || statuses.includes(one.status ?? '')),
+    );
   const outboxes = await readOutboxes(
     medplum,
     wanted.flatMap(({ id }) => id ?? []),
@@ -76,9 +73,12 @@ async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, 
 async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
   const { id = '', since = 1, until = Number.MAX_SAFE_INTEGER } = input;
   const seen = await readAsCaller(medplum, id, caller);
-  const stored = seen.resourceType === 'Subscription' ? await readOutbox(medplum, id) : undefined;
+  if (seen.resourceType === 'OperationOutcome') {
+    return seen;
+  }
+  const stored = await readOutbox(medplum, id);
   if (!stored) {
-    return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
+    return refusals['not-found'];
   }
   const from = Math.max(1, since);
   const to = Math.min(stored.outbox.events, until, from + MOST_EVENTS - 1);
@@ -86,8 +86,8 @@ async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, 
   const own: Content = stored.settings?.content ?? 'empty';
   const content = contents.find((one) => one === input.content) ?? own;
   const appointments = [...new Set(events.map(({ appointment }) => appointment))];
-  const searches = appointments.length > 0 ? [`Appointment?_id=${appointments.join(',')}&_count=1000`] : [];
-  const told = await readContents(medplum, events, searches, stored.outbox.readable, caller.authorization);
+  const search = `Appointment?_id=${appointments.join(',')}&_count=1000`;
+  const told = await readContents(medplum, events, [search], stored.outbox.readable, caller.authorization);
   const missing = missingEvents(
     from,
     to,
@@ -111,12 +111,15 @@ const notActive: Issue = {
 
 async function tellBinding(medplum: MedplumClient, { id = '' }: SubscriptionOperation, caller: Subscriber) {
   const seen = await readAsCaller(medplum, id, caller);
-  const stored = seen.resourceType === 'Subscription' ? await readOutbox(medplum, id) : undefined;
+  if (seen.resourceType === 'OperationOutcome') {
+    return seen;
+  }
+  const stored = await readOutbox(medplum, id);
   if (!stored) {
-    return seen.resourceType === 'OperationOutcome' ? seen : refusals['not-found'];
+    return refusals['not-found'];
   }
   const { settings, subscription } = stored;
-  if (seen.resourceType === 'Subscription' && !(await mayChange(medplum, seen, caller))) {
+  if (!(await mayChange(medplum, seen, caller))) {
     return refusals['not-owner'];
   }
   if (!settings || settings.endpoint) {

@@ -52,8 +52,8 @@ const NAME_LIMIT = 2_000;
 /** An endpoint whose name does not resolve yet is accepted: the handshake checks it again. */
 async function endpointIssues({ settings: { endpoint } }: Submission): Promise<Issue[]> {
   const { allowedNetworks } = config.notifications;
-  const destination = endpoint ? await resolveEndpoint(endpoint, NAME_LIMIT, allowedNetworks) : { addresses: [] };
-  return 'problem' in destination && !destination.isUnknown
+  const destination = endpoint && (await resolveEndpoint(endpoint, NAME_LIMIT, allowedNetworks));
+  return destination && 'problem' in destination && !destination.isUnknown
     ? [{ code: 'endpoint-not-allowed', diagnostics: destination.problem, expression: 'Subscription.channel.endpoint' }]
     : [];
 }
@@ -166,17 +166,12 @@ async function change(medplum: MedplumClient, input: unknown, caller: Subscriber
   return tryRepeatedly(() => attempt(medplum, id, decide));
 }
 
-function outboxAfter(
-  changed: Subscription,
-  { subscription, outbox }: SubscriptionOutbox,
-  readable: readonly string[],
-): Outbox {
+function outboxAfter(changed: Subscription, outbox: Outbox, readable: readonly string[]): Outbox {
   const current = { ...outbox, readable };
   if (changed.status === 'off') {
     return ended(current);
   }
-  const isAsBefore = changed.status === 'active' && subscription.status === 'active';
-  return isAsBefore ? current : restarted(current, Date.now());
+  return changed.status === 'active' ? current : restarted(current, Date.now());
 }
 
 async function update(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
@@ -188,7 +183,7 @@ async function update(medplum: MedplumClient, input: unknown, caller: Subscriber
   return change(medplum, input, caller, (stored) => {
     const { subscription, owner, outbox } = stored;
     const changed = updatedSubscription(submission, subscription, owner, Date.now(), config);
-    const next = outboxAfter(changed, stored, owner === caller.id ? readable : outbox.readable);
+    const next = outboxAfter(changed, outbox, owner === caller.id ? readable : outbox.readable);
     return [subscriptionEntry(subscription, changed), outboxEntry(stored, next, changed)];
   });
 }

@@ -61,6 +61,9 @@ describe('a change', () => {
     const { outbox, subscription } = (await now(stored)) ?? {};
     expect(outbox).toMatchObject({ status: 'on-hold', events: 3, attempts: 2, readable: ['Appointment'] });
     expect(subscription?.reason).toBe('Changed');
+    expect(attempts().map(({ entries }) => entries)).toEqual([
+      [`PUT Subscription/${stored.subscription.id}`, `PUT Task/${stored.task.id}`],
+    ]);
     expect(await startedBy(caller)).toBe(0);
   });
 
@@ -73,7 +76,8 @@ describe('a change', () => {
     ],
     ['is of one in error', { more: { status: 'error', error: 'Failed' } }, toPortal({ status: 'active' })],
   ])('that %s requests the Subscription again, with a handshake', async (_, given, sent) => {
-    const [stored, caller] = await owned({ outbox: { status: 'failed', attempts: 5, since: 1_000 }, ...given });
+    const waiting = { status: 'on-hold' as const, attempts: 5, since: 1_000, until: Date.parse('2040-01-01') };
+    const [stored, caller] = await owned({ outbox: waiting, ...given });
     expect(await update(caller, stored, sent)).toMatchObject({ status: 'requested' });
     expect((await now(stored))?.outbox).toMatchObject({ status: 'ready', attempts: 0, since: 1_000 });
     expect(await startedBy(caller)).toBe(0);

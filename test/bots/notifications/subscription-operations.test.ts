@@ -118,6 +118,10 @@ describe('$status', () => {
     expect(await found({ ids: [], statuses: [] })).toEqual(addresses(active, requested, off));
   });
 
+  it('tells nothing to whoever sees none', async () => {
+    expect(await status(await seeing('nobody'))).toMatchObject({ resourceType: 'Bundle', total: 0 });
+  });
+
   it('is not known if Medplum does not answer', async () => {
     medplum().interfere(() => 'no-answer');
     expect(codesIn(await status(administrator))).toEqual(['upstream-unavailable']);
@@ -195,7 +199,9 @@ describe('$deliver', () => {
 
   it('starts what waits', async () => {
     const stored = await subscribe(medplum(), { outbox: waiting });
+    const before = medplum().asked.length;
     const answer = await deliver(administrator, stored);
+    expect(medplum().asked.slice(before).map(writes)).toEqual([false, false, false, true]);
     expect(statesIn(answer)).toMatchObject([
       {
         subscription: addressOf(stored),
@@ -270,6 +276,11 @@ describe('$deliver', () => {
     expect(answer).toMatchObject({ issue: [{ diagnostics: expect.stringContaining('again and again') }] });
     expect(medplum().asked.filter(writes)).toHaveLength(2);
   });
+});
+
+it.each(['events', 'binding', 'deliver'])('without an id there is nothing for the operation %s', async (operation) => {
+  const answer = await call(administrator, { operation });
+  expect([answer.id, medplum().asked]).toEqual(['not-found', []]);
 });
 
 it.each([undefined, {}, { operation: 'book' }])('there is no operation %j', async (input) => {

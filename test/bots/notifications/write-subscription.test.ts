@@ -186,6 +186,12 @@ describe('a new Subscription', () => {
       'upstream-unavailable',
       'The FHIR server could not be reached',
     ],
+    [
+      'says nothing of what it has written',
+      { status: 200, body: { resourceType: 'Bundle', type: 'transaction-response', entry: [] } },
+      'upstream-unavailable',
+      'The FHIR server could not be reached',
+    ],
   ])('is refused if Medplum %s', async (_, answer, code, text) => {
     const caller = await aCaller();
     medplum().interfere((asked) => (writes(asked) ? answer : undefined));

@@ -165,7 +165,9 @@ describe('the Subscriptions that a caller searches', () => {
     expect(refusedWith(answer)).toEqual(unavailable);
   });
 
-  it.each(['no-answer', { status: 200, body: { resourceType: 'Bundle', type: 'batch-response' } }] as const)(
+  const silent = { resourceType: 'Bundle', type: 'batch-response' };
+
+  it.each(['no-answer', { status: 200, body: silent }, { status: 200, body: { ...silent, entry: [] } }] as const)(
     'are not known if Medplum does not answer: %j',
     async (answer) => {
       medplum().interfere(() => answer);

@@ -99,6 +99,7 @@ it('the last place of the project is looked for by its number, among the Subscri
   await take(owner);
   const asked = medplum().asked.slice(before);
   expect(asked.map(({ type, entries }) => [type, entries.length])).toEqual([['transaction', 3]]);
+  expect(asked[0]?.entries.map((one) => one.includes('_fields=id'))).toEqual([false, true, true]);
   const search = asked[0]?.entries[2]?.replace('GET ', '') ?? '';
   expect(search).toContain(`_offset=${maxAllSubscriptions - 1}&_count=1`);
   const open = await medplum().find<Subscription>('Subscription?status=requested,active,error&_count=1000');

@@ -91,6 +91,11 @@ describe('the token for a websocket', () => {
     ['what it is for cannot be made', 'batch', 'no-answer'],
     ['what it is for is refused', 'batch', refusal()],
     ['nothing is said of what it is for', 'batch', { status: 200, body: { resourceType: 'Bundle', type: 'batch' } }],
+    [
+      'it is not said what was made',
+      'batch',
+      { status: 200, body: { resourceType: 'Bundle', type: 'batch', entry: [] } },
+    ],
     ['it is not answered', 'read', 'no-answer'],
     ['Medplum fails', 'read', { ...refusal(), status: 500 }],
     ['Medplum answers something else', 'read', { status: 400, body: {} }],
