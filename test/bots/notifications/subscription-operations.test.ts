@@ -44,6 +44,7 @@ describe('$status', () => {
 
   it('of one Subscription tells its state', async () => {
     const stored = await subscribe(medplum(), { outbox: { events: 7 } });
+    const now = Date.now();
     const answer = await status(await seeing(portal), { id: stored.subscription.id });
     expect(answer).toMatchObject({ type: 'searchset', total: 1 });
     expect(statesIn(answer)).toEqual([
@@ -56,7 +57,7 @@ describe('$status', () => {
       },
     ]);
     const { timestamp = '', id, entry } = answer as Bundle;
-    expect(Date.now() - Date.parse(timestamp)).toBeLessThan(60_000);
+    expect(Date.parse(timestamp)).toBeGreaterThanOrEqual(now);
     expect(new Set([`urn:uuid:${id}`, entry?.[0]?.fullUrl]).size).toBe(2);
   });
 
@@ -268,7 +269,7 @@ describe('$deliver', () => {
     const stored = await subscribe(medplum(), { outbox: waiting });
     const clock = { milliseconds: 0 };
     medplum().interfere((asked) => {
-      clock.milliseconds += writes(asked) ? 3_500 : 0;
+      clock.milliseconds += writes(asked) ? 3_100 : 0;
       return writes(asked) ? conflict : undefined;
     });
     const answer = await ahead(clock, () => deliver(administrator, stored));

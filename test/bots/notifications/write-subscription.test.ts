@@ -159,7 +159,7 @@ describe('a new Subscription', () => {
     const caller = await aCaller();
     const clock = { milliseconds: 0 };
     medplum().interfere((asked) => {
-      clock.milliseconds += writes(asked) ? 3_500 : 0;
+      clock.milliseconds += writes(asked) ? 3_100 : 0;
       return writes(asked) ? conflict : undefined;
     });
     const answer = await ahead(clock, () => create(caller, toPortal()));

@@ -187,38 +187,38 @@ describe('what a caller may do', () => {
     expect(medplum().asked).toHaveLength(before);
   });
 
-  it.each<[string, () => Promise<Subscriber>, boolean]>([
-    ['an administrator', async () => administrator, true],
-    ['whoever may change Subscriptions in Medplum', () => aCaller([{ resourceType: 'Subscription' }], 'other'), true],
-    ['staff who may change appointments only', () => aCaller(editor, 'other'), false],
-    ['whoever may only read', () => aCaller(readOnly, 'other'), false],
-    ['whoever Medplum does not know', async () => stranger, false],
-  ])("%s may change somebody else's: %#", async (_, caller, expected) => {
+  it.each<[string, boolean, () => Promise<Subscriber>]>([
+    ['an administrator', true, async () => administrator],
+    ['whoever may change Subscriptions in Medplum', true, () => aCaller([{ resourceType: 'Subscription' }], 'other')],
+    ['staff who may change appointments only', false, () => aCaller(editor, 'other')],
+    ['whoever may only read', false, () => aCaller(readOnly, 'other')],
+    ['whoever Medplum does not know', false, async () => stranger],
+  ])("%s may change somebody else's: %p", async (_, expected, caller) => {
     const { subscription } = await subscribe(medplum());
     expect(await mayChange(medplum().medplum, subscription, await caller())).toBe(expected);
     expect(medplum().asked.at(-1)).toMatchObject({ type: 'read', entries: ['/auth/me'] });
   });
 
-  it.each<[string, () => Promise<Subscriber>, boolean]>([
-    ['an administrator', async () => administrator, true],
-    ['whoever may change appointments', () => aCaller(editor), true],
-    ['whoever may only read', () => aCaller(readOnly), false],
-    ['whoever Medplum does not know', async () => stranger, false],
-  ])('%s is of the staff: %#', async (_, caller, expected) => {
+  it.each<[string, boolean, () => Promise<Subscriber>]>([
+    ['an administrator', true, async () => administrator],
+    ['whoever may change appointments', true, () => aCaller(editor)],
+    ['whoever may only read', false, () => aCaller(readOnly)],
+    ['whoever Medplum does not know', false, async () => stranger],
+  ])('%s is of the staff: %p', async (_, expected, caller) => {
     expect(await isStaff(medplum().medplum, await caller())).toBe(expected);
   });
 
-  it.each<[string, () => Promise<Subscriber>, string[]]>([
-    ['an administrator', async () => administrator, ['Appointment']],
-    ['whoever may read everything', () => aCaller(readOnly), ['Appointment']],
+  it.each<[string, string[], () => Promise<Subscriber>]>([
+    ['an administrator', ['Appointment'], async () => administrator],
+    ['whoever may read everything', ['Appointment'], () => aCaller(readOnly)],
     [
       'whoever may read some',
-      () => aCaller([{ resourceType: 'Appointment', criteria: 'Appointment?status=booked' }]),
       ['Appointment?status=booked'],
+      () => aCaller([{ resourceType: 'Appointment', criteria: 'Appointment?status=booked' }]),
     ],
-    ['whoever may read patients', () => aCaller([{ resourceType: 'Patient' }]), []],
-    ['whoever Medplum does not know', async () => stranger, []],
-  ])('%s may read these appointments: %#', async (_, caller, expected) => {
+    ['whoever may read patients', [], () => aCaller([{ resourceType: 'Patient' }])],
+    ['whoever Medplum does not know', [], async () => stranger],
+  ])('%s may read these appointments: %j', async (_, expected, caller) => {
     expect(await readableAppointmentsOf(medplum().medplum, await caller())).toEqual(expected);
   });
 

@@ -83,11 +83,11 @@ describe('a change of an appointment that was deleted', () => {
   };
 
   it.each([
-    ['who may read all', 'Appointment', true],
-    ['who may read those with its tag', `Appointment?_tag=${system}|portal`, true],
-    ['who may read those with another tag', `Appointment?_tag=${system}|other`, false],
-    ['whose rights cannot be told from it', booked, false],
-  ])('is told to a subscriber %s: %#', async (_, readable, expected) => {
+    ['who may read all', true, 'Appointment'],
+    ['who may read those with its tag', true, `Appointment?_tag=${system}|portal`],
+    ['who may read those with another tag', false, `Appointment?_tag=${system}|other`],
+    ['whose rights cannot be told from it', false, booked],
+  ])('is told to a subscriber %s: %p', async (_, expected, readable) => {
     expect(mayBeTold(state, await listening(readable), change, never)).toBe(expected);
   });
 

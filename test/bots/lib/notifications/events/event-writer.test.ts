@@ -175,7 +175,7 @@ describe('when somebody else records events at the same moment', () => {
     const stored = await subscribe(medplum());
     overtake(stored, 1);
     const last = all.at(-1);
-    await record(...(last ? [last] : []));
+    await ahead({ milliseconds: -60_000 }, () => record(...(last ? [last] : [])));
     const told = new Set((await eventsOf(medplum(), stored)).map(({ appointment }) => appointment));
     expect(all.map(({ id }) => told.has(id))).toEqual([false, ...Array(20).fill(true)]);
   });
@@ -190,7 +190,7 @@ describe('when somebody else records events at the same moment', () => {
   });
 
   it.each([
-    [6_000, true],
+    [1_000, true],
     [7_001, false],
   ])('and it takes %d ms, it is tried again: %p', async (milliseconds, isTriedAgain) => {
     const stored = await subscribe(medplum());

@@ -68,13 +68,13 @@ describe('the events that a Subscription lacks', () => {
 
   const DAY = 24 * 60 * 60_000;
 
-  it.each<[string, object, number]>([
-    ['is active', {}, 1],
-    ['is in error', { more: { status: 'error' } }, 1],
-    ['has ended', { more: { status: 'off' } }, 0],
-    ['cannot be read any more', { more: { criteria: 'https://elsewhere.example/topic' } }, 0],
-    ['began to listen later', { outbox: { since: Date.now() + DAY } }, 0],
-  ])('of one that %s: %#', async (_, given, count) => {
+  it.each<[string, number, object]>([
+    ['is active', 1, {}],
+    ['is in error', 1, { more: { status: 'error' } }],
+    ['has ended', 0, { more: { status: 'off' } }],
+    ['cannot be read any more', 0, { more: { criteria: 'https://elsewhere.example/topic' } }],
+    ['began to listen later', 0, { outbox: { since: Date.now() + DAY } }],
+  ])('if it %s: %d', async (_, count, given) => {
     const stored = await subscribe(medplum(), given);
     const state = await read(await anAppointment(medplum()));
     expect(missingEvents(state, stored, () => true)).toHaveLength(count);
