@@ -4,6 +4,10 @@ import { resolveConfig } from '../../core/config/resolve.ts';
  * The installation whose Bots a test runs from their sources. The bundler puts it into those that are deployed; here the
  * import of this file does, which must come before that of a Bot.
  */
-export const config = resolveConfig({ baseUrl: 'https://booking.example.org/fhir/R4' });
+export const config = resolveConfig({
+  baseUrl: 'https://booking.example.org/fhir/R4',
+  // The endpoints of the tests. The name localhost leads to ::1, too, which is not allowed.
+  notifications: { allowedNetworks: ['127.0.0.0/8'] },
+});
 
 Object.assign(globalThis, { __BOOKING_CONFIG__: config });

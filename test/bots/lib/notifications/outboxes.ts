@@ -1,0 +1,139 @@
+import type { Appointment, Bundle, Communication, Parameters, Resource, Subscription, Task } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../../core/config/config.ts';
+import { requestorTag } from '../../../../core/fhir/tags.ts';
+import { type Outbox, outboxOf, outboxTask } from '../../../../core/notifications/delivery/outbox.ts';
+import { type Event, eventResource } from '../../../../core/notifications/events/event.ts';
+import { publicSubscription } from '../../../../core/notifications/subscription/channel.ts';
+import { withStoredStatus } from '../../../../core/notifications/subscription/stored-status.ts';
+import { storedParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
+import { outbox as noEvents, portal, subscription } from '../../../core/notifications/support.ts';
+import { config } from '../../config.ts';
+import type { BotServer } from '../../medplum.ts';
+
+/** A stored Subscription and its outbox. */
+export interface Subscribed {
+  readonly id: string;
+  readonly subscription: Subscription & { id: string };
+  readonly task: Task & { id: string };
+}
+
+/** What of a Subscription and its outbox is not as usual: an active one of the portal, of which nothing waits. */
+export interface Given {
+  readonly owner?: string;
+  readonly outbox?: Partial<Outbox>;
+  readonly status?: Subscription['status'];
+  readonly changes?: object;
+}
+
+/** The channel of a Subscription whose notifications are posted to an endpoint. */
+export const channelTo = (endpoint: string, changes: object = {}): Subscription['channel'] => ({
+  ...subscription().channel,
+  endpoint,
+  ...changes,
+});
+
+/** Stores a Subscription and its outbox. */
+export async function subscribe(server: BotServer, given: Given = {}): Promise<Subscribed> {
+  const { owner = portal, outbox = {}, status = 'active', changes = {} } = given;
+  const profile = [artefactUri(config, 'LocalSubscriptionTermin')];
+  const meta = { profile, tag: [requestorTag(owner, config)] };
+  const stored = await server.create<Subscription>(withStoredStatus({ ...subscription({ status, ...changes }), meta }));
+  const { heartbeat, end } = storedParameters(stored, config) ?? {};
+  const times = { subscription: `Subscription/${stored.id}`, subscriber: owner, heartbeat, end };
+  const task = await server.create<Task>(outboxTask({ ...noEvents, ...outbox }, times, config));
+  return { id: stored.id, subscription: stored, task };
+}
+
+/** A Subscription, as subscribers see it, and its outbox, as they are stored by now. */
+export interface State {
+  readonly subscription: Subscription;
+  readonly task: Task;
+  readonly outbox: Outbox;
+}
+
+/** Reads a Subscription and its outbox. */
+export async function stateOf(server: BotServer, { id, task }: Subscribed): Promise<State> {
+  const subscription = await server.read<Subscription>(`Subscription/${id}`);
+  const stored = await server.read<Task>(`Task/${task.id}`);
+  const outbox = stored && outboxOf(stored);
+  if (!subscription || !outbox) {
+    throw new Error('There is no such Subscription, or no outbox.');
+  }
+  return { subscription: publicSubscription(subscription), task: stored, outbox };
+}
+
+/** Changes an outbox, as others do meanwhile. */
+export async function changeOutbox(server: BotServer, subscribed: Subscribed, changes: Partial<Outbox>): Promise<Task> {
+  const { task, outbox } = await stateOf(server, subscribed);
+  const owner = { subscription: `Subscription/${subscribed.id}`, subscriber: task.groupIdentifier?.value ?? '' };
+  return server.change(task, outboxTask({ ...outbox, ...changes }, owner, config, task));
+}
+
+/** Changes a Subscription, as others do meanwhile; its status is the one in Medplum. */
+export async function changeSubscription(
+  server: BotServer,
+  { id }: Subscribed,
+  changes: Partial<Subscription>,
+): Promise<Subscription> {
+  const stored = await server.read<Subscription>(`Subscription/${id}`);
+  if (!stored) {
+    throw new Error('There is no such Subscription.');
+  }
+  return server.change(stored, changes);
+}
+
+/** Stores an appointment. */
+export const addAppointment = (
+  server: BotServer,
+  changes: Partial<Appointment> = {},
+): Promise<Appointment & { id: string; meta: { versionId: string } }> =>
+  server.create<Appointment>({
+    resourceType: 'Appointment',
+    status: 'booked',
+    start: '2031-03-10T09:00:00Z',
+    end: '2031-03-10T09:20:00Z',
+    participant: [{ actor: { reference: 'Patient/p1' }, status: 'accepted' }],
+    ...changes,
+  });
+
+/** An event about the present version of an appointment. */
+export const eventAbout = ({ id = '', meta }: Appointment, number: number, kind: Event['kind'] = 'update'): Event => ({
+  number,
+  timestamp: '2027-01-01T00:00:00.000Z',
+  appointment: id,
+  version: meta?.versionId ?? '',
+  kind,
+});
+
+/** Stores events of a Subscription. */
+export async function addEvents(
+  server: BotServer,
+  { id }: Pick<Subscribed, 'id'>,
+  ...events: readonly Event[]
+): Promise<(Communication & { id: string })[]> {
+  const stored: (Communication & { id: string })[] = [];
+  for (const event of events) {
+    stored.push(await server.create<Communication>(eventResource(event, id, config)));
+  }
+  return stored;
+}
+
+/** What a notification says of its Subscription: the values of its parameters, by their names. */
+export function statusIn(bundle: Bundle | undefined): Record<string, unknown> {
+  const parameters = (bundle?.entry?.[0]?.resource as Parameters | undefined)?.parameter ?? [];
+  return Object.fromEntries(
+    parameters.map(({ name, part, ...value }) => [name, part ? statusOfParts(part) : Object.values(value)[0]]),
+  );
+}
+
+const statusOfParts = (parts: readonly { name: string }[]): Record<string, unknown> =>
+  Object.fromEntries(parts.map(({ name, ...value }) => [name, Object.values(value)[0]]));
+
+/** Removes what tests have stored of some types. */
+export async function removeAll(server: BotServer, ...types: readonly Resource['resourceType'][]): Promise<void> {
+  for (const type of types) {
+    for (const { id } of await server.find(`${type}?_count=1000&_fields=id`)) {
+      await server.fhir('DELETE', `${type}/${id}`);
+    }
+  }
+}
