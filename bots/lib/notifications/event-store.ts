@@ -5,7 +5,7 @@ import type { EventContent } from '../../../core/notifications/events/bundle.ts'
 import { type Event, eventOf, eventsQuery } from '../../../core/notifications/events/event.ts';
 import { couldRead } from '../../../core/notifications/events/read-access.ts';
 import { config } from '../config.ts';
-import { sendBundle } from '../medplum.ts';
+import { type BundleAnswer, type RequestOptions, sendBundle } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
 
 /** An event and the Communication in which it is kept. */
@@ -48,6 +48,14 @@ const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWi
 const isKnown = (entry: BundleEntry): boolean =>
   isGood(entry) || entry.response?.status === '404' || entry.response?.status === '410';
 
+/** Sends requests in one batch; Medplum refuses one without entries. */
+async function get(medplum: MedplumClient, urls: readonly string[], options?: RequestOptions): Promise<BundleAnswer> {
+  const entry = urls.map((url): BundleEntry => ({ request: { method: 'GET', url } }));
+  return entry.length > 0
+    ? sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, options)
+    : { kind: 'done', bundle: { resourceType: 'Bundle', type: 'batch-response' } };
+}
+
 /**
  * Reads what of some events may be told: the versions that they are about, if they are still there, and if the
  * appointment is one that may be read.
@@ -64,15 +72,8 @@ export async function readContents(
   readable: readonly string[],
   authorization?: string,
 ): Promise<EventContent[]> {
-  if (events.length === 0) {
-    return [];
-  }
-  const get = (url: string): BundleEntry => ({ request: { method: 'GET', url } });
-  const versions = events.map(({ appointment, version }) => get(`Appointment/${appointment}/_history/${version}`));
-  const [stored, found] = await Promise.all([
-    sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry: versions }),
-    sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry: searches.map(get) }, { authorization }),
-  ]);
+  const versions = events.map(({ appointment, version }) => `Appointment/${appointment}/_history/${version}`);
+  const [stored, found] = await Promise.all([get(medplum, versions), get(medplum, searches, { authorization })]);
   const isRead = stored.kind === 'done' && (stored.bundle.entry ?? []).every(isKnown);
   if (!isRead || found.kind !== 'done' || !(found.bundle.entry ?? []).every(isGood)) {
     throw new Error('The appointments of the events could not be read.');
