@@ -66,7 +66,7 @@ export async function stateOf(server: BotServer, { id, task }: Subscribed): Prom
 export async function changeOutbox(server: BotServer, subscribed: Subscribed, changes: Partial<Outbox>): Promise<Task> {
   const { task, outbox } = await stateOf(server, subscribed);
   const owner = { subscription: `Subscription/${subscribed.id}`, subscriber: task.groupIdentifier?.value ?? '' };
-  return server.change(task, outboxTask({ ...outbox, ...changes }, owner, config, task));
+  return server.change(outboxTask({ ...outbox, ...changes }, owner, config, task), {});
 }
 
 /** Changes a Subscription, as others do meanwhile; its status is the one in Medplum. */

@@ -1,6 +1,7 @@
 import '../../../config.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
+import type { Connections } from '../../../../../bots/lib/medplum.ts';
 import { handler } from '../../../../../bots/notifications/deliver-events.ts';
 import type { Outbox } from '../../../../../core/notifications/delivery/outbox.ts';
 import { type Listener, listen } from '../../../../contract/notifications/listener.ts';
@@ -21,16 +22,42 @@ beforeEach(() => {
   endpoint.reply = 200;
   endpoint.received.length = 0;
 });
-afterEach(() => {
+
+/** How many requests of deliveries are under way. */
+let open = 0;
+
+function start(input: Task): Promise<void> {
+  const { medplum: client } = medplum();
+  const send: Connections['send'] = async (...sent) => {
+    open += 1;
+    return client.connections.send(...sent).finally(() => {
+      open -= 1;
+    });
+  };
+  const event = { bot: {}, input, contentType: 'application/fhir+json', secrets: {} };
+  return handler(Object.assign(Object.create(client), { connections: { send } }), event);
+}
+
+/** How long a delivery may take that goes on in the background, in milliseconds. */
+const LIMIT = 1_500;
+
+/** Waits until a delivery in the background has asked Medplum for nothing more for a while. */
+async function ended(): Promise<void> {
+  let [before, calm] = [-1, 0];
+  const isCalm = (): boolean => {
+    calm = open === 0 && medplum().asked.length === before ? calm + 1 : 0;
+    before = medplum().asked.length;
+    return calm > 5;
+  };
+  await until(isCalm, Boolean, LIMIT);
+}
+
+afterEach(async () => {
   Math.random = random;
-  return removeAll(medplum(), 'Task', 'Subscription');
+  await ended();
+  await removeAll(medplum(), 'Task', 'Subscription');
 });
 afterAll(() => endpoint.close());
-
-const start = (input: Task) => {
-  const event = { bot: {}, input, contentType: 'application/fhir+json', secrets: {} };
-  return handler(medplum().medplum, event);
-};
 
 /** A requested Subscription: its delivery is a handshake, whose path is the name. */
 const request = (name: string, outbox: Partial<Outbox> = {}, owner = portal): Promise<Subscribed> =>
@@ -59,17 +86,8 @@ const settled = (one: Subscribed) =>
   until(
     () => statusOf(one),
     (status) => status === 'accepted',
+    LIMIT,
   );
-
-/** Waits until a delivery in the background has asked Medplum for nothing more for a while. */
-async function ended(): Promise<void> {
-  let [before, calm] = [-1, 0];
-  await until(() => {
-    calm = medplum().asked.length === before ? calm + 1 : 0;
-    before = medplum().asked.length;
-    return calm > 5;
-  });
-}
 
 describe('a delivery is started', () => {
   it.each<[string, () => Promise<unknown>]>([
@@ -161,7 +179,7 @@ describe('a delivery goes on', () => {
     const { groupIdentifier: _, ...task } = (await request('first')).task;
     const other = await request('other');
     await start(task);
-    await until(told, (names) => names.length > 0);
+    await until(told, (names) => names.length > 0, LIMIT);
     await ended();
     expect([told(), await statusOf(other)]).toEqual([['first'], 'ready']);
   });

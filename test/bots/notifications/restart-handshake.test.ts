@@ -1,0 +1,131 @@
+import '../config.ts';
+import { describe, expect, it } from '@jest/globals';
+import type { Subscription } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/notifications/restart-handshake.ts';
+import { requestorTag } from '../../../core/fhir/tags.ts';
+import type { Outbox, OutboxStatus } from '../../../core/notifications/delivery/outbox.ts';
+import { portal } from '../../core/notifications/support.ts';
+import { config } from '../config.ts';
+import {
+  changeOutbox,
+  changeSubscription,
+  type Given,
+  type Subscribed,
+  stateOf,
+  subscribe,
+} from '../lib/notifications/outboxes.ts';
+import { withMedplum } from '../medplum.ts';
+
+const medplum = withMedplum();
+
+/** Runs the Bot after a change of a Subscription in Medplum. */
+async function run({ subscription }: Pick<Subscribed, 'subscription'>): Promise<void> {
+  const event = { bot: {}, input: subscription as Subscription, contentType: 'application/fhir+json', secrets: {} };
+  await handler(medplum().medplum, event);
+}
+
+const add = (given: Given) => subscribe(medplum(), given);
+const isWrite = ({ entries }: { entries: readonly string[] }): boolean => entries.some((one) => one.startsWith('PUT'));
+const writes = (): number => medplum().asked.filter(isWrite).length;
+const owned = { tag: [requestorTag(portal, config)] };
+
+describe('a Subscription that is requested again', () => {
+  it.each<OutboxStatus>(['accepted', 'failed', 'on-hold'])('begins anew where its outbox was %s', async (status) => {
+    const outbox = { status, attempts: 5, events: 3, delivered: 2, since: 1_000, until: Date.now() + 60_000 };
+    const one = await add({ status: 'requested', outbox });
+    await run(one);
+    const after = await stateOf(medplum(), one);
+    expect(after.outbox).toMatchObject({ status: 'ready', attempts: 0, events: 3, delivered: 2, since: 1_000 });
+    expect(after.outbox.until).toBeUndefined();
+    expect(after.subscription.status).toBe('requested');
+    expect(writes()).toBe(1);
+  });
+
+  it('is not told what has changed while it was over', async () => {
+    const one = await add({ status: 'requested', outbox: { status: 'cancelled', since: 1_000 } });
+    const before = Date.now();
+    await run(one);
+    const { outbox } = await stateOf(medplum(), one);
+    expect(outbox.status).toBe('ready');
+    expect(outbox.since).toBeGreaterThanOrEqual(before);
+  });
+
+  it.each<OutboxStatus>(['ready', 'received', 'in-progress'])(
+    'is left to the delivery where its outbox is %s',
+    async (status) => {
+      const one = await add({ status: 'requested', outbox: { status } });
+      await run(one);
+      expect(writes()).toBe(0);
+      expect((await stateOf(medplum(), one)).outbox.status).toBe(status);
+    },
+  );
+
+  it('by making it active in Medplum after it was in error, gets a handshake', async () => {
+    const one = await add({ outbox: { status: 'failed', error: 'It fails.' }, status: 'error' });
+    await changeSubscription(medplum(), one, { status: 'active' });
+    await run(one);
+    const { subscription, outbox } = await stateOf(medplum(), one);
+    expect([subscription.status, outbox.status]).toEqual(['requested', 'ready']);
+  });
+});
+
+describe('the status that somebody has set in Medplum', () => {
+  it('is stored as the service does if it is active', async () => {
+    const one = await add({ outbox: { events: 3, delivered: 3 } });
+    await changeSubscription(medplum(), one, { status: 'active', meta: owned });
+    await run(one);
+    const { subscription, outbox } = await stateOf(medplum(), one);
+    expect(subscription.status).toBe('active');
+    expect(outbox).toMatchObject({ status: 'accepted', events: 3, delivered: 3 });
+    const stored = await medplum().read<Subscription>(`Subscription/${one.id}`);
+    expect(stored).toMatchObject({ status: 'requested', meta: { tag: [{}, { code: 'active' }] } });
+  });
+
+  it.each<'off' | 'error'>(['off', 'error'])('is stored without the tag of active ones if it is %s', async (status) => {
+    const one = await add({ outbox: { status: 'on-hold' } });
+    await changeSubscription(medplum(), one, { status });
+    await run(one);
+    const stored = await medplum().read<Subscription>(`Subscription/${one.id}`);
+    expect(stored).toMatchObject({ status, meta: owned });
+    expect((await stateOf(medplum(), one)).outbox.status).toBe('on-hold');
+  });
+
+  it.each<'active' | 'error' | 'off'>(['active', 'error', 'off'])(
+    'stays as it is if the service has set it: %s',
+    async (status) => {
+      await run(await add({ status }));
+      expect(writes()).toBe(0);
+    },
+  );
+});
+
+it('a change that comes in between is followed, too', async () => {
+  const one = await add({ status: 'requested', outbox: { status: 'failed' } });
+  let changes: Partial<Outbox>[] = [{ events: 7 }];
+  medplum().interfere(async (asked) => {
+    const [change] = isWrite(asked) ? changes : [];
+    if (change) {
+      changes = [];
+      await changeOutbox(medplum(), one, change);
+    }
+    return undefined;
+  });
+  await run(one);
+  expect((await stateOf(medplum(), one)).outbox).toMatchObject({ status: 'ready', events: 7 });
+  expect(writes()).toBe(2);
+});
+
+it('a Subscription without an outbox is none of the service', async () => {
+  const one = await add({ status: 'requested' });
+  await medplum().fhir('DELETE', `Task/${one.task.id}`);
+  await run(one);
+  const { id: _, ...unknown } = one.subscription;
+  await run({ subscription: unknown as Subscribed['subscription'] });
+  expect(writes()).toBe(0);
+});
+
+it('the Bot fails if Medplum does not answer', async () => {
+  const one = await add({ status: 'requested' });
+  medplum().interfere((asked) => (isWrite(asked) ? 'no-answer' : undefined));
+  await expect(run(one)).rejects.toThrow('could not be written: lost.');
+});
