@@ -1,0 +1,129 @@
+import '../../../config.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Appointment, Communication, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import { followDeletions } from '../../../../../bots/lib/notifications/events/deletions.ts';
+import { deletionTask } from '../../../../../core/notifications/events/deletion.ts';
+import { later, withClock } from '../../../clock.ts';
+import { config } from '../../../config.ts';
+import { withMedplum } from '../../../medplum.ts';
+import { addAppointment, removeAll, subscribe } from '../outboxes.ts';
+
+const medplum = withMedplum();
+afterEach(() => removeAll(medplum(), 'Task', 'Subscription', 'Communication', 'Appointment', 'Slot', 'Schedule'));
+
+const follow = () => followDeletions(medplum().medplum, Date.now() + 6_000);
+const remember = ({ id = '' }: Pick<Appointment, 'id'>) => medplum().create<Task>(deletionTask(id, config));
+const isLeft = async ({ id }: Task) => (await medplum().read(`Task/${id}`)) !== undefined;
+const listen = () => subscribe(medplum(), { outbox: { since: 0 } });
+const events = () => medplum().find<Communication>('Communication?_count=1000');
+
+/** An appointment that is remembered and was deleted. */
+async function deleted(changes: Partial<Appointment> = {}) {
+  const appointment = await addAppointment(medplum(), changes);
+  const task = await remember(appointment);
+  await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
+  return { appointment, task };
+}
+
+describe('a deletion whose job was lost', () => {
+  it('frees the slots, is told to subscribers, and is forgotten', async () => {
+    const actor = [{ reference: 'Practitioner/p1' }];
+    const schedule = await medplum().create<Schedule>({ resourceType: 'Schedule', actor });
+    const slot = await medplum().create<Slot>({
+      resourceType: 'Slot',
+      schedule: { reference: `Schedule/${schedule.id}` },
+      status: 'busy',
+      start: '2031-03-10T09:00:00Z',
+      end: '2031-03-10T09:20:00Z',
+    });
+    await listen();
+    const { appointment, task } = await deleted({ slot: [{ reference: `Slot/${slot.id}` }] });
+    await later(6_000, follow);
+    expect((await medplum().read<Slot>(`Slot/${slot.id}`))?.status).not.toBe('busy');
+    const about = { basedOn: [{ reference: `Appointment/${appointment.id}` }] };
+    expect(await events()).toMatchObject([
+      { ...about, topic: { text: 'create' } },
+      { ...about, topic: { text: 'delete' } },
+    ]);
+    expect(await isLeft(task)).toBe(false);
+  });
+
+  it('is left to its job at first', async () => {
+    const { task } = await deleted();
+    await follow();
+    expect(medplum().asked).toHaveLength(1);
+    expect(await isLeft(task)).toBe(true);
+  });
+
+  it('is left to the next run when the time is over', async () => {
+    const tasks = [(await deleted()).task, (await deleted()).task];
+    await later(6_000, () => followDeletions(medplum().medplum, Date.now() - 1));
+    expect(medplum().asked).toHaveLength(1);
+    await withClock(async (skip) => {
+      skip(6_000);
+      medplum().interfere(({ entries }) => {
+        skip(entries[0]?.startsWith('DELETE') ? 6_001 : 0);
+        return undefined;
+      });
+      await follow();
+    });
+    expect(await Promise.all(tasks.map(isLeft))).toEqual([false, true]);
+  });
+
+  it('is remembered until all events are recorded', async () => {
+    for (let count = 0; count < 12; count++) {
+      await listen();
+    }
+    const { task } = await deleted();
+    await withClock(async (skip) => {
+      skip(6_000);
+      medplum().interfere(({ entries }) => {
+        skip(entries.includes('POST Communication') ? 6_001 : 0);
+        return undefined;
+      });
+      await follow();
+    });
+    expect((await events()).length).toBeLessThan(24);
+    expect(await isLeft(task)).toBe(true);
+    medplum().interfere(() => undefined);
+    await later(6_000, follow);
+    expect(await events()).toHaveLength(24);
+    expect(await isLeft(task)).toBe(false);
+  });
+
+  it('is followed again if Medplum does not say that it is forgotten', async () => {
+    const { task } = await deleted();
+    medplum().interfere(({ entries }) => (entries[0]?.startsWith('DELETE') ? 'no-answer' : undefined));
+    await later(6_000, follow);
+    expect(await isLeft(task)).toBe(true);
+  });
+
+  it('is followed again if Medplum does not answer', async () => {
+    const { task } = await deleted();
+    medplum().interfere(({ entries }) => (entries[0]?.includes('_history') ? 'not-connected' : undefined));
+    await expect(later(6_000, follow)).rejects.toThrow('The FHIR server could not be read.');
+    expect(await isLeft(task)).toBe(true);
+  });
+
+  it('of which no version is left is forgotten', async () => {
+    const { task } = await deleted();
+    const history = { resourceType: 'Bundle', type: 'history' };
+    const entry = [{ response: { status: '200' }, resource: history }];
+    const body = { resourceType: 'Bundle', type: 'batch-response', entry };
+    medplum().interfere(({ entries }) => (entries[0]?.includes('_history') ? { status: 200, body } : undefined));
+    await later(6_000, follow);
+    expect(await isLeft(task)).toBe(false);
+  });
+});
+
+it.each<[number, boolean]>([
+  [9, true],
+  [11, false],
+])('of an appointment that is still there after %i minutes the deletion is remembered: %s', async (minutes, isKept) => {
+  await listen();
+  const appointment = await addAppointment(medplum());
+  const task = await remember(appointment);
+  await later(minutes * 60_000, follow);
+  expect(await isLeft(task)).toBe(isKept);
+  expect(await events()).toEqual([]);
+});

@@ -1,0 +1,191 @@
+import '../config.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Subscription, Task } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/notifications/retry-deliveries.ts';
+import { requestorTag } from '../../../core/fhir/tags.ts';
+import { checkpointQuery } from '../../../core/notifications/delivery/checkpoint.ts';
+import { OVERDUE, SHARE } from '../../../core/notifications/delivery/delivery-state.ts';
+import { deletionTask } from '../../../core/notifications/events/deletion.ts';
+import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { portal, staff } from '../../core/notifications/support.ts';
+import { later, withClock } from '../clock.ts';
+import { config } from '../config.ts';
+import {
+  addAppointment,
+  changeOutbox,
+  changeSubscription,
+  channelTo,
+  type Given,
+  removeAll,
+  type Subscribed,
+  stateOf,
+  subscribe,
+} from '../lib/notifications/outboxes.ts';
+import { withMedplum } from '../medplum.ts';
+
+const medplum = withMedplum();
+afterEach(() => removeAll(medplum(), 'Task', 'Subscription', 'Communication', 'Appointment'));
+
+const run = () => handler(medplum().medplum);
+const add = ({ outbox, ...given }: Given = {}) => subscribe(medplum(), { ...given, outbox: { since: 0, ...outbox } });
+const state = (one: Subscribed) => stateOf(medplum(), one);
+const hour = 60 * 60_000;
+const past = (): string => new Date(Date.now() - hour).toISOString();
+const writes = ({ task }: Subscribed) =>
+  medplum().asked.filter(({ entries }) => entries.includes(`PUT Task/${task.id}`)).length;
+
+async function addMany(count: number, given: () => Given = () => ({})): Promise<Subscribed[]> {
+  const some: Subscribed[] = [];
+  for (let index = 0; index < count; index++) {
+    some.push(await add(given()));
+  }
+  return some;
+}
+
+const beating = () =>
+  channelTo('https://portal.example.org/', {
+    extension: [{ url: backport.heartbeatPeriod, valueUnsignedInt: 60 }],
+  });
+
+describe('a delivery is started', () => {
+  it.each<[string, () => Given]>([
+    ['whose next attempt is due', () => ({ outbox: { status: 'on-hold', until: Date.now() - 1_000 } })],
+    ['that has died', () => ({ outbox: { status: 'in-progress', lease: 'dead', until: Date.now() - 1_000 } })],
+    ['for a heartbeat', () => ({ outbox: { sent: Date.now() - 61_000 }, changes: { channel: beating() } })],
+    ['for the end of a Subscription', () => ({ changes: { end: past() } })],
+    ['for a Subscription that was requested again', () => ({ status: 'requested' })],
+  ])('%s', async (_, given) => {
+    const one = await add(given());
+    const before = Date.now();
+    await run();
+    const { outbox } = await state(one);
+    expect(outbox).toMatchObject({ status: 'ready', lease: undefined, until: undefined });
+    expect(outbox.woken).toBeGreaterThanOrEqual(before);
+    expect(writes(one)).toBe(1);
+  });
+
+  it('that was requested and has not begun', async () => {
+    const one = await add({ outbox: { status: 'ready' } });
+    await later(OVERDUE + 1_000, run);
+    expect((await state(one)).outbox.woken).toBeGreaterThan(Date.now());
+  });
+
+  it.each<[string, () => Given]>([
+    ['before the next attempt is due', () => ({ outbox: { status: 'on-hold', until: Date.now() + hour } })],
+    ['while one is under way', () => ({ outbox: { status: 'in-progress', lease: 'alive', until: Date.now() + hour } })],
+    ['that was just requested', () => ({ outbox: { status: 'ready' }, status: 'requested' })],
+    ['for nothing', () => ({})],
+    ['for a Subscription in error', () => ({ outbox: { status: 'failed' }, status: 'error' })],
+  ])('but not %s', async (_, given) => {
+    const one = await add(given());
+    await run();
+    expect(writes(one)).toBe(0);
+    expect((await state(one)).outbox.status).toBe(one.task.status);
+  });
+
+  it('for as many outboxes of a subscriber as its share allows; the others are queued', async () => {
+    const own = await addMany(SHARE + 2, () => ({ changes: { end: past() } }));
+    const other = await add({ owner: staff, changes: { end: past() } });
+    await run();
+    const statuses = await Promise.all(own.map(async (one) => (await state(one)).outbox.status));
+    expect(statuses.sort()).toEqual([...Array(SHARE).fill('ready'), 'received', 'received']);
+    expect((await state(other)).outbox.status).toBe('ready');
+  });
+
+  it('together with the status as the service stores it', async () => {
+    const one = await add({ outbox: { status: 'on-hold', until: 0 } });
+    await changeSubscription(medplum(), one, { status: 'active', meta: { tag: [requestorTag(portal, config)] } });
+    await run();
+    expect((await state(one)).outbox.status).toBe('ready');
+    expect(await medplum().read<Subscription>(`Subscription/${one.id}`)).toHaveProperty('status', 'requested');
+  });
+
+  it('unless the outbox has changed meanwhile', async () => {
+    const one = await add({ outbox: { status: 'on-hold', until: 0 } });
+    medplum().interfere(async ({ entries }) => {
+      if (entries.includes(`PUT Task/${one.task.id}`)) {
+        await changeOutbox(medplum(), one, { status: 'in-progress', until: Date.now() + hour });
+      }
+      return undefined;
+    });
+    await run();
+    expect((await state(one)).outbox.status).toBe('in-progress');
+  });
+});
+
+describe('an outbox says anew when it is due', () => {
+  const end = '2099-01-01T00:00:00.000Z';
+
+  it('if somebody has changed its Subscription', async () => {
+    const one = await add();
+    await changeSubscription(medplum(), one, { end });
+    await run();
+    const { task, outbox } = await state(one);
+    expect(task.executionPeriod).toEqual({ start: end });
+    expect(outbox).toMatchObject({ status: 'accepted', woken: undefined });
+  });
+
+  it('and its Subscription is stored as the service does, if somebody has made it active', async () => {
+    const one = await add();
+    await changeSubscription(medplum(), one, { status: 'active', meta: { tag: [requestorTag(portal, config)] } });
+    await run();
+    expect(await medplum().read<Subscription>(`Subscription/${one.id}`)).toHaveProperty('status', 'requested');
+    expect((await state(one)).subscription.status).toBe('active');
+  });
+
+  it('in a later run if this one has lasted long', async () => {
+    const one = await add();
+    await changeSubscription(medplum(), one, { end });
+    let isFirst = true;
+    await withClock(async (skip) => {
+      medplum().interfere(() => {
+        skip(isFirst ? 2_000 : 0);
+        isFirst = false;
+        return undefined;
+      });
+      await run();
+    });
+    expect(writes(one)).toBe(0);
+    await run();
+    expect(writes(one)).toBe(1);
+  });
+});
+
+describe('a run', () => {
+  const addDeletion = () => medplum().create<Task>(deletionTask('none', config));
+  const followed = ({ entries }: { entries: readonly string[] }): boolean =>
+    entries.some((url) => url.startsWith('GET Appointment?_id=none'));
+
+  it('follows deletions', async () => {
+    await addDeletion();
+    await later(6_000, run).catch(() => undefined);
+    expect(medplum().asked.filter(followed)).toHaveLength(1);
+  });
+
+  it('follows no deletions after six seconds', async () => {
+    await addDeletion();
+    await withClock(async (skip) => {
+      skip(6_000);
+      medplum().interfere(({ entries }) => {
+        skip(entries.some((url) => url.includes('POST Task')) ? 6_001 : 0);
+        return undefined;
+      });
+      await run();
+    });
+    expect(medplum().asked.filter(followed)).toEqual([]);
+  });
+
+  it('does the rest of its work if a part of it fails, and then fails', async () => {
+    const one = await add({ outbox: { status: 'on-hold', until: 0 } });
+    await addAppointment(medplum());
+    let isFirst = true;
+    medplum().interfere(({ entries }) => {
+      const isRefused = isFirst && entries.includes(`PUT Task/${one.task.id}`);
+      isFirst &&= !isRefused;
+      return isRefused ? 'no-answer' : undefined;
+    });
+    await expect(run()).rejects.toThrow(`The outbox of Subscription/${one.id} could not be written: lost.`);
+    expect(await medplum().find('Communication')).toHaveLength(1);
+    expect(await medplum().find(`Task?${checkpointQuery(config)}`)).toHaveLength(1);
+  });
+});
