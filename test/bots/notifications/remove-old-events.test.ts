@@ -15,6 +15,7 @@ import {
   type Given,
   removeAll,
   type Subscribed,
+  searchesAnswer,
   subscribe,
 } from '../lib/notifications/outboxes.ts';
 import { withMedplum } from '../medplum.ts';
@@ -52,19 +53,6 @@ const addMessage = ({ id }: Subscribed) =>
 const left = async (query = 'Communication') => (await medplum().find(query)).map(({ id }) => id).sort();
 const ids = (...some: readonly { readonly id: string }[]) => some.map(({ id }) => id).sort();
 
-/** An answer to searches: what each of them gives. */
-const answer = (...found: readonly (readonly Resource[])[]) => ({
-  status: 200,
-  body: {
-    resourceType: 'Bundle',
-    type: 'transaction-response',
-    entry: found.map((resources) => ({
-      response: { status: '200' },
-      resource: { resourceType: 'Bundle', type: 'searchset', entry: resources.map((resource) => ({ resource })) },
-    })),
-  },
-});
-
 /** So many resources that are not there any more. */
 const gone = <T extends Resource>(resource: T, count: number): T[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -92,7 +80,7 @@ describe('delivered events', () => {
 
   it('are removed a hundred at a time', async () => {
     const pages = [gone(communication, 100), gone(communication, 99)];
-    medplum().interfere(({ type }) => (type === 'transaction' ? answer(pages.shift() ?? []) : undefined));
+    medplum().interfere(({ type }) => (type === 'transaction' ? searchesAnswer(pages.shift() ?? []) : undefined));
     await removeOldEvents(medplum().medplum, always);
     expect(deletions().map(({ length }) => length)).toEqual([100, 99]);
     expect(asked()).toHaveLength(4);
@@ -120,14 +108,16 @@ describe('delivered events', () => {
     ['answers for some of them', responses(99, '204')],
     ['does not answer', 'no-answer'],
   ])('are left to the next run if Medplum %s', async (_, refusal) => {
-    medplum().interfere(({ type }) => (type === 'transaction' ? answer(gone(communication, 100)) : refusal));
+    medplum().interfere(({ type }) => (type === 'transaction' ? searchesAnswer(gone(communication, 100)) : refusal));
     await removeOldEvents(medplum().medplum, always);
     expect(asked()).toHaveLength(2);
   });
 
   it.each(['200', '204', '404', '410'])('may be removed already: status %s', async (status) => {
     const pages = [gone(communication, 100)];
-    medplum().interfere(({ type }) => (type === 'transaction' ? answer(pages.shift() ?? []) : responses(100, status)));
+    medplum().interfere(({ type }) =>
+      type === 'transaction' ? searchesAnswer(pages.shift() ?? []) : responses(100, status),
+    );
     await removeOldEvents(medplum().medplum, always);
     expect(asked()).toHaveLength(3);
   });
@@ -180,7 +170,9 @@ describe('what a Subscription has left', () => {
     const one = await add();
     await endSubscription(one);
     const pages = [gone(communication, 100), gone(communication, 1)];
-    medplum().interfere(({ entries }) => (entries[0]?.includes('part-of') ? answer(pages.shift() ?? []) : undefined));
+    medplum().interfere(({ entries }) =>
+      entries[0]?.includes('part-of') ? searchesAnswer(pages.shift() ?? []) : undefined,
+    );
     await remove();
     expect(deletions().map(({ length }) => length)).toEqual([100, 1, 1]);
     expect(await left('Task')).toEqual([]);
@@ -193,7 +185,7 @@ describe('what a Subscription has left', () => {
       [gone(communication, 1), []],
     ];
     medplum().interfere(({ entries }) =>
-      entries[0]?.includes('part-of') ? answer(...(pages.shift() ?? [[], []])) : undefined,
+      entries[0]?.includes('part-of') ? searchesAnswer(...(pages.shift() ?? [[], []])) : undefined,
     );
     await remove();
     expect(deletions().map(({ length }) => length)).toEqual([100, 1]);
@@ -215,7 +207,7 @@ describe('what a Subscription has left', () => {
     const old = { ...one.task, meta: { ...one.task.meta, lastUpdated: '2020-01-01T00:00:00Z' } };
     const pages = [Array<Task>(1000).fill(old), Array<Task>(1).fill(old)];
     medplum().interfere(({ entries }) =>
-      entries[0]?.startsWith('GET Task') ? answer(pages.shift() ?? []) : undefined,
+      entries[0]?.startsWith('GET Task') ? searchesAnswer(pages.shift() ?? []) : undefined,
     );
     await removeLeftovers(medplum().medplum, always);
     const searches = asked().map(([first = '']) => first);

@@ -15,6 +15,7 @@ import {
   type Given,
   removeAll,
   type Subscribed,
+  searchesAnswer,
   stateOf,
   subscribe,
 } from '../lib/notifications/outboxes.ts';
@@ -171,15 +172,9 @@ describe('missing events', () => {
     await add({ outbox: { readable: ['Appointment?_tag=https://example.org|other'] } });
     await medplum().create<Task>(checkpointTask({ until: Date.now(), settled: 5_000 }, config));
     const appointment = await addAppointment(medplum());
-    const entry = Array(CHANGED_AT_ONCE).fill({ resource: appointment });
-    const found = { resourceType: 'Bundle', type: 'searchset', entry };
-    const body = {
-      resourceType: 'Bundle',
-      type: 'transaction-response',
-      entry: [{ response: { status: '200' }, resource: found }],
-    };
+    const found = searchesAnswer(Array<Appointment>(CHANGED_AT_ONCE).fill(appointment));
     medplum().interfere(({ entries }) =>
-      entries.some((url) => url.startsWith('GET Appointment?_lastUpdated')) ? { status: 200, body } : undefined,
+      entries.some((url) => url.startsWith('GET Appointment?_lastUpdated')) ? found : undefined,
     );
     await later(10 * minutes, run);
     expect(periodOf(await checkpoints())).toEqual({ until: changedAt(appointment) + OVERLAP, settled: 5_000 });

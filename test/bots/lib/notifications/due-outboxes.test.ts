@@ -1,6 +1,6 @@
 import '../../config.ts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Resource, Task } from '@medplum/fhirtypes';
+import type { Task } from '@medplum/fhirtypes';
 import { readDueOutboxes } from '../../../../bots/lib/notifications/due-outboxes.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import { checkpointTask, OVERLAP } from '../../../../core/notifications/delivery/checkpoint.ts';
@@ -10,7 +10,7 @@ import { backport } from '../../../../core/notifications/subscription/extensions
 import { portal } from '../../../core/notifications/support.ts';
 import { config } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
-import { changeSubscription, channelTo, type Given, removeAll, subscribe } from './outboxes.ts';
+import { changeSubscription, channelTo, type Given, removeAll, searchesAnswer, subscribe } from './outboxes.ts';
 
 const medplum = withMedplum();
 const hour = 60 * 60_000;
@@ -132,18 +132,6 @@ it('without an outbox nobody is told about appointments', async () => {
 });
 
 describe('many Subscriptions', () => {
-  const answer = (found: readonly (readonly Resource[])[]) => ({
-    status: 200,
-    body: {
-      resourceType: 'Bundle',
-      type: 'transaction-response',
-      entry: found.map((resources) => ({
-        response: { status: '200' },
-        resource: { resourceType: 'Bundle', type: 'searchset', entry: resources.map((resource) => ({ resource })) },
-      })),
-    },
-  });
-
   it('are found page by page, by those searches that have more', async () => {
     const { id, task, subscription } = await add();
     const focusless: Task = { ...task, focus: { reference: 'Appointment/a1' } };
@@ -154,7 +142,7 @@ describe('many Subscriptions', () => {
     ];
     medplum().interfere(() => {
       const page = pages.shift();
-      return page && answer(page);
+      return page && searchesAnswer(...page);
     });
     expect(await idsAt()).toEqual([id]);
     const [, first = [], second = [], outboxes = []] = medplum().asked.map(({ entries }) => entries);

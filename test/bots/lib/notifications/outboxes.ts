@@ -1,4 +1,5 @@
 import type { Appointment, Bundle, Communication, Parameters, Resource, Subscription, Task } from '@medplum/fhirtypes';
+import type { Answer } from '../../../../bots/lib/medplum.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import { type Outbox, outboxOf, outboxTask } from '../../../../core/notifications/delivery/outbox.ts';
@@ -117,6 +118,19 @@ export async function addEvents(
   }
   return stored;
 }
+
+/** Medplum's answer to several searches at once: what each of them gives. */
+export const searchesAnswer = (...found: readonly (readonly Resource[])[]): Answer => ({
+  status: 200,
+  body: {
+    resourceType: 'Bundle',
+    type: 'transaction-response',
+    entry: found.map((resources) => ({
+      response: { status: '200' },
+      resource: { resourceType: 'Bundle', type: 'searchset', entry: resources.map((resource) => ({ resource })) },
+    })),
+  },
+});
 
 /** What a notification says of its Subscription: the values of its parameters, by their names. */
 export function statusIn(bundle: Bundle | undefined): Record<string, unknown> {

@@ -78,7 +78,7 @@ describe('a deletion whose job was lost', () => {
     await withClock(async (skip) => {
       skip(6_000);
       medplum().interfere(({ entries }) => {
-        skip(entries.includes('POST Communication') ? 6_001 : 0);
+        skip(entries.some((url) => url.includes('based-on')) ? 6_001 : 0);
         return undefined;
       });
       await follow();
