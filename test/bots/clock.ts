@@ -1,14 +1,14 @@
 /** Lets time pass at once, for code that asks `Date.now`. */
 export type Skip = (milliseconds: number) => void;
 
-/** Lets an action believe that time has passed, whenever it is told so; what is stored meanwhile has the real time. */
+/** Lets time stand still for an action but for what it skips; what Medplum stores meanwhile has the real time. */
 export async function withClock<T>(act: (skip: Skip) => Promise<T>): Promise<T> {
   const { now } = Date;
-  let ahead = 0;
-  Date.now = () => now() + ahead;
+  let time = now();
+  Date.now = () => time;
   try {
     return await act((milliseconds) => {
-      ahead += milliseconds;
+      time += milliseconds;
     });
   } finally {
     Date.now = now;

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
+import { idIn } from '../../../../core/fhir/reference/reference.ts';
 import { isFree, SHARE } from '../../../../core/notifications/delivery/delivery-state.ts';
 import { outboxOf, subscriberOutboxesQuery } from '../../../../core/notifications/delivery/outbox.ts';
 import { config } from '../../config.ts';
@@ -19,10 +20,7 @@ const CHOICE = 10;
 /** How many outboxes whose last attempt failed are looked at: most of them have to wait longer. */
 const FAILED = 50;
 
-const subscriptionOf = ({ focus }: Task): string | undefined => {
-  const [type, id] = focus?.reference?.split('/') ?? [];
-  return type === 'Subscription' ? id : undefined;
-};
+const subscriptionOf = ({ focus }: Task): string | undefined => idIn(focus, 'Subscription');
 
 /** Whether a subscriber has reached the maximum number of concurrent deliveries. */
 async function isShareUsed(medplum: MedplumClient, subscriber: string): Promise<boolean> {
@@ -38,7 +36,7 @@ async function isShareUsed(medplum: MedplumClient, subscriber: string): Promise<
 
 /** Another outbox of the subscriber: one that waits, or else one that failed and is to be tried again by now. */
 async function nextDue(medplum: MedplumClient, subscriber: string): Promise<string | undefined> {
-  const [waiting = [], failed = []] = await readInTransaction(medplum, [
+  const [waiting = [], failed] = await readInTransaction(medplum, [
     subscriberOutboxesQuery(subscriber, ['ready', 'received'], CHOICE, config),
     subscriberOutboxesQuery(subscriber, ['on-hold'], FAILED, config),
   ]);

@@ -8,9 +8,15 @@ import {
   hostOf,
 } from '../../../../core/notifications/subscription/endpoint-policy.ts';
 
+/** An address as name resolution gives it. */
+interface Address {
+  readonly address: string;
+  readonly family: number;
+}
+
 /** Where a name leads to: its addresses, or why notifications are not sent there. */
 export type Destination =
-  | { readonly addresses: readonly { readonly address: string; readonly family: number }[] }
+  | { readonly addresses: readonly [Address, ...Address[]] }
   | { readonly problem: string; readonly isUnknown: boolean };
 
 /** How long name servers may take, in milliseconds, if the caller leaves that much. */
@@ -59,7 +65,8 @@ export async function resolveEndpoint(
   if (problem) {
     return { problem, isUnknown: false };
   }
-  return addresses.length > 0
-    ? { addresses: addresses.map((address) => ({ address, family: isIP(address) })) }
+  const [first, ...others] = addresses.map((address) => ({ address, family: isIP(address) }));
+  return first
+    ? { addresses: [first, ...others] }
     : { problem: `The name ${url.hostname} cannot be resolved, or no name server answered in time.`, isUnknown: true };
 }

@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { finished } from 'node:stream';
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { Bundle } from '@medplum/fhirtypes';
 import { isXml } from '../../../../core/fhir/media-types.ts';
@@ -26,13 +27,8 @@ function readAnswer(response: IncomingMessage): Promise<string | undefined> {
       response.destroy();
     }
   });
-  response.on('end', () => resolve(verdict));
-  response.on('error', () =>
-    resolve(verdict ?? 'The endpoint closed the connection before its response was complete.'),
-  );
-  response.on('close', () =>
-    resolve(verdict ?? 'The endpoint closed the connection before its response was complete.'),
-  );
+  const broken = 'The endpoint closed the connection before its response was complete.';
+  finished(response, (error) => resolve(verdict ?? (error ? broken : undefined)));
   return promise;
 }
 
@@ -81,7 +77,7 @@ export async function postNotification(
     return destination.problem;
   }
   const body = isXml(mediaType) ? toXml(bundle) : JSON.stringify(bundle);
-  const [first = { address: '', family: 4 }] = destination.addresses;
+  const [first] = destination.addresses;
   const options: RequestOptions = {
     method: 'POST',
     agent: false,

@@ -18,7 +18,7 @@ export async function sendWebsocketMessage(
   bundle: Bundle,
 ): Promise<string | undefined> {
   const [found] = await readInTransaction(medplum, [messageQuery(subscription.id, config)]);
-  const [stored] = ofType('Communication', found ?? []);
+  const [stored] = ofType('Communication', found);
   const request = stored
     ? ({ method: 'PUT', url: `Communication/${stored.id}` } as const)
     : ({ method: 'POST', url: 'Communication' } as const);

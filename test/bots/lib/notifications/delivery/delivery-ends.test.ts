@@ -19,6 +19,7 @@ describe('an event that cannot be delivered', () => {
     endpoint().reply = (response) => response.writeHead(replies.shift() ?? 500).end();
     await deliver(subscribed);
     expect(numbers()).toEqual(['1', '1']);
+    expect(told()[1]).toEqual(told()[0]);
     expect((await state(subscribed)).outbox).toMatchObject({ status: 'accepted', delivered: 1, attempts: 0 });
   });
 
@@ -147,6 +148,16 @@ describe('nothing is sent any more', () => {
     expect(subscription.status).toBe(status);
     expect(outbox).toMatchObject({ ...released, status: status === 'off' ? 'cancelled' : 'failed', error: reason });
   });
+
+  it('from the very end of a Subscription on', () =>
+    withClock(async (skip) => {
+      const end = new Date(Date.now() + 60_000).toISOString();
+      const subscribed = await withEvents(1, { changes: { channel: channelTo(endpoint().url), end } });
+      skip(60_000);
+      await deliver(subscribed);
+      expect(told()).toEqual([]);
+      expect((await state(subscribed)).subscription.status).toBe('off');
+    }));
 
   it('but for one whose end is to come', async () => {
     const changes = { channel: channelTo(endpoint().url), end: '2099-01-01T00:00:00Z' };

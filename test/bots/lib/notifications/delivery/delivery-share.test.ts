@@ -11,9 +11,17 @@ import { withClock } from '../../../clock.ts';
 import { withMedplum } from '../../../medplum.ts';
 import { channelTo, removeAll, type Subscribed, stateOf, subscribe } from '../outboxes.ts';
 
+const { random } = Math;
+
+// Before the requests of the test are forgotten, so that none is taken for one of the next test.
+afterEach(async () => {
+  Math.random = random;
+  await ended();
+  await removeAll(medplum(), 'Task', 'Subscription');
+});
+
 const medplum = withMedplum();
 let endpoint: Listener;
-const { random } = Math;
 
 beforeAll(async () => {
   endpoint = await listen();
@@ -52,11 +60,6 @@ async function ended(): Promise<void> {
   await until(isCalm, Boolean, LIMIT);
 }
 
-afterEach(async () => {
-  Math.random = random;
-  await ended();
-  await removeAll(medplum(), 'Task', 'Subscription');
-});
 afterAll(() => endpoint.close());
 
 /** A requested Subscription: its delivery is a handshake, whose path is the name. */
@@ -182,6 +185,17 @@ describe('a delivery goes on', () => {
     await until(told, (names) => names.length > 0, LIMIT);
     await ended();
     expect([told(), await statusOf(other)]).toEqual([['first'], 'ready']);
+    const asked = medplum().asked.flatMap(({ entries }) => entries);
+    expect(asked.filter((url) => url.includes('group-identifier'))).toEqual([]);
+  });
+
+  it('with nothing that is about no Subscription', async () => {
+    const [first, other] = [await request('first'), await request('other')];
+    await medplum().change<Task>(other.task, { focus: { reference: 'Appointment/a1' } });
+    await start(first.task);
+    await settled(first);
+    await ended();
+    expect(told()).toEqual(['first']);
   });
 
   it('with nothing else after a minute', async () => {

@@ -37,7 +37,13 @@ const broken = 'The endpoint closed the connection before its response was compl
 
 describe('a notification', () => {
   it('is posted as JSON', async () => {
+    const methods: unknown[] = [];
+    endpoint.reply = (response) => {
+      methods.push(response.req.method);
+      response.end();
+    };
     expect(await post()).toBeUndefined();
+    expect(methods).toEqual(['POST']);
     const [received] = endpoint.received;
     expect(received?.bundle).toEqual(bundle);
     expect(received?.headers).toMatchObject({ 'content-type': json, connection: 'close' });
@@ -73,6 +79,11 @@ describe('an answer', () => {
     endpoint.reply = (response) => response.writeHead(status, { location: endpoint.url }).end();
     expect(await post()).toBe(`The endpoint answered with status ${status}.`);
     expect(endpoint.received).toHaveLength(1);
+  });
+
+  it('with a status below all that there are is a problem', async () => {
+    endpoint.reply = ({ socket }) => void socket?.end('HTTP/1.1 099 None\r\nContent-Length: 0\r\n\r\n');
+    expect(await post()).toBe('The endpoint answered with status 99.');
   });
 
   const sending = (status: number, length: number, then: (response: ServerResponse) => unknown = () => undefined) => {

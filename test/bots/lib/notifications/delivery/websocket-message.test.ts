@@ -1,6 +1,7 @@
 import '../../../config.ts';
 import { expect, it } from '@jest/globals';
 import type { Bundle, Communication } from '@medplum/fhirtypes';
+import type { Answer } from '../../../../../bots/lib/medplum.ts';
 import { sendWebsocketMessage } from '../../../../../bots/lib/notifications/delivery/websocket-message.ts';
 import { readOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
@@ -51,11 +52,11 @@ const response = (...entry: object[]) => ({
   body: { resourceType: 'Bundle', type: 'batch-response', entry },
 });
 
-it.each<[string, ReturnType<typeof response> | 'no-answer', string]>([
+it.each<[string, Answer | 'no-answer', string]>([
   ['is refused', response({ response: { status: '403' } }), '403'],
   ['has no answer', 'no-answer', 'lost'],
   ['has an answer that says nothing', response({}), 'done'],
-  ['has an empty answer', response(), 'done'],
+  ['has an answer without entries', { status: 200, body: { resourceType: 'Bundle' } }, 'done'],
 ])('a message that %s is a problem', async (_, answer, reason) => {
   const { send } = await listening();
   medplum().interfere(({ type }) => (type === 'batch' ? answer : undefined));
