@@ -5,7 +5,7 @@ import type { EventContent } from '../../../core/notifications/events/bundle.ts'
 import { type Event, eventOf, eventsQuery } from '../../../core/notifications/events/event.ts';
 import { couldRead } from '../../../core/notifications/events/read-access.ts';
 import { config } from '../config.ts';
-import { type BundleAnswer, type RequestOptions, sendBundle } from '../medplum.ts';
+import { type RequestOptions, sendBundle } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
 
 /** An event and the Communication in which it is kept. */
@@ -48,12 +48,25 @@ const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWi
 const isKnown = (entry: BundleEntry): boolean =>
   isGood(entry) || entry.response?.status === '404' || entry.response?.status === '410';
 
-/** Sends requests in one batch; Medplum refuses one without entries. */
-async function get(medplum: MedplumClient, urls: readonly string[], options?: RequestOptions): Promise<BundleAnswer> {
+/** What Medplum answers to each of some requests, in one batch, which must not be empty; `undefined` if it does not. */
+async function get(
+  medplum: MedplumClient,
+  urls: readonly string[],
+  options?: RequestOptions,
+): Promise<readonly BundleEntry[] | undefined> {
+  if (urls.length === 0) {
+    return [];
+  }
   const entry = urls.map((url): BundleEntry => ({ request: { method: 'GET', url } }));
-  return entry.length > 0
-    ? sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, options)
-    : { kind: 'done', bundle: { resourceType: 'Bundle', type: 'batch-response' } };
+  const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, options);
+  const answers = answer.kind === 'done' ? answer.bundle.entry : undefined;
+  return answers?.length === urls.length ? answers : undefined;
+}
+
+/** The ids of what a search has found. */
+function idsIn({ resource }: BundleEntry): (string | undefined)[] {
+  const entries = isResource(resource, 'Bundle') ? resource.entry : undefined;
+  return entries?.map((entry) => entry.resource?.id) ?? [];
 }
 
 /**
@@ -74,17 +87,12 @@ export async function readContents(
 ): Promise<EventContent[]> {
   const versions = events.map(({ appointment, version }) => `Appointment/${appointment}/_history/${version}`);
   const [stored, found] = await Promise.all([get(medplum, versions), get(medplum, searches, { authorization })]);
-  const isRead = stored.kind === 'done' && (stored.bundle.entry ?? []).every(isKnown);
-  if (!isRead || found.kind !== 'done' || !(found.bundle.entry ?? []).every(isGood)) {
+  if (!stored?.every(isKnown) || !found?.every(isGood)) {
     throw new Error('The appointments of the events could not be read.');
   }
-  const mayBeRead = new Set(
-    (found.bundle.entry ?? []).flatMap(({ resource }) =>
-      isResource(resource, 'Bundle') ? (resource.entry ?? []).flatMap((entry) => entry.resource?.id ?? []) : [],
-    ),
-  );
+  const mayBeRead = new Set(found.flatMap(idsIn));
   return events.map((event, index): EventContent => {
-    const appointment: unknown = stored.bundle.entry?.[index]?.resource;
+    const appointment: unknown = stored[index]?.resource;
     if (!isResource(appointment, 'Appointment')) {
       return { event };
     }

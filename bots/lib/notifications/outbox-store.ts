@@ -234,7 +234,8 @@ export async function writeOutbox(
   if (written.kind === 'overtaken') {
     return 'overtaken';
   }
-  const [task, rewritten] = written.kind === 'done' ? (written.bundle.entry ?? []).map(({ resource }) => resource) : [];
+  const answers = written.kind === 'done' ? written.bundle.entry : undefined;
+  const [task, rewritten] = (answers ?? []).map(({ resource }) => resource);
   if (!isResource(task, 'Task')) {
     throw new Error(`The outbox of Subscription/${stored.subscription.id} could not be written: ${written.kind}.`);
   }

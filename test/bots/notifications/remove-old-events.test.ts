@@ -102,8 +102,13 @@ describe('delivered events', () => {
     },
   });
 
+  const mixed = responses(100, '204');
+  mixed.body.entry[7] = { response: { status: '403' } };
+
   it.each<[string, ReturnType<typeof responses> | 'no-answer']>([
     ['refuses to remove them', responses(100, '403')],
+    ['fails to remove them', responses(100, '502')],
+    ['refuses to remove one of them', mixed],
     ['says nothing about them', responses(100)],
     ['answers for some of them', responses(99, '204')],
     ['does not answer', 'no-answer'],
@@ -153,14 +158,22 @@ describe('what a Subscription has left', () => {
   it('stays as long as its delivery may be under way', async () => {
     const one = await add();
     await endSubscription(one);
-    await later(LEASE - 5_000, () => removeLeftovers(medplum().medplum, always));
+    const end = Date.parse(one.task.meta?.lastUpdated ?? '') + LEASE;
+    await later(end - Date.now() - 5_000, () => removeLeftovers(medplum().medplum, always));
+    await withClock(async (skip) => {
+      skip(end - Date.now());
+      await removeLeftovers(medplum().medplum, always);
+    });
     expect(await left('Task')).toEqual([one.task.id]);
-    expect(asked()).toHaveLength(1);
+    expect(asked()).toHaveLength(2);
   });
 
-  it('is not looked for where a Task is about nothing', async () => {
-    const { focus: _, ...task } = (await add()).task;
-    await medplum().change<Task>(task, {});
+  it.each<[string, Task['focus']]>([
+    ['nothing', undefined],
+    ['something without a reference', { display: 'A Subscription' }],
+  ])('is not looked for where a Task is about %s', async (_, focus) => {
+    const { task } = await add();
+    await medplum().change<Task>(task, { focus });
     await remove();
     expect(asked()).toHaveLength(1);
     expect(await left('Task')).toEqual([task.id]);

@@ -45,7 +45,7 @@ async function lastVersion(medplum: MedplumClient, id: string): Promise<Appointm
   const [history] = await readHistories(medplum, [`Appointment/${id}/_history?_count=2`]);
   return ofType(
     'Appointment',
-    (history?.entry ?? []).flatMap(({ resource }) => resource ?? []),
+    history?.entry?.flatMap(({ resource }) => resource ?? []),
   )[0];
 }
 

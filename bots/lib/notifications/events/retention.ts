@@ -26,9 +26,9 @@ async function remove(medplum: MedplumClient, resources: readonly Resource[]): P
     ({ resourceType, id }): BundleEntry => ({ request: { method: 'DELETE', url: `${resourceType}/${id}` } }),
   );
   const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry });
-  const answers = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
+  const answers = answer.kind === 'done' ? answer.bundle.entry : undefined;
   const isGone = ({ response }: BundleEntry): boolean => /^(2|404|410)/.test(response?.status ?? '');
-  return answers.length === entry.length && answers.every(isGone);
+  return answers?.length === entry.length && answers.every(isGone);
 }
 
 /**

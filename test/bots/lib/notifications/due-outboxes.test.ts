@@ -67,6 +67,7 @@ describe('when all changes have their events', () => {
   it('an outbox of which nothing is to come is not due', async () => {
     await add();
     expect(await idsAt(Date.now() + 100 * hour)).toEqual([]);
+    expect(medplum().asked).toHaveLength(2);
   });
 
   it('an outbox is found once, whatever it is due for', async () => {
@@ -149,7 +150,7 @@ describe('many Subscriptions', () => {
     expect(medplum().asked).toHaveLength(4);
     expect(first.map((url) => /_sort=_id&_count=1000&_offset=(\d+)$/.exec(url)?.[1])).toEqual(Array(5).fill('0'));
     expect(second).toEqual([first[1], first[3]].map((url) => url?.replace(/0$/, '1000')));
-    expect(outboxes).toHaveLength(2);
+    expect(outboxes.map((url) => /(?:focus|_id)=([^&]+)/.exec(url)?.[1])).toEqual([`Subscription/${id}`, id]);
   });
 
   it('are unknown if Medplum does not answer', async () => {

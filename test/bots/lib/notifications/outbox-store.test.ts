@@ -54,11 +54,13 @@ describe('the outbox of a Subscription', () => {
   });
 
   it('is none if the Subscription is not there, or its Task says nothing', async () => {
-    const [deleted, empty] = [await add(), await add()];
+    const [deleted, empty, lost] = [await add(), await add(), await add()];
     await medplum().fhir('DELETE', `Subscription/${deleted.id}`);
     const { output: _, ...task } = empty.task;
     await medplum().change<Task>(task, {});
+    await medplum().change<Task>(lost.task, { focus: undefined });
     expect(await store.readOutboxes(medplum().medplum, idsOf([deleted, empty]))).toEqual([]);
+    expect(await store.readOpenOutboxes(medplum().medplum)).toEqual([]);
   });
 
   it('may belong to nobody, or to a Subscription that cannot be read any more', async () => {
@@ -86,6 +88,8 @@ describe('the outbox of a Subscription', () => {
     expect(ids(await store.readOutboxes(medplum().medplum, known(100)))).toEqual([one.id]);
     expect(ids(await store.readOutboxes(medplum().medplum, known(101)))).toEqual([one.id]);
     expect(asked().map(({ length }) => length)).toEqual([2, 4]);
+    const named = asked()[1]?.map((url) => url.split(',').length);
+    expect(named).toEqual([100, 100, 1, 1]);
     expect(await store.readOutboxes(medplum().medplum, [])).toEqual([]);
     expect(asked()).toHaveLength(2);
   });

@@ -71,6 +71,7 @@ describe('an outbox is written', () => {
     expect(stored.hasStoredStatus).toBe(false);
     const untouched = await store.writeOutbox(medplum().medplum, stored, { outbox: { ...stored.outbox, events: 1 } });
     expect(untouched).toMatchObject({ hasStoredStatus: false });
+    expect(asked().at(-1)).toEqual([`PUT Task/${one.task.id}`]);
     const again = await read(one);
     const written = await store.writeOutbox(medplum().medplum, again, store.withStatusStored(again, again.outbox));
     expect(written).toMatchObject({ hasStoredStatus: true, subscription: { id: one.id, status: 'active' } });

@@ -1,7 +1,11 @@
 import '../../../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Communication, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import { followDeletions } from '../../../../../bots/lib/notifications/events/deletions.ts';
+import {
+  followDeletions,
+  forgetDeletion,
+  rememberDeletion,
+} from '../../../../../bots/lib/notifications/events/deletions.ts';
 import { deletionTask } from '../../../../../core/notifications/events/deletion.ts';
 import { later, withClock } from '../../../clock.ts';
 import { config } from '../../../config.ts';
@@ -70,15 +74,33 @@ describe('a deletion whose job was lost', () => {
     expect(await Promise.all(tasks.map(isLeft))).toEqual([false, true]);
   });
 
-  it('is remembered until all events are recorded', async () => {
+  it('is followed up to the very end of the time', async () => {
+    const { task } = await deleted();
+    await later(6_000, () => followDeletions(medplum().medplum, Date.now()));
+    expect(await isLeft(task)).toBe(false);
+  });
+
+  async function listenOften(): Promise<void> {
     for (let count = 0; count < 12; count++) {
       await listen();
     }
+  }
+
+  it('is told to all Subscriptions of a subscriber', async () => {
+    await listenOften();
+    const { task } = await deleted();
+    await later(6_000, follow);
+    expect(await events()).toHaveLength(24);
+    expect(await isLeft(task)).toBe(false);
+  });
+
+  it('is remembered until all events are recorded', async () => {
+    await listenOften();
     const { task } = await deleted();
     await withClock(async (skip) => {
       skip(6_000);
       medplum().interfere(({ entries }) => {
-        skip(entries.some((url) => url.includes('based-on')) ? 6_001 : 0);
+        skip(entries.some((url) => url.includes('based-on')) ? 6_000 : 0);
         return undefined;
       });
       await follow();
@@ -113,6 +135,36 @@ describe('a deletion whose job was lost', () => {
     medplum().interfere(({ entries }) => (entries[0]?.includes('_history') ? { status: 200, body } : undefined));
     await later(6_000, follow);
     expect(await isLeft(task)).toBe(false);
+  });
+});
+
+describe('a deletion that is about to come', () => {
+  const one: Appointment = { resourceType: 'Appointment', id: 'a1', status: 'booked', participant: [] };
+  const remembered = async () => (await medplum().find<Task>('Task')).map(({ focus }) => focus?.reference);
+
+  it('is remembered', async () => {
+    await rememberDeletion(medplum().medplum, one);
+    expect(await remembered()).toEqual(['Appointment/a1']);
+  });
+
+  it.each(['no-answer', 'not-connected'] as const)('cannot be prepared without Medplum: %s', async (reason) => {
+    medplum().interfere(() => reason);
+    await expect(rememberDeletion(medplum().medplum, one)).rejects.toThrow(
+      /^The deletion of Appointment\/a1 could not be prepared \((lost|failed)\); delete it again\.$/,
+    );
+  });
+
+  it('is forgotten once its events are recorded, whatever else is remembered', async () => {
+    await rememberDeletion(medplum().medplum, one);
+    await rememberDeletion(medplum().medplum, one);
+    await rememberDeletion(medplum().medplum, { ...one, id: 'a2' });
+    await forgetDeletion(medplum().medplum, 'a1');
+    expect(await remembered()).toEqual(['Appointment/a2']);
+  });
+
+  it('is not forgotten where it was not remembered', async () => {
+    await forgetDeletion(medplum().medplum, 'a1');
+    expect(medplum().asked).toHaveLength(1);
   });
 });
 
