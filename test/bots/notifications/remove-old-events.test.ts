@@ -136,11 +136,11 @@ describe('what a Subscription has left', () => {
     const [one, other] = [await add(), await add()];
     await addEvents(medplum(), one, event(1, 0));
     await addMessage(one);
-    const [kept1] = await addEvents(medplum(), other, event(1, kept + 2));
+    const [undelivered] = await addEvents(medplum(), other, event(1, kept + 2));
     const message = await addMessage(other);
     await endSubscription(one);
     await remove();
-    expect(await left()).toEqual(ids(kept1 as Communication & { id: string }, message));
+    expect(await left()).toEqual(ids(undelivered as Communication & { id: string }, message));
     expect(await left('Task')).toEqual([other.task.id]);
     expect(deletions().map(({ length }) => length)).toEqual([2, 1]);
     expect(deletions()[1]).toEqual([`DELETE Task/${one.task.id}`]);

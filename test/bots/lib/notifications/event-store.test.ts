@@ -97,8 +97,8 @@ describe('the content of an event', () => {
     for (const { id } of [mine, others]) {
       await medplum().fhir('DELETE', `Appointment/${id}`);
     }
-    const read1 = await read(events);
-    expect(read1.map(({ appointment }) => appointment?.id)).toEqual([mine.id, undefined, undefined]);
+    const contents = await read(events);
+    expect(contents.map(({ appointment }) => appointment?.id)).toEqual([mine.id, undefined, undefined]);
   });
 
   it('is told of a deleted appointment that only other criteria concern', async () => {
