@@ -1,5 +1,6 @@
 import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
+import type { Answer } from '../../../../bots/lib/medplum.ts';
 import { readContents, readEvents } from '../../../../bots/lib/notifications/event-store.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import { messageResource } from '../../../../core/notifications/delivery/message.ts';
@@ -8,7 +9,7 @@ import { readableQuery } from '../../../../core/notifications/events/read-access
 import { portal } from '../../../core/notifications/support.ts';
 import { config } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
-import { addAppointment, addEvents, eventAbout, subscribe } from './outboxes.ts';
+import { addAppointment, addEvents, eventAbout, searchesAnswer, subscribe } from './outboxes.ts';
 
 const medplum = withMedplum();
 
@@ -168,10 +169,11 @@ describe('the content of an event', () => {
     },
   });
 
-  it.each<[string, ReturnType<typeof refused> | 'no-answer', boolean]>([
+  it.each<[string, Answer | 'no-answer', boolean]>([
     ['the version is refused', refused('403'), true],
     ['the version has no status', refused(undefined), true],
     ['the versions have no answer', 'no-answer', true],
+    ['a version has no answer of its own', searchesAnswer(), true],
     ['the search is refused', refused('400'), false],
     ['the search finds nothing', refused('404'), false],
     ['the search has no status', refused(undefined), false],
