@@ -85,6 +85,10 @@ export async function readContents(
   readable: readonly string[],
   authorization?: string,
 ): Promise<EventContent[]> {
+  // Medplum takes a search for no ids at all for one for everything.
+  if (events.length === 0) {
+    return [];
+  }
   const versions = events.map(({ appointment, version }) => `Appointment/${appointment}/_history/${version}`);
   const [stored, found] = await Promise.all([get(medplum, versions), get(medplum, searches, { authorization })]);
   if (!stored?.every(isKnown) || !found?.every(isGood)) {

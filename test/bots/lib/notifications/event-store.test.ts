@@ -81,6 +81,11 @@ describe('the content of an event', () => {
     return readContents(medplum().medplum, events, searches, readable, authorization);
   };
 
+  it('of none is nothing, and nobody is asked', async () => {
+    expect(await read([])).toEqual([]);
+    expect(asked()).toEqual([]);
+  });
+
   it('is the version that it is about, if the appointment may be read now', async () => {
     const first = await addAppointment(medplum(), own);
     await medplum().change(first, { status: 'arrived' });
