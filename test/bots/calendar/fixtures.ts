@@ -1,0 +1,275 @@
+import { afterEach, beforeAll } from '@jest/globals';
+import type {
+  Appointment,
+  HealthcareService,
+  Practitioner,
+  Reference,
+  Resource,
+  ResourceType,
+  Schedule,
+  Slot,
+  Task,
+} from '@medplum/fhirtypes';
+import { type Publication, publicationIn, publicationTask } from '../../../core/calendar/publish/publication.ts';
+import { type RollForward, rollForwardIn, rollForwardTask } from '../../../core/calendar/publish/roll-forward.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { config } from '../config.ts';
+import { type BotServer, withMedplum } from '../medplum.ts';
+
+export const DAY = 86_400_000;
+
+/** Midnight, in UTC, of the day in four weeks on which the calendars of these tests are open. */
+export const day = Math.floor(Date.now() / DAY) * DAY + 28 * DAY;
+
+/** A date so many days after that day. */
+export const date = (days = 0): string => new Date(day + days * DAY).toISOString().slice(0, 10);
+
+/** An instant on that day, or so many days later. */
+export const at = (time: string, days = 0): string => `${date(days)}T${time}:00.000Z`;
+
+/** An instant as the time of that day. */
+export const timeOf = (instant: string): number => Date.parse(instant);
+
+const weekday = (['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const)[new Date(day).getUTCDay()] ?? 'sun';
+
+const minutes = (url: string, value: number) => ({ url, valueDuration: { value, unit: 'min' } });
+
+/** Opening hours on the day's weekday. */
+export const open = (from: string, to: string): HealthcareService['availableTime'] => [
+  { daysOfWeek: [weekday], availableStartTime: `${from}:00`, availableEndTime: `${to}:00` },
+];
+
+/** What a service is like besides its opening hours; times in minutes. */
+export interface ServiceOptions {
+  readonly before?: number;
+  readonly after?: number;
+  readonly interval?: number;
+  readonly capacity?: number;
+  readonly more?: Partial<HealthcareService>;
+}
+
+/** A service of half-hour appointments, by default from 9 to 11. */
+export function visit(
+  hours = open('09:00', '11:00'),
+  { before, after, interval = 30, capacity, more = {} }: ServiceOptions = {},
+): HealthcareService {
+  return {
+    resourceType: 'HealthcareService',
+    availableTime: hours,
+    extension: [
+      {
+        url: 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters',
+        extension: [
+          minutes('duration', 30),
+          minutes('alignmentInterval', interval),
+          ...(before === undefined ? [] : [minutes('bufferBefore', before)]),
+          ...(after === undefined ? [] : [minutes('bufferAfter', after)]),
+          ...(capacity === undefined ? [] : [{ url: 'slotCapacity', valueInteger: capacity }]),
+          { url: 'timezone', valueCode: 'UTC' },
+        ],
+      },
+    ],
+    ...more,
+  };
+}
+
+/** How a Schedule names a service that it offers. */
+export const offering = ({ id }: HealthcareService): NonNullable<Schedule['serviceType']>[number] => ({
+  extension: [
+    {
+      url: 'https://medplum.com/fhir/service-type-reference',
+      valueReference: { reference: `HealthcareService/${id}` },
+    },
+  ],
+});
+
+/** How a Schedule says that it offers every service. */
+export const allServices: NonNullable<Schedule['serviceType']>[number] = {
+  coding: [{ system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' }],
+};
+
+/** A service in which nobody is seen: on this day all calendars are closed. */
+export const closedOn = (from: string, to = from): HealthcareService => ({
+  resourceType: 'HealthcareService',
+  identifier: [{ system: artefactUri(config, 'LocalClosedDays'), value: 'closed' }],
+  notAvailable: [{ description: 'Holidays', during: { start: from, end: to } }],
+});
+
+/** A resource as it is stored. */
+export type Stored<T> = T & { id: string };
+
+const types: readonly ResourceType[] = [
+  'Task',
+  'Slot',
+  'Appointment',
+  'Encounter',
+  'Schedule',
+  'HealthcareService',
+  'Patient',
+];
+
+/** Removes everything that tests of calendars have stored. */
+async function clear(server: BotServer): Promise<void> {
+  for (const type of types) {
+    const found = await server.find(`${type}?_count=1000`);
+    await Promise.all(found.map(({ id }) => server.fhir('DELETE', `${type}/${id}`)));
+  }
+}
+
+/** A calendar that is open on the day from 9 to 11, with its service. */
+export interface Calendar {
+  readonly schedule: Stored<Schedule>;
+  readonly service: Stored<HealthcareService>;
+}
+
+/** Requests to the stand-in of Medplum about calendars, all of which are gone after each test. */
+export interface CalendarServer extends BotServer {
+  /** Stores a practitioner whose calendars the tests have. */
+  readonly practitioner: Stored<Practitioner>;
+  /** Stores a Schedule, by default one without services for the day alone. */
+  schedule(more?: Partial<Schedule>): Promise<Stored<Schedule>>;
+  /** Stores a calendar that offers a service, by default that of `visit()`. */
+  calendar(service?: HealthcareService, more?: Partial<Schedule>): Promise<Calendar>;
+  /** Stores a Slot as staff do. */
+  slot(
+    schedule: Stored<Schedule>,
+    status: Slot['status'],
+    from: string,
+    to: string,
+    more?: Partial<Slot>,
+  ): Promise<Stored<Slot>>;
+  /** Stores an appointment of some slots. */
+  appointment(
+    status: Appointment['status'],
+    slots: readonly Slot[],
+    more?: Partial<Appointment>,
+  ): Promise<Stored<Appointment>>;
+  /** Stores the Task of a publication. */
+  publication(publication: Publication): Promise<Stored<Task>>;
+  /** Stores the Task of the pass through all Schedules. */
+  pass(pass?: Partial<RollForward>): Promise<Stored<Task>>;
+  /** The Slots of a Schedule, in order: `free 09:00-09:30`. */
+  times(schedule: Stored<Schedule>): Promise<string[]>;
+  /** The publication of a Schedule with its Task; `undefined` if there is none. */
+  publicationOf(schedule: Stored<Schedule>): Promise<(Publication & { readonly task: Task }) | undefined>;
+  /** The pass through all Schedules with its Task; `undefined` if there is none. */
+  passThrough(): Promise<(RollForward & { readonly task: Task }) | undefined>;
+}
+
+const reference = ({ resourceType, id }: Resource): string => `${resourceType}/${id}`;
+
+function textOf({ status, start, end }: Slot): string {
+  return `${status} ${start.slice(11, 16)}-${end.slice(11, 16)}`;
+}
+
+function calendarServer(server: BotServer, practitioner: Stored<Practitioner>): CalendarServer {
+  const schedule: CalendarServer['schedule'] = (more = {}) =>
+    server.create<Schedule>({
+      resourceType: 'Schedule',
+      actor: [{ reference: reference(practitioner) } as Reference<Practitioner>],
+      planningHorizon: { start: date(), end: date() },
+      ...more,
+    });
+  return {
+    ...server,
+    practitioner,
+    schedule,
+    async calendar(service = visit(), more = {}) {
+      const stored = await server.create(service);
+      return { service: stored, schedule: await schedule({ serviceType: [offering(stored)], ...more }) };
+    },
+    slot: ({ id }, status, from, to, more = {}) =>
+      server.create<Slot>({
+        resourceType: 'Slot',
+        schedule: { reference: `Schedule/${id}` },
+        status,
+        start: from.length > 5 ? from : at(from),
+        end: to.length > 5 ? to : at(to),
+        ...more,
+      }),
+    appointment: (status, slots, more = {}) =>
+      server.create<Appointment>({
+        resourceType: 'Appointment',
+        status,
+        participant: [{ actor: { reference: reference(practitioner) } as Reference<Practitioner>, status: 'accepted' }],
+        slot: slots.map((slot) => ({ reference: reference(slot) }) as Reference<Slot>),
+        start: slots[0]?.start ?? at('09:00'),
+        end: slots.at(-1)?.end ?? at('09:30'),
+        ...more,
+      }),
+    publication: (publication) => server.create(publicationTask(publication, config)),
+    pass: (pass = {}) =>
+      server.create(
+        rollForwardTask(
+          {
+            status: 'requested',
+            offset: 0,
+            began: Date.now(),
+            lastBegan: undefined,
+            madeUpAt: undefined,
+            ...pass,
+          },
+          config,
+        ),
+      ),
+    async times({ id }) {
+      const slots = await server.find<Slot>(`Slot?schedule=Schedule/${id}&_count=1000`);
+      return slots
+        .sort((one, other) => Date.parse(one.start) - Date.parse(other.start) || one.status.localeCompare(other.status))
+        .map(textOf);
+    },
+    async publicationOf({ id }) {
+      const [task] = await server.find<Task>(`Task?focus=Schedule/${id}`);
+      const publication = task && publicationIn(task);
+      return publication && { ...publication, task };
+    },
+    async passThrough() {
+      const tasks = await server.find<Task>('Task?_count=1000');
+      const [found] = tasks.flatMap((task) => {
+        const pass = rollForwardIn(task);
+        return pass ? [{ ...pass, task }] : [];
+      });
+      return found;
+    },
+  };
+}
+
+/** The requests of Bots for resources of one type, without the others of their batches: `GET Slot?…`. */
+export const askedFor = ({ asked }: BotServer, start: string): string[] =>
+  asked.flatMap(({ entries }) => entries.filter((entry) => entry.startsWith(start)));
+
+/** Starts a stand-in of Medplum for the tests of a file, without calendars at the beginning of each test. */
+export function withCalendars(): () => CalendarServer {
+  const medplum = withMedplum();
+  let server: CalendarServer;
+  beforeAll(async () => {
+    const practitioner = await medplum().create<Practitioner>({
+      resourceType: 'Practitioner',
+      name: [{ family: 'Lovelace' }],
+    });
+    server = calendarServer(medplum(), practitioner);
+  });
+  afterEach(() => clear(server));
+  return () => server;
+}
+
+/** Runs something while time passes as the test says, on top of the time that it takes: so many milliseconds. */
+export async function withClock<T>(act: (pass: (milliseconds: number) => void) => Promise<T>): Promise<T> {
+  const now = Date.now;
+  let passed = 0;
+  Date.now = () => now() + passed;
+  try {
+    return await act((milliseconds) => {
+      passed += milliseconds;
+    });
+  } finally {
+    Date.now = now;
+  }
+}
+
+/** Runs something at another time, which is so many milliseconds from now. */
+export const later = <T>(milliseconds: number, act: () => Promise<T>): Promise<T> =>
+  withClock((pass) => {
+    pass(milliseconds);
+    return act();
+  });

@@ -1,0 +1,367 @@
+import '../../config.ts';
+import { describe, expect, it } from '@jest/globals';
+import type { Schedule, Slot, Task } from '@medplum/fhirtypes';
+import { readOpeningHours } from '../../../../bots/lib/calendar/opening-hours.ts';
+import { publishedUntil, workOn, writePublication } from '../../../../bots/lib/calendar/publication.ts';
+import type { Answer } from '../../../../bots/lib/medplum.ts';
+import type { Publication } from '../../../../core/calendar/publish/publication.ts';
+import {
+  askedFor,
+  at,
+  closedOn,
+  DAY,
+  date,
+  day,
+  later,
+  offering,
+  open,
+  type Stored,
+  visit,
+  withCalendars,
+} from '../../calendar/fixtures.ts';
+import { config } from '../../config.ts';
+
+const medplum = withCalendars();
+
+const outcome = { resourceType: 'OperationOutcome', issue: [{ details: { text: 'Not like this' } }] };
+const refused: Answer = { status: 400, body: outcome };
+const overtaken: Answer = { status: 412, body: outcome };
+
+const wholeDay = ['free 09:00-09:30', 'free 09:30-10:00', 'free 10:00-10:30', 'free 10:30-11:00'];
+
+const turn = { turn: 60_000, portion: 100 };
+
+/** Opening hours of two windows of two weeks, the same weekday in each week. */
+const weeks = (count: number): Partial<Schedule> => ({
+  planningHorizon: { start: date(), end: date(7 * (count - 1)) },
+});
+
+/** Works on a publication of a Schedule, by default a new one. */
+async function work({ id }: Stored<Schedule>, given: Partial<Publication> = {}, by = turn) {
+  const task = await medplum().publication({ schedule: id, status: 'requested', ...given });
+  return { task, isUnfinished: await workOn(medplum().medplum, task, by) };
+}
+
+/** The windows that were read, as the dates around them. */
+const windowsRead = () =>
+  askedFor(medplum(), 'GET Slot?schedule')
+    .filter((url) => url.includes('_filter'))
+    .map((url) =>
+      [...(new URLSearchParams(url).get('_filter') ?? '').matchAll(/"(.{10})T/g)].map(([, found]) => found),
+    );
+
+const statusesWritten = () =>
+  medplum().asked.flatMap(({ bundle, type }) =>
+    type === 'transaction'
+      ? (bundle?.entry ?? []).flatMap(({ resource }) => (resource?.resourceType === 'Task' ? [resource.status] : []))
+      : [],
+  );
+
+describe('the end of what is published', () => {
+  const until = async ({ id }: Stored<Schedule>, now = Date.now()) => {
+    const hours = await readOpeningHours(medplum().medplum, id);
+    return hours && publishedUntil(hours, now);
+  };
+
+  it('is that of the planning horizon', async () => {
+    const { schedule } = await medplum().calendar();
+    expect(await until(schedule)).toBe(day + DAY);
+  });
+
+  it('is so many weeks ahead without one', async () => {
+    const { schedule } = await medplum().calendar(visit(), { planningHorizon: undefined });
+    expect(await until(schedule, day)).toBe(day + config.calendar.horizonWeeks * 7 * DAY + DAY);
+  });
+
+  it('is the latest of several services', async () => {
+    const east = visit();
+    const [parameters] = east.extension ?? [];
+    const inTokyo = (parameters?.extension ?? []).map((one) =>
+      one.url === 'timezone' ? { ...one, valueCode: 'Asia/Tokyo' } : one,
+    );
+    const services = [
+      await medplum().create(visit()),
+      await medplum().create({ ...east, extension: [{ url: parameters?.url ?? '', extension: inTokyo }] }),
+    ];
+    const schedule = await medplum().schedule({ serviceType: services.map(offering) });
+    expect(await until(schedule)).toBe(day + DAY);
+  });
+
+  it('does not exist where nothing is published', async () => {
+    const schedule = await medplum().schedule();
+    expect(await until(schedule)).toBeUndefined();
+  });
+});
+
+describe('a publication', () => {
+  it('is written on condition of its version', async () => {
+    const task = await medplum().publication({ schedule: 'one', status: 'requested' });
+    const written = await writePublication(medplum().medplum, task, { schedule: 'one', status: 'completed' });
+    expect(written).toMatchObject({ task: { id: task.id, status: 'completed' }, publication: { status: 'completed' } });
+    expect(written?.task.meta?.versionId).not.toBe(task.meta?.versionId);
+    expect(await writePublication(medplum().medplum, task, { schedule: 'one', status: 'failed' })).toBeUndefined();
+    expect(await medplum().read<Task>(`Task/${task.id}`)).toMatchObject({ status: 'completed' });
+  });
+
+  it('that cannot be written is an error', async () => {
+    const task = await medplum().publication({ schedule: 'one', status: 'requested' });
+    medplum().interfere(() => 'no-answer');
+    await expect(writePublication(medplum().medplum, task, { schedule: 'one', status: 'completed' })).rejects.toThrow(
+      `Task/${task.id} could not be written (lost).`,
+    );
+  });
+});
+
+describe('a turn', () => {
+  it('publishes a calendar and writes down what it was made from', async () => {
+    const { schedule } = await medplum().calendar();
+    const { isUnfinished } = await work(schedule);
+    expect(isUnfinished).toBe(false);
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+    const hours = await readOpeningHours(medplum().medplum, schedule.id);
+    const publication = await medplum().publicationOf(schedule);
+    expect(publication).toMatchObject({ status: 'completed', from: day + DAY, inputs: hours?.inputs });
+    expect(publication?.task.statusReason).toBeUndefined();
+    expect(publication?.task.description).toBeUndefined();
+  });
+
+  it('is in progress before anything is read', async () => {
+    const { schedule } = await medplum().calendar();
+    await work(schedule);
+    expect(medplum().asked[0]?.bundle?.entry?.[0]?.resource).toMatchObject({ status: 'in-progress' });
+    expect(statusesWritten().at(-1)).toBe('completed');
+  });
+
+  it('reads from yesterday on, in windows of two weeks', async () => {
+    const { schedule } = await medplum().calendar(visit(), weeks(3));
+    await work(schedule);
+    const windows = windowsRead();
+    const yesterday = new Date(Date.now() - 4 * DAY).toISOString().slice(0, 10);
+    expect(windows[0]?.[1]).toBe(yesterday);
+    expect(windows.length).toBeGreaterThan(2);
+    expect(await medplum().times(schedule)).toHaveLength(12);
+  });
+
+  it('is nothing for a Task that is no publication', async () => {
+    const task = await medplum().create<Task>({ resourceType: 'Task', status: 'requested', intent: 'order' });
+    expect(await workOn(medplum().medplum, task, turn)).toBe(false);
+    expect(medplum().asked).toEqual([]);
+  });
+
+  it('is nothing for a version that somebody has replaced', async () => {
+    const { schedule } = await medplum().calendar();
+    const task = await medplum().publication({ schedule: schedule.id, status: 'requested' });
+    await medplum().change<Task>(task, { status: 'in-progress' });
+    expect(await workOn(medplum().medplum, task, turn)).toBe(false);
+    expect(medplum().asked).toHaveLength(1);
+    expect(await medplum().times(schedule)).toEqual([]);
+  });
+
+  it('ends the publication of a Schedule that is gone', async () => {
+    const schedule = await medplum().schedule();
+    await medplum().fhir('DELETE', `Schedule/${schedule.id}`);
+    const { isUnfinished } = await work(schedule, { from: day, inputs: 'others' });
+    expect(isUnfinished).toBe(false);
+    const publication = await medplum().publicationOf(schedule);
+    expect(publication).toMatchObject({ status: 'completed' });
+    expect(publication?.task.input).toBeUndefined();
+  });
+
+  it('withdraws what was published when nothing is any more', async () => {
+    const { schedule } = await medplum().calendar(visit(), weeks(3));
+    const { task } = await work(schedule);
+    await medplum().change<Schedule>(schedule, { serviceType: [] });
+    const current = await medplum().read<Task>(`Task/${task.id}`);
+    expect(current && (await workOn(medplum().medplum, current, turn))).toBe(false);
+    expect(new Set((await medplum().times(schedule)).map((one) => one.split(' ')[0]))).toEqual(
+      new Set(['entered-in-error']),
+    );
+  });
+
+  it('looks no further than to the last Slot, nor to what was entered in error', async () => {
+    const schedule = await medplum().schedule();
+    await medplum().slot(schedule, 'free', at('09:00', 100), at('10:00', 100));
+    await medplum().slot(schedule, 'entered-in-error', at('09:00', 200), at('10:00', 200));
+    await medplum().slot(await medplum().schedule(), 'free', at('09:00', 300), at('10:00', 300));
+    await work(schedule);
+    expect((await medplum().publicationOf(schedule))?.from).toBe(timeAt('09:00', 101));
+    const [last = ''] = askedFor(medplum(), 'GET Slot?').filter((url) => url.includes('_sort=-start'));
+    expect(new URLSearchParams(last).get('_count')).toBe('20');
+  });
+
+  it('looks two years ahead at most', async () => {
+    const schedule = await medplum().schedule();
+    await medplum().slot(schedule, 'free', at('09:00', 2_000), at('10:00', 2_000));
+    await work(schedule);
+    const { from = 0 } = (await medplum().publicationOf(schedule)) ?? {};
+    expect(Math.abs(from - (Date.now() + 732 * DAY))).toBeLessThan(DAY);
+  });
+});
+
+const timeAt = (time: string, days = 0): number => Date.parse(at(time, days));
+
+describe('a turn that has no more time', () => {
+  it('begins one window at least, and leaves the rest', async () => {
+    const { schedule } = await medplum().calendar(visit(), weeks(3));
+    const { isUnfinished } = await work(schedule, {}, { turn: -1, portion: 100 });
+    expect(isUnfinished).toBe(true);
+    expect(windowsRead()).toHaveLength(1);
+    const publication = await medplum().publicationOf(schedule);
+    expect(publication?.status).toBe('accepted');
+    expect(publication?.from).toBeGreaterThan(Date.now());
+    expect(publication?.from).toBeLessThan(Date.now() + 15 * DAY);
+  });
+
+  it('ends within a window, which is begun again', async () => {
+    const { schedule } = await medplum().calendar();
+    const hours = await readOpeningHours(medplum().medplum, schedule.id);
+    const begun = { from: day, inputs: hours?.inputs };
+    const { isUnfinished, task } = await work(schedule, begun, { turn: -1, portion: 1 });
+    expect(isUnfinished).toBe(true);
+    expect(await medplum().times(schedule)).toEqual(wholeDay.slice(0, 1));
+    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'accepted', from: day });
+    const next = await medplum().read<Task>(`Task/${task.id}`);
+    expect(next && (await workOn(medplum().medplum, next, turn))).toBe(false);
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+  });
+});
+
+describe('a turn after others', () => {
+  const inputsOf = async ({ id }: Stored<Schedule>) => (await readOpeningHours(medplum().medplum, id))?.inputs;
+
+  it.each(['requested', 'accepted', 'in-progress'] as const)('goes on where it was, %s', async (status) => {
+    const { schedule } = await medplum().calendar(visit(), weeks(3));
+    await work(schedule, { status, from: day + 7 * DAY, inputs: await inputsOf(schedule) });
+    expect(await medplum().times(schedule)).toHaveLength(8);
+  });
+
+  it.each(['completed', 'failed'] as const)('begins again, %s', async (status) => {
+    const { schedule } = await medplum().calendar(visit(), weeks(3));
+    await work(schedule, { status, from: day + 7 * DAY, inputs: await inputsOf(schedule) });
+    expect(await medplum().times(schedule)).toHaveLength(12);
+  });
+
+  it('begins again if the opening hours have changed', async () => {
+    const { schedule } = await medplum().calendar(visit(), weeks(3));
+    await work(schedule, { status: 'accepted', from: day + 7 * DAY, inputs: 'others' });
+    expect(await medplum().times(schedule)).toHaveLength(12);
+  });
+
+  it('does not begin in the past', async () => {
+    const { schedule } = await medplum().calendar();
+    await work(schedule, { status: 'accepted', from: day - 400 * DAY, inputs: await inputsOf(schedule) });
+    expect(windowsRead()[0]?.[1]).toBe(new Date(Date.now() - 4 * DAY).toISOString().slice(0, 10));
+  });
+});
+
+describe('opening hours that cannot be published', () => {
+  it('say what is wrong with them', async () => {
+    const { schedule } = await medplum().calendar(visit(), { actor: [{ reference: 'Practitioner/absent' }] });
+    const { isUnfinished } = await work(schedule);
+    expect(isUnfinished).toBe(false);
+    const publication = await medplum().publicationOf(schedule);
+    expect(publication).toMatchObject({ status: 'failed' });
+    expect(publication?.task.statusReason?.text).toMatch(
+      /^Schedule\.actor: Opening hours need a Schedule with one actor/,
+    );
+  });
+
+  it('of a Schedule that is closed for now are none', async () => {
+    const { schedule } = await medplum().calendar(visit(), { active: false });
+    await work(schedule);
+    expect((await medplum().publicationOf(schedule))?.status).toBe('completed');
+  });
+
+  it('because Medplum does not accept the Slots fail, once', async () => {
+    const { schedule } = await medplum().calendar(visit(), weeks(3));
+    medplum().interfere(({ entries }) => (entries.includes('POST Slot') ? refused : undefined));
+    const { isUnfinished } = await work(schedule);
+    expect(isUnfinished).toBe(false);
+    const publication = await medplum().publicationOf(schedule);
+    expect(publication?.status).toBe('failed');
+    expect(publication?.task).toMatchObject({
+      statusReason: { text: 'Schedule: Medplum does not accept the Slots of these opening hours: Not like this' },
+      output: [{ type: { text: 'slots-refused' } }],
+    });
+    expect(medplum().asked.filter(({ entries }) => entries.includes('POST Slot'))).toHaveLength(1);
+  });
+});
+
+describe('a turn that somebody disturbs', () => {
+  const isPortion = ({ entries }: { readonly entries: readonly string[] }) => entries.includes('POST Slot');
+
+  it('is requested again at once', async () => {
+    const { schedule } = await medplum().calendar();
+    medplum().interfere((asked) => (isPortion(asked) ? overtaken : undefined));
+    const { isUnfinished } = await work(schedule);
+    expect(isUnfinished).toBe(true);
+    expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
+  });
+
+  it('writes no Slots once another run has its publication', async () => {
+    const { schedule } = await medplum().calendar();
+    medplum().interfere(async (asked) => {
+      const current = isPortion(asked) ? await medplum().publicationOf(schedule) : undefined;
+      await (current && medplum().change<Task>(current.task, { status: 'requested' }));
+      return undefined;
+    });
+    await work(schedule);
+    expect(await medplum().times(schedule)).toEqual([]);
+    expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
+  });
+
+  it('changes its publication with each portion', async () => {
+    const { schedule } = await medplum().calendar();
+    const seen = new Set<string | undefined>();
+    medplum().interfere(async (asked) => {
+      if (isPortion(asked)) {
+        seen.add((await medplum().publicationOf(schedule))?.task.meta?.versionId);
+      }
+      return undefined;
+    });
+    await work(schedule, {}, { turn: 60_000, portion: 1 });
+    expect(seen.size).toBe(4);
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+    const portions = medplum()
+      .asked.filter(isPortion)
+      .map(({ bundle }) => bundle?.entry?.at(-1)?.resource as Task);
+    expect(portions.map(({ status, description }) => [status, description])).toEqual(
+      [1, 2, 3, 4].map((count) => ['in-progress', `Portion ${count}`]),
+    );
+  });
+
+  it.each<[string, Answer | 'no-answer']>([
+    ['lost', 'no-answer'],
+    ['failed', { status: 403, body: outcome }],
+  ])('is an error if what it writes is %s', async (kind, answer) => {
+    const { schedule } = await medplum().calendar();
+    medplum().interfere((asked) => (isPortion(asked) ? answer : undefined));
+    await expect(work(schedule)).rejects.toThrow(
+      `The Slots of Schedule/${schedule.id} could not be written (${kind}).`,
+    );
+    expect((await medplum().publicationOf(schedule))?.status).toBe('in-progress');
+  });
+
+  it('is an error if the server cannot be read', async () => {
+    const { schedule } = await medplum().calendar();
+    medplum().interfere(({ entries: [entry = ''] }) => (entry.includes('_filter') ? 'not-connected' : undefined));
+    await expect(work(schedule)).rejects.toThrow(/^The FHIR server could not be read\. /);
+  });
+});
+
+it('closed days are blocks', async () => {
+  await medplum().create(closedOn(date()));
+  const { schedule } = await medplum().calendar();
+  await work(schedule);
+  expect(await medplum().times(schedule)).toEqual(['busy-unavailable 00:00-00:00']);
+});
+
+it('what has passed is not withdrawn', async () => {
+  const { schedule, service } = await medplum().calendar();
+  const { task } = await work(schedule);
+  await medplum().change(service, { availableTime: open('10:00', '11:00') });
+  const current = await medplum().read<Task>(`Task/${task.id}`);
+  const past = day + 10 * 3_600_000 - Date.now();
+  expect(current && (await later(past, () => workOn(medplum().medplum, current, turn)))).toBe(false);
+  expect(await medplum().find<Slot>(`Slot?schedule=Schedule/${schedule.id}&status=free`)).toHaveLength(4);
+});

@@ -1,0 +1,496 @@
+import '../../config.ts';
+import { describe, expect, it } from '@jest/globals';
+import type { Schedule, Task } from '@medplum/fhirtypes';
+import { readOpeningHours } from '../../../../bots/lib/calendar/opening-hours.ts';
+import { publicationsOf, rollForward, takesPart } from '../../../../bots/lib/calendar/roll-forward.ts';
+import type { Answer } from '../../../../bots/lib/medplum.ts';
+import { AHEAD } from '../../../../core/calendar/publish/pace.ts';
+import type { Publication } from '../../../../core/calendar/publish/publication.ts';
+import type { RollForward } from '../../../../core/calendar/publish/roll-forward.ts';
+import {
+  allServices,
+  askedFor,
+  type Calendar,
+  DAY,
+  date,
+  day,
+  later,
+  offering,
+  type Stored,
+  visit,
+  withCalendars,
+  withClock,
+} from '../../calendar/fixtures.ts';
+import { config } from '../../config.ts';
+
+const medplum = withCalendars();
+
+const { publishingShare: share } = config.calendar;
+
+const outcome = { resourceType: 'OperationOutcome', issue: [] };
+const overtaken: Answer = { status: 412, body: outcome };
+
+const inputsOf = async ({ id }: Stored<Schedule>) => (await readOpeningHours(medplum().medplum, id))?.inputs;
+
+/** Goes on with a pass, by default a new one that has plenty of time. */
+async function run(pass: Partial<RollForward> = {}, time = 60_000) {
+  const task = await medplum().pass(pass);
+  const before = medplum().asked.length;
+  await rollForward(medplum().medplum, task, Date.now() + time);
+  return medplum().asked.slice(before);
+}
+
+/** A calendar that was published before, up to its end by default. */
+async function publishedBefore(more: Partial<Publication> = {}, calendar?: Calendar): Promise<Calendar> {
+  const found = calendar ?? (await medplum().calendar());
+  const { schedule } = found;
+  const inputs = await inputsOf(schedule);
+  await medplum().publication({ schedule: schedule.id, status: 'completed', from: day + DAY, inputs, ...more });
+  return found;
+}
+
+/** An appointment that makes the service busy. */
+const somebodyBooks = () => medplum().appointment('booked', []);
+
+/** The publications that a run has put in line. */
+const inLine = () =>
+  medplum()
+    .asked.filter(({ type, bundle }) => type === 'batch' && bundle?.entry?.some(({ resource }) => resource))
+    .map(({ bundle }) => bundle?.entry ?? []);
+
+describe('a Schedule', () => {
+  it.each<[string, Partial<Schedule>, boolean]>([
+    ['that names a service takes part', { serviceType: [offering({ ...visit(), id: 's' })] }, true],
+    ['that offers all services takes part', { serviceType: [allServices] }, true],
+    ['that names a code only does not', { serviceType: [{ coding: [{ code: 'visit' }] }] }, false],
+    ['without services does not', {}, false],
+  ])('%s', (_, more, expected) => {
+    expect(takesPart({ resourceType: 'Schedule', actor: [], ...more })).toBe(expected);
+  });
+});
+
+describe('publications', () => {
+  it('are found by their Schedules', async () => {
+    const { schedule } = await medplum().calendar();
+    const { schedule: other } = await medplum().calendar();
+    const task = await medplum().publication({ schedule: schedule.id, status: 'completed' });
+    await medplum().publication({ schedule: 'third', status: 'completed' });
+    const found = await publicationsOf(medplum().medplum, [schedule, other]);
+    expect([...found].map(([id, { id: taskId }]) => [id, taskId])).toEqual([[schedule.id, task.id]]);
+    expect(askedFor(medplum(), 'GET Task')).toEqual([expect.stringContaining('_count=1000')]);
+  });
+
+  it('of nothing are not asked for', async () => {
+    expect(await publicationsOf(medplum().medplum, [])).toEqual(new Map());
+    expect(medplum().asked).toEqual([]);
+  });
+});
+
+describe('a pass', () => {
+  it('publishes what was never published, and ends', async () => {
+    const calendars = [await medplum().calendar(), await medplum().calendar(), await medplum().calendar()];
+    await run();
+    for (const { schedule } of calendars) {
+      expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', from: day + DAY });
+      expect(await medplum().times(schedule)).toHaveLength(4);
+    }
+    expect(await medplum().passThrough()).toMatchObject({
+      status: 'completed',
+      offset: undefined,
+      madeUpAt: undefined,
+    });
+  });
+
+  it('leaves alone what is up to date, and what has no opening hours', async () => {
+    const { schedule } = await publishedBefore();
+    const without = await medplum().schedule();
+    await run({ lastBegan: Date.now() - 1_000 });
+    expect(inLine()).toEqual([]);
+    expect(await medplum().times(schedule)).toEqual([]);
+    expect(await medplum().publicationOf(without)).toBeUndefined();
+    expect((await medplum().passThrough())?.status).toBe('completed');
+  });
+
+  it('without any Schedule asks for nothing else', async () => {
+    const asked = await run();
+    expect(asked.map(({ entries }) => entries.map((entry) => entry.split('?')[0]))).toEqual([
+      [expect.stringMatching(/^PUT Task/)],
+      ['GET Schedule', 'GET Appointment'],
+      ['GET Task', 'GET Appointment'],
+      [expect.stringMatching(/^PUT Task/)],
+    ]);
+  });
+
+  it('looks at Schedules of which none is published only once', async () => {
+    await medplum().schedule();
+    await run({ lastBegan: 1_000 });
+    expect(askedFor(medplum(), 'GET Slot')).toEqual([]);
+    expect(askedFor(medplum(), 'GET HealthcareService')).toEqual([]);
+  });
+
+  it.each<[string, Partial<Publication>]>([
+    ['was made from something else', { inputs: 'others' }],
+    ['ends too early', { from: day }],
+    ['has failed and ends too early', { status: 'failed', from: undefined }],
+    ['was changed while a run is about it', { status: 'in-progress', inputs: 'others' }],
+  ])('publishes again what %s', async (_, more) => {
+    const { schedule } = await publishedBefore(more);
+    await run();
+    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed' });
+    expect(await medplum().times(schedule)).toHaveLength(4);
+    expect(inLine()).toHaveLength(1);
+    expect(await medplum().find('Task?_count=100')).toHaveLength(2);
+  });
+
+  it('leaves a run alone that publishes the same', async () => {
+    const { schedule } = await publishedBefore({ status: 'in-progress' });
+    await run();
+    expect((await medplum().publicationOf(schedule))?.status).toBe('in-progress');
+  });
+
+  it('withdraws what is no longer offered', async () => {
+    const { schedule } = await publishedBefore({ inputs: 'others' });
+    await medplum().change<Schedule>(schedule, { serviceType: [] });
+    await run();
+    expect(inLine()).toHaveLength(1);
+    expect((await medplum().publicationOf(schedule))?.status).toBe('completed');
+  });
+
+  it.each(['busy', 'busy-tentative', 'busy-unavailable'] as const)(
+    'looks again where Slots were taken (%s)',
+    async (status) => {
+      const { schedule } = await publishedBefore();
+      const { schedule: other } = await publishedBefore();
+      const began = Date.now() - 5_000;
+      await medplum().slot(schedule, status, '09:00', '09:30');
+      await medplum().slot(other, 'free', '12:00', '12:30');
+      await run({ lastBegan: began });
+      expect(
+        inLine()
+          .flat()
+          .map(({ resource }) => (resource as Task).focus?.reference),
+      ).toEqual([`Schedule/${schedule.id}`]);
+      expect(askedFor(medplum(), 'GET Slot').filter((url) => url.includes('_fields=schedule'))).toHaveLength(1);
+    },
+  );
+
+  it('does not look where Slots were taken before the last pass', async () => {
+    const { schedule } = await publishedBefore();
+    await medplum().slot(schedule, 'busy', '09:00', '09:30');
+    await run({ lastBegan: Date.now() + 60_000 });
+    expect(inLine()).toEqual([]);
+  });
+
+  it('does not ask what was taken if it is the first', async () => {
+    const { schedule } = await publishedBefore();
+    await medplum().slot(schedule, 'busy', '09:00', '09:30');
+    await run();
+    expect(askedFor(medplum(), 'GET Slot')).toEqual([]);
+  });
+
+  it('looks at all of them when more was taken than a search gives', async () => {
+    await publishedBefore();
+    await publishedBefore();
+    const slots = Array.from({ length: 1_000 }, () => ({
+      resource: { resourceType: 'Slot', schedule: { reference: 'Schedule/x' } },
+    }));
+    medplum().interfere(({ entries: [entry = ''] }) =>
+      entry.includes('_fields=schedule')
+        ? {
+            status: 200,
+            body: {
+              resourceType: 'Bundle',
+              type: 'batch-response',
+              entry: [
+                { response: { status: '200' }, resource: { resourceType: 'Bundle', type: 'searchset', entry: slots } },
+              ],
+            },
+          }
+        : undefined,
+    );
+    await run({ lastBegan: 1_000 });
+    expect(inLine().flat()).toHaveLength(2);
+  });
+
+  it('puts in line what somebody else requests at that moment only once', async () => {
+    const { schedule } = await medplum().calendar();
+    medplum().interfere(async ({ bundle }) => {
+      if (bundle?.entry?.some(({ request }) => request?.url === 'Task')) {
+        await medplum().publication({ schedule: schedule.id, status: 'completed' });
+      }
+      return undefined;
+    });
+    await run();
+    expect(await medplum().find('Task?_count=100')).toHaveLength(2);
+  });
+
+  it('leaves to others what they have changed meanwhile', async () => {
+    const { schedule } = await publishedBefore({ inputs: 'others' });
+    const { schedule: second } = await medplum().calendar();
+    medplum().interfere(async ({ type, bundle }) => {
+      const found = await medplum().publicationOf(schedule);
+      if (type === 'batch' && bundle?.entry?.some(({ resource }) => resource) && found) {
+        await medplum().change<Task>(found.task, { status: 'failed' });
+      }
+      return undefined;
+    });
+    await run();
+    expect((await medplum().publicationOf(schedule))?.status).toBe('failed');
+    expect((await medplum().publicationOf(second))?.status).toBe('completed');
+  });
+
+  it('is an error if nothing can be put in line', async () => {
+    await medplum().calendar();
+    medplum().interfere(({ type, bundle }) =>
+      type === 'batch' && bundle?.entry?.some(({ resource }) => resource) ? 'no-answer' : undefined,
+    );
+    await expect(run()).rejects.toThrow('What is to be published could not be written (lost).');
+    expect((await medplum().passThrough())?.status).toBe('in-progress');
+  });
+});
+
+describe('a pass through many Schedules', () => {
+  it('looks at them page by page, and puts them in line ten at a time', async () => {
+    const service = await medplum().create(visit());
+    const many = Array.from({ length: 51 }, () =>
+      medplum().schedule({ serviceType: [offering(service)], planningHorizon: { start: date(), end: date() } }),
+    );
+    await Promise.all(many);
+    await somebodyBooks();
+    await run({ madeUpAt: Date.now() + 10 * DAY });
+    expect(askedFor(medplum(), 'GET Schedule')).toEqual([
+      'GET Schedule?_sort=_id&_count=50&_offset=0',
+      'GET Schedule?_sort=_id&_count=50&_offset=50',
+    ]);
+    expect(inLine().map(({ length }) => length)).toEqual([10, 10, 10, 10, 10, 1]);
+    expect(await medplum().find('Task?status=accepted&_count=100')).toHaveLength(51);
+  });
+
+  it('begins where it was left', async () => {
+    await Promise.all([medplum().calendar(), medplum().calendar(), medplum().calendar()]);
+    await run({ offset: 2 });
+    expect(askedFor(medplum(), 'GET Schedule?_sort')).toEqual(['GET Schedule?_sort=_id&_count=50&_offset=2']);
+    expect(inLine().flat()).toHaveLength(1);
+  });
+
+  it('that has seen all of them only publishes', async () => {
+    const { schedule } = await medplum().calendar();
+    const { schedule: waiting } = await publishedBefore({ status: 'accepted', from: undefined });
+    await run({ offset: undefined });
+    expect(askedFor(medplum(), 'GET Schedule?_sort')).toEqual([]);
+    expect(await medplum().publicationOf(schedule)).toBeUndefined();
+    expect((await medplum().publicationOf(waiting))?.status).toBe('completed');
+  });
+});
+
+describe('a run without time', () => {
+  it('looks at nothing, and asks for the next one', async () => {
+    await medplum().calendar();
+    const asked = await run({ offset: 3, began: 1_000, lastBegan: 500, madeUpAt: 7_000 }, -1);
+    expect(asked.map(({ type }) => type)).toEqual(['transaction', 'transaction']);
+    expect(await medplum().passThrough()).toMatchObject({
+      status: 'requested',
+      offset: 3,
+      began: 1_000,
+      lastBegan: 500,
+      madeUpAt: 7_000,
+    });
+  });
+
+  it('publishes nothing that waits, and asks for the next one', async () => {
+    const { schedule } = await publishedBefore({ status: 'accepted', from: undefined });
+    await run({ offset: undefined, madeUpAt: 7_000 }, -1);
+    expect((await medplum().publicationOf(schedule))?.status).toBe('accepted');
+    expect(await medplum().passThrough()).toMatchObject({ status: 'requested', offset: undefined, madeUpAt: 7_000 });
+  });
+
+  it.each([
+    ['rests after work while somebody books', true, 300],
+    ['does not rest where nobody books', false, 0],
+  ])('%s, no longer than it may run', async (_, isBooked, least) => {
+    await medplum().calendar();
+    await (isBooked && somebodyBooks());
+    const task = await medplum().pass({ madeUpAt: Date.now() + 10 * DAY });
+    const [began, deadline] = [performance.now(), Date.now() + 3_600_000];
+    await withClock(async (pass) => {
+      medplum().interfere(({ type, bundle }) => {
+        if (type === 'batch' && bundle?.entry?.some(({ resource }) => resource)) {
+          pass(deadline - Date.now() - 350);
+        }
+        return undefined;
+      });
+      await rollForward(medplum().medplum, task, deadline);
+    });
+    const took = performance.now() - began;
+    expect(took).toBeGreaterThan(least);
+    expect(inLine()).toHaveLength(1);
+  });
+});
+
+describe('a pass that others overtake', () => {
+  it('is left to them if its Task has changed', async () => {
+    await medplum().calendar();
+    const task = await medplum().pass();
+    await medplum().change<Task>(task, { status: 'in-progress' });
+    await rollForward(medplum().medplum, task, Date.now() + 60_000);
+    expect(medplum().asked).toHaveLength(1);
+  });
+
+  it('is none if its Task is another one', async () => {
+    const task = await medplum().publication({ schedule: 'one', status: 'requested' });
+    await rollForward(medplum().medplum, task, Date.now() + 60_000);
+    expect(medplum().asked).toEqual([]);
+  });
+
+  it('ends as they wish', async () => {
+    medplum().interfere(async ({ entries }) => {
+      const pass = await medplum().passThrough();
+      if (entries.some((entry) => entry.startsWith('GET Schedule')) && pass) {
+        await medplum().change<Task>(pass.task, { status: 'requested' });
+      }
+      return undefined;
+    });
+    await run();
+    expect((await medplum().passThrough())?.status).toBe('requested');
+  });
+
+  it('is an error if it cannot be written', async () => {
+    medplum().interfere(({ type }) => (type === 'transaction' ? 'not-connected' : undefined));
+    const task = await medplum().pass();
+    await expect(rollForward(medplum().medplum, task, Date.now() + 60_000)).rejects.toThrow(
+      `Task/${task.id} could not be written (failed).`,
+    );
+  });
+});
+
+describe('turns', () => {
+  /** So many calendars that are in line. */
+  async function waiting(count: number): Promise<Stored<Schedule>[]> {
+    const calendars: Stored<Schedule>[] = [];
+    for (let index = 0; index < count; index++) {
+      const { schedule } = await publishedBefore({ status: 'accepted', from: undefined });
+      calendars.push(schedule);
+    }
+    return calendars;
+  }
+
+  /** The Schedules whose publications were claimed, in order, in groups that ran at the same time. */
+  const claims = () =>
+    medplum().asked.flatMap(({ bundle }) =>
+      (bundle?.entry ?? []).flatMap(({ resource }) =>
+        resource?.resourceType === 'Task' &&
+        resource.status === 'in-progress' &&
+        resource.focus &&
+        !resource.description
+          ? (resource.focus.reference ?? [])
+          : [],
+      ),
+    );
+
+  it('are in the order in which they were put in line, those that were begun last', async () => {
+    const [first, second] = [
+      await publishedBefore({ status: 'accepted', from: day }),
+      await publishedBefore({ status: 'accepted', from: undefined }),
+    ];
+    await run({ offset: undefined });
+    expect(claims()).toEqual([second, first].map(({ schedule }) => `Schedule/${schedule.id}`));
+    expect(askedFor(medplum(), 'GET Task')).toEqual(
+      Array(2).fill(expect.stringMatching(/status=accepted&_sort=_lastUpdated&_count=200$/)),
+    );
+  });
+
+  it.each([
+    ['two at a time where nobody books', false, 2],
+    ['one at a time while somebody books', true, 1],
+  ])('are %s', async (_, isBooked, expected) => {
+    await waiting(3);
+    await (isBooked && somebodyBooks());
+    let [current, most] = [0, 0];
+    medplum().interfere(({ entries: [entry = ''], bundle }) => {
+      const [first] = bundle?.entry ?? [];
+      const { status, focus, description } =
+        first?.resource?.resourceType === 'Task' ? first.resource : ({} as Partial<Task>);
+      if (entry.startsWith('PUT Task') && focus && !description) {
+        current += status === 'in-progress' ? 1 : -1;
+        most = Math.max(most, current);
+      }
+      return undefined;
+    });
+    await run({ offset: undefined });
+    expect(most).toBe(expected);
+    expect((await medplum().passThrough())?.status).toBe('completed');
+  });
+
+  it('are counted while somebody books', async () => {
+    await waiting(1);
+    await somebodyBooks();
+    const before = Date.now() + 5_000;
+    await run({ offset: undefined, madeUpAt: before });
+    const { madeUpAt = 0, status } = (await medplum().passThrough()) ?? {};
+    expect(status).toBe('completed');
+    expect(madeUpAt).toBeGreaterThan(before);
+    expect(madeUpAt).toBeLessThan(before + 60_000 / share);
+  });
+
+  it('are not counted where nobody books', async () => {
+    await waiting(1);
+    await run({ offset: undefined, madeUpAt: 7_000 });
+    expect((await medplum().passThrough())?.madeUpAt).toBe(7_000);
+  });
+
+  it('do not count appointments that were changed a while ago', async () => {
+    await waiting(1);
+    await somebodyBooks();
+    const task = await medplum().pass({ offset: undefined, madeUpAt: 7_000 });
+    await later(3 * 60_000, () => rollForward(medplum().medplum, task, Date.now() + 60_000));
+    expect((await medplum().passThrough())?.madeUpAt).toBe(7_000);
+  });
+
+  it('wait once publishing has had more than its share', async () => {
+    const [schedule] = await waiting(1);
+    await somebodyBooks();
+    const madeUpAt = Date.now() + (2 * AHEAD) / share + 60_000;
+    await run({ offset: undefined, madeUpAt });
+    expect(await medplum().passThrough()).toMatchObject({ status: 'in-progress', offset: undefined, madeUpAt });
+    expect(schedule && (await medplum().publicationOf(schedule))?.status).toBe('accepted');
+  });
+
+  it('go on with the others when one of them fails', async () => {
+    const [first, second] = await waiting(2);
+    const { error } = console;
+    const errors: unknown[] = [];
+    console.error = (text) => errors.push(text);
+    medplum().interfere(({ type, bundle }) =>
+      type === 'transaction' &&
+      bundle?.entry?.some(
+        ({ resource }) => resource?.resourceType === 'Slot' && resource.schedule.reference === `Schedule/${first?.id}`,
+      )
+        ? 'no-answer'
+        : undefined,
+    );
+    try {
+      await run({ offset: undefined });
+    } finally {
+      console.error = error;
+    }
+    expect(errors).toEqual([`Error: The Slots of Schedule/${first?.id} could not be written (lost).`]);
+    expect(first && (await medplum().publicationOf(first))?.status).toBe('in-progress');
+    expect(second && (await medplum().publicationOf(second))?.status).toBe('completed');
+    expect((await medplum().passThrough())?.status).toBe('completed');
+  });
+
+  it('are lost to somebody who changes the publication meanwhile', async () => {
+    const [schedule] = await waiting(1);
+    let reads = 0;
+    medplum().interfere(({ entries, bundle }) => {
+      const task = bundle?.entry?.[0]?.resource;
+      if (task?.resourceType === 'Task' && task.focus) {
+        return overtaken;
+      }
+      reads += entries.some((entry) => entry.includes('status=accepted')) ? 1 : 0;
+      return reads > 1 ? 'not-connected' : undefined;
+    });
+    await expect(run({ offset: undefined })).rejects.toThrow('The FHIR server could not be read.');
+    expect(schedule && (await medplum().publicationOf(schedule))?.status).toBe('accepted');
+  });
+});
