@@ -253,14 +253,14 @@ export function withCalendars(): () => CalendarServer {
   return () => server;
 }
 
-/** Runs something while time passes as the test says, on top of the time that it takes: so many milliseconds. */
+/** Runs something for which time passes only when the test says so, and for so many milliseconds. */
 export async function withClock<T>(act: (pass: (milliseconds: number) => void) => Promise<T>): Promise<T> {
-  const now = Date.now;
-  let passed = 0;
-  Date.now = () => now() + passed;
+  const { now } = Date;
+  let time = Date.now();
+  Date.now = () => time;
   try {
     return await act((milliseconds) => {
-      passed += milliseconds;
+      time += milliseconds;
     });
   } finally {
     Date.now = now;

@@ -1,0 +1,311 @@
+import '../config.ts';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Extension, HealthcareService, OperationOutcome, Schedule, Slot } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/calendar/validate-slot.ts';
+import type { Answer } from '../../../bots/lib/medplum.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { config } from '../config.ts';
+import {
+  askedFor,
+  at,
+  DAY,
+  date,
+  later,
+  offering,
+  open,
+  type Stored,
+  visit,
+  withCalendars,
+  withClock,
+} from './fixtures.ts';
+
+const medplum = withCalendars();
+
+const outcome = { resourceType: 'OperationOutcome', issue: [] };
+const overtaken: Answer = { status: 412, body: outcome };
+
+let bot = '';
+beforeAll(async () => {
+  bot = await medplum().bot('exports.handler = async (medplum, { input }) => medplum.createResource(input);');
+});
+
+/** A Slot that the service has booked. */
+const bookedByService = async (slot: Slot): Promise<Slot> =>
+  (await medplum().send<Slot>('POST', `fhir/R4/Bot/${bot}/$execute`, slot)).body;
+
+/** A Slot that is about to be stored. */
+function aSlot({ id }: Stored<Schedule>, from: string, to: string, more: Partial<Slot> = {}): Slot {
+  return {
+    resourceType: 'Slot',
+    schedule: { reference: `Schedule/${id}` },
+    status: 'busy',
+    start: from.length > 5 ? from : at(from),
+    end: to.length > 5 ? to : at(to),
+    ...more,
+  };
+}
+
+/** What the guard answers: `true`, or codes with what they are about. */
+async function validate(input: Slot, headers: Record<string, string> = {}): Promise<true | string[]> {
+  const answer = await handler(medplum().medplum, { input, headers } as Parameters<typeof handler>[1]);
+  return answer === true ? true : codesIn(answer);
+}
+
+const codesIn = ({ issue }: OperationOutcome): string[] =>
+  issue.map(({ details, expression }) => `${details?.coding?.[0]?.code} ${expression?.[0] ?? ''}`);
+
+const withheldUrl = artefactUri(config, 'LocalWithheld');
+
+/** The free Slots of a Schedule that are withheld: `09:00`. */
+async function withheld({ id }: Stored<Schedule>): Promise<string[]> {
+  const slots = await medplum().find<Slot>(`Slot?schedule=Schedule/${id}&_count=100`);
+  return slots
+    .filter(({ extension = [] }) => extension.some(({ url }: Extension) => url === withheldUrl))
+    .map(({ start }) => start.slice(11, 16))
+    .sort();
+}
+
+const written = () => medplum().asked.filter(({ entries }) => entries.some((entry) => !entry.startsWith('GET')));
+
+/** A Schedule with free Slots of half an hour from 9 to 12. */
+async function offered(services: readonly HealthcareService[] = []): Promise<Stored<Schedule>> {
+  const stored = await Promise.all(services.map((service) => medplum().create(service)));
+  const schedule = await medplum().schedule({ serviceType: stored.map(offering) });
+  for (const hour of ['09', '10', '11']) {
+    await medplum().slot(schedule, 'free', `${hour}:00`, `${hour}:30`);
+    await medplum().slot(schedule, 'free', `${hour}:30`, hour === '11' ? '12:00' : hour === '10' ? '11:00' : '10:00');
+  }
+  return schedule;
+}
+
+describe('a Slot that takes time', () => {
+  it.each(['busy', 'busy-tentative', 'busy-unavailable'] as const)(
+    'withholds the free Slots under it (%s)',
+    async (status) => {
+      const schedule = await offered();
+      expect(await validate(aSlot(schedule, '09:45', '10:15', { status }))).toBe(true);
+      expect(await withheld(schedule)).toEqual(['09:30', '10:00']);
+    },
+  );
+
+  it('withholds nothing of another Schedule', async () => {
+    const [schedule, other] = [await offered(), await offered()];
+    await validate(aSlot(schedule, '09:00', '12:00'));
+    expect(await withheld(schedule)).toHaveLength(6);
+    expect(await withheld(other)).toEqual([]);
+  });
+
+  it('where nothing is free is one look at each', async () => {
+    const schedule = await medplum().schedule();
+    expect(await validate(aSlot(schedule, '09:00', '10:00'))).toBe(true);
+    expect(written()).toEqual([]);
+    const searches = askedFor(medplum(), 'GET Slot').map((url) => new URLSearchParams(url.split('?')[1]));
+    expect(searches.map((search) => [search.get('_filter'), search.get('_sort'), search.get('_count')])).toEqual([
+      [`(start lt "${at('10:00')}" and end gt "${at('09:00')}")`, 'start', '1000'],
+      [`(end le "${at('09:00')}" and end gt "${at('09:00', -1)}")`, '-end', '500'],
+      [`(start ge "${at('10:00')}" and start lt "${at('10:00', 1)}")`, 'start', '500'],
+    ]);
+    expect(new Set(searches.map((search) => search.get('status')))).toEqual(
+      new Set(['free,busy,busy-tentative,busy-unavailable']),
+    );
+  });
+
+  it.each([
+    ['the time after it, in which another one would prepare', { before: 30 }, ['10:00', '10:30']],
+    ['the time before it, in which another one would tidy up', { after: 30 }, ['09:30', '10:00']],
+    ['no more', {}, ['10:00']],
+  ])('withholds what its buffers need: %s', async (_, buffers, expected) => {
+    const schedule = await offered([visit(open('09:00', '12:00'), buffers)]);
+    await validate(aSlot(schedule, '10:00', '10:30'));
+    expect(await withheld(schedule)).toEqual(expected);
+  });
+
+  it('needs the longest buffers of all services', async () => {
+    const hours = open('09:00', '12:00');
+    const schedule = await offered([visit(hours, { before: 60 }), visit(hours, { before: 15, after: 30 })]);
+    await validate(aSlot(schedule, '10:00', '10:30'));
+    expect(await withheld(schedule)).toEqual(['09:30', '10:00', '10:30', '11:00']);
+  });
+
+  it('needs no buffers where nothing is published', async () => {
+    const service = await medplum().create(visit(open('09:00', '12:00'), { before: 30 }));
+    const schedule = await offered();
+    await medplum().change<Schedule>(schedule, { serviceType: [offering(service)], active: false });
+    await validate(aSlot(schedule, '10:00', '10:30'));
+    expect(await withheld(schedule)).toEqual(['10:00']);
+  });
+
+  it('is decided about in a Schedule that does not exist', async () => {
+    expect(await validate(aSlot({ resourceType: 'Schedule', id: 'absent', actor: [] }, '09:00', '10:00'))).toBe(true);
+  });
+});
+
+describe('a Slot over one that the service has just booked', () => {
+  it('is refused, and nothing is withheld', async () => {
+    const schedule = await offered();
+    await bookedByService(aSlot(schedule, '09:00', '09:30'));
+    expect(await validate(aSlot(schedule, '09:00', '10:00'))).toEqual(['schedule-overbooked Slot']);
+    expect(await withheld(schedule)).toEqual([]);
+    expect(written()).toEqual([]);
+  });
+
+  it('is allowed half a minute later', async () => {
+    const schedule = await offered();
+    await bookedByService(aSlot(schedule, '09:00', '09:30'));
+    expect(await later(31_000, () => validate(aSlot(schedule, '09:00', '10:00')))).toBe(true);
+    expect(await withheld(schedule)).toEqual(['09:00', '09:30']);
+  });
+});
+
+describe('a Slot that an appointment holds', () => {
+  /** A Slot that is held, as it is stored. */
+  async function held(status: 'booked' | 'cancelled' | 'proposed' = 'booked', extension: Extension[] = []) {
+    const schedule = await medplum().schedule();
+    const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
+    await medplum().appointment(status, [slot], { extension });
+    return slot;
+  }
+
+  it.each<[string, Partial<Slot>, string[]]>([
+    ['be free', { status: 'free' }, ['transition-not-allowed Slot.status']],
+    ['be entered in error', { status: 'entered-in-error' }, ['transition-not-allowed Slot.status']],
+    ['begin at another time', { start: at('08:30') }, ['immutable-element Slot']],
+    ['end at another time', { end: at('10:00') }, ['immutable-element Slot']],
+    ['have another Schedule', { schedule: { reference: 'Schedule/other' } }, ['immutable-element Slot']],
+    ['have no time', { start: undefined as unknown as string }, ['immutable-element Slot']],
+  ])('cannot %s', async (_, changes, expected) => {
+    const slot = await held();
+    expect(await validate({ ...slot, ...changes })).toEqual(expected);
+    expect(written()).toEqual([]);
+  });
+
+  it('can be blocked', async () => {
+    const slot = await held();
+    expect(await validate({ ...slot, status: 'busy-unavailable' })).toBe(true);
+  });
+
+  it.each<[string, Parameters<typeof held>]>([
+    ['was cancelled', ['cancelled']],
+    [
+      'is a hold that is over',
+      ['proposed', [{ url: artefactUri(config, 'LocalHeldUntil'), valueInstant: date(-40).concat('T00:00:00.000Z') }]],
+    ],
+  ])('can be free if it %s', async (_, given) => {
+    const slot = await held(...given);
+    expect(await validate({ ...slot, status: 'free' })).toBe(true);
+  });
+
+  it('is looked up by itself and in one read if it takes no time', async () => {
+    const slot = await held();
+    await medplum().slot({ ...slot, resourceType: 'Schedule', actor: [] }, 'free', '09:00', '09:30');
+    await validate({ ...slot, status: 'free' });
+    expect(medplum().asked.map(({ entries, type }) => [type, entries.map((entry) => entry.split('?')[0])])).toEqual([
+      ['transaction', ['GET Appointment']],
+    ]);
+  });
+
+  it('can be deleted', async () => {
+    const slot = await held();
+    expect(await validate(slot, { 'X-Medplum-Deleted-Resource': 'true' })).toBe(true);
+    expect(medplum().asked).toEqual([]);
+  });
+});
+
+describe('a Slot that takes no time', () => {
+  it.each(['free', 'entered-in-error'] as const)('is not looked at if it is new (%s)', async (status) => {
+    const schedule = await offered();
+    expect(await validate(aSlot(schedule, '09:00', '10:00', { status }))).toBe(true);
+    expect(medplum().asked).toEqual([]);
+  });
+
+  it.each<[string, Partial<Slot>]>([
+    ['Schedule', { schedule: { reference: 'urn:uuid:1' } }],
+    ['start', { start: 'soon' }],
+    ['end', { end: 'later' }],
+  ])('because it has no %s withholds nothing', async (_, more) => {
+    const schedule = await offered();
+    expect(await validate(aSlot(schedule, '09:00', '10:00', more))).toBe(true);
+    expect(medplum().asked).toEqual([]);
+  });
+});
+
+describe('free Slots that others change meanwhile', () => {
+  it('are read again', async () => {
+    const schedule = await offered();
+    const booked: string[] = [];
+    medplum().interfere(async ({ type, bundle }) => {
+      const [slot] = (bundle?.entry ?? []).flatMap(({ resource }) =>
+        resource?.resourceType === 'Slot' ? [resource] : [],
+      );
+      if (type === 'transaction' && slot && booked.length === 0) {
+        booked.push(slot.start);
+        await medplum().change<Slot>(slot, { status: 'busy', extension: [] });
+      }
+      return undefined;
+    });
+    expect(await validate(aSlot(schedule, '09:00', '10:00'))).toBe(true);
+    expect(written()).toHaveLength(2);
+    expect(await withheld(schedule)).toEqual(['09:00', '09:30'].filter((time) => at(time) !== booked[0]));
+  });
+
+  it('are given up in the end, and the Slot is refused', async () => {
+    const schedule = await offered();
+    medplum().interfere(({ entries: [entry = ''] }) => (entry.startsWith('PUT Slot') ? overtaken : undefined));
+    const answer = await handler(medplum().medplum, {
+      input: aSlot(schedule, '09:00', '10:00'),
+    } as unknown as Parameters<typeof handler>[1]);
+    expect(answer).toMatchObject({
+      issue: [
+        {
+          diagnostics: 'Others book this time at the same moment. Nothing was written; try again.',
+          expression: ['Slot'],
+        },
+      ],
+    });
+    expect(codesIn(answer as OperationOutcome)).toEqual(['booking-conflict Slot']);
+    expect(written()).toHaveLength(config.maxAttempts);
+    expect(await withheld(schedule)).toEqual([]);
+  });
+
+  it('are tried for four seconds', async () => {
+    const schedule = await offered();
+    await withClock(async (pass) => {
+      medplum().interfere(({ entries: [entry = ''] }) => {
+        if (!entry.startsWith('PUT Slot')) {
+          return undefined;
+        }
+        pass(2_001);
+        return overtaken;
+      });
+      expect(await validate(aSlot(schedule, '09:00', '10:00'))).toEqual(['booking-conflict Slot']);
+    });
+    expect(written()).toHaveLength(2);
+  });
+
+  it.each<[string, Answer | 'no-answer']>([
+    ['lost', 'no-answer'],
+    ['failed', { status: 403, body: outcome }],
+    ['invalid', { status: 400, body: outcome }],
+  ])('that cannot be withheld are an error (%s)', async (kind, answer) => {
+    const schedule = await offered();
+    medplum().interfere(({ entries: [entry = ''] }) => (entry.startsWith('PUT Slot') ? answer : undefined));
+    await expect(validate(aSlot(schedule, '09:00', '10:00'))).rejects.toThrow(
+      `The free Slots of Schedule/${schedule.id} could not be withheld (${kind}).`,
+    );
+    expect(written()).toHaveLength(1);
+  });
+
+  it('that cannot be read are an error', async () => {
+    const schedule = await offered();
+    medplum().interfere(() => 'not-connected');
+    await expect(validate(aSlot(schedule, '09:00', '10:00'))).rejects.toThrow(/^The FHIR server could not be read\. /);
+  });
+});
+
+it('a block of many weeks is looked at as a whole', async () => {
+  const schedule = await offered();
+  const [start, end] = [new Date(Date.parse(at('00:00')) - 30 * DAY), new Date(Date.parse(at('00:00')) + 30 * DAY)];
+  const block = aSlot(schedule, start.toISOString(), end.toISOString(), { status: 'busy-unavailable' });
+  expect(await validate(block)).toBe(true);
+  expect(await withheld(schedule)).toHaveLength(6);
+});
