@@ -2,8 +2,11 @@ import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle } from '@medplum/fhirtypes';
+import type { ServerRequest } from '../../../bots/lib/medplum.ts';
 import * as bot from '../../../bots/lib/medplum.ts';
+import { newId } from '../../../bots/lib/new-id.ts';
 import * as reading from '../../../bots/lib/read.ts';
+import { config } from '../config.ts';
 
 const original = globalThis.fetch;
 afterEach(() => {
@@ -22,7 +25,7 @@ interface Sent {
 }
 
 /** Answers the requests of a Bot, one after the other: a status and a body, or an error. */
-function answering(...answers: readonly (readonly [number, unknown] | Error)[]): Sent[] {
+function answering(...answers: readonly (readonly [number, unknown] | Error | string)[]): Sent[] {
   const sent: Sent[] = [];
   globalThis.fetch = async (url, init = {}) => {
     sent.push({ url: String(url), init });
@@ -75,6 +78,7 @@ describe('a request of a Bot', () => {
     expect(JSON.parse(String(sent[0]?.init.body))).toEqual({ resourceType: 'Bundle', type: 'transaction', entry });
   });
 
+  const deadlock = { ...outcome, issue: [{ details: { text: 'deadlock detected' } }] };
   const refused = (status: number) => ({
     kind: 'failed',
     issue: {
@@ -95,10 +99,19 @@ describe('a request of a Bot', () => {
   };
   const invalid = lost('The FHIR server gave an invalid response.');
 
-  it.each<[string, readonly [number, unknown] | Error, object]>([
+  it.each<[string, readonly [number, unknown] | Error | string, object]>([
     ['a Bundle', [200, done], { kind: 'done', bundle: done }],
     ['409', [409, outcome], { kind: 'overtaken' }],
     ['412', [412, outcome], { kind: 'overtaken' }],
+    ['404 of what was removed', [404, outcome], { kind: 'overtaken' }],
+    ['410 of what was removed', [410, outcome], { kind: 'overtaken' }],
+    ['404 of something else', [404, {}], refused(404)],
+    ['410 of something else', [410, {}], refused(410)],
+    ['400 of a deadlock', [400, deadlock], { kind: 'overtaken' }],
+    ['400 with a list of issues that is no outcome', [400, { issue: deadlock.issue }], refused(400)],
+    ['500 with a Bundle', [500, done], lost('The FHIR server answered with status 500.')],
+    ['400', [400, done], refused(400)],
+    ['399', [399, outcome], lost('The FHIR server answered with status 399.')],
     ['400 with an outcome', [400, outcome], { kind: 'invalid', outcome }],
     ['400 without an outcome', [400, {}], refused(400)],
     ['401', [401, outcome], refused(401)],
@@ -109,6 +122,8 @@ describe('a request of a Bot', () => {
     ['no JSON', [200, '<html>'], invalid],
     ['a broken connection', new Error('ECONNRESET'), invalid],
     ['no connection', new Error('connect ECONNREFUSED'), unreachable],
+    ['no name', new Error('getaddrinfo EAI_AGAIN x'), unreachable],
+    ['no network', 'connect ENETUNREACH', unreachable],
     ['no address', new TypeError('fetch failed', { cause: new Error('getaddrinfo ENOTFOUND x') }), unreachable],
     ['no route', new TypeError('fetch failed', { cause: 'EHOSTUNREACH' }), unreachable],
   ])('that is answered by %s', async (_, answer, expected) => {
@@ -121,6 +136,49 @@ describe('a request of a Bot', () => {
     expect(await bot.get(client, 'auth/me', {})).toEqual({ status: 403, body: outcome });
     answering(new Error('ECONNREFUSED'));
     expect(await bot.get(client, 'auth/me', {})).toBeUndefined();
+  });
+});
+
+describe('connections that last', () => {
+  const requests: [ServerRequest, number][] = [];
+  const lasting = (answer: bot.Answer | bot.Unanswered) =>
+    ({
+      ...client,
+      connections: {
+        send: async (request: ServerRequest, limit: number) => {
+          requests.push([request, limit]);
+          return answer;
+        },
+      },
+    }) as unknown as MedplumClient;
+  afterEach(() => {
+    requests.length = 0;
+  });
+
+  it('are told by the client', () => {
+    expect(bot.lasts(lasting('no-answer'))).toBe(true);
+    expect(bot.lasts(client)).toBe(false);
+  });
+
+  it('send what a Bot sends, for two fifths of the time of a request', async () => {
+    const sent = answering([200, done]);
+    expect(await bot.sendBundle(lasting({ status: 200, body: done }), batch)).toEqual({ kind: 'done', bundle: done });
+    expect(await bot.get(lasting({ status: 403, body: {} }), 'auth/me', {})).toEqual({ status: 403, body: {} });
+    expect(sent).toEqual([]);
+    expect(requests).toMatchObject([
+      [{ url: 'https://medplum.example/fhir/R4', body: JSON.stringify(batch) }, config.timeout * 400],
+      [{ url: 'https://medplum.example/auth/me' }, config.timeout * 400],
+    ]);
+    expect(requests.map(([{ headers }]) => headers.authorization)).toEqual(['Bearer own', 'Bearer own']);
+  });
+
+  it.each([
+    ['not-connected', 'failed', 'upstream-unavailable'],
+    ['no-answer', 'lost', 'upstream-unavailable'],
+    ['too-late', 'lost', 'upstream-timeout'],
+  ] as const)('say why there is no answer: %s', async (answer, kind, code) => {
+    expect(await bot.sendBundle(lasting(answer), batch)).toMatchObject({ kind, issue: { code } });
+    expect(await bot.get(lasting(answer), 'auth/me', {})).toBeUndefined();
   });
 });
 
@@ -146,6 +204,44 @@ describe('a conflict', () => {
   it('is not tried again when there is no time left', async () => {
     const { act, isOvertaken } = counting(9);
     expect(await bot.retryOvertaken(act, isOvertaken, { most: 5, within: -1 })).toBe(1);
+  });
+
+  it.each([
+    [1_000, 2],
+    [1_001, 1],
+  ])('is tried again within its time: after %d ms', async (took, attempts) => {
+    const { calls, act, isOvertaken } = counting(9);
+    const [{ now }, { random }] = [Date, Math];
+    const began = Date.now();
+    let passed = 0;
+    Date.now = () => began + passed;
+    Math.random = () => 0;
+    const slow = () => {
+      passed = took + calls.length;
+      return act();
+    };
+    try {
+      await bot.retryOvertaken(slow, isOvertaken, { most: 5, within: 1_000 });
+    } finally {
+      Object.assign(Date, { now });
+      Object.assign(Math, { random });
+    }
+    expect(calls).toHaveLength(attempts);
+  });
+
+  it.each([
+    ['as long as the attempt at most', 400, 200],
+    ['two seconds at most', 1_000_000, 1_000],
+  ])('is tried again after a pause, %s', async (_, attempt, least) => {
+    const { random } = Math;
+    Math.random = () => 0.5;
+    const began = performance.now();
+    try {
+      await bot.backOff(attempt);
+    } finally {
+      Math.random = random;
+    }
+    expect(performance.now() - began).toBeGreaterThan(least - 5);
   });
 });
 
@@ -230,4 +326,9 @@ describe('what is in the way of a booking', () => {
     expect(await reading.readWhole(client, [wanted, first])).toHaveLength(2);
     expect(sent).toHaveLength(1);
   });
+});
+
+it('a new id is another one each time', () => {
+  expect(newId()).toMatch(/^urn:uuid:[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+  expect(newId()).not.toBe(newId());
 });
