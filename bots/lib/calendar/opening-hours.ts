@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { MedplumClient } from '@medplum/core';
-import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
+import type { Resource, Schedule } from '@medplum/fhirtypes';
 import {
   offersAllServices,
   type Publishing,
@@ -69,7 +69,7 @@ export async function readOpeningHoursOf(
   schedules: readonly Schedule[],
 ): Promise<OpeningHours[]> {
   const identifier = `${artefactUri(config, 'LocalClosedDays')}|`;
-  const [closed = [], ...others] = await readInBatch(medplum, [
+  const [closed, ...others] = await readInBatch(medplum, [
     `HealthcareService?${new URLSearchParams({ identifier, _count: COUNT })}`,
     ...actorSearches(schedules),
     ...servicesSearches(schedules),
@@ -81,7 +81,7 @@ export async function readOpeningHoursOf(
     const reference = schedule.actor[0]?.reference;
     const actor = found.find(({ resourceType, id }) => `${resourceType}/${id}` === reference);
     const ids = serviceIdsOf(schedule);
-    const own = services.filter(({ id = '' }: HealthcareService) => offersAllServices(schedule) || ids.includes(id));
+    const own = services.filter((service) => offersAllServices(schedule) || ids.some((id) => id === service.id));
     const unique = [...new Map(own.map((service) => [service.id, service])).values()];
     return schedule.id === undefined
       ? []

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BundleEntry } from '@medplum/fhirtypes';
+import type { BundleEntry, Task } from '@medplum/fhirtypes';
 import { publicationIn, publicationQuery, publicationTask } from '../../../core/calendar/publish/publication.ts';
 import {
   nextPass,
@@ -29,6 +29,13 @@ async function persistently(act: () => Promise<boolean>, what: string): Promise<
   }
 }
 
+/** Changes a Task, or creates it where a search finds none. */
+function taskEntry(task: Task | undefined, resource: Task, query: string): BundleEntry {
+  return task
+    ? updateEntry(task, { ...resource, id: task.id, meta: task.meta })
+    : { request: { method: 'POST', url: 'Task', ifNoneExist: query.replace('Task?', '') }, resource };
+}
+
 /** How a pass through all Schedules is requested: start again, or continue if it has ended. */
 export type PassRequest = 'begin' | 'go-on';
 
@@ -43,21 +50,13 @@ export async function requestRollForward(medplum: MedplumClient, request: PassRe
   await persistently(async () => {
     const [found] = await readInBatch(medplum, [query]);
     const [task] = ofType('Task', found);
+    // A Task that keeps no pass, as when somebody has cancelled it, keeps the next one.
     const last = task && rollForwardIn(task);
-    if (!task || !last) {
-      const resource = rollForwardTask(nextPass(undefined, Date.now()), config);
-      return done(
-        medplum,
-        { request: { method: 'POST', url: 'Task', ifNoneExist: query.replace('Task?', '') }, resource },
-        what,
-      );
-    }
-    if (request === 'go-on' && last.status !== 'completed') {
+    if (request === 'go-on' && last && last.status !== 'completed') {
       return true;
     }
-    const next = request === 'begin' ? nextPass(last, Date.now()) : { ...last, status: 'requested' as const };
-    const resource = { ...rollForwardTask(next, config), id: task.id, meta: task.meta };
-    return done(medplum, updateEntry(task, resource), what);
+    const next = request === 'go-on' && last ? { ...last, status: 'requested' as const } : nextPass(last, Date.now());
+    return done(medplum, taskEntry(task, rollForwardTask(next, config), query), what);
   }, what);
 }
 
@@ -80,11 +79,7 @@ export async function requestPublication(medplum: MedplumClient, schedule: strin
     if (task?.status === status && publicationIn(task)?.from === undefined) {
       return true;
     }
-    const resource = publicationTask({ schedule, status }, config);
-    const entry = task
-      ? updateEntry(task, { ...resource, id: task.id, meta: task.meta })
-      : { request: { method: 'POST' as const, url: 'Task', ifNoneExist: query.replace('Task?', '') }, resource };
-    return done(medplum, entry, what);
+    return done(medplum, taskEntry(task, publicationTask({ schedule, status }, config), query), what);
   }, what);
   if (mustWait) {
     await requestRollForward(medplum, 'go-on');

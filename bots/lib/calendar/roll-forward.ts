@@ -52,13 +52,12 @@ async function takenSince(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
   since: number | undefined,
-): Promise<Set<string>> {
-  const ids = schedules.flatMap(({ id }) => id ?? []);
-  if (since === undefined || ids.length === 0) {
+): Promise<Set<string | undefined>> {
+  if (since === undefined || schedules.length === 0) {
     return new Set();
   }
   const query = new URLSearchParams({
-    schedule: ids.map((id) => `Schedule/${id}`).join(','),
+    schedule: schedules.map(({ id }) => `Schedule/${id}`).join(','),
     status: 'busy,busy-tentative,busy-unavailable',
     _lastUpdated: `gt${formatInstant(since)}`,
     _count: `${COUNT}`,
@@ -66,25 +65,27 @@ async function takenSince(
   });
   const [found] = await readInBatch(medplum, [`Slot?${query}`]);
   const slots = ofType('Slot', found);
-  return new Set(slots.length < COUNT ? slots.map(({ schedule }) => idIn(schedule, 'Schedule') ?? '') : ids);
+  return new Set(
+    slots.length < COUNT ? slots.map(({ schedule }) => idIn(schedule, 'Schedule')) : schedules.map(({ id }) => id),
+  );
 }
 
-/** The publications of Schedules with the Tasks that keep them, by the Schedule's id. */
+/** The Tasks that keep the publications of Schedules, or did until somebody cancelled them, by the Schedule's id. */
 export async function publicationsOf(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
-): Promise<Map<string, Task>> {
+): Promise<ReadonlyMap<string | undefined, Task>> {
   const focus = schedules.map(({ id }) => `Schedule/${id}`).join(',');
   const query = publicationQuery({ focus, _count: `${COUNT}` }, config);
   const [found] = await readInBatch(medplum, schedules.length > 0 ? [query] : []);
-  return new Map(ofType('Task', found).flatMap((task) => [[publicationIn(task)?.schedule ?? '', task] as const]));
+  return new Map(ofType('Task', found).map((task) => [idIn(task.focus, 'Schedule'), task]));
 }
 
 /** Puts publications in line, each by itself: what somebody else changes meanwhile is up to them. */
 async function putInLine(
   medplum: MedplumClient,
   due: readonly Publication[],
-  tasks: ReadonlyMap<string, Task>,
+  tasks: ReadonlyMap<string | undefined, Task>,
 ): Promise<void> {
   const entry = due.map((publication) => {
     const resource = publicationTask(publication, config);
@@ -116,7 +117,7 @@ async function restAfter(began: number, { rest }: Pace, deadline: number): Promi
 async function putAllInLine(
   medplum: MedplumClient,
   due: readonly Publication[],
-  tasks: ReadonlyMap<string, Task>,
+  tasks: ReadonlyMap<string | undefined, Task>,
   pace: Pace,
   deadline: number,
 ): Promise<void> {
@@ -144,7 +145,7 @@ async function lookThrough(
   ]);
   const all = ofType('Schedule', page);
   const tasks = await publicationsOf(medplum, all);
-  const schedules = all.filter((schedule) => takesPart(schedule) || tasks.has(schedule.id ?? ''));
+  const schedules = all.filter((schedule) => takesPart(schedule) || tasks.has(schedule.id));
   const [hours, taken] = [
     schedules.length > 0 ? await readOpeningHoursOf(medplum, schedules) : [],
     await takenSince(medplum, schedules, since),

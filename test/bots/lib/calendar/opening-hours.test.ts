@@ -155,6 +155,18 @@ describe('opening hours of several Schedules', () => {
     ]);
   });
 
+  it('are of all services for those that say so, and of named ones for others', async () => {
+    const { schedule, service } = await medplum().calendar();
+    const other = await medplum().create(visit());
+    const all = await medplum().schedule({ serviceType: [allServices] });
+    const found = await readOpeningHoursOf(medplum().medplum, [all, schedule]);
+    expect(
+      found.map(
+        ({ publishing }) => publishing.kind === 'on' && publishing.calendars.map((one) => one.service.id).sort(),
+      ),
+    ).toEqual([[service.id, other.id].sort(), [service.id]]);
+  });
+
   it('leave out what is not stored, and what has nobody', async () => {
     const { schedule } = await medplum().calendar();
     const { id, ...unstored } = schedule;

@@ -65,6 +65,13 @@ describe('the pass through all Schedules', () => {
     expect(written()).toEqual([]);
   });
 
+  it.each(['begin', 'go-on'] as const)('begins again if somebody has cancelled its Task (%s)', async (what) => {
+    const { id } = await medplum().change<Task>(await medplum().pass(), { status: 'cancelled' });
+    await request(what);
+    expect(await medplum().passThrough()).toMatchObject({ status: 'requested', offset: 0, task: { id } });
+    expect(await tasks()).toHaveLength(1);
+  });
+
   it('is requested on condition of its version, again if somebody was faster', async () => {
     await medplum().pass({ status: 'completed', offset: undefined, began: 1_000 });
     let isFirst = true;
@@ -171,6 +178,14 @@ describe('the publication of a Schedule', () => {
     await request('one');
     expect(written().map(({ entries }) => entries)).toEqual([['POST Task']]);
     expect((await medplum().passThrough())?.status).toBe('requested');
+  });
+
+  it('that waits leaves a pass alone that goes on anyway', async () => {
+    await medplum().publication({ schedule: 'two', status: 'in-progress' });
+    await medplum().publication({ schedule: 'three', status: 'in-progress' });
+    await medplum().pass({ status: 'in-progress', offset: 50 });
+    await request('one');
+    expect(await medplum().passThrough()).toMatchObject({ status: 'in-progress', offset: 50 });
   });
 
   it('is decided again if somebody was faster', async () => {
