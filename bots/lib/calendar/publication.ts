@@ -80,11 +80,13 @@ function guardOf(
   stored: StoredPublication,
   deadline: number,
   portion: number,
+  problems: Guard['problems'],
 ): Guard & { readonly current: () => StoredPublication } {
   let current = stored;
   let count = 0;
   return {
     portion,
+    problems,
     current: () => current,
     entry: () => {
       const resource: Task = {
@@ -140,8 +142,11 @@ async function publishAll(
   const end = await endOf(medplum, hours, now);
   let stored = claimed;
   let hasBegun = false;
+  let problems = hours.publishing.kind === 'kept' ? hours.publishing.problems : [];
   for (const window of windowsFrom(Math.max(stored.publication.from ?? 0, now - DAY), end, hours.publishing)) {
-    const guard = guardOf(stored, deadline, portion);
+    const guard = guardOf(stored, deadline, portion, (found) => {
+      problems = found;
+    });
     const isLate = hasBegun && Date.now() > deadline;
     hasBegun = true;
     const result = isLate ? 'unfinished' : await publishWindow(medplum, hours, window, guard).catch(refusal);
@@ -158,7 +163,6 @@ async function publishAll(
       throw new Error(`The Slots of Schedule/${hours.schedule.id} could not be written (${result}).`);
     }
   }
-  const problems = hours.publishing.kind === 'kept' ? hours.publishing.problems : [];
   const status = problems.length > 0 ? 'failed' : 'completed';
   await writePublication(medplum, stored.task, { ...stored.publication, status, from: end, problems });
   return false;

@@ -2,6 +2,7 @@ import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
 import type { Returning } from '../../../core/booking/book/resubmission/returning.ts';
+import type { CalendarProblem } from '../../../core/calendar/problem.ts';
 import { type PublishPlan, type PublishState, planSlots, slotsToRead } from '../../../core/calendar/publish/publish.ts';
 import { returningSlots } from '../../../core/calendar/publish/returning.ts';
 import {
@@ -50,7 +51,9 @@ async function heldByOthers(medplum: MedplumClient, held: readonly string[], exc
     (id) => `Appointment?${new URLSearchParams({ slot: `Slot/${id}`, status, _count: `${PAGE}` })}`,
   );
   const found = await readInBatch(medplum, queries);
-  return held.filter((_, index) => ofType('Appointment', found[index]).some(({ id = '' }) => !except.includes(id)));
+  return held.filter((_, index) =>
+    ofType('Appointment', found[index]).some(({ id }) => except.every((one) => one !== id)),
+  );
 }
 
 /**
@@ -107,9 +110,12 @@ export async function readReturning(
   const found: SlotChange[] = [];
   for (const id of schedules) {
     const hours = await readOpeningHours(medplum, id);
-    const state = hours && (await readWindow(medplum, hours, window));
-    const first = state ? returningSlots(state, own, config) : [];
-    if (state && first.length > 0) {
+    if (!hours) {
+      continue;
+    }
+    const state = await readWindow(medplum, hours, window);
+    const first = returningSlots(state, own, config);
+    if (first.length > 0) {
       const held = await readHeld(medplum, [...givenBack, ...freeOnes(first)], appointments);
       found.push(...(held.size > 0 ? returningSlots({ ...state, held }, own, config) : first));
     }
@@ -123,6 +129,8 @@ export interface Guard {
   readonly portion: number;
   /** What is written together with each portion, so that no other run writes the same. */
   readonly entry: () => BundleEntry[];
+  /** Is told why nothing is published, if so: published Slots stay unless their time is taken. */
+  readonly problems: (found: readonly CalendarProblem[]) => void;
   /**
    * Is told the answer.
    *
@@ -143,7 +151,7 @@ export class SlotsRefused extends Error {
 }
 
 /** How a window is written of which no other run knows. */
-const unguarded: Guard = { portion: 20, entry: () => [], written: () => true };
+const unguarded: Guard = { portion: 20, entry: () => [], problems: () => undefined, written: () => true };
 
 /**
  * Brings the Slots of a Schedule that begin in a window to what its opening hours and its takings demand. It looks at
@@ -160,9 +168,10 @@ export async function publishWindow(
   window: Interval,
   guard?: Guard,
 ): Promise<WindowResult> {
-  const { changes } = await plan(medplum, hours, window);
+  const { changes, problems } = await plan(medplum, hours, window);
   const possible = guard ? changes : onVersions(changes);
-  const { portion: size, entry, written: isTime } = guard ?? unguarded;
+  const { portion: size, entry, problems: tell, written: isTime } = guard ?? unguarded;
+  tell(problems);
   const all = portions(possible, size);
   for (const [index, portion] of all.entries()) {
     const written = await sendTransaction(medplum, [...slotChangeEntries(portion), ...entry()]);

@@ -18,6 +18,7 @@ import {
   type Stored,
   visit,
   withCalendars,
+  withClock,
 } from '../../calendar/fixtures.ts';
 import { config } from '../../config.ts';
 
@@ -87,6 +88,11 @@ describe('the end of what is published', () => {
     expect(await until(schedule)).toBe(day + DAY);
   });
 
+  it('does not exist if the planning horizon is none', async () => {
+    const { schedule } = await medplum().calendar(visit(), { planningHorizon: { start: date(2), end: date(1) } });
+    expect(await until(schedule)).toBeUndefined();
+  });
+
   it('does not exist where nothing is published', async () => {
     const schedule = await medplum().schedule();
     expect(await until(schedule)).toBeUndefined();
@@ -109,6 +115,30 @@ describe('a publication', () => {
     await expect(writePublication(medplum().medplum, task, { schedule: 'one', status: 'completed' })).rejects.toThrow(
       `Task/${task.id} could not be written (lost).`,
     );
+  });
+});
+
+describe('an answer that says nothing', () => {
+  it.each([[{}], [{ entry: [] }], [{ entry: [{}] }]])('leaves a publication to others: %j', async (more) => {
+    const task = await medplum().publication({ schedule: 'one', status: 'requested' });
+    medplum().interfere(() => ({
+      status: 200,
+      body: { resourceType: 'Bundle', type: 'transaction-response', ...more },
+    }));
+    expect(await writePublication(medplum().medplum, task, { schedule: 'one', status: 'completed' })).toBeUndefined();
+  });
+
+  it.each([[{}], [{ entry: [] }], [{ entry: [{}] }]])('ends a turn that it may have lost: %j', async (more) => {
+    const { schedule } = await medplum().calendar();
+    medplum().interfere(async ({ entries, bundle }) => {
+      if (!entries.includes('POST Slot')) {
+        return undefined;
+      }
+      await medplum().fhir('POST', '', bundle);
+      return { status: 200, body: { resourceType: 'Bundle', type: 'transaction-response', ...more } };
+    });
+    await work(schedule);
+    expect((await medplum().publicationOf(schedule))?.status).toBe('in-progress');
   });
 });
 
@@ -226,6 +256,18 @@ describe('a turn that has no more time', () => {
   });
 });
 
+describe('a turn whose time is just over', () => {
+  it('begins the next window, but writes no further portion', async () => {
+    const { schedule } = await medplum().calendar(visit(), weeks(3));
+    await withClock(() => work(schedule, {}, { turn: 0, portion: 100 }));
+    expect((await medplum().publicationOf(schedule))?.status).toBe('completed');
+    const { schedule: other } = await medplum().calendar();
+    const { isUnfinished } = await withClock(() => work(other, {}, { turn: 0, portion: 1 }));
+    expect(isUnfinished).toBe(true);
+    expect(await medplum().times(other)).toEqual(wholeDay.slice(0, 1));
+  });
+});
+
 describe('a turn after others', () => {
   const inputsOf = async ({ id }: Stored<Schedule>) => (await readOpeningHours(medplum().medplum, id))?.inputs;
 
@@ -264,6 +306,26 @@ describe('opening hours that cannot be published', () => {
     expect(publication?.task.statusReason?.text).toMatch(
       /^Schedule\.actor: Opening hours need a Schedule with one actor/,
     );
+  });
+
+  it('because of its planning horizon say so', async () => {
+    const { schedule } = await medplum().calendar(visit(), { planningHorizon: { start: date(2), end: date(1) } });
+    await work(schedule);
+    const publication = await medplum().publicationOf(schedule);
+    expect(publication?.status).toBe('failed');
+    expect(publication?.task.statusReason?.text).toMatch(/^Schedule\.planningHorizon/);
+  });
+
+  it('because of closed days say so, and stay as they are', async () => {
+    const { schedule } = await medplum().calendar();
+    const { task } = await work(schedule);
+    await medplum().create({ ...closedOn(date()), notAvailable: [{ description: 'Ever', during: { start: date() } }] });
+    const current = await medplum().read<Task>(`Task/${task.id}`);
+    expect(current && (await workOn(medplum().medplum, current, turn))).toBe(false);
+    const publication = await medplum().publicationOf(schedule);
+    expect(publication?.status).toBe('failed');
+    expect(publication?.task.statusReason?.text).toContain('Closed days must have a start and an end.');
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
   });
 
   it('of a Schedule that is closed for now are none', async () => {

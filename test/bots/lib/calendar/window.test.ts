@@ -32,7 +32,12 @@ function guard({
   entry?: ReturnType<Guard['entry']>;
 } = {}) {
   const answers: Bundle[] = [];
-  const made: Guard = { portion, entry: () => entry, written: (answer) => answers.push(answer) < times };
+  const made: Guard = {
+    portion,
+    entry: () => entry,
+    problems: () => undefined,
+    written: (answer) => answers.push(answer) < times,
+  };
   return { answers, ...made };
 }
 
@@ -122,6 +127,7 @@ describe('a window', () => {
     const asked = new URLSearchParams(query.split('?')[1]);
     expect(asked.get('_id')?.split(',')).toHaveLength(2);
     expect(asked.get('_fields')).toBe('id');
+    expect(askedFor(medplum(), 'GET Appointment')).toEqual([]);
   });
 
   it('asks for no appointments when no free Slot changes', async () => {
@@ -299,6 +305,12 @@ describe('what returns when an appointment gives its time back', () => {
     const { schedule, appointment } = await booked();
     expect(await returning(['absent', schedule.id], [], [appointment.id])).toEqual([]);
     expect(askedFor(medplum(), 'GET Appointment')).toEqual([]);
+  });
+
+  it('is not asked of appointments if nothing returns', async () => {
+    const { schedule } = await published();
+    expect(await returning([schedule.id], ['other'], ['other'])).toEqual([]);
+    expect(askedFor(medplum(), 'GET Slot?_id')).toEqual([]);
   });
 
   it('is nothing of what another appointment holds', async () => {
