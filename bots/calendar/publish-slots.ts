@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { HealthcareService, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../core/booking/appointment/ended.ts';
-import { holdersRead } from '../../core/booking/slots/held.ts';
+import { holdersUrl } from '../../core/booking/slots/held.ts';
 import { atOnce } from '../../core/calendar/publish/pace.ts';
 import { publicationIn, publicationQuery, windowsFrom } from '../../core/calendar/publish/publication.ts';
 import { rollForwardIn, rollForwardQuery } from '../../core/calendar/publish/roll-forward.ts';
@@ -37,10 +37,9 @@ const LONG = 14 * DAY;
 
 /** Asks for the publication of a Schedule that has opening hours, or had some. */
 async function scheduleChanged(medplum: MedplumClient, schedule: Schedule): Promise<void> {
-  const query = publicationQuery({ focus: `Schedule/${schedule.id}` }, config);
-  const [found = []] = takesPart(schedule) ? [[schedule]] : await readInBatch(medplum, [query]);
-  if (found.length > 0 && schedule.id !== undefined) {
-    await requestPublication(medplum, schedule.id);
+  const { id } = schedule;
+  if (id !== undefined && (takesPart(schedule) || (await publicationsOf(medplum, [schedule])).size > 0)) {
+    await requestPublication(medplum, id);
   }
 }
 
@@ -70,8 +69,8 @@ async function restore(medplum: MedplumClient, { meta: { tag, profile } = {}, ..
 
 /** Takes a Slot again that somebody has deleted, or set free past the guard, although an appointment holds it. */
 async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): Promise<void> {
-  const url = isDeleted || slot.status === 'free' ? holdersRead(slot.id ?? '').request?.url : undefined;
-  const [found] = await readInBatch(medplum, url ? [url] : []);
+  const isAsked = isDeleted || slot.status === 'free';
+  const [found] = await readInBatch(medplum, isAsked ? [holdersUrl(slot.id ?? '')] : []);
   const holders = ofType('Appointment', found);
   const isGone = isDeleted && !ofType('Slot', found).some(({ id }) => id === slot.id);
   if (isGone && holders.some((one) => !hasEnded(one, Date.now(), config))) {
@@ -93,11 +92,13 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
     return;
   }
   const hours = await readOpeningHours(medplum, id);
-  const parts = windows.flatMap(({ start, end }) => (hours ? partsOf({ start, end }, hours) : []));
+  if (!hours) {
+    return;
+  }
   let isMissing = false;
-  for (const window of parts) {
+  for (const window of windows.flatMap((one) => partsOf(one, hours))) {
     const result = await retryOvertaken(
-      () => (hours ? publishWindow(medplum, hours, window) : Promise.resolve('published' as const)),
+      () => publishWindow(medplum, hours, window),
       (kind) => kind === 'overtaken',
       { most: config.maxAttempts, within: RUN_LIMIT },
     );
@@ -134,7 +135,7 @@ async function unfollowed(medplum: MedplumClient, schedules: readonly Schedule[]
   const candidates = schedules.filter(takesPart);
   const tasks = await publicationsOf(medplum, candidates);
   return candidates
-    .filter(({ id = '', meta }) => (tasks.get(id)?.meta?.lastUpdated ?? '') < (meta?.lastUpdated ?? ''))
+    .filter(({ id, meta }) => (tasks.get(id)?.meta?.lastUpdated ?? '') < (meta?.lastUpdated ?? ''))
     .flatMap(({ id }) => id ?? []);
 }
 

@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Slot } from '@medplum/fhirtypes';
-import { heldSlotIssues, holdersRead } from '../../core/booking/slots/held.ts';
+import { heldSlotIssues, holdersUrl } from '../../core/booking/slots/held.ts';
 import { isTaken } from '../../core/calendar/slots/slot-role.ts';
 import { type Buffers, planTaking, withholdEntries } from '../../core/calendar/slots/withhold.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
@@ -52,8 +52,7 @@ async function readSlots(medplum: MedplumClient, schedule: string, { start, end 
 
 /** Why the Slot may not be written because of the appointment that holds it. */
 async function readHeld(medplum: MedplumClient, slot: Slot): Promise<readonly Issue[]> {
-  const url = slot.id === undefined ? undefined : holdersRead(slot.id).request?.url;
-  const [found] = await readInTransaction(medplum, url ? [url] : []);
+  const [found] = await readInTransaction(medplum, slot.id === undefined ? [] : [holdersUrl(slot.id)]);
   const stored = ofType('Slot', found).find(({ id }) => id === slot.id);
   return heldSlotIssues(slot, stored, ofType('Appointment', found), Date.now(), config);
 }

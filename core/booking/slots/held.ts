@@ -1,15 +1,15 @@
-import type { Appointment, BundleEntry, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { isTaken } from '../../calendar/slots/slot-role.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { hasEnded } from '../appointment/ended.ts';
 import { holdsSlots, statusQuery } from '../appointment/status.ts';
 import type { DeadlineConfig } from '../confirmation/deadline.ts';
-import { search } from '../search.ts';
+import { searchUrl } from '../search.ts';
 
-/** The search for the appointments that hold a Slot, with the Slot as it is stored. */
-export function holdersRead(id: string): BundleEntry {
-  return search('Appointment', [
+/** The address of the search for the appointments that hold a Slot, with the Slot as it is stored. */
+export function holdersUrl(id: string): string {
+  return searchUrl('Appointment', [
     ['slot', `Slot/${id}`],
     ['status', statusQuery(holdsSlots)],
     ['_include', 'Appointment:slot'],
@@ -27,7 +27,7 @@ const isMoved = (changed: Slot, stored: Slot): boolean =>
  *
  * @param changed - as it is about to be stored
  * @param stored - as it is
- * @param appointments - that hold it (`holdersRead`)
+ * @param appointments - that hold it (`holdersUrl`)
  * @param now - milliseconds since 1970 UTC: a hold or a request that is over holds nothing, tidied up or not
  * @returns `transition-not-allowed` if it would not be taken any more, `immutable-element` if it would be elsewhere
  */

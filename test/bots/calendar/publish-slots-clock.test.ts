@@ -12,6 +12,13 @@ const MINUTE = 60_000;
 const tick = (fromNow = 0, input: unknown = {}) =>
   later(fromNow, () => handler(medplum().medplum, { input } as Parameters<typeof handler>[1]));
 
+/** The same at an instant. */
+const tickAt = (time: number) =>
+  withClock((pass) => {
+    pass(time - Date.now());
+    return handler(medplum().medplum, { input: {} } as Parameters<typeof handler>[1]);
+  });
+
 /** A pass that began so many milliseconds ago and ended. */
 const passedBefore = (age: number) =>
   medplum().pass({ status: 'completed', offset: undefined, began: Date.now() - age });
@@ -44,6 +51,13 @@ describe('the clock', () => {
     expect(await medplum().passThrough()).toMatchObject({ status: 'requested', offset: 0 });
   });
 
+  it('begins none when it is a day to the millisecond', async () => {
+    const { input } = await passedBefore(DAY - MINUTE);
+    const began = Date.parse(input?.find(({ type }) => type.text === 'began')?.valueInstant ?? '');
+    await tickAt(began + DAY);
+    expect(written()).toEqual([]);
+  });
+
   it('begins a pass that is still about the one of yesterday', async () => {
     await medplum().pass({ status: 'in-progress', offset: 50, began: Date.now() - 2 * DAY });
     await tick();
@@ -67,6 +81,21 @@ describe('a change of a service that was missed', () => {
     await passedBefore(later_);
     await tick(age);
     expect((await medplum().passThrough())?.status).toBe(expected ? 'requested' : 'completed');
+  });
+});
+
+describe('a change of a service at another moment', () => {
+  it('begins no pass if it is the one at which the last one began', async () => {
+    const { meta } = await medplum().create(visit());
+    await medplum().pass({ status: 'completed', offset: undefined, began: Date.parse(meta?.lastUpdated ?? '') });
+    await tick(2 * MINUTE);
+    expect(written()).toEqual([]);
+  });
+
+  it('begins the first one', async () => {
+    await medplum().create(visit());
+    await tick(2 * MINUTE);
+    expect((await medplum().passThrough())?.status).toBe('requested');
   });
 });
 
@@ -152,7 +181,7 @@ describe('publications that wait for their turn', () => {
     await medplum().pass({ status, offset: undefined });
     await medplum().publication({ schedule: 'one', status: 'accepted' });
     await tick();
-    expect(written()).toEqual([]);
+    expect(medplum().asked).toHaveLength(1);
   });
 });
 
@@ -180,6 +209,12 @@ describe('a pass that was interrupted', () => {
     });
     expect(await medplum().times(schedule)).toEqual([]);
     expect(await medplum().passThrough()).toMatchObject({ status: 'requested', offset: undefined });
+  });
+
+  it('is left alone for half a minute to the millisecond', async () => {
+    const { meta } = await medplum().pass({ status: 'in-progress' });
+    await tickAt(Date.parse(meta?.lastUpdated ?? '') + MINUTE / 2);
+    expect(written()).toEqual([]);
   });
 
   it('that is done is left alone', async () => {

@@ -5,8 +5,9 @@ import { handler } from '../../../bots/calendar/publish-slots.ts';
 import { workOn } from '../../../bots/lib/calendar/publication.ts';
 import type { Answer } from '../../../bots/lib/medplum.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { config } from '../config.ts';
-import { askedFor, at, type Calendar, DAY, later, type Stored, visit, withCalendars, withClock } from './fixtures.ts';
+import { askedFor, at, type Calendar, DAY, type Stored, visit, withCalendars, withClock } from './fixtures.ts';
 
 const medplum = withCalendars();
 
@@ -49,6 +50,7 @@ describe('a change of a Schedule', () => {
 
   it('that has none is nothing', async () => {
     const schedule = await medplum().schedule();
+    await medplum().publication({ schedule: 'other', status: 'completed' });
     await report(schedule);
     expect(await medplum().publicationOf(schedule)).toBeUndefined();
     expect(medplum().asked).toHaveLength(1);
@@ -63,9 +65,10 @@ describe('a change of a Schedule', () => {
 
 it('a change of a service begins a pass through all Schedules', async () => {
   const { service } = await medplum().calendar();
-  await medplum().pass({ status: 'completed', offset: undefined, began: 1_000 });
+  const began = Date.now() - 1_000;
+  await medplum().pass({ status: 'completed', offset: undefined, began });
   await report(service);
-  expect(await medplum().passThrough()).toMatchObject({ status: 'requested', offset: 0, lastBegan: 1_000 });
+  expect(await medplum().passThrough()).toMatchObject({ status: 'requested', offset: 0, lastBegan: began });
 });
 
 describe('a request', () => {
@@ -81,6 +84,14 @@ describe('a request', () => {
     medplum().interfere(({ entries }) => (entries.includes('POST Slot') ? overtaken : undefined));
     await report(await medplum().publication({ schedule: schedule.id, status: 'requested' }));
     expect((await medplum().passThrough())?.status).toBe('requested');
+  });
+
+  it('that is left unfinished leaves a pass alone that goes on anyway', async () => {
+    const { schedule } = await medplum().calendar();
+    await medplum().pass({ status: 'in-progress', offset: 50 });
+    medplum().interfere(({ entries }) => (entries.includes('POST Slot') ? overtaken : undefined));
+    await report(await medplum().publication({ schedule: schedule.id, status: 'requested' }));
+    expect(await medplum().passThrough()).toMatchObject({ status: 'in-progress', offset: 50 });
   });
 
   it('is worked on for two seconds, twenty Slots at a time', async () => {
@@ -180,7 +191,7 @@ describe('a Slot that somebody has taken', () => {
   });
 
   it.each([
-    [13, false],
+    [14, false],
     [15, true],
   ])('for %d days publishes the whole calendar: %p', async (days, expected) => {
     const { schedule } = await published();
@@ -194,12 +205,23 @@ describe('a Slot that somebody has taken', () => {
     expect(windows.length === 0).toBe(expected);
   });
 
+  it('has published the whole calendar if it had many days before', async () => {
+    const { schedule } = await published();
+    const slot = await medplum().slot(schedule, 'busy', at('00:00', 1), at('00:00', 16));
+    await report(await medplum().change<Slot>(slot, { start: at('09:00', 60), end: at('09:30', 60) }));
+    expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
+  });
+
   it('in the past is nothing', async () => {
     const { schedule } = await published();
     const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
     const windows = () => askedFor(medplum(), 'GET Slot?').filter((entry) => entry.includes('_filter')).length;
     const before = windows();
-    await later(40 * DAY, () => report(slot));
+    const dayAfter = Date.parse(slot.end) + DAY - Date.now();
+    await withClock((pass) => {
+      pass(dayAfter);
+      return report(slot);
+    });
     expect(windows()).toBe(before);
     expect(await medplum().times(schedule)).toContain('free 09:00-09:30');
   });
@@ -211,6 +233,7 @@ describe('a Slot that somebody has taken', () => {
     const slot = await medplum().slot(await medplum().schedule(), 'busy', '09:00', '09:30');
     await report({ ...slot, schedule: { reference } });
     expect(medplum().asked.every(({ type }) => type === 'batch')).toBe(true);
+    expect(askedFor(medplum(), 'GET Schedule')).toHaveLength(idIn({ reference }, 'Schedule') ? 1 : 0);
     expect(await medplum().find('Task')).toEqual([]);
   });
 });
@@ -254,6 +277,16 @@ describe('a Slot that an appointment holds', () => {
     expect(meta).toMatchObject({ tag: before?.tag, profile: before?.profile });
     const sent = medplum().asked.find(({ entries }) => entries.includes(`PUT Slot/${slot.id}`));
     expect(Object.keys(sent?.bundle?.entry?.[0]?.resource?.meta ?? {}).sort()).toEqual(['profile', 'tag']);
+  });
+
+  it('returns although the appointment still has another one', async () => {
+    const { schedule, slot, appointment } = await held();
+    const other = await medplum().slot(schedule, 'busy', '09:30', '10:00');
+    const references = [slot, other].map(({ id }) => ({ reference: `Slot/${id}` }));
+    await medplum().change<Appointment>(appointment, { slot: references, end: at('10:00') });
+    await remove(slot);
+    await deleted(slot);
+    expect(await statusOf(slot)).toBe('busy');
   });
 
   it('returns without the marks that it did not have', async () => {

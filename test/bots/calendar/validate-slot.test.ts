@@ -149,6 +149,14 @@ describe('a Slot over one that the service has just booked', () => {
     expect(written()).toEqual([]);
   });
 
+  it('is refused by 400, as Medplum refuses a write', async () => {
+    const schedule = await offered();
+    await bookedByService(aSlot(schedule, '09:00', '09:30'));
+    const input = aSlot(schedule, '09:00', '10:00');
+    const answer = await handler(medplum().medplum, { input } as unknown as Parameters<typeof handler>[1]);
+    expect(answer).toMatchObject({ resourceType: 'OperationOutcome', id: 'bad-request' });
+  });
+
   it('is allowed half a minute later', async () => {
     const schedule = await offered();
     await bookedByService(aSlot(schedule, '09:00', '09:30'));
@@ -177,6 +185,14 @@ describe('a Slot that an appointment holds', () => {
     const slot = await held();
     expect(await validate({ ...slot, ...changes })).toEqual(expected);
     expect(written()).toEqual([]);
+  });
+
+  it('cannot be free beside another one of the same appointment', async () => {
+    const [first, second] = [await held(), await held('cancelled')];
+    await medplum().appointment('booked', [first, second]);
+    for (const slot of [first, second]) {
+      expect(await validate({ ...slot, status: 'free' })).toEqual(['transition-not-allowed Slot.status']);
+    }
   });
 
   it('can be blocked', async () => {
