@@ -39,6 +39,9 @@ export const open = (from: string, to: string): HealthcareService['availableTime
   { daysOfWeek: [weekday], availableStartTime: `${from}:00`, availableEndTime: `${to}:00` },
 ];
 
+/** The Slots of a calendar that is open from 9 to 11 (`CalendarServer.times`). */
+export const wholeDay = ['free 09:00-09:30', 'free 09:30-10:00', 'free 10:00-10:30', 'free 10:30-11:00'];
+
 /** What a service is like besides its opening hours; times in minutes. */
 export interface ServiceOptions {
   readonly before?: number;

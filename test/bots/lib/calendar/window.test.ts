@@ -14,6 +14,7 @@ import {
   type Stored,
   timeOf,
   visit,
+  wholeDay,
   withCalendars,
 } from '../../calendar/fixtures.ts';
 
@@ -56,8 +57,6 @@ async function published(...args: Parameters<ReturnType<typeof medplum>['calenda
   await publish(calendar.schedule, guard());
   return calendar;
 }
-
-const wholeDay = ['free 09:00-09:30', 'free 09:30-10:00', 'free 10:00-10:30', 'free 10:30-11:00'];
 
 /** The Slot of a calendar that begins at a time of the day. */
 async function slotAt({ id }: Stored<Schedule>, time: string): Promise<Slot> {
