@@ -1,3 +1,4 @@
+import type { BookingConfig } from '../../core/config/config.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
 
 /**
@@ -11,3 +12,14 @@ export const config = resolveConfig({
 });
 
 Object.assign(globalThis, { __BOOKING_CONFIG__: config });
+
+/** Calls something in an installation that is configured otherwise. What Bots compute while they are loaded stays as it is. */
+export async function configured<T>(changes: Partial<BookingConfig>, act: () => Promise<T>): Promise<T> {
+  const before = { ...config };
+  Object.assign(config, changes);
+  try {
+    return await act();
+  } finally {
+    Object.assign(config, { gatewayClient: undefined }, before);
+  }
+}

@@ -1,0 +1,360 @@
+import '../../config.ts';
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment, Patient, Slot, Task } from '@medplum/fhirtypes';
+import { bookAppointment, isTransient } from '../../../../bots/lib/booking/book.ts';
+import type { Unanswered } from '../../../../bots/lib/medplum.ts';
+import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
+import { timeLimits } from '../../../../core/config/time-limits.ts';
+import { told } from '../../../lib/told.ts';
+import {
+  aPatient,
+  aPortal,
+  aSchedule,
+  aSlot,
+  asks,
+  at,
+  booked,
+  invalid,
+  later,
+  only,
+  overtaken,
+  type Portal,
+  parameters,
+  policy,
+  proposed,
+  refused,
+  requestorOf,
+  unavailable,
+  writes,
+} from '../../booking/fixtures.ts';
+import { config } from '../../config.ts';
+import { withMedplum } from '../../medplum.ts';
+
+const medplum = withMedplum();
+
+/** A portal, its patient, and a free slot. */
+async function setting(schedule = {}) {
+  const portal = await aPortal(medplum());
+  const calendar = await aSchedule(medplum(), schedule);
+  const patient = await aPatient(medplum(), portal);
+  return { portal, patient, schedule: calendar, slot: await aSlot(medplum(), calendar, '09:00', '09:30') };
+}
+
+/** What a booking is made of. */
+interface Setting {
+  readonly portal: Portal;
+  readonly patient: Patient;
+  readonly slot: Slot;
+}
+
+const identifier = [{ system: 'urn:portal', value: 'one' }];
+
+const book = (
+  { portal, patient, slot }: Setting,
+  more: Partial<Appointment> = {},
+  options: Parameters<typeof bookAppointment>[3] = {},
+) => {
+  const request = parseBookRequest(proposed(patient, [slot], more), config);
+  return bookAppointment(medplum().medplum, request, requestorOf(portal), options);
+};
+
+const count = (isMeant = writes): number => medplum().asked.filter(isMeant).length;
+
+const issuesIn = (result: Awaited<ReturnType<typeof book>>) => (result.kind === 'refused' ? told(result.issues) : []);
+
+describe('a booking', () => {
+  it('is one read and one write, after which the slot is taken', async () => {
+    const given = await setting();
+    const result = await book(given);
+    expect(result).toMatchObject({ kind: 'booked', appointment: { status: 'booked' } });
+    expect(medplum().asked.map(({ type }) => type)).toEqual(['batch', 'transaction']);
+    expect(await medplum().read<Slot>(`Slot/${given.slot.id}`)).toMatchObject({ status: 'busy' });
+  });
+
+  it('that cannot be read asks the server nothing', async () => {
+    const { portal } = await setting();
+    const result = await bookAppointment(medplum().medplum, parseBookRequest({}, config), requestorOf(portal));
+    expect(result.kind).toBe('refused');
+    expect(issuesIn(result)).not.toEqual([]);
+    expect(medplum().asked).toEqual([]);
+  });
+
+  it('that was made before is given again', async () => {
+    const given = await setting();
+    const first = await book(given, { identifier });
+    const again = await book(given, { identifier });
+    expect(again).toEqual({ ...first, kind: 'existing' });
+    expect(count()).toBe(1);
+  });
+
+  it('is extended by what must be written with it', async () => {
+    const task: Task = { resourceType: 'Task', status: 'draft', intent: 'order' };
+    const ids: string[] = [];
+    const result = await book(
+      await setting(),
+      {},
+      {
+        extend: (transaction, newId) => {
+          ids.push(newId(), newId());
+          const entry = { request: { method: 'POST' as const, url: 'Task' }, resource: task };
+          return { ...transaction, entry: [...(transaction.entry ?? []), entry] };
+        },
+      },
+    );
+    expect(result.kind).toBe('booked');
+    expect(medplum().asked.at(-1)?.entries).toContain('POST Task');
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it('is not carried out if nothing is to be written', async () => {
+    const { portal, patient, slot } = await setting();
+    const dry = (appointment: Appointment) =>
+      bookAppointment(
+        medplum().medplum,
+        parseBookRequest(
+          parameters({ name: 'appt-resource', resource: appointment }, { name: 'dry-run', valueBoolean: true }),
+          config,
+        ),
+        requestorOf(portal),
+      );
+    expect(await dry(proposed(patient, [slot], { identifier }))).toEqual({ kind: 'judged' });
+    expect(count()).toBe(0);
+    expect(await book({ portal, patient, slot }, { identifier })).toMatchObject({ kind: 'booked' });
+    expect(await dry(proposed(patient, [slot], { identifier }))).toEqual({ kind: 'judged' });
+    expect(issuesIn(await dry(proposed(patient, [slot])))).toEqual([
+      'slot-not-free Parameters.parameter[0].resource.slot[0]',
+    ]);
+  });
+});
+
+describe('a write that fails', () => {
+  it('because somebody else was faster is decided again', async () => {
+    const given = await setting();
+    medplum().interfere(only(writes, overtaken, 0, 1));
+    expect(await book(given)).toMatchObject({ kind: 'booked' });
+    expect(count()).toBe(3);
+  });
+
+  it('because others were always faster is given up after so many attempts', async () => {
+    const given = await setting();
+    medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
+    const result = await book(given);
+    expect(result).not.toHaveProperty('isOutOfTurn');
+    expect(issuesIn(result)).toEqual(['booking-conflict']);
+    expect(count()).toBe(config.maxAttempts);
+    expect(await medplum().read<Slot>(`Slot/${given.slot.id}`)).toMatchObject({ status: 'free' });
+  });
+
+  it('is not tried again when the gateway does not wait any more', async () => {
+    const given = await setting();
+    const { now } = Date;
+    medplum().interfere((asked) => {
+      if (!writes(asked)) {
+        return undefined;
+      }
+      Date.now = () => now() + timeLimits(config).decide + 1;
+      return overtaken();
+    });
+    try {
+      expect(issuesIn(await book(given))).toEqual(['booking-conflict']);
+    } finally {
+      Date.now = now;
+    }
+    expect(count()).toBe(1);
+  });
+
+  it('because the slot was just taken is refused as such', async () => {
+    const given = await setting();
+    medplum().interfere(
+      only(writes, async () => {
+        await medplum().change(given.slot, { status: 'busy' });
+        return undefined;
+      }),
+    );
+    expect(issuesIn(await book(given))).toEqual(['slot-not-free Appointment.slot[0]']);
+    expect(count()).toBe(1);
+  });
+
+  it.each([
+    ['refused', refused, 'upstream-unavailable'],
+    ['invalid', invalid, 'malformed-request'],
+  ])('because it is %s is not tried again', async (_, answer, code) => {
+    const given = await setting();
+    medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
+    const result = await book(given, { identifier });
+    expect(issuesIn(result)).toEqual([code]);
+    expect(count()).toBe(1);
+  });
+
+  it('without showing the appointment may have been carried out', async () => {
+    const given = await setting();
+    medplum().interfere((asked) =>
+      writes(asked) ? { status: 200, body: { resourceType: 'Bundle', type: 'transaction-response' } } : undefined,
+    );
+    const result = await book(given);
+    expect(issuesIn(result)).toEqual(['upstream-unavailable']);
+    expect(result).toMatchObject({ issues: [{ diagnostics: expect.stringContaining('Appointment.identifier') }] });
+  });
+});
+
+describe('an answer that is lost', () => {
+  const lost = async (): Promise<Unanswered> => {
+    // It is carried out all the same.
+    const { entry = [] } = medplum().asked.at(-1)?.bundle ?? {};
+    await medplum().transaction(entry);
+    return 'no-answer';
+  };
+
+  it('leads to the appointment if it has an identifier', async () => {
+    const given = await setting();
+    medplum().interfere(only(writes, lost));
+    expect(await book(given, { identifier })).toMatchObject({ kind: 'existing', appointment: { status: 'booked' } });
+    expect(count()).toBe(1);
+  });
+
+  it.each([
+    ['no identifier', {}],
+    ['an identifier without a value', { identifier: [{ system: 'urn:portal' }] }],
+  ])('of a booking with %s is told: sent again, it could book twice', async (_, more) => {
+    const given = await setting();
+    medplum().interfere(only(writes, () => 'no-answer'));
+    const result = await book(given, more);
+    expect(result).toMatchObject({ issues: [{ diagnostics: expect.stringContaining('may have been stored') }] });
+    expect(count()).toBe(1);
+  });
+
+  it('is told in the end, too, if others were faster afterwards', async () => {
+    const given = await setting();
+    let attempts = 0;
+    medplum().interfere((asked) => {
+      attempts += writes(asked) ? 1 : 0;
+      return writes(asked) ? (attempts === 1 ? 'too-late' : overtaken()) : undefined;
+    });
+    const result = await book(given, { identifier });
+    expect(result).toMatchObject({ issues: [{ diagnostics: expect.stringContaining('may have been stored') }] });
+    expect(issuesIn(result)).toEqual(['upstream-timeout']);
+  });
+
+  it('is told first, however many others follow', async () => {
+    const given = await setting();
+    let attempts = 0;
+    medplum().interfere((asked) => {
+      attempts += writes(asked) ? 1 : 0;
+      return writes(asked) ? (attempts === 1 ? 'too-late' : 'no-answer') : undefined;
+    });
+    expect(issuesIn(await book(given, { identifier }))).toEqual(['upstream-timeout']);
+  });
+
+  it('is of no interest any more once another reason speaks against the booking', async () => {
+    const given = await setting();
+    medplum().interfere(
+      only(writes, async (): Promise<Unanswered> => {
+        await medplum().change(given.slot, { status: 'busy' });
+        return 'no-answer';
+      }),
+    );
+    expect(issuesIn(await book(given, { identifier }))).toEqual(['slot-not-free Appointment.slot[0]']);
+  });
+});
+
+describe('turns', () => {
+  const counted = { extension: [policy({ maxPerPortalAndDay: 5 })] };
+  const once = () => medplum().interfere(only((asked) => asks(/^P.* Appointment/)(asked), overtaken));
+
+  it('are asked for where a quota counts the bookings and they are offered', async () => {
+    const given = await setting(counted);
+    once();
+    const result = await book(given, {}, { isTurnOffered: true });
+    expect(result).toMatchObject({ kind: 'refused', isOutOfTurn: true });
+    expect(issuesIn(result)).toEqual(['booking-conflict']);
+    expect(count(asks(/^POST Appointment/))).toBe(1);
+  });
+
+  it.each([
+    ['that are not offered', counted, {}],
+    ['where no quota counts', {}, { isTurnOffered: true }],
+  ])('%s are not asked for', async (_, schedule, options) => {
+    const given = await setting(schedule);
+    once();
+    expect(await book(given, {}, options)).toMatchObject({ kind: 'booked' });
+  });
+
+  it('are not asked for when an answer is lost', async () => {
+    const given = await setting(counted);
+    medplum().interfere(only(asks(/^POST Appointment/), () => 'no-answer'));
+    expect(await book(given, { identifier }, { isTurnOffered: true })).toMatchObject({ kind: 'booked' });
+  });
+});
+
+describe('a refusal', () => {
+  const alternativesIn = (result: Awaited<ReturnType<typeof book>>) =>
+    result.kind === 'refused' ? result.issues.flatMap(({ alternatives = [] }) => alternatives) : [];
+
+  async function taken() {
+    const portal = await aPortal(medplum());
+    const { schedule, slot, patient } = await booked(medplum(), portal);
+    const next = await aSlot(medplum(), schedule, '10:00', '10:30');
+    return { given: { portal, schedule, slot, patient }, next };
+  }
+
+  it('says what could be booked instead', async () => {
+    const { given, next } = await taken();
+    const start = Date.parse(at('10:00'));
+    expect(alternativesIn(await book(given))).toEqual([{ slots: [next.id], start, end: start + 1_800_000 }]);
+  });
+
+  it('says nothing of it when the gateway hardly waits any more', async () => {
+    const { given } = await taken();
+    const { now } = Date;
+    medplum().interfere(
+      only(
+        () => true,
+        () => {
+          Date.now = () => now() + timeLimits(config).decide;
+          return undefined;
+        },
+      ),
+    );
+    try {
+      expect(alternativesIn(await book(given))).toEqual([]);
+    } finally {
+      Date.now = now;
+    }
+  });
+
+  it('of a hold proposes what can be held', async () => {
+    const { given, next } = await taken();
+    const held = await book(given, {}, { purpose: 'hold' });
+    expect(alternativesIn(held)).toMatchObject([{ slots: [next.id] }]);
+  });
+
+  it('for a server that cannot be read is no decision', async () => {
+    const given = await setting();
+    medplum().interfere(unavailable);
+    expect(issuesIn(await book(given))).toEqual(['upstream-unavailable']);
+    expect(count()).toBe(0);
+  });
+});
+
+it('a hold is a proposed appointment that ends by itself', async () => {
+  const given = await setting();
+  const result = await book(given, {}, { purpose: 'hold' });
+  expect(result).toMatchObject({ kind: 'booked', appointment: { status: 'proposed' } });
+  expect(await medplum().read<Slot>(`Slot/${given.slot.id}`)).toMatchObject({ status: 'busy-tentative' });
+  expect(await later(0, () => book(given))).toMatchObject({ kind: 'refused' });
+});
+
+it.each([
+  ['booking-conflict', true],
+  ['upstream-unavailable', true],
+  ['upstream-timeout', true],
+  ['slot-not-free', false],
+] as const)('whether %s may pass: %s', (code, expected) => {
+  expect(isTransient([{ code, diagnostics: '' }])).toBe(expected);
+  expect(
+    isTransient([
+      { code: 'slot-not-free', diagnostics: '' },
+      { code, diagnostics: '' },
+    ]),
+  ).toBe(expected);
+});

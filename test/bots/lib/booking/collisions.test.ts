@@ -1,0 +1,180 @@
+import '../../config.ts';
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import { resolveCollisions } from '../../../../bots/lib/booking/collisions.ts';
+import {
+  aPortal,
+  aSchedule,
+  aSlot,
+  asks,
+  at,
+  booked,
+  extension,
+  inMinutes,
+  invalid,
+  overtaken,
+  refused,
+  unavailable,
+  writes,
+} from '../../booking/fixtures.ts';
+import { withMedplum } from '../../medplum.ts';
+
+const medplum = withMedplum();
+
+/** An appointment from 9:00 to 9:30, and what somebody writes over it. */
+async function setting(status: Appointment['status'], taking: Partial<Slot> = {}) {
+  const portal = await aPortal(medplum());
+  const made = await booked(medplum(), portal, { status });
+  const over = await aSlot(medplum(), made.schedule, '09:15', '09:45', { status: 'busy', ...taking });
+  return { ...made, portal, over };
+}
+
+const resolve = (slot: Slot) => resolveCollisions(medplum().medplum, slot);
+
+const read = ({ id }: Appointment) => medplum().read<Appointment>(`Appointment/${id}`);
+
+const tasksOf = ({ id }: Appointment) => medplum().find<Task>(`Task?focus=Appointment/${id}`);
+
+describe('what the clinic writes over booked time', () => {
+  it.each(['pending', 'proposed'] as const)(
+    'cancels an appointment that is %s and gives back its slot',
+    async (status) => {
+      const { appointment, slot, over } = await setting(status);
+      await resolve(over);
+      expect(await read(appointment)).toMatchObject({
+        status: 'cancelled',
+        cancelationReason: { coding: [{ code: 'slot-not-free' }] },
+      });
+      expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'free' });
+      expect(await tasksOf(appointment)).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['booked', {}],
+    ['pending', { status: 'busy-unavailable' }],
+  ] as const)('is for staff to decide if the appointment is %s (%j)', async (status, taking) => {
+    const { appointment, over, slot } = await setting(status, taking);
+    await resolve(over);
+    await resolve(over);
+    expect(await read(appointment)).toMatchObject({ status });
+    expect(await tasksOf(appointment)).toMatchObject([
+      { status: 'requested', reasonReference: { reference: `Slot/${over.id}` } },
+    ]);
+    expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'busy' });
+  });
+
+  it('concerns each appointment that lies below it', async () => {
+    const { appointment, schedule, portal, over } = await setting('booked');
+    const next = await booked(medplum(), portal, { schedule, from: '09:30', to: '10:00' });
+    const after = await booked(medplum(), portal, { schedule, from: '09:45', to: '10:00' });
+    const before = await booked(medplum(), portal, { schedule, from: '09:00', to: '09:15' });
+    await resolve(over);
+    expect(await tasksOf(appointment)).toHaveLength(1);
+    expect(await tasksOf(next.appointment)).toHaveLength(1);
+    expect([await tasksOf(after.appointment), await tasksOf(before.appointment)]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['says that it overbooks', { extension: [extension('LocalOverbooking', { valueBoolean: true })] }],
+    ['is of another schedule', { schedule: 'another' }],
+    ['is over', { start: inMinutes(-60), end: inMinutes(-30) }],
+  ])('is no collision if it %s', async (_, more) => {
+    const { schedule: other, ...changes } = more as Partial<Omit<Slot, 'schedule'>> & { schedule?: string };
+    const schedule = other ? { reference: `Schedule/${(await aSchedule(medplum())).id}` } : undefined;
+    const { appointment, over } = await setting('booked', { ...changes, ...(schedule && { schedule }) });
+    await resolve(over);
+    expect(await tasksOf(appointment)).toEqual([]);
+  });
+
+  it('is no collision if it was offered before', async () => {
+    const { appointment, over } = await setting('booked', { status: 'free' });
+    await resolve(await medplum().change(over, { status: 'busy' }));
+    expect(await tasksOf(appointment)).toEqual([]);
+    expect(medplum().asked.at(-1)?.entries).toEqual([`GET Slot/${over.id}/_history`]);
+  });
+
+  it('is none of a block over blocks, for which no history is read', async () => {
+    const schedule = await aSchedule(medplum());
+    await aSlot(medplum(), schedule, '09:00', '10:00', { status: 'busy-unavailable' });
+    const block = await aSlot(medplum(), schedule, '09:15', '09:45', { status: 'busy' });
+    await resolve(block);
+    expect(medplum().asked).toHaveLength(1);
+  });
+
+  it('asks for no appointments if no booked slot lies below it', async () => {
+    const schedule = await aSchedule(medplum());
+    await aSlot(medplum(), schedule, '09:00', '10:00', { status: 'busy-unavailable' });
+    const first = await aSlot(medplum(), schedule, '09:00', '09:15', { status: 'busy' });
+    const block = await aSlot(medplum(), schedule, '09:15', '09:45', { status: 'busy-unavailable' });
+    const over = await aSlot(medplum(), schedule, '09:15', '09:45', { status: 'busy-unavailable' });
+    await resolve(over);
+    expect([first, block].map(({ status }) => status)).toEqual(['busy', 'busy-unavailable']);
+    expect(medplum().asked.filter(asks(/Appointment/))).toEqual([]);
+  });
+});
+
+it.each([
+  ['free', (slot: Slot): Slot => ({ ...slot, status: 'free' })],
+  ['entered in error', (slot: Slot): Slot => ({ ...slot, status: 'entered-in-error' })],
+  [
+    "another server's",
+    (slot: Slot): Slot => ({ ...slot, schedule: { reference: 'https://other.example/Schedule/1' } }),
+  ],
+])('a slot that is %s takes nothing, and nothing is read', async (_, changed) => {
+  const { over } = await setting('booked');
+  await resolve(changed(over));
+  expect(medplum().asked).toEqual([]);
+});
+
+it('of very many slots at that time all are looked at, page by page', async () => {
+  const { appointment, schedule, portal, over } = await setting('booked');
+  const many = (schedule: Schedule, count: number) =>
+    medplum().transaction(
+      Array.from({ length: count }, () => ({
+        request: { method: 'POST', url: 'Slot' },
+        resource: {
+          resourceType: 'Slot',
+          schedule: { reference: `Schedule/${schedule.id}` },
+          status: 'busy-unavailable',
+          start: at('09:20'),
+          end: at('09:40'),
+        },
+      })),
+    );
+  await many(schedule, 210);
+  const last = await booked(medplum(), portal, { schedule, from: '09:25', to: '09:35' });
+  await resolve(over);
+  expect(await tasksOf(appointment)).toHaveLength(1);
+  expect(await tasksOf(last.appointment)).toHaveLength(1);
+  expect(medplum().asked.filter(asks(/_offset=0$/))).toHaveLength(1);
+  expect(medplum().asked.filter(asks(/_offset=200$/))).toHaveLength(1);
+  expect(medplum().asked.filter(asks(/_offset=400$/))).toEqual([]);
+});
+
+describe('a collision that cannot be written', () => {
+  it.each([
+    ['refused', refused, 'failed'],
+    ['invalid', invalid, 'invalid'],
+    ['lost', unavailable, 'lost'],
+  ])('because it is %s is an error', async (_, answer, kind) => {
+    const { appointment, over } = await setting('booked');
+    medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
+    await expect(resolve(over)).rejects.toThrow(
+      `The collision of Appointment/${appointment.id} could not be resolved (${kind}).`,
+    );
+  });
+
+  it('because somebody else was faster is left to them', async () => {
+    const { over } = await setting('booked');
+    medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
+    await resolve(over);
+    expect(medplum().asked.filter(writes)).toHaveLength(1);
+  });
+
+  it('is not decided without what the server could not tell', async () => {
+    const { over } = await setting('booked');
+    medplum().interfere(unavailable);
+    await expect(resolve(over)).rejects.toThrow('could not be read');
+  });
+});

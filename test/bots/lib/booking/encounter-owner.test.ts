@@ -1,0 +1,100 @@
+import '../../config.ts';
+import { expect, it } from '@jest/globals';
+import type { Encounter } from '@medplum/fhirtypes';
+import { handler } from '../../../../bots/booking/tag-encounter.ts';
+import { shareEncounter } from '../../../../bots/lib/booking/encounter-owner.ts';
+import {
+  aPortal,
+  booked,
+  eventOf,
+  invalid,
+  only,
+  overtaken,
+  refused,
+  tagsOf,
+  unavailable,
+  writes,
+} from '../../booking/fixtures.ts';
+import { config } from '../../config.ts';
+import { withMedplum } from '../../medplum.ts';
+
+const medplum = withMedplum();
+
+/** An encounter of appointments of one patient, each of a portal of its own. */
+async function setting(appointments = 1, more: Partial<Encounter> = {}) {
+  const portal = await aPortal(medplum());
+  const first = await booked(medplum(), portal);
+  const other = await aPortal(medplum());
+  const all = [first, ...(appointments > 1 ? [await booked(medplum(), other, { patient: first.patient })] : [])];
+  const encounter = await medplum().create<Encounter>({
+    resourceType: 'Encounter',
+    status: 'planned',
+    class: { code: 'AMB' },
+    subject: { reference: `Patient/${first.patient.id}` },
+    appointment: all.map(({ appointment }) => ({ reference: `Appointment/${appointment.id}` })),
+    ...more,
+  });
+  return { portal, other, encounter };
+}
+
+const share = (id: string) => shareEncounter(medplum().medplum, id);
+
+const tags = async ({ id }: Encounter) => (await medplum().read<Encounter>(`Encounter/${id}`))?.meta?.tag;
+
+it('an encounter is shown to the portals whose appointments led to it, all read at once', async () => {
+  const { encounter, portal, other } = await setting(2);
+  await handler(medplum().medplum, eventOf<Encounter>(encounter));
+  const owners = [...tagsOf(portal).tag, ...tagsOf(other).tag];
+  expect(await tags(encounter)).toHaveLength(2);
+  expect(await tags(encounter)).toEqual(expect.arrayContaining(owners));
+  expect(medplum().asked).toHaveLength(3);
+  expect(medplum().asked[1]?.entries[0]).toMatch(/&_count=2$/);
+  await share(encounter.id);
+  expect(medplum().asked).toHaveLength(5);
+});
+
+it('one without appointments is shown to nobody, and none is looked for', async () => {
+  const portal = await aPortal(medplum());
+  const { encounter } = await setting(1, { appointment: [], meta: tagsOf(portal) });
+  await share(encounter.id);
+  expect(await tags(encounter)).toBeUndefined();
+  expect(medplum().asked.map(({ type }) => type)).toEqual(['batch', 'transaction']);
+});
+
+it('one that was deleted is left alone', async () => {
+  const { encounter } = await setting();
+  await medplum().fhir('DELETE', `Encounter/${encounter.id}`);
+  await share(encounter.id);
+  await handler(medplum().medplum, eventOf({ ...encounter, id: undefined } as unknown as Encounter));
+  expect(medplum().asked.filter(writes)).toEqual([]);
+});
+
+it('one that somebody changes meanwhile is decided about again', async () => {
+  const { encounter, portal } = await setting();
+  medplum().interfere(
+    only(writes, async () => {
+      await medplum().change(encounter, { status: 'arrived' });
+      return undefined;
+    }),
+  );
+  await share(encounter.id);
+  expect(await medplum().read(`Encounter/${encounter.id}`)).toMatchObject({ status: 'arrived', meta: tagsOf(portal) });
+});
+
+it('one that others change again and again is given up after so many attempts', async () => {
+  const { encounter } = await setting();
+  medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
+  await expect(share(encounter.id)).rejects.toThrow(`Encounter/${encounter.id} could not be written (overtaken)`);
+  expect(medplum().asked.filter(writes)).toHaveLength(config.maxAttempts);
+});
+
+it.each([
+  ['refused', refused, 'failed'],
+  ['invalid', invalid, 'invalid'],
+  ['lost', unavailable, 'lost'],
+])('a write that is %s is an error', async (_, answer, kind) => {
+  const { encounter } = await setting();
+  medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
+  await expect(share(encounter.id)).rejects.toThrow(`could not be written (${kind})`);
+  expect(medplum().asked.filter(writes)).toHaveLength(1);
+});
