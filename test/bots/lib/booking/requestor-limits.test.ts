@@ -1,0 +1,247 @@
+import '../../config.ts';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Appointment, Bundle, BundleEntry, Task } from '@medplum/fhirtypes';
+import { checkLimits, type LimitContext } from '../../../../bots/lib/booking/requestor-limits.ts';
+import type { Answer } from '../../../../bots/lib/medplum.ts';
+import type { RequestorLimit } from '../../../../core/booking/policy/requestor-limits.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
+import { aPortal, at, byChance, type Portal, tagsOf } from '../../booking/fixtures.ts';
+import { config, configured } from '../../config.ts';
+import { withMedplum } from '../../medplum.ts';
+
+const medplum = withMedplum();
+
+const contextOf = ({ id, authorization }: Portal, more: Partial<LimitContext> = {}): LimitContext => ({
+  id,
+  authorization,
+  now: Date.now(),
+  isDry: false,
+  ...more,
+});
+
+/** So many open appointments of a portal. */
+const appointments = (portal: Portal, count: number) =>
+  medplum().transaction(
+    Array.from({ length: count }, () => ({
+      request: { method: 'POST', url: 'Appointment' },
+      resource: {
+        resourceType: 'Appointment',
+        meta: tagsOf(portal),
+        status: 'booked',
+        start: at('09:00'),
+        end: at('09:30'),
+        participant: [{ actor: { display: 'Kim' }, status: 'accepted' }],
+      } satisfies Appointment,
+    })),
+  );
+
+const jobs = (portal: Portal, count: number) =>
+  medplum().transaction(
+    Array.from({ length: count }, () => ({
+      request: { method: 'POST', url: 'Task' },
+      resource: {
+        resourceType: 'Task',
+        meta: tagsOf(portal),
+        status: 'requested',
+        intent: 'order',
+        code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'book' }] },
+      } satisfies Task,
+    })),
+  );
+
+/** Answers the entries of a check with the rights of the portal. */
+async function answersTo(entry: readonly BundleEntry[], { authorization }: Portal): Promise<BundleEntry[]> {
+  const bundle = { resourceType: 'Bundle', type: 'batch', entry };
+  const { body } = await medplum().fhir<Bundle>('POST', '', bundle, { authorization });
+  return body.entry ?? [];
+}
+
+/** The limits that are reached. */
+async function reached(
+  client: ReturnType<typeof medplum>['medplum'],
+  limits: readonly RequestorLimit[],
+  portal: Portal,
+  more = {},
+) {
+  const check = checkLimits(client, limits, contextOf(portal, more));
+  return [...(await check.conclude(await answersTo(check.entry, portal)))];
+}
+
+const few = <T>(act: () => Promise<T>) =>
+  configured({ requestors: { maxOpenAppointments: 3, maxBookingsPerMinute: 2 } }, act);
+
+describe('where the process goes on', () => {
+  it('a limit is reached by as many appointments', async () => {
+    const portal = await aPortal(medplum());
+    await few(async () => {
+      expect(await reached(medplum().medplum, ['open', 'rate', 'jobs'], portal)).toEqual([]);
+      await appointments(portal, 2);
+      await jobs(portal, 2);
+      expect(await reached(medplum().medplum, ['open', 'rate', 'jobs'], portal)).toEqual(['rate', 'jobs']);
+      await appointments(portal, 1);
+      expect(await reached(medplum().medplum, ['open'], portal)).toEqual(['open']);
+    });
+    expect(medplum().asked).toEqual([]);
+  });
+
+  it('a requestor that was below a limit is not looked at again for a moment', async () => {
+    const portal = await aPortal(medplum());
+    const now = Date.now();
+    const check = checkLimits(medplum().medplum, ['open', 'rate'], contextOf(portal, { now }));
+    expect(check.entry).toHaveLength(2);
+    await check.conclude(await answersTo(check.entry, portal));
+    const again = checkLimits(medplum().medplum, ['open', 'rate'], contextOf(portal, { now }));
+    expect(again.entry).toEqual([]);
+    expect([...(await again.conclude([]))]).toEqual([]);
+    expect(checkLimits(medplum().medplum, ['open'], contextOf(portal, { now: now + 1_000 })).entry).toHaveLength(1);
+  });
+
+  it('one that has reached a limit is looked at each time', async () => {
+    const portal = await aPortal(medplum());
+    const found: BundleEntry = {
+      response: { status: '200' },
+      resource: {
+        resourceType: 'Bundle',
+        type: 'searchset',
+        entry: [{ resource: { resourceType: 'Basic', code: {} } }],
+      },
+    };
+    const check = checkLimits(medplum().medplum, ['open', 'rate'], contextOf(portal));
+    expect([...(await check.conclude([found, { response: { status: '200' } }]))]).toEqual(['open']);
+    expect(checkLimits(medplum().medplum, ['open', 'rate'], contextOf(portal)).entry).toHaveLength(1);
+  });
+
+  it.each([
+    ['too few answers', []],
+    ['too many answers', [{ response: { status: '200' } }, { response: { status: '200' } }]],
+    ['an answer without a status', [{}]],
+    ['an error', [{ response: { status: '500' } }]],
+  ])('%s are no decision', async (_, answers) => {
+    const check = checkLimits(medplum().medplum, ['open'], contextOf(await aPortal(medplum())));
+    await expect(check.conclude(answers)).rejects.toThrow('The limits of a requestor could not be read.');
+  });
+
+  it('what a portal may not search for does not limit it', async () => {
+    const check = checkLimits(medplum().medplum, ['open'], contextOf(await aPortal(medplum())));
+    expect([...(await check.conclude([{ response: { status: '403' } }]))]).toEqual([]);
+  });
+});
+
+describe('where each run stands for itself', () => {
+  /** What the Bot has sent by itself: entry by entry. */
+  const sent: string[][] = [];
+  const rights: (string | null)[] = [];
+  let interfering: (body: Bundle) => Answer | undefined = () => undefined;
+  const { fetch } = globalThis;
+  const shortLived = () =>
+    ({ ...medplum().medplum, connections: undefined }) as unknown as ReturnType<typeof medplum>['medplum'];
+
+  beforeEach(() => {
+    sent.length = 0;
+    rights.length = 0;
+    interfering = () => undefined;
+  });
+  afterEach(() => {
+    globalThis.fetch = fetch;
+  });
+
+  /** Asks for the limits, chance being what it is, and notes what is asked besides. */
+  async function asked(limits: readonly RequestorLimit[], portal: Portal, chance = 0.999, more = {}) {
+    const check = await byChance(chance, async () => checkLimits(shortLived(), limits, contextOf(portal, more)));
+    const answers = await answersTo(check.entry, portal);
+    globalThis.fetch = async (url, init) => {
+      const body: Bundle = JSON.parse(String(init?.body));
+      sent.push((body.entry ?? []).map(({ request }) => `${request?.method} ${request?.url?.split('?')[0]}`));
+      rights.push(new Headers(init?.headers).get('authorization'));
+      const answer = interfering(body);
+      return answer ? new Response(JSON.stringify(answer.body), { status: answer.status }) : fetch(url, init);
+    };
+    const found = [
+      ...(await check.conclude(answers).finally(() => {
+        globalThis.fetch = fetch;
+      })),
+    ];
+    return { first: check.entry.length, found };
+  }
+
+  const sampled = <T>(act: () => Promise<T>) =>
+    configured({ requestors: { maxOpenAppointments: 100, maxBookingsPerMinute: 200 } }, act);
+
+  const marks = (portal: Portal) =>
+    medplum().find<Task>(`Task?_tag=${artefactUri(config, 'LocalRequestor')}|${portal.id}`);
+
+  it('small limits are asked for each time', async () => {
+    const portal = await aPortal(medplum());
+    await few(async () => {
+      await appointments(portal, 2);
+      expect(await asked(['open', 'rate'], portal)).toEqual({ first: 2, found: ['rate'] });
+    });
+    expect(sent).toEqual([]);
+  });
+
+  it('of a large limit it is asked for a mark only', async () => {
+    const portal = await aPortal(medplum());
+    expect(await asked(['open', 'rate'], portal)).toEqual({ first: 1, found: [] });
+    expect(sent).toEqual([]);
+    expect(await asked(['open', 'rate'], portal, 0)).toEqual({ first: 3, found: [] });
+    expect(sent).toEqual([]);
+  });
+
+  it('whoever is near a limit is asked for it and gets a mark, with the rights of the Bot', async () => {
+    const portal = await aPortal(medplum());
+    await sampled(async () => {
+      await appointments(portal, 80);
+      expect(await asked(['open', 'rate'], portal, 0)).toEqual({ first: 3, found: ['near-open'] });
+      expect(sent).toEqual([['GET Appointment'], ['POST Task']]);
+      expect(rights).toEqual([portal.authorization, 'Bearer admin']);
+      expect(await marks(portal)).toHaveLength(1);
+      await appointments(portal, 20);
+      expect((await asked(['open', 'rate'], portal)).found).toEqual(['marked', 'near-open', 'open']);
+    });
+  });
+
+  it('a decision that must write nothing sets no mark', async () => {
+    const portal = await aPortal(medplum());
+    await sampled(async () => {
+      await appointments(portal, 80);
+      await asked(['open', 'rate'], portal, 0, { isDry: true });
+    });
+    expect(sent).toEqual([['GET Appointment']]);
+    expect(await marks(portal)).toEqual([]);
+  });
+
+  it('a mark that cannot be written does no harm', async () => {
+    const portal = await aPortal(medplum());
+    interfering = ({ type }) => (type === 'transaction' ? { status: 503, body: {} } : undefined);
+    await sampled(async () => {
+      await appointments(portal, 80);
+      expect((await asked(['open', 'rate'], portal, 0)).found).toEqual(['near-open']);
+    });
+  });
+
+  it.each([
+    ['is refused', { status: 503, body: {} }],
+    ['says nothing', { status: 200, body: { resourceType: 'Bundle', type: 'batch-response' } }],
+    [
+      'fails in part',
+      {
+        status: 200,
+        body: { resourceType: 'Bundle', type: 'batch-response', entry: [{ response: { status: '500' } }] },
+      },
+    ],
+  ])('a further question that %s is no decision', async (_, answer) => {
+    const portal = await aPortal(medplum());
+    interfering = ({ type }) => (type === 'batch' ? answer : undefined);
+    await sampled(async () => {
+      await appointments(portal, 80);
+      await expect(asked(['open', 'rate'], portal, 0)).rejects.toThrow('could not be read');
+    });
+  });
+
+  it('a first question without an answer is no decision', async () => {
+    const context = contextOf({ id: randomUUID(), authorization: '' });
+    const check = checkLimits(shortLived(), ['open'], context);
+    await expect(check.conclude([])).rejects.toThrow('could not be read');
+  });
+});
