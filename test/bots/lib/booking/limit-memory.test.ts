@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { createLimitMemory } from '../../../bots/lib/booking/limit-memory.ts';
-import type { RequestorLimit } from '../../../core/booking/policy/requestor-limits.ts';
-import { config } from '../../core/booking/support.ts';
+import { createLimitMemory } from '../../../../bots/lib/booking/limit-memory.ts';
+import type { RequestorLimit } from '../../../../core/booking/policy/requestor-limits.ts';
+import { config } from '../../../core/booking/support.ts';
 
 const limits: readonly RequestorLimit[] = ['open', 'rate'];
 

@@ -1,0 +1,295 @@
+import '../../config.ts';
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment, Schedule } from '@medplum/fhirtypes';
+import { withAlternatives } from '../../../../bots/lib/booking/alternatives.ts';
+import { decideBooking, type Requestor } from '../../../../bots/lib/booking/decide.ts';
+import type { Purpose } from '../../../../core/booking/book/request/request.ts';
+import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
+import type { BookingErrorCode } from '../../../../core/fhir/outcome/errors.ts';
+import {
+  aPortal,
+  aSchedule,
+  aService,
+  aSlot,
+  asks,
+  aType,
+  at,
+  booked,
+  extension,
+  inMinutes,
+  only,
+  policy,
+  proposed,
+  refused,
+  requestorOf,
+  tagsOf,
+  typeOf,
+  writes,
+} from '../../booking/fixtures.ts';
+import { config, configured } from '../../config.ts';
+import { withMedplum } from '../../medplum.ts';
+
+const medplum = withMedplum();
+
+interface Options {
+  readonly requestor?: Partial<Requestor>;
+  readonly purpose?: Purpose;
+  readonly codes?: readonly BookingErrorCode[];
+}
+
+/** The Slots and times that are proposed for a request: `slots hh:mm`; what was asked for it is noted alone. */
+async function proposals(portal: Parameters<typeof requestorOf>[0], body: unknown, options: Options = {}) {
+  const { request } = parseBookRequest(body, config);
+  if (!request) {
+    throw new Error('The request cannot be read.');
+  }
+  const requestor = { ...requestorOf(portal), ...options.requestor };
+  const { state } = await decideBooking(medplum().medplum, { request, issues: [] }, requestor, { isDry: true });
+  const before = medplum().asked.length;
+  const codes = options.codes ?? ['slot-not-free'];
+  const given = codes.map((code) => ({ code, diagnostics: 'It cannot be booked.' }));
+  const issues = await withAlternatives(medplum().medplum, given, request, state, requestor, options.purpose);
+  expect(issues.map(({ code }) => code)).toEqual(codes);
+  const [first] = issues;
+  return {
+    found: (first?.alternatives ?? []).map(
+      ({ slots, start }) => `${slots.join('+')} ${new Date(start).toISOString().slice(11, 16)}`,
+    ),
+    asked: medplum().asked.slice(before),
+  };
+}
+
+/** A Schedule in which 9:00 is taken, and a portal that wants it. */
+async function setting(more: Partial<Schedule> = {}) {
+  const portal = await aPortal(medplum());
+  const schedule = await aSchedule(medplum(), more);
+  const { slot, patient } = await booked(medplum(), portal, { schedule });
+  const free = (from: string, to: string, other: Schedule = schedule) => aSlot(medplum(), other, from, to);
+  return { portal, schedule, patient, slot, body: proposed(patient, [slot]), free };
+}
+
+describe('what could be booked instead', () => {
+  it('is the nearest times of the same Schedule, three of them', async () => {
+    const { portal, body, free } = await setting();
+    const slots = [
+      await free('12:00', '12:30'),
+      await free('08:30', '09:00'),
+      await free('10:00', '10:30'),
+      await free('11:00', '11:30'),
+    ];
+    const { found, asked } = await proposals(portal, body);
+    expect(found).toEqual([`${slots[1]?.id} 08:30`, `${slots[2]?.id} 10:00`, `${slots[3]?.id} 11:00`]);
+    expect(asked.filter(writes)).toEqual([]);
+    expect(new Set(asked.filter(asks(/^GET Slot\?schedule=/)).map((one) => one.authorization))).toEqual(
+      new Set([portal.authorization]),
+    );
+    expect(asked.filter(asks(/^GET Schedule\?/))).toEqual([]);
+  });
+
+  it('is judged as the request itself: no time that something else takes', async () => {
+    const { portal, body, free, schedule } = await setting();
+    const slots = [
+      await free('09:30', '10:00'),
+      await free('10:00', '10:30'),
+      await free('10:30', '11:00'),
+      await free('11:00', '11:30'),
+    ];
+    await aSlot(medplum(), schedule, '10:00', '10:30', { status: 'busy' });
+    const { found } = await proposals(portal, body);
+    expect(found).toEqual([0, 2, 3].map((index) => `${slots[index]?.id} ${['09:30', '', '10:30', '11:00'][index]}`));
+  });
+
+  it('is one of six times at most', async () => {
+    const { portal, body, free, schedule } = await setting();
+    for (const minutes of [30, 35, 40, 45, 50, 55]) {
+      await free(`09:${minutes}`, `10:${minutes}`);
+    }
+    const last = await free('10:30', '11:00');
+    const further = await free('11:30', '12:00');
+    await aSlot(medplum(), schedule, '09:30', '10:30', { status: 'busy' });
+    const { found } = await proposals(portal, body);
+    expect(found).not.toContain(`${further.id} 11:30`);
+    expect(last.status).toBe('free');
+  });
+
+  it('is permitted by the policy of the Schedule', async () => {
+    const { portal, body, free } = await setting({
+      extension: [policy({ leadTime: (Date.parse(at('10:45')) - Date.now()) / 3_600_000 })],
+    });
+    await free('10:00', '10:30');
+    const later = await free('11:00', '11:30');
+    expect((await proposals(portal, body)).found).toEqual([`${later.id} 11:00`]);
+    const first = await proposals(portal, body, { requestor: { role: 'repository' } });
+    expect(first.found).toHaveLength(2);
+  });
+
+  it('is permitted by the policy of the services: of its actor, and those that it names', async () => {
+    const leadTime = (Date.parse(at('10:45')) - Date.now()) / 3_600_000;
+    const service = await aService(medplum(), { extension: [policy({ leadTime })] });
+    for (const more of [
+      { serviceType: [typeOf(service)] },
+      { actor: [{ reference: `HealthcareService/${service.id}` }] },
+    ]) {
+      const { portal, body, free } = await setting(more);
+      await free('10:00', '10:30');
+      const later = await free('11:00', '11:30');
+      expect((await proposals(portal, body)).found).toEqual([`${later.id} 11:00`]);
+    }
+  });
+
+  it('is nothing in a Schedule that is closed', async () => {
+    const { portal, body, free, schedule } = await setting();
+    await free('10:00', '10:30');
+    await medplum().change(schedule, { active: false });
+    const { found, asked } = await proposals(portal, body);
+    expect(found).toEqual([]);
+    expect(asked.filter(asks(/^GET Slot\?schedule=/))).toEqual([]);
+  });
+
+  it('is a time of each Schedule if several are needed, and none elsewhere', async () => {
+    const type = aType();
+    const { portal, patient, slot, free } = await setting({ serviceType: [type] });
+    const second = await aSchedule(medplum(), { serviceType: [type] });
+    const other = await free('09:00', '09:30', second);
+    const body = proposed(patient, [slot, other], { start: at('09:00'), end: at('09:30') });
+    const together = [await free('10:00', '10:30'), await free('10:00', '10:30', second)];
+    await free('11:00', '11:30');
+    await free('09:00', '09:30', await aSchedule(medplum(), { serviceType: [type] }));
+    const { found, asked } = await proposals(portal, body);
+    expect(found).toEqual([`${together.map(({ id }) => id).join('+')} 10:00`]);
+    expect(asked.filter(asks(/^GET Schedule\?service-type/))).toEqual([]);
+  });
+
+  it('is nothing if one of several Schedules is closed', async () => {
+    const { portal, patient, slot, free } = await setting();
+    const second = await aSchedule(medplum());
+    const other = await free('09:00', '09:30', second);
+    await medplum().change(second, { active: false });
+    await free('10:00', '10:30');
+    const body = proposed(patient, [slot, other], { start: at('09:00'), end: at('09:30') });
+    expect((await proposals(portal, body)).found).toEqual([]);
+  });
+});
+
+describe('the same service elsewhere', () => {
+  it('is proposed for what is still missing, the nearest first', async () => {
+    const type = aType();
+    const { portal, body, free, schedule } = await setting({ serviceType: [type] });
+    const others = [
+      await aSchedule(medplum(), { serviceType: [type] }),
+      await aSchedule(medplum(), { serviceType: [type] }),
+    ];
+    const here = await free('12:00', '12:30');
+    const there = [
+      await free('09:00', '09:30', others[0]),
+      await free('09:30', '10:00', others[1]),
+      await free('11:00', '11:30', others[0]),
+    ];
+    const { found, asked } = await proposals(portal, body);
+    expect(found).toEqual([`${here.id} 12:00`, `${there[0]?.id} 09:00`, `${there[1]?.id} 09:30`]);
+    expect(asked.filter(asks(/^GET Schedule\?service-type/))).toMatchObject([{ authorization: portal.authorization }]);
+    expect(
+      asked.filter(asks(new RegExp(`^GET Slot\\?schedule=Schedule%2F${schedule.id}&status=free&_count=20`))),
+    ).toHaveLength(1);
+  });
+
+  it('is bound by the policies there', async () => {
+    const type = aType();
+    const service = await aService(medplum(), { extension: [policy({ leadTime: 8_000 })] });
+    const { portal, body, free } = await setting({ serviceType: [type] });
+    const other = await aSchedule(medplum(), {
+      serviceType: [type],
+      actor: [{ reference: `HealthcareService/${service.id}` }],
+    });
+    await free('10:00', '10:30', other);
+    expect((await proposals(portal, body)).found).toEqual([]);
+    expect((await proposals(portal, body, { requestor: { role: 'repository' } })).found).toHaveLength(1);
+  });
+
+  it('is looked for in eight Schedules', async () => {
+    const type = aType();
+    const { portal, body, free } = await setting({ serviceType: [type] });
+    const others = await Promise.all(Array.from({ length: 10 }, () => aSchedule(medplum(), { serviceType: [type] })));
+    await Promise.all(others.map((one) => free('10:00', '10:30', one)));
+    const { found, asked } = await proposals(portal, body);
+    expect(found).toHaveLength(3);
+    const nearby = asked.filter(asks(/^GET Slot\?schedule=.*&status=free&_count=20/)).at(-1);
+    expect(nearby?.entries).toHaveLength(16);
+  });
+
+  it('is not looked for with the rights of the Bot', async () => {
+    const type = aType();
+    const { portal, body, free } = await setting({ serviceType: [type] });
+    await free('10:00', '10:30', await aSchedule(medplum(), { serviceType: [type] }));
+    const requestor = { authorization: undefined, role: 'requestor' } as const;
+    expect((await proposals(portal, body, { requestor })).found).toEqual([]);
+    expect((await proposals(portal, body)).found).toHaveLength(1);
+  });
+});
+
+describe('no alternatives', () => {
+  const given = async () => {
+    const one = await setting();
+    await one.free('10:00', '10:30');
+    return one;
+  };
+
+  it.each([[['patient-not-found']], [['slot-not-free', 'patient-not-found']], [['slot-mismatch']]] as const)(
+    'are looked for if another time would not help (%j)',
+    async (codes) => {
+      const { portal, body } = await given();
+      const { found, asked } = await proposals(portal, body, { codes });
+      expect([found, asked]).toEqual([[], []]);
+    },
+  );
+
+  it('are looked for if the request names no time', async () => {
+    const { portal, body } = await given();
+    const { asked } = await proposals(portal, { ...body, end: undefined });
+    expect(asked).toEqual([]);
+  });
+
+  it.each([
+    ['who calls', ({ type }: { type: string }) => type === 'read'],
+    ['the free slots', asks(/&status=free&_count=20/)],
+    ['other Schedules', asks(/^GET Schedule\?service-type/)],
+  ])('are proposed if the server cannot be asked for %s', async (_, isMeant) => {
+    const { portal, body } = await given();
+    for (const answer of [
+      refused,
+      () => ({
+        status: 200,
+        body: { resourceType: 'Bundle', type: 'batch-response', entry: [{ response: { status: '500' } }] },
+      }),
+    ]) {
+      medplum().interfere(only(isMeant, answer));
+      expect((await proposals(portal, body)).found).toEqual([]);
+      expect(medplum().asked.some(isMeant)).toBe(true);
+    }
+  });
+
+  it('are no excuse for other errors', async () => {
+    const { portal, body } = await given();
+    medplum().interfere(only(asks(/&status=free&_count=20/), () => Promise.reject(new TypeError('broken'))));
+    await expect(proposals(portal, body)).rejects.toThrow('broken');
+  });
+
+  it('are proposed by what a requestor does not see', async () => {
+    const { portal, body, slot } = await given();
+    const narrow: Requestor['narrow'] = (state) =>
+      new Map([...state].filter(([key, one]) => one.resourceType !== 'Slot' || key === `Slot/${slot.id}`));
+    const requestor = { narrow, role: 'requestor' } as const;
+    expect((await proposals(portal, body, { requestor })).found).toEqual([]);
+  });
+});
+
+it('alternatives to a hold are judged as holds', async () => {
+  const { portal, patient, body, free } = await setting();
+  const next = await free('10:00', '10:30');
+  const held = extension('LocalHeldUntil', { valueInstant: inMinutes(9) });
+  await medplum().create<Appointment>(proposed(patient, [], { extension: [held], meta: tagsOf(portal) }));
+  await configured({ holds: { maxPerRequestor: 1 } }, async () => {
+    expect((await proposals(portal, body)).found).toEqual([`${next.id} 10:00`]);
+    expect((await proposals(portal, body, { purpose: 'hold' })).found).toEqual([]);
+  });
+});

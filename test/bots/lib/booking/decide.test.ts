@@ -1,0 +1,305 @@
+import '../../config.ts';
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment, Bundle, Patient, Slot } from '@medplum/fhirtypes';
+import { type DecisionOptions, decideBooking, type Requestor } from '../../../../bots/lib/booking/decide.ts';
+import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
+import { told } from '../../../lib/told.ts';
+import {
+  aPatient,
+  aPortal,
+  aSchedule,
+  aSlot,
+  asks,
+  at,
+  booked,
+  only,
+  parameters,
+  policy,
+  proposed,
+  refused,
+  requestorOf,
+  tagsOf,
+  unavailable,
+  writes,
+} from '../../booking/fixtures.ts';
+import { config, configured } from '../../config.ts';
+import { withMedplum } from '../../medplum.ts';
+
+const medplum = withMedplum();
+
+async function setting(schedule = {}) {
+  const portal = await aPortal(medplum());
+  const calendar = await aSchedule(medplum(), schedule);
+  const patient = await aPatient(medplum(), portal);
+  return { portal, patient, schedule: calendar, slot: await aSlot(medplum(), calendar, '09:00', '09:30') };
+}
+
+/** Decides about a body of `$book`. */
+async function decide(body: unknown, requestor: Requestor, options?: DecisionOptions) {
+  const { request, ...parsed } = parseBookRequest(body, config);
+  if (!request) {
+    throw new Error('The request cannot be read.');
+  }
+  return decideBooking(medplum().medplum, { ...parsed, request }, requestor, options);
+}
+
+type Decision = Awaited<ReturnType<typeof decide>>;
+
+const issuesIn = ({ plan }: Decision) => (plan.kind === 'refuse' ? told(plan.issues) : []);
+
+describe('a decision', () => {
+  it('is made by what the caller may read, in one request with its limits', async () => {
+    const { portal, patient, slot, schedule } = await setting();
+    const { plan, state } = await decide(proposed(patient, [slot]), requestorOf(portal));
+    expect(plan.kind).toBe('write');
+    expect(new Set(state.keys())).toEqual(
+      new Set([`Slot/${slot.id}`, `Schedule/${schedule.id}`, `Patient/${patient.id}`]),
+    );
+    expect(medplum().asked).toMatchObject([{ type: 'batch', authorization: portal.authorization }]);
+    expect(medplum().asked[0]?.entries.filter((one) => one.includes('_fields=id'))).toHaveLength(2);
+  });
+
+  it('asks for the limits that are given', async () => {
+    const { portal, patient, slot } = await setting();
+    await decide(proposed(patient, [slot]), { ...requestorOf(portal), limits: [] });
+    expect(medplum().asked[0]?.entries.filter((one) => one.includes('_fields=id'))).toEqual([]);
+  });
+
+  it('is a refusal where a limit is reached', async () => {
+    const { portal, patient, slot, schedule } = await setting();
+    await booked(medplum(), portal, { schedule, patient, from: '10:00', to: '10:30' });
+    const decision = await configured({ requestors: { maxOpenAppointments: 1, maxBookingsPerMinute: 9 } }, () =>
+      decide(proposed(patient, [slot]), requestorOf(portal)),
+    );
+    expect(issuesIn(decision)).toEqual(['portal-limit-reached Appointment']);
+  });
+
+  it('about a request that names nothing asks for nothing', async () => {
+    const { portal } = await setting();
+    const decision = await decide(
+      { resourceType: 'Appointment', status: 'proposed', participant: [] },
+      requestorOf(portal),
+    );
+    expect(decision.plan.kind).toBe('refuse');
+    expect(medplum().asked).toEqual([]);
+  });
+
+  it('looks for slots that are not there at that time by their ids', async () => {
+    const { portal, patient, slot, schedule } = await setting();
+    const elsewhere = await aSlot(medplum(), schedule, '11:00', '11:30');
+    const body = proposed(patient, [slot, elsewhere], { start: at('09:00'), end: at('09:30') });
+    const { plan, state } = await decide(body, requestorOf(portal));
+    expect(plan.kind).toBe('refuse');
+    expect(state.has(`Slot/${elsewhere.id}`)).toBe(true);
+    expect(medplum().asked[1]).toMatchObject({ authorization: portal.authorization });
+    expect(medplum().asked[1]?.entries).toEqual([expect.stringContaining(`_id=${elsewhere.id}&`)]);
+  });
+
+  it('does not see what the requestor may not see', async () => {
+    const { portal, patient, slot } = await setting();
+    const narrow: Requestor['narrow'] = (state) => new Map([...state].filter(([key]) => !key.startsWith('Patient/')));
+    const decision = await decide(proposed(patient, [slot]), { ...requestorOf(portal), narrow });
+    expect(issuesIn(decision)).toEqual(['patient-not-found Appointment.participant[0].actor']);
+    expect(decision.state.has(`Patient/${patient.id}`)).toBe(false);
+    expect(decision.state.has(`Slot/${slot.id}`)).toBe(true);
+  });
+
+  it('knows by its history whether a slot was ever offered that takes the time', async () => {
+    const { portal, patient, slot, schedule } = await setting();
+    const over = await aSlot(medplum(), schedule, '09:00', '09:30', { status: 'busy' });
+    expect(issuesIn(await decide(proposed(patient, [slot]), requestorOf(portal)))).toEqual([
+      'slot-not-free Appointment.slot[0]',
+    ]);
+    expect(medplum().asked.filter(asks(/_history/))).toMatchObject([{ entries: [`GET Slot/${over.id}/_history`] }]);
+    await medplum().change<Slot>(over, { status: 'free' });
+    const again = await medplum().read<Slot>(`Slot/${over.id}`);
+    await medplum().change<Slot>(again ?? over, { status: 'busy' });
+    expect((await decide(proposed(patient, [slot]), requestorOf(portal))).plan.kind).toBe('write');
+  });
+
+  it('asks for what it turns out to depend on, with the rights of the caller', async () => {
+    const { portal, patient, slot } = await setting({ extension: [policy({ leadTime: 8_000 })] });
+    const decision = await decide(proposed(patient, [slot]), requestorOf(portal));
+    expect(issuesIn(decision)).toEqual(['too-soon Appointment.start']);
+    expect(medplum().asked.map(({ type }) => type)).toEqual(['batch', 'read']);
+    expect(medplum().asked[1]?.authorization).toBe(portal.authorization);
+  });
+
+  it('needs not ask who calls if that is known', async () => {
+    const { portal, patient, slot } = await setting({ extension: [policy({ leadTime: 8_000 })] });
+    const decision = await decide(proposed(patient, [slot]), { ...requestorOf(portal), role: 'repository' });
+    expect(decision.plan.kind).toBe('write');
+    expect(medplum().asked).toHaveLength(1);
+  });
+
+  it('of a hold is one of a hold', async () => {
+    const { portal, patient, slot } = await setting();
+    const { plan } = await decide(proposed(patient, [slot]), requestorOf(portal), { purpose: 'hold' });
+    const [first] = plan.kind === 'write' ? (plan.transaction.entry ?? []) : [];
+    expect(first?.resource).toMatchObject({ status: 'proposed' });
+  });
+
+  it.each([
+    [true, 0],
+    [false, 1],
+  ])('that is only asked for writes no row of a quota (%s)', async (isDry, rows) => {
+    const { portal, patient, slot } = await setting({ extension: [policy({ maxPerPortalAndDay: 5 })] });
+    const decision = await decide(proposed(patient, [slot]), requestorOf(portal), { isDry });
+    expect(decision.plan.kind).toBe('write');
+    expect(medplum().asked.filter(writes)).toHaveLength(rows);
+  });
+
+  it('writes rows of quotas unless it says otherwise', async () => {
+    const { portal, patient, slot } = await setting({ extension: [policy({ maxPerPortalAndDay: 5 })] });
+    await decide(proposed(patient, [slot]), requestorOf(portal));
+    expect(medplum().asked.filter(writes)).toHaveLength(1);
+  });
+
+  it('that never comes to an end is none', async () => {
+    const { portal, patient, slot } = await setting();
+    // Each answer about fragments names another origin that was not read.
+    let rounds = 0;
+    const busy = await medplum().change<Slot>(slot, { status: 'busy-tentative' });
+    medplum().interfere(async ({ entries }) => {
+      if (!entries.some((one) => one.includes('Slot?identifier'))) {
+        return undefined;
+      }
+      rounds += 1;
+      const searchset = (...resources: (Slot | Appointment)[]) => ({
+        response: { status: '200' },
+        resource: { resourceType: 'Bundle', type: 'searchset', entry: resources.map((resource) => ({ resource })) },
+      });
+      const hold: Appointment = proposed(patient, [busy], {
+        id: `hold-${rounds}`,
+        slot: [{ reference: `Slot/${slot.id}` }, { reference: `Slot/other-${rounds}` }],
+        status: 'proposed',
+        extension: [{ url: config.uris.LocalHeldUntil, valueInstant: '2020-01-01T00:00:00Z' }],
+      });
+      return {
+        status: 200,
+        body: {
+          resourceType: 'Bundle',
+          type: 'batch-response',
+          entry: [searchset(busy), searchset(), searchset(hold), searchset(), searchset(), searchset()],
+        },
+      };
+    });
+    expect(issuesIn(await decide(proposed(patient, [busy]), requestorOf(portal)))).toEqual(['upstream-unavailable']);
+    expect(rounds).toBe(6);
+  });
+});
+
+describe('what cannot be read', () => {
+  it.each([
+    ['the request itself', () => true],
+    ['slots at another time', asks(/Slot\?_id/)],
+    ['what was offered before', asks(/_history/)],
+  ])('is no decision: %s', async (_, isMeant) => {
+    const { portal, patient, slot, schedule } = await setting();
+    await aSlot(medplum(), schedule, '09:00', '09:30', { status: 'busy' });
+    const elsewhere = await aSlot(medplum(), schedule, '11:00', '11:30');
+    medplum().interfere(only(isMeant, refused));
+    const body = proposed(patient, [slot, elsewhere], { start: at('09:00'), end: at('09:30') });
+    const decision = await decide(body, requestorOf(portal));
+    expect(issuesIn(decision)).toEqual(['upstream-unavailable']);
+    expect(decision.state.size).toBe(0);
+  });
+
+  it('is no decision: who calls', async () => {
+    const { portal, patient, slot } = await setting({ extension: [policy({ leadTime: 8_000 })] });
+    medplum().interfere(only(({ type }) => type === 'read', refused));
+    expect(issuesIn(await decide(proposed(patient, [slot]), requestorOf(portal)))).toEqual(['upstream-unavailable']);
+  });
+
+  it('is no decision: one search of many', async () => {
+    const { portal, patient, slot } = await setting();
+    medplum().interfere(({ entries }) => ({
+      status: 200,
+      body: {
+        resourceType: 'Bundle',
+        type: 'batch-response',
+        entry: entries.map((_, index) => ({ response: { status: index === 0 ? '500' : '200' } })),
+      },
+    }));
+    const decision = await decide(proposed(patient, [slot]), requestorOf(portal));
+    expect(issuesIn(decision)).toEqual(['upstream-unavailable']);
+  });
+
+  it('is no decision: an answer without entries', async () => {
+    const { portal, patient, slot } = await setting();
+    medplum().interfere(() => ({ status: 200, body: { resourceType: 'Bundle', type: 'batch-response' } }));
+    expect(issuesIn(await decide(proposed(patient, [slot]), requestorOf(portal)))).toEqual(['upstream-unavailable']);
+  });
+
+  it('is no decision: the limits of the requestor', async () => {
+    const { portal, patient, slot } = await setting();
+    medplum().interfere(async ({ bundle }) => {
+      const { body } = await medplum().fhir<Bundle>('POST', '', bundle, { authorization: portal.authorization });
+      return { status: 200, body: { ...body, entry: body.entry?.slice(0, -1) } };
+    });
+    expect(issuesIn(await decide(proposed(patient, [slot]), requestorOf(portal)))).toEqual(['upstream-unavailable']);
+  });
+
+  it('is more that takes the time than Medplum finds at once: the rest is read with the rights of the caller', async () => {
+    const { portal, patient, slot } = await setting();
+    medplum().interfere(
+      only(asks(/Slot\?/), async ({ bundle }) => {
+        const { body } = await medplum().fhir<Bundle>('POST', '', bundle, { authorization: portal.authorization });
+        const [first, ...others] = body.entry ?? [];
+        const found = { ...(first?.resource as Bundle), link: [{ relation: 'next', url: 'https://medplum.example/' }] };
+        return { status: 200, body: { ...body, entry: [{ ...first, resource: found }, ...others] } };
+      }),
+    );
+    expect((await decide(proposed(patient, [slot]), requestorOf(portal))).plan.kind).toBe('write');
+    expect(medplum().asked.at(-1)).toMatchObject({ type: 'transaction', authorization: portal.authorization });
+  });
+
+  it('for another reason than the server is an error', async () => {
+    const { portal, patient, slot } = await setting();
+    const narrow = () => {
+      throw new TypeError('broken');
+    };
+    await expect(decide(proposed(patient, [slot]), { ...requestorOf(portal), narrow })).rejects.toThrow('broken');
+  });
+});
+
+describe('a patient who is submitted', () => {
+  const identifier = [{ system: 'urn:kvnr', value: 'A123' }];
+
+  async function ambiguous() {
+    const { portal, slot } = await setting();
+    const admin = await medplum().send<{ profile: { id: string } }>('GET', 'auth/me');
+    const patients = [
+      await aPatient(medplum(), portal, { identifier }),
+      await aPatient(medplum(), portal, { identifier }),
+    ];
+    const submitted: Patient = { resourceType: 'Patient', identifier, meta: tagsOf(portal) };
+    const { participant: _, ...appointment } = proposed(submitted, [slot]);
+    const body = parameters(
+      { name: 'appt-resource', resource: appointment as Appointment },
+      { name: 'patient', resource: submitted },
+    );
+    return { portal, body, patients, gatewayClient: admin.body.profile.id };
+  }
+
+  it('and is known twice is looked at again, by who made the two', async () => {
+    const { portal, body } = await ambiguous();
+    const decision = await decide(body, requestorOf(portal));
+    expect(issuesIn(decision).join()).toMatch(/^patient-ambiguous/);
+    expect(medplum().asked.at(-1)).toMatchObject({ type: 'batch', authorization: 'Bearer admin' });
+    expect(medplum().asked.at(-1)?.entries).toEqual([expect.stringMatching(/^GET Patient\?_id=[^,]+,[^,]+&_count=2$/)]);
+  });
+
+  it('and was made twice by the service is one person', async () => {
+    const { portal, body, patients, gatewayClient } = await ambiguous();
+    const decision = await configured({ gatewayClient }, () => decide(body, requestorOf(portal)));
+    expect(decision.plan.kind).toBe('write');
+    expect(decision.state.get(`Patient/${patients[0]?.id}`)?.meta?.author).toBeDefined();
+  });
+
+  it('and whose duplicates cannot be read is no decision', async () => {
+    const { portal, body } = await ambiguous();
+    medplum().interfere(only(asks(/GET Patient\?_id=/), unavailable, 0, 1));
+    expect(issuesIn(await decide(body, requestorOf(portal)))).toEqual(['upstream-unavailable']);
+  });
+});
