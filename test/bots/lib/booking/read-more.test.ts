@@ -86,7 +86,7 @@ describe('fragments', () => {
 
   it('do not count a hold without a time as over', async () => {
     const held = extension('LocalHeldUntil', { valueInstant: inMinutes(-1) });
-    const nowhere = { status: 'proposed', extension: [held], start: undefined, end: undefined } as const;
+    const nowhere: Partial<Appointment> = { status: 'proposed', extension: [held], start: undefined, end: undefined };
     const { slot } = await booked(medplum(), { id: 'portal' }, nowhere);
     const found = await read(fragments(slot), { interval: morning });
     expect(found.fragments?.expired).toEqual([]);

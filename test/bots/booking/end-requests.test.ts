@@ -1,0 +1,226 @@
+import '../config.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Appointment, Communication, Task } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/booking/end-requests.ts';
+import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { config, configured } from '../config.ts';
+import { withMedplum } from '../medplum.ts';
+import {
+  asks,
+  booked,
+  extension,
+  inMinutes,
+  later,
+  only,
+  overtaken,
+  refused,
+  unavailable,
+  writes,
+} from './fixtures.ts';
+
+const medplum = withMedplum();
+
+/** The Task of a request that was made an hour ago and ends in so many minutes. */
+function taskOf(minutes: number, more: Partial<Task> = {}): Task {
+  return {
+    resourceType: 'Task',
+    status: 'requested',
+    intent: 'order',
+    priority: 'routine',
+    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'confirm' }] },
+    authoredOn: inMinutes(-60),
+    restriction: { period: { end: inMinutes(minutes) } },
+    ...more,
+  };
+}
+
+/** A request that ends in so many minutes, and its Task. */
+async function request(minutes: number, more: Partial<Appointment> = {}) {
+  const deadline = extension('LocalConfirmationDeadline', { valueInstant: inMinutes(minutes) });
+  const made = await booked(medplum(), { id: 'portal' }, { status: 'pending', extension: [deadline], ...more });
+  const focus = { reference: `Appointment/${made.appointment.id}` };
+  const task = await medplum().create<Task>(taskOf(minutes, { focus }));
+  return { ...made, task };
+}
+
+/** Nothing of one test is left to the next. */
+afterEach(async () => {
+  medplum().interfere(() => undefined);
+  const left = await medplum().find<Task>('Task?_count=1000');
+  await medplum().transaction(left.map(({ id }) => ({ request: { method: 'DELETE', url: `Task/${id}` } })));
+});
+
+const run = () => handler(medplum().medplum);
+const task = ({ id }: Task) => medplum().read<Task>(`Task/${id}`);
+const statusOf = async ({ id }: Appointment) => (await medplum().read<Appointment>(`Appointment/${id}`))?.status;
+
+describe('a request whose deadline is over', () => {
+  it('is ended, its slot given back and its Task closed', async () => {
+    const { appointment, slot, task: its } = await request(-1);
+    await run();
+    expect(await medplum().read(`Appointment/${appointment.id}`)).toMatchObject({
+      status: 'cancelled',
+      cancelationReason: { coding: [{ code: 'confirmation-expired' }] },
+    });
+    expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'free' });
+    expect(await task(its)).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('is not ended before', async () => {
+    const { appointment } = await request(600);
+    await run();
+    expect(await statusOf(appointment)).toBe('pending');
+    expect(medplum().asked.filter(writes)).toEqual([]);
+  });
+
+  it('whose appointment was deleted ends its Task', async () => {
+    const { appointment, task: its } = await request(-1);
+    await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
+    await run();
+    expect((await task(its))?.status).toBe('completed');
+  });
+
+  it('that names no appointment does not keep others waiting, and is told', async () => {
+    const strange = await medplum().create<Task>(taskOf(-2, { focus: { reference: 'Basic/1' } }));
+    const { appointment } = await request(-1);
+    await expect(run()).rejects.toThrow(`Task/${strange.id} names no appointment in its focus: correct or delete it.`);
+    expect(await statusOf(appointment)).toBe('cancelled');
+  });
+
+  it.each([
+    ['refused', refused, 'could not be written (failed)'],
+    ['lost', unavailable, 'could not be written (lost)'],
+  ])('and cannot be written (%s) is told, once for each', async (_, answer, message) => {
+    const [one, two] = [await request(-2), await request(-1)];
+    medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
+    const error: Error = await run().then(
+      () => new Error('none'),
+      (thrown) => thrown,
+    );
+    expect(error.message.split('\n').slice(0, 2)).toEqual(
+      [one, two].map(({ appointment }) => expect.stringContaining(`Appointment/${appointment.id} ${message}`)),
+    );
+  });
+
+  it('is found, however many stay as they are', async () => {
+    // They are about nothing, and cannot be ended.
+    const entry = Array.from({ length: 51 }, () => ({
+      request: { method: 'POST' as const, url: 'Task' },
+      resource: taskOf(-5),
+    }));
+    await medplum().transaction(entry);
+    const { appointment } = await request(-1);
+    await expect(run()).rejects.toThrow('names no appointment');
+    expect(await statusOf(appointment)).toBe('cancelled');
+    const pages = medplum()
+      .asked.filter(asks(/due-date=le/))
+      .flatMap(({ entries }) => entries);
+    expect(pages.map((url) => new URLSearchParams(url).get('_offset'))).toEqual(['0', '50']);
+    expect(pages[0]).toContain('_sort=due-date%2C_id');
+  });
+
+  it('is found on the next page at the place where those before it were', async () => {
+    const requests = await Promise.all(Array.from({ length: 52 }, (_, index) => request(-60 + index)));
+    await run();
+    expect(new Set(await Promise.all(requests.map(({ appointment }) => statusOf(appointment))))).toEqual(
+      new Set(['cancelled']),
+    );
+    const pages = medplum()
+      .asked.filter(asks(/due-date=le/))
+      .flatMap(({ entries }) => entries);
+    expect(pages.map((url) => new URLSearchParams(url).get('_offset'))).toEqual(['0', '0']);
+  });
+
+  it('is left to the next run when the time is over', async () => {
+    const [one, two] = [await request(-2), await request(-1)];
+    const { now } = Date;
+    medplum().interfere((asked) => {
+      if (writes(asked)) {
+        Date.now = () => now() + RUN_LIMIT;
+      }
+      return undefined;
+    });
+    try {
+      await run();
+    } finally {
+      Date.now = now;
+    }
+    expect([await statusOf(one.appointment), await statusOf(two.appointment)]).toEqual(['cancelled', 'pending']);
+    expect(medplum().asked.filter(asks(/priority=routine/))).toEqual([]);
+  });
+});
+
+describe('a request whose deadline is near', () => {
+  it('is made urgent, once', async () => {
+    const { task: its } = await request(10);
+    await run();
+    const reminded = await task(its);
+    expect(reminded).toMatchObject({
+      priority: 'urgent',
+      status: 'requested',
+      output: [{ type: { text: 'reminded' } }],
+    });
+    await run();
+    expect((await task(its))?.meta?.versionId).toBe(reminded?.meta?.versionId);
+  });
+
+  it('is told in a Communication if the clinic wants it', async () => {
+    const { appointment } = await request(10);
+    await configured({ requests: { ...config.requests, communication: true } }, run);
+    const told = await medplum().find<Communication>('Communication?_count=100');
+    expect(told.map(({ about }) => about?.[0]?.reference)).toEqual([`Appointment/${appointment.id}`]);
+  });
+
+  it('is left alone while it is far, or when staff have made it urgent', async () => {
+    const far = await request(120);
+    const urgent = await request(10);
+    await medplum().change<Task>(urgent.task, { priority: 'urgent' });
+    await run();
+    expect((await task(far.task))?.priority).toBe('routine');
+    expect((await task(urgent.task))?.output).toBeUndefined();
+    expect(medplum().asked.filter(writes)).toEqual([]);
+    await later(90 * 60_000, run);
+    expect((await task(far.task))?.priority).toBe('urgent');
+  });
+
+  it('that somebody changes meanwhile is left to the next run', async () => {
+    const { task: its } = await request(10);
+    medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
+    await run();
+    expect((await task(its))?.priority).toBe('routine');
+  });
+
+  it('that cannot be written is told, and does not keep others waiting', async () => {
+    const [one, two] = [await request(9), await request(10)];
+    medplum().interfere(only(writes, unavailable));
+    await expect(run()).rejects.toThrow(`The reminder of Task/${one.task.id} could not be written (lost).`);
+    expect((await task(two.task))?.priority).toBe('urgent');
+  });
+
+  it('is reminded of, however many are far', async () => {
+    const entry = Array.from({ length: 50 }, () => ({
+      request: { method: 'POST' as const, url: 'Task' },
+      resource: taskOf(100),
+    }));
+    await medplum().transaction(entry);
+    const near = await medplum().create<Task>(taskOf(110, { authoredOn: inMinutes(-6_000) }));
+    await run();
+    expect((await task(near))?.priority).toBe('urgent');
+    expect(medplum().asked.filter(asks(/priority=routine/))).toHaveLength(2);
+  });
+});
+
+it('Tasks that cannot be read are an error', async () => {
+  medplum().interfere(unavailable);
+  await expect(run()).rejects.toThrow('could not be read');
+});
+
+it('one page of Tasks is read at a time, and no further one after the last', async () => {
+  await run();
+  expect(
+    medplum()
+      .asked.flatMap(({ entries }) => entries)
+      .map((url) => new URLSearchParams(url).get('_count')),
+  ).toEqual(['50', '50']);
+});
