@@ -210,11 +210,11 @@ export const asks =
 export const unavailable = () => ({ status: 503, body: {} });
 export const refused = () => ({ status: 403, body: {} });
 export const overtaken = () => ({ status: 412, body: {} });
-export const invalid = (text = 'The server does not like it.') => ({
+export const invalid = () => ({
   status: 400,
   body: {
     resourceType: 'OperationOutcome',
-    issue: [{ severity: 'error', code: 'invalid', details: { text } }],
+    issue: [{ severity: 'error', code: 'invalid', details: { text: 'The server does not like it.' } }],
   },
 });
 

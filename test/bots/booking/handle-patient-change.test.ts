@@ -1,0 +1,145 @@
+import '../config.ts';
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment, Identifier, Patient } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/booking/handle-patient-change.ts';
+import { configured } from '../config.ts';
+import { withMedplum } from '../medplum.ts';
+import {
+  aPatient,
+  aPortal,
+  asks,
+  booked,
+  eventOf,
+  invalid,
+  only,
+  overtaken,
+  type Portal,
+  refused,
+  unavailable,
+  writes,
+} from './fixtures.ts';
+
+const medplum = withMedplum();
+
+/** What the Medplum of the tests writes counts as written by the service. */
+async function asService<T>(act: () => Promise<T>): Promise<T> {
+  const { body } = await medplum().send<{ profile: { id: string } }>('GET', 'auth/me');
+  return configured({ gatewayClient: body.profile.id }, act);
+}
+
+const run = (input: Patient | { deletedResource: Patient }) => handler(medplum().medplum, eventOf(input));
+const read = ({ id }: Patient) => medplum().read<Patient>(`Patient/${id}`);
+const statusOf = async ({ id }: Appointment) => (await medplum().read<Appointment>(`Appointment/${id}`))?.status;
+
+/** The same person twice, as two bookings of the same moment have made it; the second one has an appointment. */
+async function twice(more: readonly Partial<Patient>[] = [{}, {}], portals?: readonly Portal[]) {
+  const portal = await aPortal(medplum());
+  const identifier: Identifier[] = [{ system: 'urn:kvnr', value: randomUUID() }];
+  const first = await aPatient(medplum(), portals?.[0] ?? portal, { identifier, ...more[0] });
+  const second = await aPatient(medplum(), portals?.[1] ?? portal, { identifier, ...more[1] });
+  const { appointment } = await booked(medplum(), portal, { patient: second });
+  return { first, second, appointment };
+}
+
+describe('the open appointments of a patient', () => {
+  it('are cancelled when the patient is inactive', async () => {
+    const { appointment, patient } = await booked(medplum(), await aPortal(medplum()));
+    await run(await medplum().change<Patient>(patient, { active: false }));
+    expect(await statusOf(appointment)).toBe('cancelled');
+    expect(medplum().asked.filter(asks(/Patient\?identifier/))).toEqual([]);
+  });
+
+  it('are cancelled when the patient was deleted', async () => {
+    const { appointment, patient } = await booked(medplum(), await aPortal(medplum()));
+    await medplum().fhir('DELETE', `Patient/${patient.id}`);
+    await run({ deletedResource: patient });
+    expect(await statusOf(appointment)).toBe('cancelled');
+  });
+
+  it('stay while the patient is there', async () => {
+    const { appointment, patient } = await booked(medplum(), await aPortal(medplum()));
+    await run(patient);
+    expect(await statusOf(appointment)).toBe('booked');
+    expect(medplum().asked.map(({ entries }) => entries)).toEqual([[`GET Patient?_id=${patient.id}`]]);
+  });
+
+  it('are none of a patient without an id', async () => {
+    await run({ resourceType: 'Patient' });
+    expect(medplum().asked.filter(writes)).toEqual([]);
+  });
+});
+
+describe('a patient whom two bookings have made', () => {
+  it('becomes one again, the oldest, which has the appointments of both', async () => {
+    const { first, second, appointment } = await twice();
+    await asService(() => run(second));
+    expect(await read(second)).toMatchObject({
+      active: false,
+      link: [{ type: 'replaced-by', other: { reference: `Patient/${first.id}` } }],
+    });
+    expect((await read(first))?.active).not.toBe(false);
+    expect(await medplum().read(`Appointment/${appointment.id}`)).toMatchObject({
+      status: 'booked',
+      participant: [{ actor: { reference: `Patient/${first.id}` } }],
+    });
+  });
+
+  it('becomes one again whichever of them is reported', async () => {
+    const { first, second, appointment } = await twice();
+    await asService(() => run(first));
+    expect((await read(second))?.active).toBe(false);
+    expect(await medplum().read(`Appointment/${appointment.id}`)).toMatchObject({
+      participant: [{ actor: { reference: `Patient/${first.id}` } }],
+    });
+  });
+
+  it.each<[string, (act: () => Promise<void>) => Promise<void>, Partial<Patient>[]]>([
+    ['if a portal or staff have written them', (act) => act(), [{}, {}]],
+    ['without an identifier', asService, [{}, { identifier: [] }]],
+    ['with other identifiers', asService, [{}, { identifier: [{ system: 'urn:kvnr', value: 'another' }] }]],
+    ['if one is inactive', asService, [{ active: false }, {}]],
+  ])('stays two %s', async (_, by, more) => {
+    const { first, second } = await twice(more);
+    await by(() => run(second));
+    expect([(await read(first))?.link, (await read(second))?.link]).toEqual([undefined, undefined]);
+  });
+
+  it('stays two if they belong to different portals, or to none', async () => {
+    const { first, second } = await twice([{}, {}], [await aPortal(medplum()), await aPortal(medplum())]);
+    await asService(() => run(second));
+    const none = await twice([{ meta: {} }, { meta: {} }]);
+    await asService(() => run(none.second));
+    for (const one of [first, second, none.first, none.second]) {
+      expect((await read(one))?.link).toBeUndefined();
+    }
+  });
+
+  it('is looked at again when somebody changes one of them meanwhile', async () => {
+    const { first, second } = await twice();
+    medplum().interfere(only(writes, overtaken, 0, 1));
+    await asService(() => run(second));
+    expect(await read(second)).toMatchObject({ link: [{ other: { reference: `Patient/${first.id}` } }] });
+  });
+
+  it('is given up when others always change them', async () => {
+    const { second } = await twice();
+    medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
+    await expect(asService(() => run(second))).rejects.toThrow(
+      `The duplicates of Patient/${second.id} could not be merged: other requests changed them at each attempt.`,
+    );
+    expect(medplum().asked.filter(writes)).toHaveLength(5);
+  });
+
+  it.each([
+    ['refused', refused, 'failed'],
+    ['invalid', invalid, 'invalid'],
+    ['lost', unavailable, 'lost'],
+  ])('and cannot be merged (%s) is an error', async (_, answer, kind) => {
+    const { first, second } = await twice();
+    medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
+    await expect(asService(() => run(second))).rejects.toThrow(
+      `Patient/${second.id} could not be merged into Patient/${first.id} (${kind}).`,
+    );
+  });
+});

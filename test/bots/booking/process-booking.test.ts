@@ -1,0 +1,253 @@
+import '../config.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Appointment, Bot, OperationOutcome, Task } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/booking/process-booking.ts';
+import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
+import { taskOf } from '../../../core/booking/async/task.ts';
+import type { Role } from '../../../core/booking/caller-role.ts';
+import { belongsTo } from '../../../core/fhir/tags.ts';
+import { config } from '../config.ts';
+import { withMedplum } from '../medplum.ts';
+import {
+  aPatient,
+  aPortal,
+  aSchedule,
+  aSlot,
+  asks,
+  byChance,
+  eventOf,
+  later,
+  only,
+  overtaken,
+  policy,
+  proposed,
+  refused,
+  unavailable,
+  writes,
+} from './fixtures.ts';
+
+const medplum = withMedplum();
+const SOON = 6_000;
+const DAY = 86_400_000;
+
+/** A job of a portal, and the slot that it books. */
+async function aJob(more: Partial<Appointment> = {}, role: Role = 'requestor', schedule = {}) {
+  const portal = await aPortal(medplum());
+  const patient = await aPatient(medplum(), portal);
+  const slot = await aSlot(medplum(), await aSchedule(medplum(), schedule), '09:00', '09:30');
+  const body = proposed(patient, [slot], more);
+  const requester = { reference: `ClientApplication/${portal.id}` };
+  const task = await medplum().create<Task>(taskOf(body, { requestor: portal.id, requester, role }, new Map(), config));
+  return { portal, patient, slot, body, task };
+}
+
+const run = (task: Task) => handler(medplum().medplum, eventOf<Task | Bot>(task));
+const tick = () => handler(medplum().medplum, eventOf<Task | Bot>({ resourceType: 'Bot', id: 'clock' }));
+const read = ({ id }: Task) => medplum().read<Task>(`Task/${id}`);
+const outcomeIn = (task: Task | undefined) =>
+  (task?.contained?.[0] as OperationOutcome | undefined)?.issue[0]?.details?.coding?.[0]?.code;
+
+/** Nothing of one test is left to the next. */
+afterEach(async () => {
+  medplum().interfere(() => undefined);
+  const left = await medplum().find<Task>('Task?status=requested&_count=1000');
+  await medplum().transaction(left.map(({ id }) => ({ request: { method: 'DELETE', url: `Task/${id}` } })));
+});
+
+describe('a job', () => {
+  it('books and completes its Task in one transaction', async () => {
+    const { portal, task, slot } = await aJob();
+    await run(task);
+    const done = await read(task);
+    expect(done).toMatchObject({ status: 'completed', output: [{ type: { text: 'appointment' } }] });
+    expect(done?.input).toBeUndefined();
+    const booked = await medplum().read<Appointment>(done?.output?.[0]?.valueReference?.reference ?? '');
+    expect(booked).toMatchObject({ status: 'booked', slot: [{ reference: `Slot/${slot.id}` }] });
+    expect(booked && belongsTo(booked, portal.id, config)).toBe(true);
+    expect(medplum().asked.filter(writes)).toHaveLength(1);
+    expect(
+      medplum()
+        .asked.filter(asks(/_fields=id/))
+        .flatMap(({ entries }) => entries.filter((one) => one.includes('_fields=id'))),
+    ).toHaveLength(1);
+  });
+
+  it('is carried out once', async () => {
+    const { task } = await aJob();
+    await run(task);
+    await run(task);
+    expect(medplum().asked.filter(writes)).toHaveLength(1);
+  });
+
+  it('whose booking was made before leads to it', async () => {
+    const first = await aJob({ identifier: [{ value: 'one' }] });
+    await run(first.task);
+    const job = { requestor: first.portal.id, requester: undefined, role: 'requestor' as const };
+    const again = await medplum().create<Task>(taskOf(first.body, job, new Map(), config));
+    await run(again);
+    expect((await read(again))?.output).toEqual((await read(first.task))?.output);
+    expect(await read(again)).toMatchObject({ status: 'completed' });
+  });
+
+  it('that is refused fails with the reason', async () => {
+    const { task, slot } = await aJob();
+    await medplum().change(slot, { status: 'busy' });
+    await run(task);
+    const ended = await read(task);
+    expect(ended).toMatchObject({ status: 'failed', output: [{ valueReference: { reference: '#outcome' } }] });
+    expect(outcomeIn(ended)).toBe('slot-not-free');
+  });
+
+  it('sees what its requestor saw, and no more', async () => {
+    const { portal, task, slot } = await aJob();
+    const stranger = await aPatient(medplum(), { id: 'another' });
+    const body = proposed(stranger, [slot]);
+    const of = { requestor: portal.id, requester: undefined, role: 'requestor' as const };
+    const blind = await medplum().create<Task>(taskOf(body, of, new Map(), config));
+    await run(blind);
+    expect(outcomeIn(await read(blind))).toBe('patient-not-found');
+    const seeing = await medplum().create<Task>(
+      taskOf(body, of, new Map([[`Patient/${stranger.id}`, stranger]]), config),
+    );
+    await run(seeing);
+    expect((await read(seeing))?.status).toBe('completed');
+    expect((await read(task))?.status).toBe('requested');
+  });
+
+  it.each([
+    ['requestor', 'failed'],
+    ['repository', 'completed'],
+  ] as const)('is bound by policies as a %s', async (role, status) => {
+    const { task } = await aJob({}, role, { extension: [policy({ leadTime: 8_000 })] });
+    await run(task);
+    expect((await read(task))?.status).toBe(status);
+  });
+
+  it('that was ended, deleted, or is none is left alone', async () => {
+    const { task } = await aJob();
+    await medplum().change<Task>(task, { status: 'cancelled' });
+    await run(task);
+    await medplum().fhir('DELETE', `Task/${task.id}`);
+    await run(task);
+    await run({ ...task, id: undefined } as unknown as Task);
+    expect(medplum().asked.filter(writes)).toEqual([]);
+  });
+
+  it('that is cancelled while it runs books nothing', async () => {
+    const { task, slot } = await aJob();
+    medplum().interfere(
+      only(writes, async () => {
+        await medplum().change<Task>(task, { status: 'cancelled' });
+        return undefined;
+      }),
+    );
+    await expect(run(task)).rejects.toThrow();
+    expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'free' });
+    expect((await read(task))?.status).toBe('cancelled');
+  });
+});
+
+describe('a job that cannot be carried out now', () => {
+  it('stays, and says why', async () => {
+    const { task } = await aJob();
+    medplum().interfere((asked) => (writes(asked) ? unavailable() : undefined));
+    await expect(run(task)).rejects.toThrow('may have been stored');
+    expect((await read(task))?.status).toBe('requested');
+  });
+
+  it.each([
+    [DAY - 60_000, 'requested'],
+    [DAY + 60_000, 'failed'],
+  ])('is given up after a day (%i ms)', async (milliseconds, status) => {
+    const { task } = await aJob();
+    medplum().interfere(only(asks(/Appointment|Slot/), unavailable));
+    await later(milliseconds, () => run(task)).catch(() => undefined);
+    expect((await read(task))?.status).toBe(status);
+  });
+
+  it.each([
+    ['refused', refused, 'The Task could not be completed (failed); it will be retried.'],
+    ['lost', unavailable, 'The Task could not be completed (lost); it will be retried.'],
+  ])('because its end is %s stays', async (_, answer, message) => {
+    const { task, slot } = await aJob();
+    await medplum().change(slot, { status: 'busy' });
+    medplum().interfere((asked) => (writes(asked) ? answer() : undefined));
+    await expect(run(task)).rejects.toThrow(message);
+  });
+
+  it('whose end somebody overtakes is left to them', async () => {
+    const { task, slot } = await aJob();
+    await medplum().change(slot, { status: 'busy' });
+    medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
+    await run(task);
+    expect((await read(task))?.status).toBe('requested');
+  });
+});
+
+describe('the clock', () => {
+  it('carries out what was left over, and nothing that is new', async () => {
+    const jobs = [await aJob(), await aJob()];
+    await tick();
+    expect(medplum().asked).toHaveLength(1);
+    await later(SOON, tick);
+    expect(await Promise.all(jobs.map(async ({ task }) => (await read(task))?.status))).toEqual([
+      'completed',
+      'completed',
+    ]);
+  });
+
+  it('goes on after a job that fails, and tells all that failed', async () => {
+    const jobs = [await aJob(), await aJob(), await aJob()];
+    const failing = jobs.slice(0, 2).map(({ slot }) => slot.id ?? '');
+    medplum().interfere((asked) =>
+      writes(asked) && failing.some((id) => asked.entries.includes(`PUT Slot/${id}`)) ? unavailable() : undefined,
+    );
+    const error: Error = await later(SOON, tick).then(
+      () => new Error('none'),
+      (thrown) => thrown,
+    );
+    expect(error.message.split('\n')).toHaveLength(2);
+    expect(await Promise.all(jobs.map(async ({ task }) => (await read(task))?.status))).toEqual([
+      'requested',
+      'requested',
+      'completed',
+    ]);
+  });
+
+  it('takes them in an order that is another one each time', async () => {
+    const jobs = [await aJob(), await aJob(), await aJob()];
+    const { random } = Math;
+    const places = [0.5, 0.9, 0.1];
+    Math.random = () => places.shift() ?? random();
+    await later(SOON, tick).finally(() => {
+      Math.random = random;
+    });
+    const order = medplum()
+      .asked.filter(writes)
+      .flatMap(({ entries }) => jobs.findIndex(({ slot }) => entries.includes(`PUT Slot/${slot.id}`)));
+    expect(order).toEqual([2, 0, 1]);
+  });
+
+  it('begins no job when its time is over', async () => {
+    const jobs = [await aJob(), await aJob()];
+    const { now } = Date;
+    let passed = SOON;
+    Date.now = () => now() + passed;
+    medplum().interfere((asked) => {
+      passed += writes(asked) ? RUN_LIMIT + 1 : 0;
+      return undefined;
+    });
+    try {
+      await byChance(0.5, tick);
+    } finally {
+      Date.now = now;
+    }
+    const statuses = await Promise.all(jobs.map(async ({ task }) => (await read(task))?.status));
+    expect(statuses.sort()).toEqual(['completed', 'requested']);
+  });
+
+  it('fails if it cannot read what was left over', async () => {
+    medplum().interfere(unavailable);
+    await expect(tick()).rejects.toThrow('could not be read');
+  });
+});

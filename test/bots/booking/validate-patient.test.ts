@@ -1,0 +1,119 @@
+import '../config.ts';
+import { describe, expect, it } from '@jest/globals';
+import type { Appointment, Patient } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/booking/validate-patient.ts';
+import { withMedplum } from '../medplum.ts';
+import {
+  aPatient,
+  aPortal,
+  aSchedule,
+  asks,
+  at,
+  booked,
+  eventOf,
+  type Portal,
+  policy,
+  problems,
+  unavailable,
+} from './fixtures.ts';
+
+const medplum = withMedplum();
+
+/** What the guard says to a portal that makes a patient inactive. */
+const judge = ({ id }: Portal, patient: Patient) => {
+  const author = { reference: `ClientApplication/${id}` };
+  return handler(medplum().medplum, eventOf<Patient>({ ...patient, active: false, meta: { ...patient.meta, author } }));
+};
+
+/** A policy by which nothing on the day of the tests can be cancelled any more. */
+const closed = { extension: [policy({ cancelUntil: 8_000 })] };
+
+describe('a portal makes a patient inactive', () => {
+  it('who has no appointments', async () => {
+    const portal = await aPortal(medplum());
+    const patient = await aPatient(medplum(), portal);
+    expect(await judge(portal, patient)).toBe(true);
+    expect(medplum().asked).toHaveLength(1);
+  });
+
+  it('whose appointments it can cancel', async () => {
+    const portal = await aPortal(medplum());
+    const { patient } = await booked(medplum(), portal);
+    expect(await judge(portal, patient)).toBe(true);
+  });
+
+  it('unless an appointment cannot be cancelled any more', async () => {
+    const portal = await aPortal(medplum());
+    const { patient } = await booked(medplum(), portal, { schedule: await aSchedule(medplum(), closed) });
+    const answer = await judge(portal, patient);
+    expect(problems(answer)).toEqual(['cancellation-closed Patient.active']);
+  });
+
+  it('unless somebody else has booked an appointment of the patient', async () => {
+    const portal = await aPortal(medplum());
+    const { patient } = await booked(medplum(), await aPortal(medplum()), {
+      patient: await aPatient(medplum(), portal),
+    });
+    expect(problems(await judge(portal, patient))).toEqual(['patient-has-appointments Patient.active']);
+  });
+
+  it('whatever the policies of other appointments and schedules say', async () => {
+    const portal = await aPortal(medplum());
+    const schedule = await aSchedule(medplum(), closed);
+    const { patient } = await booked(medplum(), portal, { schedule, status: 'fulfilled' });
+    const open = await aSchedule(medplum());
+    await booked(medplum(), portal, { patient, schedule: open, from: '10:00', to: '10:30' });
+    expect(await judge(portal, patient)).toBe(true);
+  });
+
+  it('by the policy of the schedule that each appointment is in, which is read once', async () => {
+    const portal = await aPortal(medplum());
+    const schedule = await aSchedule(medplum(), { extension: [policy({ cancelUntil: hoursUntil('10:30') })] });
+    const { patient } = await booked(medplum(), portal, { schedule, from: '11:00', to: '11:30' });
+    await booked(medplum(), portal, { patient, schedule, from: '12:00', to: '12:30' });
+    expect(await judge(portal, patient)).toBe(true);
+    expect(medplum().asked.filter(asks(/Schedule\?_id/))).toHaveLength(1);
+    const late = await booked(medplum(), portal, {
+      patient,
+      schedule: await aSchedule(medplum(), closed),
+      from: '13:00',
+      to: '13:30',
+    });
+    expect(problems(await judge(portal, patient))).toEqual(['cancellation-closed Patient.active']);
+    await medplum().change<Appointment>(late.appointment, { status: 'cancelled' });
+    expect(await judge(portal, patient)).toBe(true);
+  });
+});
+
+/** How many hours it is until a time on the day of the tests. */
+function hoursUntil(time: string): number {
+  return Math.floor((Date.parse(at(time)) - Date.now()) / 3_600_000);
+}
+
+describe('the guard has nothing to say', () => {
+  it('to staff, and reads nothing', async () => {
+    const portal = await aPortal(medplum());
+    const { patient } = await booked(medplum(), portal, { schedule: await aSchedule(medplum(), closed) });
+    expect(await judge({ id: 'staff', authorization: '' }, patient)).toBe(true);
+    expect(await handler(medplum().medplum, eventOf<Patient>({ ...patient, meta: { tag: patient.meta?.tag } }))).toBe(
+      true,
+    );
+    expect(await handler(medplum().medplum, eventOf<Patient>({ resourceType: 'Patient' }))).toBe(true);
+    expect(medplum().asked).toEqual([]);
+  });
+
+  it('about a patient who is inactive already, or new', async () => {
+    const portal = await aPortal(medplum());
+    const { patient } = await booked(medplum(), portal, { schedule: await aSchedule(medplum(), closed) });
+    expect(await judge(portal, { ...patient, id: '00000000-0000-4000-8000-000000000000' })).toBe(true);
+    await medplum().change<Patient>(patient, { active: false });
+    expect(await judge(portal, patient)).toBe(true);
+  });
+});
+
+it('a server that cannot be read allows nothing', async () => {
+  const portal = await aPortal(medplum());
+  const patient = await aPatient(medplum(), portal);
+  medplum().interfere(unavailable);
+  await expect(judge(portal, patient)).rejects.toThrow('could not be read');
+});
