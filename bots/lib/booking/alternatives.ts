@@ -120,7 +120,7 @@ async function inTheSamePlace(
   const offers = await readOffers(medplum, schedules, actors, refusal, returning);
   const { request } = refusal;
   const refused = request.slots.map(({ value }) => value);
-  const groups = schedules.length > 0 && offers.length === schedules.length ? [offers] : [];
+  const groups = offers.length === schedules.length ? [offers] : [];
   return accepted(medplum, candidatesIn(groups, request.interval, refused), MOST_ALTERNATIVES, refusal);
 }
 

@@ -102,7 +102,7 @@ async function decideWith(
 /** A request that could be read. */
 export type ReadableRequest = ParsedRequest & { readonly request: BookRequest };
 
-/** Reads entries with the caller's credentials; `undefined` if the server did not answer them. */
+/** Reads entries with the caller's credentials; `undefined` if the server did not answer each of them. */
 async function readEntries(
   medplum: MedplumClient,
   entry: BundleEntry[],
@@ -112,7 +112,8 @@ async function readEntries(
     return [];
   }
   const read = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
-  return read.kind === 'done' ? (read.bundle.entry ?? []) : undefined;
+  const answers = read.kind === 'done' ? read.bundle.entry : undefined;
+  return answers?.length === entry.length ? answers : undefined;
 }
 
 function stateOf(entry: BundleEntry[] | undefined): ResourceSet | undefined {

@@ -1,10 +1,13 @@
 import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Schedule } from '@medplum/fhirtypes';
+import type { Appointment, Practitioner, Schedule, Slot } from '@medplum/fhirtypes';
 import { withAlternatives } from '../../../../bots/lib/booking/alternatives.ts';
 import { decideBooking, type Requestor } from '../../../../bots/lib/booking/decide.ts';
 import type { Purpose } from '../../../../core/booking/book/request/request.ts';
 import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
+import { SCHEDULING_PARAMETERS } from '../../../../core/calendar/parameters/scheduling-parameters.ts';
+import { formatKey } from '../../../../core/calendar/slots/published-slot.ts';
+import { artefactUri } from '../../../../core/config/config.ts';
 import type { BookingErrorCode } from '../../../../core/fhir/outcome/errors.ts';
 import {
   aPortal,
@@ -27,7 +30,7 @@ import {
   writes,
 } from '../../booking/fixtures.ts';
 import { config, configured } from '../../config.ts';
-import { withMedplum } from '../../medplum.ts';
+import { type Asked, withMedplum } from '../../medplum.ts';
 
 const medplum = withMedplum();
 
@@ -36,6 +39,10 @@ interface Options {
   readonly purpose?: Purpose;
   readonly codes?: readonly BookingErrorCode[];
 }
+
+/** How many times were judged. */
+const judged = ({ asked }: { readonly asked: readonly Asked[] }): number =>
+  asked.filter(asks(/_has%3ASlot%3Aschedule/)).length;
 
 /** The Slots and times that are proposed for a request: `slots hh:mm`; what was asked for it is noted alone. */
 async function proposals(portal: Parameters<typeof requestorOf>[0], body: unknown, options: Options = {}) {
@@ -70,7 +77,7 @@ async function setting(more: Partial<Schedule> = {}) {
 
 describe('what could be booked instead', () => {
   it('is the nearest times of the same Schedule, three of them', async () => {
-    const { portal, body, free } = await setting();
+    const { portal, body, free } = await setting({ extension: [policy({ maxPerPortalAndDay: 9 })] });
     const slots = [
       await free('12:00', '12:30'),
       await free('08:30', '09:00'),
@@ -80,6 +87,7 @@ describe('what could be booked instead', () => {
     const { found, asked } = await proposals(portal, body);
     expect(found).toEqual([`${slots[1]?.id} 08:30`, `${slots[2]?.id} 10:00`, `${slots[3]?.id} 11:00`]);
     expect(asked.filter(writes)).toEqual([]);
+    expect(judged({ asked })).toBe(3);
     expect(new Set(asked.filter(asks(/^GET Slot\?schedule=/)).map((one) => one.authorization))).toEqual(
       new Set([portal.authorization]),
     );
@@ -93,6 +101,7 @@ describe('what could be booked instead', () => {
       await free('10:00', '10:30'),
       await free('10:30', '11:00'),
       await free('11:00', '11:30'),
+      await free('11:30', '12:00'),
     ];
     await aSlot(medplum(), schedule, '10:00', '10:30', { status: 'busy' });
     const { found } = await proposals(portal, body);
@@ -118,7 +127,8 @@ describe('what could be booked instead', () => {
     });
     await free('10:00', '10:30');
     const later = await free('11:00', '11:30');
-    expect((await proposals(portal, body)).found).toEqual([`${later.id} 11:00`]);
+    const given = await proposals(portal, body);
+    expect([given.found, judged(given)]).toEqual([[`${later.id} 11:00`], 1]);
     const first = await proposals(portal, body, { requestor: { role: 'repository' } });
     expect(first.found).toHaveLength(2);
   });
@@ -133,7 +143,8 @@ describe('what could be booked instead', () => {
       const { portal, body, free } = await setting(more);
       await free('10:00', '10:30');
       const later = await free('11:00', '11:30');
-      expect((await proposals(portal, body)).found).toEqual([`${later.id} 11:00`]);
+      const given = await proposals(portal, body);
+      expect([given.found, judged(given)]).toEqual([[`${later.id} 11:00`], 1]);
     }
   });
 
@@ -171,7 +182,57 @@ describe('what could be booked instead', () => {
   });
 });
 
+describe('the time that was refused', () => {
+  it('is not judged again', async () => {
+    const { portal, patient, free, schedule } = await setting();
+    const wanted = await free('11:00', '11:30');
+    await aSlot(medplum(), schedule, '11:00', '11:30', { status: 'busy' });
+    const next = await free('12:00', '12:30');
+    const given = await proposals(portal, proposed(patient, [wanted]));
+    expect([given.found, judged(given)]).toEqual([[`${next.id} 12:00`], 1]);
+  });
+});
+
+describe('an appointment that is moved', () => {
+  it('may be proposed what it keeps off the market itself, but not the slot that it has', async () => {
+    const minutes = (url: string, value: number) => ({ url, valueDuration: { value, unit: 'min' } });
+    const practitioner = await medplum().create<Practitioner>({ resourceType: 'Practitioner' });
+    const times = [minutes('duration', 60), minutes('alignmentInterval', 30), { url: 'timezone', valueCode: 'UTC' }];
+    const service = await aService(medplum(), {
+      availableTime: [{ daysOfWeek: ['mon'], availableStartTime: '09:00:00', availableEndTime: '11:00:00' }],
+      extension: [{ url: SCHEDULING_PARAMETERS, extension: times }],
+    });
+    const { portal, patient, schedule, body, slot } = await setting({
+      serviceType: [typeOf(service)],
+      actor: [{ reference: `Practitioner/${practitioner.id}` }],
+    });
+    await medplum().change<Slot>(slot, { start: at('07:00'), end: at('08:00') });
+    const published = (from: string, to: string, status: Slot['status']) => {
+      const start = Date.parse(at(from));
+      const value = formatKey({ kind: 'offer', schedule: schedule.id, service: service.id, start, place: 1 });
+      const identifier = [{ system: artefactUri(config, 'LocalPublishedSlot'), value }];
+      return aSlot(medplum(), schedule, from, to, { status, identifier });
+    };
+    const own = await published('09:00', '10:00', 'busy');
+    const withdrawn = await published('09:30', '10:30', 'entered-in-error');
+    const moved = await medplum().create<Appointment>(
+      proposed(patient, [own], { status: 'booked', meta: tagsOf(portal) }),
+    );
+    const wanted = { ...body, start: at('07:00'), end: at('08:00') };
+    expect((await proposals(portal, { ...wanted, id: moved.id })).found).toEqual([`${withdrawn.id} 09:30`]);
+    expect((await proposals(portal, wanted)).found).toEqual([]);
+  });
+});
+
 describe('the same service elsewhere', () => {
+  it('is proposed if nothing is known of the place that was wanted', async () => {
+    const type = aType();
+    const { portal, patient, free, slot } = await setting();
+    const there = await free('10:00', '10:30', await aSchedule(medplum(), { serviceType: [type] }));
+    const body = proposed(patient, [{ ...slot, id: '00000000-0000-4000-8000-000000000000' }], { serviceType: [type] });
+    expect((await proposals(portal, body, { codes: ['slot-not-found'] })).found).toEqual([`${there.id} 10:00`]);
+  });
+
   it('is proposed for what is still missing, the nearest first', async () => {
     const type = aType();
     const { portal, body, free, schedule } = await setting({ serviceType: [type] });
@@ -202,7 +263,8 @@ describe('the same service elsewhere', () => {
       actor: [{ reference: `HealthcareService/${service.id}` }],
     });
     await free('10:00', '10:30', other);
-    expect((await proposals(portal, body)).found).toEqual([]);
+    const given = await proposals(portal, body);
+    expect([given.found, judged(given)]).toEqual([[], 0]);
     expect((await proposals(portal, body, { requestor: { role: 'repository' } })).found).toHaveLength(1);
   });
 

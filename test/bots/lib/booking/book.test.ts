@@ -71,6 +71,14 @@ describe('a booking', () => {
     expect(await medplum().read<Slot>(`Slot/${given.slot.id}`)).toMatchObject({ status: 'busy' });
   });
 
+  it('is carried out if the request does not say whether it is a dry run', async () => {
+    const { portal, patient, slot } = await setting();
+    const { request, issues } = parseBookRequest(proposed(patient, [slot]), config);
+    const { isDryRun: _, ...rest } = request ?? {};
+    const parsed = { issues, request: rest as NonNullable<typeof request> };
+    expect(await bookAppointment(medplum().medplum, parsed, requestorOf(portal))).toMatchObject({ kind: 'booked' });
+  });
+
   it('that cannot be read asks the server nothing', async () => {
     const { portal } = await setting();
     const result = await bookAppointment(medplum().medplum, parseBookRequest({}, config), requestorOf(portal));
@@ -186,10 +194,12 @@ describe('a write that fails', () => {
     expect(count()).toBe(1);
   });
 
-  it('without showing the appointment may have been carried out', async () => {
+  it.each([[undefined], [[]]])('without showing the appointment may have been carried out (%j)', async (entry) => {
     const given = await setting();
     medplum().interfere((asked) =>
-      writes(asked) ? { status: 200, body: { resourceType: 'Bundle', type: 'transaction-response' } } : undefined,
+      writes(asked)
+        ? { status: 200, body: { resourceType: 'Bundle', type: 'transaction-response', entry } }
+        : undefined,
     );
     const result = await book(given);
     expect(issuesIn(result)).toEqual(['upstream-unavailable']);
@@ -205,10 +215,16 @@ describe('an answer that is lost', () => {
     return 'no-answer';
   };
 
-  it('leads to the appointment if it has an identifier', async () => {
+  it.each([
+    ['an identifier', identifier],
+    ['one identifier that has a value', [{ system: 'urn:portal' }, ...identifier]],
+  ])('leads to the appointment if it has %s', async (_, identifiers) => {
     const given = await setting();
     medplum().interfere(only(writes, lost));
-    expect(await book(given, { identifier })).toMatchObject({ kind: 'existing', appointment: { status: 'booked' } });
+    expect(await book(given, { identifier: identifiers })).toMatchObject({
+      kind: 'existing',
+      appointment: { status: 'booked' },
+    });
     expect(count()).toBe(1);
   });
 
@@ -233,6 +249,16 @@ describe('an answer that is lost', () => {
     const result = await book(given, { identifier });
     expect(result).toMatchObject({ issues: [{ diagnostics: expect.stringContaining('may have been stored') }] });
     expect(issuesIn(result)).toEqual(['upstream-timeout']);
+  });
+
+  it('is told although others were faster before it and afterwards', async () => {
+    const given = await setting();
+    let attempts = 0;
+    medplum().interfere((asked) => {
+      attempts += writes(asked) ? 1 : 0;
+      return writes(asked) ? (attempts === 2 ? 'too-late' : overtaken()) : undefined;
+    });
+    expect(issuesIn(await book(given, { identifier }))).toEqual(['upstream-timeout']);
   });
 
   it('is told first, however many others follow', async () => {
@@ -310,11 +336,13 @@ describe('a refusal', () => {
       only(
         () => true,
         () => {
-          Date.now = () => now() + timeLimits(config).decide;
+          Date.now = () => begin + timeLimits(config).decide;
           return undefined;
         },
       ),
     );
+    const begin = now();
+    Date.now = () => begin;
     try {
       expect(alternativesIn(await book(given))).toEqual([]);
     } finally {

@@ -7,6 +7,7 @@ import {
   aSchedule,
   aSlot,
   asks,
+  aType,
   at,
   booked,
   extension,
@@ -102,14 +103,16 @@ describe('what the clinic writes over booked time', () => {
     expect(medplum().asked).toHaveLength(1);
   });
 
-  it('asks for no appointments if no booked slot lies below it', async () => {
+  it('is none of a block of other services, and no appointments are asked for', async () => {
+    const [blocked, other] = [aType(), aType()];
     const schedule = await aSchedule(medplum());
-    await aSlot(medplum(), schedule, '09:00', '10:00', { status: 'busy-unavailable' });
-    const first = await aSlot(medplum(), schedule, '09:00', '09:15', { status: 'busy' });
-    const block = await aSlot(medplum(), schedule, '09:15', '09:45', { status: 'busy-unavailable' });
-    const over = await aSlot(medplum(), schedule, '09:15', '09:45', { status: 'busy-unavailable' });
-    await resolve(over);
-    expect([first, block].map(({ status }) => status)).toEqual(['busy', 'busy-unavailable']);
+    await aSlot(medplum(), schedule, '09:00', '10:00', { status: 'busy', serviceType: [other] });
+    const block = await aSlot(medplum(), schedule, '09:15', '09:45', {
+      status: 'busy-unavailable',
+      serviceType: [blocked],
+    });
+    await resolve(block);
+    expect(medplum().asked.filter(asks(/_history/))).toHaveLength(1);
     expect(medplum().asked.filter(asks(/Appointment/))).toEqual([]);
   });
 });

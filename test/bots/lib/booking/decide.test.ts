@@ -72,6 +72,7 @@ describe('a decision', () => {
       decide(proposed(patient, [slot]), requestorOf(portal)),
     );
     expect(issuesIn(decision)).toEqual(['portal-limit-reached Appointment']);
+    expect([...decision.state.keys()].filter((key) => key.startsWith('Appointment/'))).toEqual([]);
   });
 
   it('about a request that names nothing asks for nothing', async () => {
@@ -225,11 +226,15 @@ describe('what cannot be read', () => {
     expect(issuesIn(decision)).toEqual(['upstream-unavailable']);
   });
 
-  it('is no decision: an answer without entries', async () => {
-    const { portal, patient, slot } = await setting();
-    medplum().interfere(() => ({ status: 200, body: { resourceType: 'Bundle', type: 'batch-response' } }));
-    expect(issuesIn(await decide(proposed(patient, [slot]), requestorOf(portal)))).toEqual(['upstream-unavailable']);
-  });
+  it.each([[[]], [[{ response: { status: '200' } }]], [undefined]])(
+    'is no decision: an answer that does not have each entry (%j)',
+    async (entry) => {
+      const { portal, patient, slot } = await setting();
+      medplum().interfere(() => ({ status: 200, body: { resourceType: 'Bundle', type: 'batch-response', entry } }));
+      const decision = await decide(proposed(patient, [slot]), { ...requestorOf(portal), limits: [] });
+      expect(issuesIn(decision)).toEqual(['upstream-unavailable']);
+    },
+  );
 
   it('is no decision: the limits of the requestor', async () => {
     const { portal, patient, slot } = await setting();
@@ -288,6 +293,15 @@ describe('a patient who is submitted', () => {
     expect(issuesIn(decision).join()).toMatch(/^patient-ambiguous/);
     expect(medplum().asked.at(-1)).toMatchObject({ type: 'batch', authorization: 'Bearer admin' });
     expect(medplum().asked.at(-1)?.entries).toEqual([expect.stringMatching(/^GET Patient\?_id=[^,]+,[^,]+&_count=2$/)]);
+  });
+
+  it('and is known twice is looked at again, whatever else is wrong', async () => {
+    const { portal, body } = await ambiguous();
+    const [first, ...others] = body.parameter ?? [];
+    const resource = { ...first?.resource, status: 'booked' } as Appointment;
+    const decision = await decide(parameters({ name: 'appt-resource', resource }, ...others), requestorOf(portal));
+    expect(issuesIn(decision)).toHaveLength(2);
+    expect(medplum().asked.at(-1)?.entries).toEqual([expect.stringMatching(/^GET Patient\?_id=/)]);
   });
 
   it('and was made twice by the service is one person', async () => {

@@ -44,3 +44,17 @@ it('a limit that is reached is asked for every time', () => {
   expect(memory.toAsk(limits, 'portal', 0)).toEqual(limits);
   expect(memory.toAsk(limits, 'portal', 0)).toEqual(limits);
 });
+
+it('of very many requestors those are forgotten first that were not asked for again', () => {
+  const memory = memoryOf(5_000, 600);
+  const look = (requestor: string) => memory.toAsk(['open'], requestor, 0);
+  memory.below(['open'], 'first', 0);
+  memory.below(['open'], 'second', 0);
+  memory.below(['open'], 'first', 0);
+  for (let count = 2; count < 1_000; count++) {
+    memory.below(['open'], `requestor ${count}`, 0);
+  }
+  expect([look('first'), look('second')]).toEqual([[], []]);
+  memory.below(['open'], 'last', 0);
+  expect([look('first'), look('second'), look('last')]).toEqual([[], ['open'], []]);
+});
