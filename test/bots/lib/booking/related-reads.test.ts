@@ -92,6 +92,23 @@ describe('what another version of an appointment names', () => {
     ]);
   });
 
+  it('is all read if nothing is known', async () => {
+    const portal = await aPortal(medplum());
+    const { appointment, patient, slot, schedule } = await booked(medplum(), portal);
+    const [other, further] = [await aPatient(medplum(), portal), await aSlot(medplum(), schedule, '10:00', '10:30')];
+    const all = await completeRelated(
+      medplum().medplum,
+      {
+        ...appointment,
+        slot: [{ reference: `Slot/${slot.id}` }, { reference: `Slot/${further.id}` }],
+        participant: [...appointment.participant, { actor: { reference: `Patient/${other.id}` }, status: 'accepted' }],
+      },
+      none,
+    );
+    expect(new Set(idsOf(all.slots))).toEqual(new Set([slot.id, further.id]));
+    expect(new Set(all.patients.keys())).toEqual(new Set([patient.id, other.id]));
+  });
+
   it('is not read if all of it is known', async () => {
     const { appointment, patient, slot } = await setting();
     const known = { slots: [slot], patients: new Map([[patient.id ?? '', patient]]) };
@@ -261,6 +278,20 @@ describe('what the slots of an appointment depend on', () => {
     });
     const again = await medplum().change(slot, { comment: 'Room 5' });
     expect(await related(appointment, [again])).toMatchObject({ setByHand: new Set([slot.id]) });
+  });
+
+  it('is told of each slot by itself', async () => {
+    const { slot, appointment } = await handMade('cancelled');
+    const schedule = { resourceType: 'Schedule', id: slot.schedule.reference?.split('/')[1], actor: [] } as const;
+    const free = await aSlot(medplum(), { ...schedule, actor: [] }, '11:00', '11:30');
+    const offered = await medplum().change<Slot>(free, { status: 'busy' });
+    const both = { ...appointment, slot: [...(appointment.slot ?? []), { reference: `Slot/${offered.id}` }] };
+    expect(await related(both, [slot, offered])).toMatchObject({
+      neverOffered: new Set([slot.id]),
+      setByHand: new Set([offered.id]),
+    });
+    const { lost } = await related({ ...both, status: 'booked' }, [slot]);
+    expect(lost.map(({ id }) => id)).toEqual([offered.id]);
   });
 
   it('is decided by what was read last', async () => {
