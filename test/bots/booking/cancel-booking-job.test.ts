@@ -104,6 +104,10 @@ describe('a job', () => {
       'answered without the Task',
       () => ({ status: 200, body: { resourceType: 'Bundle', type: 'transaction-response' } }),
     ],
+    [
+      'answered with nothing',
+      () => ({ status: 200, body: { resourceType: 'Bundle', type: 'transaction-response', entry: [] } }),
+    ],
   ])('whose end is %s is read again', async (_, answer) => {
     const portal = await aPortal(medplum());
     const job = await aJob(portal);

@@ -81,6 +81,15 @@ describe('a request whose deadline is over', () => {
     expect((await task(its))?.status).toBe('completed');
   });
 
+  it('whose appointment and slot were deleted offers nothing again', async () => {
+    const { appointment, slot, schedule, task: its } = await request(-1);
+    await medplum().fhir('DELETE', `Slot/${slot.id}`);
+    await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
+    await run();
+    expect(await medplum().find(`Slot?schedule=Schedule/${schedule.id}`)).toEqual([]);
+    expect((await task(its))?.status).toBe('completed');
+  });
+
   it('that names no appointment does not keep others waiting, and is told', async () => {
     const strange = await medplum().create<Task>(taskOf(-2, { focus: { reference: 'Basic/1' } }));
     const { appointment } = await request(-1);
@@ -135,9 +144,11 @@ describe('a request whose deadline is over', () => {
   it('is left to the next run when the time is over', async () => {
     const [one, two] = [await request(-2), await request(-1)];
     const { now } = Date;
+    const begin = now();
+    Date.now = () => begin;
     medplum().interfere((asked) => {
       if (writes(asked)) {
-        Date.now = () => now() + RUN_LIMIT;
+        Date.now = () => begin + RUN_LIMIT;
       }
       return undefined;
     });

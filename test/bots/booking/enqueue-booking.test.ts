@@ -164,6 +164,7 @@ describe('a booking that cannot be accepted', () => {
     ['invalid', invalid, 'The booking could not be accepted.'],
     ['lost', unavailable, 'may have been stored'],
     ['answered without the Task', () => ({ status: 200, body: { resourceType: 'Bundle' } }), 'could not be accepted'],
+    ['answered with nothing', () => ({ status: 200, body: { resourceType: 'Bundle', entry: [] } }), 'not be accepted'],
   ])('because its Task is %s is told', async (_, answer, text) => {
     const { run } = await setting();
     medplum().interfere(only(writes, answer));

@@ -74,6 +74,10 @@ describe('a patient whom two bookings have made', () => {
   it('becomes one again, the oldest, which has the appointments of both', async () => {
     const { first, second, appointment } = await twice();
     await asService(() => run(second));
+    const owner = encodeURIComponent(`|${second.meta?.tag?.[0]?.code}`);
+    expect(medplum().asked.filter(asks(/GET Patient\?identifier=/))).toMatchObject([
+      { entries: [expect.stringContaining(owner)] },
+    ]);
     expect(await read(second)).toMatchObject({
       active: false,
       link: [{ type: 'replaced-by', other: { reference: `Patient/${first.id}` } }],

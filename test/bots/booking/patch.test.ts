@@ -102,7 +102,11 @@ describe('a change', () => {
           portal,
         ),
       );
-    expect(problems(await run("'booked'"))).toEqual(['patch-invalid Parameters.parameter[0]']);
+    for (const path of ["'booked'", 'Appointment.slot.count()']) {
+      const answer = await run(path);
+      expect(problems(answer)).toEqual(['patch-invalid Parameters.parameter[0]']);
+      expect(diagnosticsOf(answer)).toEqual([`The path ${path} cannot be evaluated.`]);
+    }
     expect(await run('Appointment.status')).toMatchObject({ status: 'cancelled' });
   });
 
@@ -379,7 +383,7 @@ describe('answers that a patch attaches', () => {
         id: '00000000-0000-4000-8000-000000000000',
       }),
     ]);
-    expect(problems(answer)).toEqual(['profile-violation Appointment.supportingInformation[0]']);
+    expect(answerOf(answer)).toEqual(['bad-request', 'profile-violation Appointment.supportingInformation[0]']);
   });
 
   it('stay if they were attached before, readable or not', async () => {
