@@ -220,6 +220,12 @@ describe('an appointment that is not there', () => {
     expect(answer).toMatchObject({ id: 'gone', issue: [{ code: 'deleted' }] });
   });
 
+  it('is gone to staff, whoever had booked it', async () => {
+    const { appointment } = await setting();
+    await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
+    expect((await patch(staff, appointment, [comment])).id).toBe('gone');
+  });
+
   it.each([
     ['gone', true],
     ['not-found', false],
@@ -455,8 +461,23 @@ describe('a write', () => {
     ['lost', unavailable, 'upstream-unavailable', 'may have been changed: read it'],
     ['invalid', invalid, 'patch-invalid', 'The server does not like it.'],
     [
+      'invalid for no reason',
+      () => ({
+        status: 400,
+        body: { resourceType: 'OperationOutcome', issue: [{ severity: 'error', code: 'invalid' }] },
+      }),
+      'patch-invalid',
+      'The server rejected the result as invalid.',
+    ],
+    [
       'answered without the appointment',
       () => ({ status: 200, body: { resourceType: 'Bundle' } }),
+      'upstream-unavailable',
+      'could not be reached',
+    ],
+    [
+      'answered with nothing',
+      () => ({ status: 200, body: { resourceType: 'Bundle', entry: [] } }),
       'upstream-unavailable',
       'could not be reached',
     ],

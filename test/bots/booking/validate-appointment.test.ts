@@ -95,6 +95,14 @@ describe('a new appointment of staff', () => {
     );
     await aSlot(medplum(), schedule, '09:15', '09:45', { status: 'busy' });
     expect(await judge(appointment)).toBe(true);
+    const alone = await judge({ ...appointment, extension: [] });
+    expect(alone !== true && alone.id).toBe('bad-request');
+  });
+
+  it('is judged without headers, too', async () => {
+    const { appointment } = await created();
+    const event = { ...eventOf(appointment), headers: undefined };
+    expect(await handler(medplum().medplum, event)).toBe(true);
   });
 
   it('that breaks another rule is not looked at any further', async () => {

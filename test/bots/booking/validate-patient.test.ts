@@ -98,6 +98,8 @@ describe('the guard has nothing to say', () => {
     expect(await handler(medplum().medplum, eventOf<Patient>({ ...patient, meta: { tag: patient.meta?.tag } }))).toBe(
       true,
     );
+    const nameless = { ...patient, meta: { ...patient.meta, author: { display: 'Front desk' } } };
+    expect(await handler(medplum().medplum, eventOf<Patient>(nameless))).toBe(true);
     expect(await handler(medplum().medplum, eventOf<Patient>({ resourceType: 'Patient' }))).toBe(true);
     expect(medplum().asked).toEqual([]);
   });
