@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { BotEvent } from '@medplum/core';
 import type {
   Appointment,
-  BundleEntry,
   Extension,
   HealthcareService,
   OperationOutcome,
@@ -218,9 +217,23 @@ export const invalid = () => ({
   },
 });
 
-/** The resources of one type that a request writes. */
-export function written<T extends Resource['resourceType']>({ bundle }: Asked, type: T) {
-  return (bundle?.entry ?? []).flatMap(({ resource }: BundleEntry) =>
-    resource?.resourceType === type ? [resource as Extract<Resource, { resourceType: T }>] : [],
-  );
+/** An operation of a JSON Patch. */
+export interface Operation {
+  readonly op: string;
+  readonly path: string;
+  readonly value?: unknown;
 }
+
+export const cancelling: Operation = { op: 'replace', path: '/status', value: 'cancelled' };
+export const comment: Operation = { op: 'add', path: '/comment', value: 'On foot' };
+
+/** What the Bot `patch` is called with. */
+export const patchOf = (id: string | undefined, operations: readonly Operation[], ifMatch?: string): Parameters =>
+  parameters({ name: 'id', valueId: id }, ...(ifMatch ? [{ name: 'ifMatch', valueString: ifMatch }] : []), {
+    name: 'patch',
+    valueString: JSON.stringify(operations),
+  });
+
+/** The sentences in an answer. */
+export const diagnosticsOf = (answer: Resource): (string | undefined)[] =>
+  answer.resourceType === 'OperationOutcome' ? answer.issue.map(({ diagnostics }) => diagnostics) : [];
