@@ -145,7 +145,7 @@ async function publishAll(
   let problems = hours.publishing.kind === 'kept' ? hours.publishing.problems : [];
   for (const window of windowsFrom(Math.max(stored.publication.from ?? 0, now - DAY), end, hours.publishing)) {
     const guard = guardOf(stored, deadline, portion, (found) => {
-      problems = found;
+      problems = found.length > 0 ? found : problems;
     });
     const isLate = hasBegun && Date.now() > deadline;
     hasBegun = true;
