@@ -17,7 +17,7 @@ function optionsFor(room: string): PartialStrykerOptions {
     coverageAnalysis: 'perTest',
     concurrency: 2,
     timeoutMS: 20_000,
-    // The tests over HTTP take some minutes.
+    // The tests of a room take some minutes on a busy machine.
     dryRunTimeoutMinutes: 30,
     tempDirName: `${results}/sandbox`,
     cleanTempDir: 'always',

@@ -17,9 +17,8 @@ import {
 } from '@stryker-mutator/api/test-runner';
 import fc from 'fast-check';
 import { registerTestHooks } from './hooks.ts';
-import { shareWithBots, startInstallation } from './installation.ts';
-import { type Room, SLOW } from './rooms.ts';
-import { roomFrom } from './settings.ts';
+import { roomOf, testsOf } from './rooms.ts';
+import { shareWithContexts } from './share.ts';
 import { fileOf, loadSuite, type Result, type Suite } from './suite.ts';
 
 /** How long each test took without a mutant, for the processes that try the mutants. */
@@ -55,9 +54,7 @@ async function observe(suite: Suite): Promise<Result[]> {
 const failureOf = (results: readonly Result[]): Result | undefined => results.find(({ errors }) => errors.length > 0);
 
 class WarmRunner implements TestRunner {
-  readonly #room: Room | undefined = roomFrom(process.env);
   readonly #suites = new Map<string, Suite>();
-  #isInstalled = false;
   #times: Readonly<Record<string, number>> = {};
   /** Whether no mutant has run in this process. */
   #isFresh = true;
@@ -70,21 +67,17 @@ class WarmRunner implements TestRunner {
 
   async init(): Promise<void> {
     registerTestHooks();
-    shareWithBots(context);
+    shareWithContexts(context);
     fc.configureGlobal({ endOnFailure: true });
   }
 
   get #files(): string[] {
-    const { unit = [], contract = [] } = this.#room ?? {};
-    return globSync([unit, contract].flat(), { exclude: [SLOW] }).sort();
+    const room = roomOf(process.env.ROOM ?? '');
+    return room === undefined ? [] : globSync(testsOf(room)).sort();
   }
 
   /** The tests of a file, which is loaded when it is needed first. */
   async #suite(file: string): Promise<Suite> {
-    if (this.#room?.contract && !this.#isInstalled) {
-      await startInstallation();
-      this.#isInstalled = true;
-    }
     const suite = this.#suites.get(file) ?? (await loadSuite(file));
     this.#suites.set(file, suite);
     return suite;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { shareOf, shareText, totalOf } from './score.ts';
-import { roomFrom, settingsFrom } from './settings.ts';
+import { settingsFrom } from './settings.ts';
 
 describe('the share of killed mutants', () => {
   test('of a sample has an interval', () => {
@@ -37,18 +37,13 @@ describe('the settings', () => {
     });
   });
 
-  test('a folder of a room is tried with the tests of the room, or with its unit tests alone', () => {
+  test('a folder of a room is tried alone', () => {
     expect(settingsFrom({ ROOM: 'core/booking/patch' }).rooms).toEqual(['core/booking/patch']);
-    const { unit, contract } = roomFrom({ ROOM: 'core/booking/patch' }) ?? {};
-    expect([unit, contract]).toEqual(['test/core/booking/**/*.test.ts', expect.stringContaining('test/contract/')]);
-    expect(roomFrom({ ROOM: 'core/booking/patch', TESTS: 'unit' })).toEqual({ unit });
-    expect(roomFrom({ ROOM: 'kitchen' })).toBeUndefined();
   });
 
   test.each([
     [{ ROOM: 'kitchen' }, /ROOM must be one of .*gateway.*, not kitchen/],
     [{ ROOM: 'core/bookings' }, /ROOM must be one of .*, or a folder in one of them, not core\/bookings/],
-    [{ TESTS: 'some' }, /TESTS must be "all" or "unit", not some/],
     [{ SAMPLE: 'some' }, /SAMPLE must be a positive number or "all", not some/],
     [{ SAMPLE: '0' }, /SAMPLE must be/],
   ])('%j is refused', (environment, message) => {

@@ -1,4 +1,4 @@
-import { type Room, roomOf, rooms } from './rooms.ts';
+import { roomOf, rooms } from './rooms.ts';
 
 /** What a run of mutation testing tries. */
 export interface Settings {
@@ -13,28 +13,19 @@ export interface Settings {
 /** Enough for a confidence interval of about ten points in all for a room that reaches the goal. */
 const SIZE = 150;
 
-/** The room that a process tries, `ROOM`; with `TESTS=unit` without the tests that speak to an installation. */
-export function roomFrom({ ROOM = '', TESTS }: Readonly<Record<string, string | undefined>>): Room | undefined {
-  const room = roomOf(ROOM);
-  return room && TESTS === 'unit' ? { unit: room.unit } : room;
-}
-
 /**
  * Reads the settings from the environment: `ROOM` (a room or a folder of one; default: all of them), `SAMPLE`, a number or
- * `all` (default 150), `SEED` (default 1), and `TESTS` (`all`, or `unit` for the unit tests alone; default `all`).
+ * `all` (default 150), and `SEED` (default 1).
  *
  * @throws Error naming the variable that cannot be used
  */
-export function settingsFrom({ ROOM, SAMPLE, SEED, TESTS }: Readonly<Record<string, string | undefined>>): Settings {
+export function settingsFrom({ ROOM, SAMPLE, SEED }: Readonly<Record<string, string | undefined>>): Settings {
   const size = SAMPLE === 'all' ? Number.POSITIVE_INFINITY : Number(SAMPLE || SIZE);
   if (!(size > 0)) {
     throw new Error(`SAMPLE must be a positive number or "all", not ${SAMPLE}.`);
   }
   if (ROOM && !roomOf(ROOM)) {
-    throw new Error(`ROOM must be one of ${Object.keys(rooms).join(', ')}, or a folder in one of them, not ${ROOM}.`);
+    throw new Error(`ROOM must be one of ${rooms.join(', ')}, or a folder in one of them, not ${ROOM}.`);
   }
-  if (TESTS && TESTS !== 'all' && TESTS !== 'unit') {
-    throw new Error(`TESTS must be "all" or "unit", not ${TESTS}.`);
-  }
-  return { rooms: ROOM ? [ROOM] : Object.keys(rooms), size, seed: SEED || '1' };
+  return { rooms: ROOM ? [ROOM] : rooms, size, seed: SEED || '1' };
 }
