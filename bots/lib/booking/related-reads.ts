@@ -5,8 +5,8 @@ import { unknownSurvivors } from '../../../core/booking/appointment/patient-chan
 import { isHeld, slotIdsOf } from '../../../core/booking/appointment/slot-use.ts';
 import { holdsSlots } from '../../../core/booking/appointment/status.ts';
 import { tasksOfQuery } from '../../../core/booking/confirmation/task.ts';
-import { byId } from '../../../core/booking/resource-set.ts';
-import { searchUrl } from '../../../core/booking/search.ts';
+import { byId, findResource } from '../../../core/booking/resource-set.ts';
+import { readState, searchUrl } from '../../../core/booking/search.ts';
 import { fragmentReads, readFragments } from '../../../core/booking/slots/fragments.ts';
 import {
   isByHand,
@@ -171,6 +171,18 @@ async function readMarks(medplum: MedplumClient, { id }: Appointment, slots: rea
   };
 }
 
+/** What was read of the slots of an appointment. */
+export interface RelatedSlotsRead extends RelatedSlots {
+  /** The appointment as it was once the slots had been read; absent if it names none of them by then. */
+  readonly latest: Appointment | undefined;
+}
+
+/** The appointment in the answer to `fragmentReads`, which reads appointments after slots. */
+function latestIn(answer: Bundle, id: string | undefined): Appointment | undefined {
+  const read = readState(answer);
+  return 'state' in read && id !== undefined ? findResource(read.state, 'Appointment', id) : undefined;
+}
+
 /**
  * Everything that the slots of an appointment depend on, with the Bot's own rights.
  *
@@ -181,7 +193,7 @@ export async function readRelatedSlots(
   medplum: MedplumClient,
   appointment: Appointment,
   own: readonly Slot[],
-): Promise<RelatedSlots> {
+): Promise<RelatedSlotsRead> {
   const ids = slotIdsOf(appointment);
   const used = own.filter(({ id }) => id !== undefined && ids.includes(id));
   const lost = await lostOf(
@@ -190,7 +202,7 @@ export async function readRelatedSlots(
   );
   const origins = originsOf([...used, ...lost], config);
   if (origins.length === 0) {
-    return { fragments: { slots: [], uses: new Map() }, lost };
+    return { fragments: { slots: [], uses: new Map() }, lost, latest: undefined };
   }
   const bundle = await sendReads(medplum, fragmentReads(origins, artefactUri(config, 'LocalSlotOrigin')));
   const fragments = readFragments(bundle, [appointment.id]);
@@ -200,5 +212,10 @@ export async function readRelatedSlots(
   // What is written is what was read last: staff may have taken a slot between the two reads.
   const latest = used.map((slot) => fragments.slots.find(({ id }) => id === slot.id) ?? slot);
   const released = holdsSlots(appointment) ? [] : latest.filter(({ id }) => !isHeld(fragments.uses.get(id ?? '')));
-  return { fragments, lost, ...(await readMarks(medplum, appointment, released)) };
+  return {
+    fragments,
+    lost,
+    latest: latestIn(bundle, appointment.id),
+    ...(await readMarks(medplum, appointment, released)),
+  };
 }

@@ -26,6 +26,10 @@ async function attempt(medplum: MedplumClient, seen: Appointment): Promise<Bundl
   const now = Date.now();
   const changed = afterItsEnd(current, now, config);
   const slots = await readRelatedSlots(medplum, changed, related.slots);
+  // Slots that were taken or given back for a newer version must not follow this one.
+  if (slots.latest && slots.latest.meta?.versionId !== stored?.meta?.versionId) {
+    return 'overtaken';
+  }
   // An appointment that had ended before its deletion released its slots then; slots that were deleted later stay deleted.
   const missing = stored || holdsSlots(seen) ? slots.lost : [];
   const entry = [

@@ -42,6 +42,26 @@ describe('the slot of an appointment', () => {
     expect((await read(appointment))?.meta?.versionId).toBe(appointment.meta?.versionId);
   });
 
+  it.each([
+    ['stays taken if the cancelled appointment is booked again meanwhile', 'cancelled', 'booked', 'busy'],
+    ['stays free if the appointment is cancelled meanwhile', 'booked', 'cancelled', 'free'],
+  ] as const)('%s', async (_, before, after, expected) => {
+    const { appointment, slot } = await setting({ status: before });
+    await medplum().change(slot, { status: expected === 'busy' ? 'free' : 'busy' });
+    let isRead = false;
+    medplum().interfere(async ({ entries }) => {
+      const isOfSlots = entries.some((one) => one.startsWith('GET Appointment?slot='));
+      if (isOfSlots && !isRead) {
+        isRead = true;
+        await medplum().change(appointment, { status: after });
+        await medplum().change(slot, { status: expected });
+      }
+      return undefined;
+    });
+    await sync(appointment);
+    expect([isRead, await statusOf(slot)]).toEqual([true, expected]);
+  });
+
   it('is left alone while it is right', async () => {
     const { appointment } = await setting();
     await sync({ ...appointment, status: 'cancelled' });
