@@ -1,3 +1,5 @@
+import { until } from '../lib/until.ts';
+
 /** Lets time pass at once, for code that asks `Date.now`. */
 export type Skip = (milliseconds: number) => void;
 
@@ -21,3 +23,26 @@ export const later = <T>(milliseconds: number, act: () => Promise<T>): Promise<T
     skip(milliseconds);
     return act();
   });
+
+/** Waits until the clock goes on, so that what is written next is later than all before. */
+export async function nextMoment(): Promise<void> {
+  const now = Date.now();
+  await until(() => Date.now() > now);
+}
+
+/**
+ * Runs an action while the clock is ahead by so many milliseconds, which the action may change; pauses of a random
+ * length have none.
+ */
+export async function ahead<T>(clock: { milliseconds: number }, act: () => Promise<T>): Promise<T> {
+  const { now } = Date;
+  const { random } = Math;
+  Date.now = () => now() + clock.milliseconds;
+  Math.random = () => 0;
+  try {
+    return await act();
+  } finally {
+    Date.now = now;
+    Math.random = random;
+  }
+}

@@ -4,20 +4,10 @@ import type { Appointment, Communication, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/end-requests.ts';
 import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { later } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
-import {
-  asks,
-  booked,
-  extension,
-  inMinutes,
-  later,
-  only,
-  overtaken,
-  refused,
-  unavailable,
-  writes,
-} from './fixtures.ts';
+import { asks, booked, extension, inMinutes, only, overtaken, refused, unavailable, writes } from './fixtures.ts';
 
 const medplum = withMedplum();
 

@@ -30,17 +30,6 @@ export const at = (time: string, days = 0): string =>
 /** A moment so many minutes from now; a negative number is in the past. */
 export const inMinutes = (minutes: number): string => new Date(Date.now() + minutes * 60_000).toISOString();
 
-/** Calls something as if it were so many milliseconds later. */
-export async function later<T>(milliseconds: number, act: () => Promise<T>): Promise<T> {
-  const { now } = Date;
-  Date.now = () => now() + milliseconds;
-  try {
-    return await act();
-  } finally {
-    Date.now = now;
-  }
-}
-
 /** Calls something with whatever chance gives. */
 export async function byChance<T>(chance: number, act: () => Promise<T>): Promise<T> {
   const { random } = Math;

@@ -6,6 +6,7 @@ import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
 import { taskOf } from '../../../core/booking/async/task.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { belongsTo } from '../../../core/fhir/tags.ts';
+import { later } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 import {
@@ -16,7 +17,6 @@ import {
   asks,
   byChance,
   eventOf,
-  later,
   only,
   overtaken,
   policy,

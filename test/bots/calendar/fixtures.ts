@@ -255,24 +255,3 @@ export function withCalendars(): () => CalendarServer {
   afterEach(() => clear(server));
   return () => server;
 }
-
-/** Runs something for which time passes only when the test says so, and for so many milliseconds. */
-export async function withClock<T>(act: (pass: (milliseconds: number) => void) => Promise<T>): Promise<T> {
-  const { now } = Date;
-  let time = Date.now();
-  Date.now = () => time;
-  try {
-    return await act((milliseconds) => {
-      time += milliseconds;
-    });
-  } finally {
-    Date.now = now;
-  }
-}
-
-/** Runs something at another time, which is so many milliseconds from now. */
-export const later = <T>(milliseconds: number, act: () => Promise<T>): Promise<T> =>
-  withClock((pass) => {
-    pass(milliseconds);
-    return act();
-  });

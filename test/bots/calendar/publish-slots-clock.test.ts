@@ -2,7 +2,8 @@ import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/publish-slots.ts';
-import { DAY, later, visit, withCalendars, withClock } from './fixtures.ts';
+import { later, withClock } from '../clock.ts';
+import { DAY, visit, withCalendars } from './fixtures.ts';
 
 const medplum = withCalendars();
 

@@ -4,8 +4,9 @@ import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/publish-slots.ts';
 import type { Answer } from '../../../bots/lib/medplum.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { withClock } from '../clock.ts';
 import { config } from '../config.ts';
-import { askedFor, at, type Stored, withCalendars, withClock } from './fixtures.ts';
+import { askedFor, at, type Stored, withCalendars } from './fixtures.ts';
 import { published } from './published.ts';
 
 const medplum = withCalendars();

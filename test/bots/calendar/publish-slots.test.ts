@@ -4,7 +4,8 @@ import type { Slot } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/publish-slots.ts';
 import type { Answer } from '../../../bots/lib/medplum.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
-import { askedFor, at, DAY, visit, wholeDay, withCalendars, withClock } from './fixtures.ts';
+import { withClock } from '../clock.ts';
+import { askedFor, at, DAY, visit, wholeDay, withCalendars } from './fixtures.ts';
 import { published } from './published.ts';
 
 const medplum = withCalendars();

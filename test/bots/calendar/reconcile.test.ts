@@ -6,8 +6,9 @@ import { handler as syncSlots } from '../../../bots/calendar/sync-slots.ts';
 import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
+import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
-import { askedFor, at, later, type Stored, withCalendars, withClock } from './fixtures.ts';
+import { askedFor, at, type Stored, withCalendars } from './fixtures.ts';
 
 const medplum = withCalendars();
 

@@ -4,20 +4,9 @@ import type { Extension, HealthcareService, OperationOutcome, Schedule, Slot } f
 import { handler } from '../../../bots/calendar/validate-slot.ts';
 import type { Answer } from '../../../bots/lib/medplum.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
-import {
-  askedFor,
-  at,
-  DAY,
-  date,
-  later,
-  offering,
-  open,
-  type Stored,
-  visit,
-  withCalendars,
-  withClock,
-} from './fixtures.ts';
+import { askedFor, at, DAY, date, offering, open, type Stored, visit, withCalendars } from './fixtures.ts';
 
 const medplum = withCalendars();
 

@@ -5,9 +5,9 @@ import type { SubscriptionOutbox } from '../../../bots/lib/notifications/outbox-
 import { handler } from '../../../bots/notifications/subscription-operations.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { portal } from '../../core/notifications/support.ts';
+import { ahead } from '../clock.ts';
 import { config } from '../config.ts';
 import {
-  ahead,
   conflict,
   forgetOutboxes,
   outboxNow,

@@ -7,9 +7,9 @@ import { handler } from '../../../bots/notifications/write-subscription.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { subscriberTask } from '../../../core/notifications/subscription/subscriber-task.ts';
+import { ahead } from '../clock.ts';
 import { config } from '../config.ts';
 import {
-  ahead,
   batch,
   conflict,
   forgetOutboxes,

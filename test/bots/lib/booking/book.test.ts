@@ -15,7 +15,6 @@ import {
   at,
   booked,
   invalid,
-  later,
   only,
   overtaken,
   type Portal,
@@ -27,6 +26,7 @@ import {
   unavailable,
   writes,
 } from '../../booking/fixtures.ts';
+import { later } from '../../clock.ts';
 import { config } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
 

@@ -4,17 +4,8 @@ import type { Schedule, Task } from '@medplum/fhirtypes';
 import { readOpeningHours } from '../../../../bots/lib/calendar/opening-hours.ts';
 import { workOn } from '../../../../bots/lib/calendar/publication.ts';
 import type { Answer } from '../../../../bots/lib/medplum.ts';
-import {
-  closedOn,
-  DAY,
-  date,
-  day,
-  type Stored,
-  visit,
-  wholeDay,
-  withCalendars,
-  withClock,
-} from '../../calendar/fixtures.ts';
+import { closedOn, DAY, date, day, type Stored, visit, wholeDay, withCalendars } from '../../calendar/fixtures.ts';
+import { withClock } from '../../clock.ts';
 import { publicationsOn, turn, weeks } from './publications.ts';
 
 const medplum = withCalendars();

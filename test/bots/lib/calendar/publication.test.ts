@@ -10,7 +10,6 @@ import {
   DAY,
   date,
   day,
-  later,
   offering,
   open,
   type Stored,
@@ -18,6 +17,7 @@ import {
   wholeDay,
   withCalendars,
 } from '../../calendar/fixtures.ts';
+import { later } from '../../clock.ts';
 import { config } from '../../config.ts';
 import { publicationsOn, turn, weeks } from './publications.ts';
 

@@ -5,7 +5,8 @@ import { rollForward } from '../../../../bots/lib/calendar/roll-forward.ts';
 import type { Answer } from '../../../../bots/lib/medplum.ts';
 import { AHEAD } from '../../../../core/calendar/publish/pace.ts';
 import type { RollForward } from '../../../../core/calendar/publish/roll-forward.ts';
-import { askedFor, DAY, day, later, type Stored, withCalendars, withClock } from '../../calendar/fixtures.ts';
+import { askedFor, DAY, day, type Stored, withCalendars } from '../../calendar/fixtures.ts';
+import { later, withClock } from '../../clock.ts';
 import { config } from '../../config.ts';
 import { passesThrough } from './passes.ts';
 

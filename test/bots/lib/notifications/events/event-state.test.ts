@@ -9,6 +9,7 @@ import {
 import type { SubscriptionOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
 import { tagTokens } from '../../../../../core/notifications/events/concern.ts';
 import { eventResource } from '../../../../../core/notifications/events/event.ts';
+import { nextMoment } from '../../../clock.ts';
 import { config } from '../../../config.ts';
 import { withMedplum } from '../../../medplum.ts';
 import {
@@ -18,7 +19,6 @@ import {
   filteredBy,
   forgetOutboxes,
   foundFor,
-  later,
   remove,
   rewrite,
   subscribe,
@@ -55,9 +55,9 @@ describe('what decides about events', () => {
   it('are the changes of all the appointments, the oldest first', async () => {
     await subscribe(medplum());
     const [one, other] = [await anAppointment(medplum()), await anAppointment(medplum())];
-    await later();
+    await nextMoment();
     const last = await medplum().change(other, { comment: 'Later' });
-    await later();
+    await nextMoment();
     const very = await medplum().change(one, { comment: 'Last' });
     const versions = [one, other, last, very].map(({ meta }) => meta?.versionId);
     expect(versionsIn(await read(one, other))).toEqual(versions);
@@ -219,7 +219,7 @@ describe('events that are too many for one search', () => {
   it('are read from the oldest version on that was read', async () => {
     await subscribe(medplum());
     const first = await anAppointment(medplum());
-    await later();
+    await nextMoment();
     const second = await medplum().change(first, { comment: 'Later' });
     crowd([second]);
     await read(second);

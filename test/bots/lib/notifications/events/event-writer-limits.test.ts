@@ -5,18 +5,9 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { recordEvents, recordRemainingEvents } from '../../../../../bots/lib/notifications/events/event-writer.ts';
 import type { SubscriptionOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
 import { portal } from '../../../../core/notifications/support.ts';
+import { ahead, nextMoment } from '../../../clock.ts';
 import { withMedplum } from '../../../medplum.ts';
-import {
-  ahead,
-  anAppointment,
-  conflict,
-  forgetOutboxes,
-  later,
-  outboxNow,
-  rewrite,
-  subscribe,
-  writes,
-} from './fixtures.ts';
+import { anAppointment, conflict, forgetOutboxes, outboxNow, rewrite, subscribe, writes } from './fixtures.ts';
 
 const medplum = withMedplum();
 afterEach(() => forgetOutboxes(medplum()));
@@ -152,7 +143,7 @@ describe('after an outage', () => {
     const all = [await subscribe(medplum())];
     const appointment = await anAppointment(medplum());
     await rewrite(medplum(), appointment, 49);
-    await later();
+    await nextMoment();
     all.push(await subscribe(medplum(), { outbox: { since: Date.now() - 1 } }));
     await medplum().change(appointment, { comment: 'Last' });
     expect(await record(appointment)).toBe(false);

@@ -5,16 +5,15 @@ import { recordEvents, recordRemainingEvents } from '../../../../../bots/lib/not
 import type { SubscriptionOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
 import { portal } from '../../../../core/notifications/support.ts';
+import { ahead, nextMoment } from '../../../clock.ts';
 import { config } from '../../../config.ts';
 import { withMedplum } from '../../../medplum.ts';
 import {
-  ahead,
   anAppointment,
   asksFor,
   conflict,
   eventsOf,
   forgetOutboxes,
-  later,
   outboxNow,
   remove,
   subscribe,
@@ -170,7 +169,7 @@ describe('when somebody else records events at the same moment', () => {
     const all: (Appointment & { id: string })[] = [];
     while (all.length < 21) {
       all.push(await anAppointment(medplum()));
-      await later();
+      await nextMoment();
     }
     const stored = await subscribe(medplum());
     overtake(stored, 1);

@@ -10,7 +10,6 @@ import { backport } from '../../../../../core/notifications/subscription/extensi
 import { withStoredStatus } from '../../../../../core/notifications/subscription/stored-status.ts';
 import { topicUrl } from '../../../../../core/notifications/subscription/topics.ts';
 import { portal, subscription as submitted } from '../../../../core/notifications/support.ts';
-import { until } from '../../../../lib/until.ts';
 import { config } from '../../../config.ts';
 import type { Asked, BotServer } from '../../../medplum.ts';
 
@@ -129,12 +128,6 @@ export async function remove(server: BotServer, { resourceType, id }: Resource):
   await server.fhir('DELETE', `${resourceType}/${id}`);
 }
 
-/** Waits until the clock goes on, so that what is written next is later than all before. */
-export async function later(): Promise<void> {
-  const now = Date.now();
-  await until(() => Date.now() > now);
-}
-
 /** The events of a Subscription, in the order of their numbers. */
 export async function eventsOf(server: BotServer, { subscription }: SubscriptionOutbox): Promise<Event[]> {
   const found = await server.find<Communication>(`Communication?part-of=Subscription/${subscription.id}&_count=1000`);
@@ -163,20 +156,3 @@ export const foundFor = (...resources: readonly (readonly Resource[])[]): Answer
 
 /** Medplum refuses a transaction: somebody else has changed what it relies on. */
 export const conflict: Answer = { status: 412, body: { resourceType: 'OperationOutcome', issue: [] } };
-
-/**
- * Runs an action while the clock is ahead by so many milliseconds, which the action may change; pauses of a random
- * length have none.
- */
-export async function ahead<T>(clock: { milliseconds: number }, act: () => Promise<T>): Promise<T> {
-  const { now } = Date;
-  const { random } = Math;
-  Date.now = () => now() + clock.milliseconds;
-  Math.random = () => 0;
-  try {
-    return await act();
-  } finally {
-    Date.now = now;
-    Math.random = random;
-  }
-}
