@@ -137,17 +137,16 @@ export function proposed(patient: Patient, slots: readonly Slot[], more: Partial
   };
 }
 
+/** What of an appointment, and of what it is made of, is not as usual. */
+export type BookedParts = Partial<Appointment> & {
+  readonly schedule?: Schedule;
+  readonly patient?: Patient;
+  readonly from?: string;
+  readonly to?: string;
+};
+
 /** A Slot and the appointment that has it, as the service has left them. */
-export async function booked(
-  medplum: BotServer,
-  portal: Pick<Portal, 'id'>,
-  more: Partial<Appointment> & {
-    readonly schedule?: Schedule;
-    readonly patient?: Patient;
-    readonly from?: string;
-    readonly to?: string;
-  } = {},
-) {
+export async function booked(medplum: BotServer, portal: Pick<Portal, 'id'>, more: BookedParts = {}) {
   const { schedule: given, patient: who, from = '09:00', to = '09:30', ...changes } = more;
   const schedule = given ?? (await aSchedule(medplum));
   const patient = who ?? (await aPatient(medplum, portal));
@@ -226,3 +225,20 @@ export const patchOf = (id: string | undefined, operations: readonly Operation[]
 /** The sentences in an answer. */
 export const diagnosticsOf = (answer: Resource): (string | undefined)[] =>
   answer.resourceType === 'OperationOutcome' ? answer.issue.map(({ diagnostics }) => diagnostics) : [];
+
+/** A portal, its patient, and a free slot of a Schedule that nothing else has. */
+export async function bookable(medplum: BotServer, more: Partial<Schedule> = {}) {
+  const portal = await aPortal(medplum);
+  const schedule = await aSchedule(medplum, more);
+  const patient = await aPatient(medplum, portal);
+  return { portal, patient, schedule, slot: await aSlot(medplum, schedule, '09:00', '09:30') };
+}
+
+/** A portal and what `booked` stores for it. */
+export async function bookedByPortal(medplum: BotServer, more: BookedParts = {}) {
+  const portal = await aPortal(medplum);
+  return { portal, ...(await booked(medplum, portal, more)) };
+}
+
+/** The id of an answer, and the problems in it. */
+export const answerOf = (answer: Resource): (string | undefined)[] => [answer.id, ...problems(answer)];

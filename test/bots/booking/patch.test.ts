@@ -6,12 +6,12 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 import {
-  aPortal,
+  answerOf,
   aSchedule,
   aService,
   asks,
   at,
-  booked,
+  bookedByPortal,
   cancelling,
   comment,
   diagnosticsOf,
@@ -35,15 +35,10 @@ import {
 
 const medplum = withMedplum();
 
-async function setting(more: Parameters<typeof booked>[2] = {}) {
-  const portal = await aPortal(medplum());
-  return { portal, ...(await booked(medplum(), portal, more)) };
-}
+const setting = (more: Parameters<typeof bookedByPortal>[1] = {}) => bookedByPortal(medplum(), more);
 
 const patch = (portal: Portal, { id }: Appointment, operations: readonly Operation[], ifMatch?: string) =>
   handler(medplum().medplum, eventOf<unknown>(patchOf(id, operations, ifMatch), portal));
-
-const answerOf = (answer: Awaited<ReturnType<typeof patch>>) => [answer.id, ...problems(answer)];
 
 const read = ({ id }: Appointment) => medplum().read<Appointment>(`Appointment/${id}`);
 

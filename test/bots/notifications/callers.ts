@@ -1,5 +1,9 @@
 import type { BotEvent } from '@medplum/core';
-import type { OperationOutcome, Resource } from '@medplum/fhirtypes';
+import type { AccessPolicy, Bundle, OperationOutcome, Parameters, Resource, Task } from '@medplum/fhirtypes';
+import { requestorTag } from '../../../core/fhir/tags.ts';
+import { subscriberTask } from '../../../core/notifications/subscription/subscriber-task.ts';
+import { config } from '../config.ts';
+import type { Asked, BotServer } from '../medplum.ts';
 
 /** Somebody who calls Bots: the id of its profile, and its credentials. */
 export interface Caller {
@@ -44,3 +48,35 @@ export function statesIn(answer: Resource): Record<string, unknown>[] {
       : [],
   );
 }
+
+type Rights = NonNullable<AccessPolicy['resource']>;
+
+/** The right to read everything. */
+export const reader: Rights = [{ resourceType: '*', interaction: ['read', 'search', 'history'] }];
+
+/** A caller with these rights, by default to read everything, of whom the service knows already. */
+export async function knownCaller(server: BotServer, resource: Rights = reader): Promise<Caller> {
+  const caller = await server.addClient('Caller', resource);
+  await server.create<Task>(subscriberTask(caller.id, config));
+  return caller;
+}
+
+/** The transactions that write a Subscription. */
+export const subscriptionWrites = ({ asked }: BotServer): Asked[] =>
+  asked.filter(({ entries }) => entries.some((one) => /^(POST|PUT|DELETE) Subscription/.test(one)));
+
+/** A number that tells how often a subscriber has begun Subscriptions. */
+export async function startedBy(server: BotServer, { id }: Caller): Promise<number | undefined> {
+  const query = `Task?group-identifier=${config.uris.LocalRequestor}|${id}&code=${config.uris.LocalTask}|subscriber`;
+  const [task] = await server.find<Task>(query);
+  return task?.output?.[0]?.valueInteger;
+}
+
+/** Whoever sees the Subscriptions of an owner, and all that is asked for besides. */
+export function seeingThoseOf(server: BotServer, owner: string, more: Rights = []): Promise<Caller> {
+  const criteria = `Subscription?_tag=${requestorTag('', config).system}|${owner}`;
+  return server.addClient('Portal', [{ resourceType: 'Subscription', criteria }, ...more]);
+}
+
+/** What the operations of Subscriptions answer. */
+export type Told = Bundle | Parameters | OperationOutcome;

@@ -3,7 +3,6 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { AccessPolicy, Subscription, Task } from '@medplum/fhirtypes';
 import { readOutbox, type SubscriptionOutbox } from '../../../bots/lib/notifications/outbox-store.ts';
 import { handler } from '../../../bots/notifications/write-subscription.ts';
-import { subscriberTask } from '../../../core/notifications/subscription/subscriber-task.ts';
 import { portal } from '../../core/notifications/support.ts';
 import { config } from '../config.ts';
 import {
@@ -16,31 +15,26 @@ import {
   writes,
 } from '../lib/notifications/events/fixtures.ts';
 import { withMedplum } from '../medplum.ts';
-import { administrator, type Caller, codesIn, eventOf, textOf } from './callers.ts';
+import {
+  administrator,
+  type Caller,
+  codesIn,
+  eventOf,
+  knownCaller,
+  reader,
+  startedBy,
+  subscriptionWrites,
+  textOf,
+} from './callers.ts';
 
 const medplum = withMedplum();
 afterEach(() => forgetOutboxes(medplum()));
 
-const reader: AccessPolicy['resource'] = [{ resourceType: '*', interaction: ['read', 'search', 'history'] }];
-/** A caller with these rights, of whom the service knows already. */
-async function aCaller(resource: AccessPolicy['resource'] = reader): Promise<Caller> {
-  const caller = await medplum().addClient('Caller', resource);
-  await medplum().create<Task>(subscriberTask(caller.id, config));
-  return caller;
-}
+const aCaller = (resource?: AccessPolicy['resource']) => knownCaller(medplum(), resource);
 
 const call = (caller: Caller, input: unknown) => handler(medplum().medplum, eventOf(caller, input));
 
-/** The transactions that write a Subscription. */
-const attempts = () =>
-  medplum().asked.filter(({ entries }) => entries.some((one) => /^(POST|PUT|DELETE) Subscription/.test(one)));
-
-/** A number that tells how often the subscriber has begun Subscriptions. */
-async function startedBy({ id }: Caller): Promise<number | undefined> {
-  const query = `Task?group-identifier=${config.uris.LocalRequestor}|${id}&code=${config.uris.LocalTask}|subscriber`;
-  const [task] = await medplum().find<Task>(query);
-  return task?.output?.[0]?.valueInteger;
-}
+const attempts = () => subscriptionWrites(medplum());
 
 describe('a change', () => {
   /** A Subscription of a caller. */
@@ -64,7 +58,7 @@ describe('a change', () => {
     expect(attempts().map(({ entries }) => entries)).toEqual([
       [`PUT Subscription/${stored.subscription.id}`, `PUT Task/${stored.task.id}`],
     ]);
-    expect(await startedBy(caller)).toBe(0);
+    expect(await startedBy(medplum(), caller)).toBe(0);
   });
 
   it.each<[string, object, Subscription]>([
@@ -80,7 +74,7 @@ describe('a change', () => {
     const [stored, caller] = await owned({ outbox: waiting, ...given });
     expect(await update(caller, stored, sent)).toMatchObject({ status: 'requested' });
     expect((await now(stored))?.outbox).toMatchObject({ status: 'ready', attempts: 0, since: 1_000 });
-    expect(await startedBy(caller)).toBe(0);
+    expect(await startedBy(medplum(), caller)).toBe(0);
   });
 
   it('of what is requested still is a handshake, too', async () => {
@@ -96,7 +90,7 @@ describe('a change', () => {
     const [stored, caller] = await owned();
     expect(await update(caller, stored, sent)).toMatchObject({ status: 'off' });
     expect((await now(stored))?.outbox.status).toBe('cancelled');
-    expect(await startedBy(caller)).toBe(0);
+    expect(await startedBy(medplum(), caller)).toBe(0);
   });
 
   it('starts one anew that had ended: it takes a place, and what happened meanwhile is no event', async () => {
@@ -106,13 +100,13 @@ describe('a change', () => {
     const { outbox } = (await now(stored)) ?? {};
     expect(outbox?.status).toBe('ready');
     expect(outbox?.since).toBeGreaterThanOrEqual(begin);
-    expect(await startedBy(caller)).toBe(1);
+    expect(await startedBy(medplum(), caller)).toBe(1);
   });
 
   it('of one that had ended, and stays so, takes no place', async () => {
     const [stored, caller] = await owned({ more: { status: 'off' }, outbox: { status: 'cancelled' } });
     expect(await update(caller, stored, toPortal({ status: 'off' }))).toMatchObject({ status: 'off' });
-    expect(await startedBy(caller)).toBe(0);
+    expect(await startedBy(medplum(), caller)).toBe(0);
   });
 
   it('starts none anew if the subscriber has as many as it may', async () => {
@@ -133,7 +127,7 @@ describe('a change', () => {
     const given = { more: { status: 'off' }, outbox: { status: 'cancelled' as const }, owner: caller.id };
     const stored = await subscribe(medplum(), given);
     expect(await update(caller, stored, toPortal())).toMatchObject({ status: 'requested' });
-    expect(await startedBy(caller)).toBe(1);
+    expect(await startedBy(medplum(), caller)).toBe(1);
   });
 
   it('by its owner is made with the rights that it has now; by an administrator they stay as they were', async () => {

@@ -7,12 +7,11 @@ import { parseBookRequest } from '../../../../core/booking/book/request/request.
 import { timeLimits } from '../../../../core/config/time-limits.ts';
 import { told } from '../../../lib/told.ts';
 import {
-  aPatient,
   aPortal,
-  aSchedule,
   aSlot,
   asks,
   at,
+  bookable,
   booked,
   invalid,
   only,
@@ -32,13 +31,7 @@ import { withMedplum } from '../../medplum.ts';
 
 const medplum = withMedplum();
 
-/** A portal, its patient, and a free slot. */
-async function setting(schedule = {}) {
-  const portal = await aPortal(medplum());
-  const calendar = await aSchedule(medplum(), schedule);
-  const patient = await aPatient(medplum(), portal);
-  return { portal, patient, schedule: calendar, slot: await aSlot(medplum(), calendar, '09:00', '09:30') };
-}
+const setting = (schedule = {}) => bookable(medplum(), schedule);
 
 /** What a booking is made of. */
 interface Setting {

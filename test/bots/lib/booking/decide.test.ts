@@ -6,11 +6,10 @@ import { parseBookRequest } from '../../../../core/booking/book/request/request.
 import { told } from '../../../lib/told.ts';
 import {
   aPatient,
-  aPortal,
-  aSchedule,
   aSlot,
   asks,
   at,
+  bookable,
   booked,
   only,
   parameters,
@@ -27,12 +26,7 @@ import { withMedplum } from '../../medplum.ts';
 
 const medplum = withMedplum();
 
-async function setting(schedule = {}) {
-  const portal = await aPortal(medplum());
-  const calendar = await aSchedule(medplum(), schedule);
-  const patient = await aPatient(medplum(), portal);
-  return { portal, patient, schedule: calendar, slot: await aSlot(medplum(), calendar, '09:00', '09:30') };
-}
+const setting = (schedule = {}) => bookable(medplum(), schedule);
 
 /** Decides about a body of `$book`. */
 async function decide(body: unknown, requestor: Requestor, options?: DecisionOptions) {

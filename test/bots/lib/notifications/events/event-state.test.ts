@@ -6,44 +6,30 @@ import {
   type EventState,
   readEventState,
 } from '../../../../../bots/lib/notifications/events/event-state.ts';
-import type { SubscriptionOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
 import { tagTokens } from '../../../../../core/notifications/events/concern.ts';
-import { eventResource } from '../../../../../core/notifications/events/event.ts';
 import { nextMoment } from '../../../clock.ts';
-import { config } from '../../../config.ts';
 import { withMedplum } from '../../../medplum.ts';
 import {
   anAppointment,
   asksFor,
   batch,
+  eventFor,
   filteredBy,
   forgetOutboxes,
   foundFor,
   remove,
   rewrite,
+  stateFor,
   subscribe,
 } from './fixtures.ts';
 
 const medplum = withMedplum();
 afterEach(() => forgetOutboxes(medplum()));
 
-const read = (...appointments: readonly Appointment[]): Promise<EventState> =>
-  readEventState(
-    medplum().medplum,
-    appointments.flatMap(({ id }) => id ?? []),
-    'any',
-  );
+const read = (...appointments: readonly Appointment[]) => stateFor(medplum(), ...appointments);
 
 const versionsIn = ({ changes }: EventState) =>
   changes.map(({ current, deleted }) => `${current.meta?.versionId}${deleted === undefined ? '' : ' deleted'}`);
-
-/** The event of a version, as it is stored. */
-const eventFor = ({ id = '', meta }: Appointment, { subscription }: SubscriptionOutbox, number = 1): Communication =>
-  eventResource(
-    { number, timestamp: meta?.lastUpdated ?? '', appointment: id, version: meta?.versionId ?? '', kind: 'create' },
-    subscription.id,
-    config,
-  );
 
 describe('what decides about events', () => {
   it('is not asked for if nobody listens', async () => {

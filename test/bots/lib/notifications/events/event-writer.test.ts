@@ -12,8 +12,10 @@ import {
   anAppointment,
   asksFor,
   conflict,
+  eventCounts,
   eventsOf,
   forgetOutboxes,
+  outboxesWritten,
   outboxNow,
   remove,
   subscribe,
@@ -29,14 +31,9 @@ const record = (...appointments: readonly Appointment[]) => recordEvents(medplum
 const toldTo = async (stored: SubscriptionOutbox): Promise<string[]> =>
   (await eventsOf(medplum(), stored)).map(({ number, kind, version }) => `${number} ${kind} ${version}`);
 
-const counts = (all: readonly SubscriptionOutbox[]): Promise<(number | undefined)[]> =>
-  Promise.all(all.map(async (one) => (await outboxNow(medplum(), one))?.events));
+const counts = (all: readonly SubscriptionOutbox[]) => eventCounts(medplum(), all);
 
-/** The transactions that were asked for, by how many outboxes each of them writes. */
-const written = (): number[] =>
-  medplum()
-    .asked.filter(writes)
-    .map(({ entries }) => entries.filter((one) => one.startsWith('PUT Task/')).length);
+const written = () => outboxesWritten(medplum());
 
 describe('the events of an appointment', () => {
   it('are one for each change, in order, and a delivery is started', async () => {

@@ -1,10 +1,11 @@
 import type { Appointment, BundleEntry, Communication, Resource, Subscription, Task } from '@medplum/fhirtypes';
 import type { Answer } from '../../../../../bots/lib/medplum.ts';
+import { type EventState, readEventState } from '../../../../../bots/lib/notifications/events/event-state.ts';
 import { readOutbox, type SubscriptionOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
 import { artefactUri } from '../../../../../core/config/config.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
 import { type Outbox, outboxOf, outboxTask } from '../../../../../core/notifications/delivery/outbox.ts';
-import { type Event, eventOf } from '../../../../../core/notifications/events/event.ts';
+import { type Event, eventOf, eventResource } from '../../../../../core/notifications/events/event.ts';
 import { asStored } from '../../../../../core/notifications/subscription/channel.ts';
 import { backport } from '../../../../../core/notifications/subscription/extensions.ts';
 import { withStoredStatus } from '../../../../../core/notifications/subscription/stored-status.ts';
@@ -156,3 +157,31 @@ export const foundFor = (...resources: readonly (readonly Resource[])[]): Answer
 
 /** Medplum refuses a transaction: somebody else has changed what it relies on. */
 export const conflict: Answer = { status: 412, body: { resourceType: 'OperationOutcome', issue: [] } };
+
+/** What decides about the events of appointments, for whomever. */
+export const stateFor = (server: BotServer, ...appointments: readonly Appointment[]): Promise<EventState> =>
+  readEventState(
+    server.medplum,
+    appointments.flatMap(({ id }) => id ?? []),
+    'any',
+  );
+
+/** The event of a version, as it is stored. */
+export const eventFor = (
+  { id = '', meta }: Appointment,
+  { subscription }: SubscriptionOutbox,
+  number = 1,
+): Communication =>
+  eventResource(
+    { number, timestamp: meta?.lastUpdated ?? '', appointment: id, version: meta?.versionId ?? '', kind: 'create' },
+    subscription.id,
+    config,
+  );
+
+/** How many events each of some Subscriptions has. */
+export const eventCounts = (server: BotServer, all: readonly SubscriptionOutbox[]): Promise<(number | undefined)[]> =>
+  Promise.all(all.map(async (one) => (await outboxNow(server, one))?.events));
+
+/** The transactions that were asked for, by how many outboxes each of them writes. */
+export const outboxesWritten = ({ asked }: BotServer): number[] =>
+  asked.filter(writes).map(({ entries }) => entries.filter((one) => one.startsWith('PUT Task/')).length);
