@@ -13,11 +13,10 @@ import {
 } from '../../../core/booking/book/answer.ts';
 import { withMedplum } from '../medplum.ts';
 import {
-  aPatient,
   aPortal,
-  aSchedule,
   aSlot,
   asks,
+  bookable,
   booked,
   eventOf,
   only,
@@ -31,12 +30,7 @@ import {
 
 const medplum = withMedplum();
 
-async function setting(schedule = {}) {
-  const portal = await aPortal(medplum());
-  const calendar = await aSchedule(medplum(), schedule);
-  const patient = await aPatient(medplum(), portal);
-  return { portal, patient, schedule: calendar, slot: await aSlot(medplum(), calendar, '09:00', '09:30') };
-}
+const setting = (schedule = {}) => bookable(medplum(), schedule);
 
 const asParameters = { [ANSWER_HEADER]: AS_PARAMETERS };
 const dry = (resource: Appointment) =>

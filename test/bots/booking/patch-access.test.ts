@@ -4,9 +4,11 @@ import type { Appointment, QuestionnaireResponse } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/patch.ts';
 import { withMedplum } from '../medplum.ts';
 import {
+  answerOf,
   aPortal,
   asks,
   booked,
+  bookedByPortal,
   cancelling,
   comment,
   diagnosticsOf,
@@ -15,7 +17,6 @@ import {
   only,
   type Portal,
   patchOf,
-  problems,
   refused,
   staff,
   unavailable,
@@ -24,15 +25,10 @@ import {
 
 const medplum = withMedplum();
 
-async function setting(more: Parameters<typeof booked>[2] = {}) {
-  const portal = await aPortal(medplum());
-  return { portal, ...(await booked(medplum(), portal, more)) };
-}
+const setting = (more: Parameters<typeof bookedByPortal>[1] = {}) => bookedByPortal(medplum(), more);
 
 const patch = (portal: Portal, { id }: Appointment, operations: readonly Operation[], ifMatch?: string) =>
   handler(medplum().medplum, eventOf<unknown>(patchOf(id, operations, ifMatch), portal));
-
-const answerOf = (answer: Awaited<ReturnType<typeof patch>>) => [answer.id, ...problems(answer)];
 
 const read = ({ id }: Appointment) => medplum().read<Appointment>(`Appointment/${id}`);
 

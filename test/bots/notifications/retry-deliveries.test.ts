@@ -19,7 +19,8 @@ import {
   removeAll,
   type Subscribed,
   stateOf,
-  subscribe,
+  subscribeLongAgo,
+  subscribeMany,
 } from '../lib/notifications/outboxes.ts';
 import { withMedplum } from '../medplum.ts';
 
@@ -27,20 +28,14 @@ const medplum = withMedplum();
 afterEach(() => removeAll(medplum(), 'Task', 'Subscription', 'Communication', 'Appointment'));
 
 const run = () => handler(medplum().medplum);
-const add = ({ outbox, ...given }: Given = {}) => subscribe(medplum(), { ...given, outbox: { since: 0, ...outbox } });
+const add = (given?: Given) => subscribeLongAgo(medplum(), given);
 const state = (one: Subscribed) => stateOf(medplum(), one);
 const hour = 60 * 60_000;
 const past = (): string => new Date(Date.now() - hour).toISOString();
 const writes = ({ task }: Subscribed) =>
   medplum().asked.filter(({ entries }) => entries.includes(`PUT Task/${task.id}`)).length;
 
-async function addMany(count: number, given: () => Given = () => ({})): Promise<Subscribed[]> {
-  const some: Subscribed[] = [];
-  for (let index = 0; index < count; index++) {
-    some.push(await add(given()));
-  }
-  return some;
-}
+const addMany = (count: number, given?: () => Given) => subscribeMany(medplum(), count, given);
 
 const beating = () =>
   channelTo('https://portal.example.org/', {

@@ -17,7 +17,8 @@ import {
   type Subscribed,
   searchesAnswer,
   stateOf,
-  subscribe,
+  subscribeLongAgo,
+  subscribeMany,
 } from '../lib/notifications/outboxes.ts';
 import { withMedplum } from '../medplum.ts';
 
@@ -25,16 +26,10 @@ const medplum = withMedplum();
 afterEach(() => removeAll(medplum(), 'Task', 'Subscription', 'Communication', 'Appointment'));
 
 const run = () => handler(medplum().medplum);
-const add = ({ outbox, ...given }: Given = {}) => subscribe(medplum(), { ...given, outbox: { since: 0, ...outbox } });
+const add = (given?: Given) => subscribeLongAgo(medplum(), given);
 const state = (one: Subscribed) => stateOf(medplum(), one);
 
-async function addMany(count: number): Promise<Subscribed[]> {
-  const some: Subscribed[] = [];
-  for (let index = 0; index < count; index++) {
-    some.push(await add());
-  }
-  return some;
-}
+const addMany = (count: number, given?: () => Given) => subscribeMany(medplum(), count, given);
 
 const checkpoints = () => medplum().find<Task>(`Task?${checkpointQuery(config)}`);
 const periodOf = ([checkpoint]: readonly Task[]) => {

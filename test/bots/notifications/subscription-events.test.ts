@@ -1,38 +1,23 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type {
-  AccessPolicy,
-  Appointment,
-  Bundle,
-  Communication,
-  OperationOutcome,
-  Parameters,
-  Subscription,
-} from '@medplum/fhirtypes';
+import type { AccessPolicy, Appointment, Communication, Subscription } from '@medplum/fhirtypes';
 import type { SubscriptionOutbox } from '../../../bots/lib/notifications/outbox-store.ts';
 import { handler } from '../../../bots/notifications/subscription-operations.ts';
-import { requestorTag } from '../../../core/fhir/tags.ts';
 import { eventResource } from '../../../core/notifications/events/event.ts';
 import { portal } from '../../core/notifications/support.ts';
 import { config } from '../config.ts';
 import { anAppointment, batch, forgetOutboxes, subscribe } from '../lib/notifications/events/fixtures.ts';
 import { withMedplum } from '../medplum.ts';
-import { administrator, type Caller, codesIn, eventOf, statesIn } from './callers.ts';
+import { administrator, type Caller, codesIn, eventOf, seeingThoseOf, statesIn, type Told } from './callers.ts';
 
 const medplum = withMedplum();
 afterEach(() => forgetOutboxes(medplum()));
 
 const reader = (): Promise<Caller> => medplum().addClient('Reader');
 
-/** Whoever sees the Subscriptions of an owner, and all that is asked for besides. */
-const seeing = (owner: string, more: NonNullable<AccessPolicy['resource']> = []): Promise<Caller> => {
-  const criteria = `Subscription?_tag=${requestorTag('', config).system}|${owner}`;
-  return medplum().addClient('Portal', [{ resourceType: 'Subscription', criteria }, ...more]);
-};
+const seeing = (owner: string, more?: AccessPolicy['resource']) => seeingThoseOf(medplum(), owner, more);
 
 const call = (caller: Caller, input: unknown) => handler(medplum().medplum, eventOf(caller, input));
-
-type Told = Bundle | Parameters | OperationOutcome;
 
 describe('$events', () => {
   const events = (caller: Caller, { subscription }: SubscriptionOutbox, input: object = {}) =>

@@ -1,12 +1,11 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { AccessPolicy, OperationOutcome, Subscription, Task } from '@medplum/fhirtypes';
+import type { AccessPolicy, OperationOutcome, Subscription } from '@medplum/fhirtypes';
 import type { Answer } from '../../../bots/lib/medplum.ts';
 import { readOutbox } from '../../../bots/lib/notifications/outbox-store.ts';
 import { handler } from '../../../bots/notifications/write-subscription.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { subscriberTask } from '../../../core/notifications/subscription/subscriber-task.ts';
 import { ahead } from '../clock.ts';
 import { config } from '../config.ts';
 import {
@@ -19,18 +18,22 @@ import {
   writes,
 } from '../lib/notifications/events/fixtures.ts';
 import { withMedplum } from '../medplum.ts';
-import { administrator, type Caller, codesIn, eventOf, textOf } from './callers.ts';
+import {
+  administrator,
+  type Caller,
+  codesIn,
+  eventOf,
+  knownCaller,
+  reader,
+  startedBy,
+  subscriptionWrites,
+  textOf,
+} from './callers.ts';
 
 const medplum = withMedplum();
 afterEach(() => forgetOutboxes(medplum()));
 
-const reader: AccessPolicy['resource'] = [{ resourceType: '*', interaction: ['read', 'search', 'history'] }];
-/** A caller with these rights, of whom the service knows already. */
-async function aCaller(resource: AccessPolicy['resource'] = reader): Promise<Caller> {
-  const caller = await medplum().addClient('Caller', resource);
-  await medplum().create<Task>(subscriberTask(caller.id, config));
-  return caller;
-}
+const aCaller = (resource?: AccessPolicy['resource']) => knownCaller(medplum(), resource);
 
 const call = (caller: Caller, input: unknown) => handler(medplum().medplum, eventOf(caller, input));
 
@@ -38,16 +41,7 @@ const create = (caller: Caller, resource: unknown) => call(caller, { interaction
 
 const countOf = async (type: string) => (await medplum().find(`${type}?_count=1000`)).length;
 
-/** The transactions that write a Subscription. */
-const attempts = () =>
-  medplum().asked.filter(({ entries }) => entries.some((one) => /^(POST|PUT|DELETE) Subscription/.test(one)));
-
-/** A number that tells how often the subscriber has begun Subscriptions. */
-async function startedBy({ id }: Caller): Promise<number | undefined> {
-  const query = `Task?group-identifier=${config.uris.LocalRequestor}|${id}&code=${config.uris.LocalTask}|subscriber`;
-  const [task] = await medplum().find<Task>(query);
-  return task?.output?.[0]?.valueInteger;
-}
+const attempts = () => subscriptionWrites(medplum());
 
 describe('a new Subscription', () => {
   it('is stored with its owner, its profile, and its outbox, from which the handshake is sent', async () => {
@@ -71,7 +65,7 @@ describe('a new Subscription', () => {
   it('takes a place in the same transaction', async () => {
     const caller = await aCaller();
     await create(caller, toPortal());
-    expect(await startedBy(caller)).toBe(1);
+    expect(await startedBy(medplum(), caller)).toBe(1);
     expect(attempts().map(({ entries }) => entries.map((one) => one.replace(/\/.*/, '')))).toEqual([
       ['POST Subscription', 'POST Task', 'PUT Task'],
     ]);
@@ -84,7 +78,7 @@ describe('a new Subscription', () => {
   it('of a subscriber whom the service does not know makes it known', async () => {
     const caller = await medplum().addClient('New', reader);
     expect(await create(caller, toPortal())).toMatchObject({ resourceType: 'Subscription' });
-    expect(await startedBy(caller)).toBe(1);
+    expect(await startedBy(medplum(), caller)).toBe(1);
   });
 
   const withEndpoint = (endpoint: string): Subscription => ({

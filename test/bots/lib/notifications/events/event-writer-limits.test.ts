@@ -7,7 +7,17 @@ import type { SubscriptionOutbox } from '../../../../../bots/lib/notifications/o
 import { portal } from '../../../../core/notifications/support.ts';
 import { ahead, nextMoment } from '../../../clock.ts';
 import { withMedplum } from '../../../medplum.ts';
-import { anAppointment, conflict, forgetOutboxes, outboxNow, rewrite, subscribe, writes } from './fixtures.ts';
+import {
+  anAppointment,
+  conflict,
+  eventCounts,
+  forgetOutboxes,
+  outboxesWritten,
+  outboxNow,
+  rewrite,
+  subscribe,
+  writes,
+} from './fixtures.ts';
 
 const medplum = withMedplum();
 afterEach(() => forgetOutboxes(medplum()));
@@ -23,17 +33,12 @@ async function several(count: number, owner = portal): Promise<SubscriptionOutbo
   return all;
 }
 
-const counts = (all: readonly SubscriptionOutbox[]): Promise<(number | undefined)[]> =>
-  Promise.all(all.map(async (one) => (await outboxNow(medplum(), one))?.events));
+const counts = (all: readonly SubscriptionOutbox[]) => eventCounts(medplum(), all);
 
 const statuses = (all: readonly SubscriptionOutbox[]): Promise<(string | undefined)[]> =>
   Promise.all(all.map(async (one) => (await outboxNow(medplum(), one))?.status));
 
-/** The transactions that were asked for, by how many outboxes each of them writes. */
-const written = (): number[] =>
-  medplum()
-    .asked.filter(writes)
-    .map(({ entries }) => entries.filter((one) => one.startsWith('PUT Task/')).length);
+const written = () => outboxesWritten(medplum());
 
 describe('of a subscriber with many Subscriptions', () => {
   it('ten are told at once, those of others before; four of them start a delivery', async () => {

@@ -1,36 +1,16 @@
 import '../../../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Communication, Patient } from '@medplum/fhirtypes';
-import {
-  type EventState,
-  knownEvents,
-  missingEvents,
-  readEventState,
-} from '../../../../../bots/lib/notifications/events/event-state.ts';
+import { knownEvents, missingEvents } from '../../../../../bots/lib/notifications/events/event-state.ts';
 import type { SubscriptionOutbox } from '../../../../../bots/lib/notifications/outbox-store.ts';
-import { eventResource } from '../../../../../core/notifications/events/event.ts';
 import { portal } from '../../../../core/notifications/support.ts';
-import { config } from '../../../config.ts';
 import { withMedplum } from '../../../medplum.ts';
-import { anAppointment, filteredBy, forgetOutboxes, subscribe } from './fixtures.ts';
+import { anAppointment, eventFor, filteredBy, forgetOutboxes, stateFor, subscribe } from './fixtures.ts';
 
 const medplum = withMedplum();
 afterEach(() => forgetOutboxes(medplum()));
 
-const read = (...appointments: readonly Appointment[]): Promise<EventState> =>
-  readEventState(
-    medplum().medplum,
-    appointments.flatMap(({ id }) => id ?? []),
-    'any',
-  );
-
-/** The event of a version, as it is stored. */
-const eventFor = ({ id = '', meta }: Appointment, { subscription }: SubscriptionOutbox, number = 1): Communication =>
-  eventResource(
-    { number, timestamp: meta?.lastUpdated ?? '', appointment: id, version: meta?.versionId ?? '', kind: 'create' },
-    subscription.id,
-    config,
-  );
+const read = (...appointments: readonly Appointment[]) => stateFor(medplum(), ...appointments);
 
 describe('the events that a Subscription lacks', () => {
   it('are those of changes that it does not have yet; the known ones are its own', async () => {
