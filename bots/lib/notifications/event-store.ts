@@ -85,7 +85,6 @@ export async function readContents(
   readable: readonly string[],
   authorization?: string,
 ): Promise<EventContent[]> {
-  // Medplum takes a search for no ids at all for one for everything.
   if (events.length === 0) {
     return [];
   }
