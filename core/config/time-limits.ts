@@ -32,11 +32,14 @@ const shares: TimeLimits = {
   turn: 1 / 3,
 };
 
+/** Strangers need no token to keep a connection open until its headers are there: for a minute at most, in milliseconds. */
+const LONGEST_HEADERS = 60_000;
+
 /** The time limits that follow from the one that an installation sets. */
 export function timeLimits({ timeout }: Pick<BookingConfig, 'timeout'>): TimeLimits {
   const of = (share: number): number => Math.round(timeout * 1_000 * share);
   return {
-    headers: of(shares.headers),
+    headers: Math.min(of(shares.headers), LONGEST_HEADERS),
     request: of(shares.request),
     answer: of(shares.answer),
     bot: of(shares.bot),

@@ -210,8 +210,8 @@ export async function readRelatedSlots(
     throw new ReadError(`The FHIR server could not be searched (status ${fragments.status}).`);
   }
   // What is written is what was read last: staff may have taken a slot between the two reads.
-  const latest = used.map((slot) => fragments.slots.find(({ id }) => id === slot.id) ?? slot);
-  const released = holdsSlots(appointment) ? [] : latest.filter(({ id }) => !isHeld(fragments.uses.get(id ?? '')));
+  const written = used.map((slot) => fragments.slots.find(({ id }) => id === slot.id) ?? slot);
+  const released = holdsSlots(appointment) ? [] : written.filter(({ id }) => !isHeld(fragments.uses.get(id ?? '')));
   return {
     fragments,
     lost,

@@ -23,6 +23,17 @@ test.each([5, 30, 600])('with %i seconds an attempt still fits into the time tha
   expect(decide + exchange).toBeLessThan(answer);
 });
 
+test.each([
+  [5, 3_333],
+  [90, 60_000],
+  [600, 60_000],
+])(
+  'with %i seconds headers may take %i ms: strangers keep no connection for longer than a minute',
+  (timeout, headers) => {
+    expect(timeLimits({ timeout }).headers).toBe(headers);
+  },
+);
+
 test.each([4, 601, 7.5])('%d seconds are refused', (timeout) => {
   expect(() => resolveConfig({ baseUrl, timeout })).toThrow(/timeout/);
 });
