@@ -71,25 +71,42 @@ const isOpen = (resource: unknown): boolean =>
 /** How many resources are taken back at once. */
 const AT_ONCE = 8;
 
+/** Something that could not be taken back. */
+export interface Left {
+  readonly reference: string;
+  /** What the server answered, if it did. */
+  readonly reason: string;
+}
+
 /** A busy server, or somebody else who writes at the same moment: the same request may succeed later. */
-const TEMPORARY = [409, 412, 429, 502, 503, 504];
+const TEMPORARY = [408, 409, 412, 429, 502, 503, 504];
 const ATTEMPTS = 6;
+
+/** What Medplum answers to staff if a Bot that it asks before a deletion fails, or refuses. */
+const REFUSED_BY_BOT = 400;
 
 /** The longest wait that a server may ask for, in seconds. */
 const LONGEST_WAIT = 30;
 
 /** How long to wait for the next attempt, in seconds: what the server says, or a second. */
-function waitOf({ header }: Answer): number {
-  const seconds = Number(header['retry-after'] ?? 1);
+function waitOf(answer: Answer | undefined): number {
+  const seconds = Number(answer?.header['retry-after'] ?? 1);
   return seconds >= 0 ? Math.min(seconds, LONGEST_WAIT) : 1;
 }
 
-/** Carries out an action until it is done or refused for good. */
-async function persist(action: () => Promise<Answer>): Promise<number> {
-  for (let attempt = 1; ; attempt++) {
-    const answer = await action();
-    if (!TEMPORARY.includes(answer.status) || attempt === ATTEMPTS) {
-      return answer.status;
+/**
+ * Carries out an action until it is done or refused for good. A server may close a connection at the moment in which it is
+ * used again: without an answer it is asked a second time.
+ *
+ * @param temporary - the statuses after which the action may succeed later
+ * @returns the last answer; `undefined` if the server cannot be reached
+ */
+async function persist(action: () => Promise<Answer>, temporary: readonly number[]): Promise<Answer | undefined> {
+  for (let attempt = 1, unanswered = 0; ; attempt++) {
+    const answer = await action().catch(() => undefined);
+    unanswered += answer ? 0 : 1;
+    if (unanswered > 1 || attempt === ATTEMPTS || (answer && !temporary.includes(answer.status))) {
+      return answer;
     }
     await setTimeout(1000 * waitOf(answer));
   }
@@ -102,16 +119,17 @@ async function persist(action: () => Promise<Answer>): Promise<number> {
 async function refusedOf(
   references: Iterable<string>,
   action: (reference: string) => Promise<Answer>,
-): Promise<string[]> {
+  temporary: readonly number[] = TEMPORARY,
+): Promise<Left[]> {
   const waiting = [...references].values();
-  const left: string[] = [];
+  const left: Left[] = [];
   const work = async (): Promise<void> => {
     for (const reference of waiting) {
-      const status = await persist(() => action(reference)).catch(() => undefined);
-      if (status === undefined) {
-        left.push(reference, ...waiting);
-      } else if (status >= 300 && ![404, 410].includes(status)) {
-        left.push(reference);
+      const answer = await persist(() => action(reference), temporary);
+      if (!answer) {
+        left.push(...[reference, ...waiting].map((one) => ({ reference: one, reason: 'no answer' })));
+      } else if (answer.status >= 300 && ![404, 410].includes(answer.status)) {
+        left.push({ reference, reason: `${answer.status} ${answer.text.slice(0, 400)}`.trim() });
       }
     }
   };
@@ -140,8 +158,8 @@ const takenBack: Readonly<Record<string, (requestor: Client, reference: string) 
 };
 
 /** Takes back what a requestor can take back. */
-async function asRequestor(requestor: Client, { made }: Ledger): Promise<string[]> {
-  const left: string[] = [];
+async function asRequestor(requestor: Client, { made }: Ledger): Promise<Left[]> {
+  const left: Left[] = [];
   for (const [type, takeBack] of Object.entries(takenBack)) {
     left.push(...(await refusedOf(made.get(type) ?? [], (reference) => takeBack(requestor, reference))));
   }
@@ -167,28 +185,28 @@ async function allOf(type: ResourceType, staff: Client, { made }: Ledger): Promi
 }
 
 /** Deletes what was made, as staff. */
-async function asStaff(staff: Client, ledger: Ledger): Promise<string[]> {
-  const left: string[] = [];
+async function asStaff(staff: Client, ledger: Ledger): Promise<Left[]> {
+  const left: Left[] = [];
   for (const type of removed) {
     const remove = (reference: string) => staff.send({ method: 'DELETE', path: `/${reference}` });
-    left.push(...(await refusedOf(await allOf(type, staff, ledger), remove)));
+    left.push(...(await refusedOf(await allOf(type, staff, ledger), remove, [...TEMPORARY, REFUSED_BY_BOT])));
   }
   return left;
 }
 
-const isRemovedByStaff = (reference: string): boolean => removed.some((type) => reference.startsWith(`${type}/`));
+const isRemovedByStaff = ({ reference }: Left): boolean => removed.some((type) => reference.startsWith(`${type}/`));
 
 /**
  * Takes back what the checks have made: ends Subscriptions, cancels appointments, sets patients inactive, and deletes
  * everything if there is access as staff.
  *
- * @returns references to what could not be taken back
+ * @returns what could not be taken back, and why
  */
-export async function cleanUp(requestor: Client, staff: Client | undefined, ledger: Ledger): Promise<string[]> {
+export async function cleanUp(requestor: Client, staff: Client | undefined, ledger: Ledger): Promise<Left[]> {
   const left = await asRequestor(requestor, ledger);
   if (!staff) {
     return left;
   }
   const kept = await asStaff(staff, ledger);
-  return [...left.filter((reference) => !isRemovedByStaff(reference)), ...kept];
+  return [...left.filter((one) => !isRemovedByStaff(one)), ...kept];
 }

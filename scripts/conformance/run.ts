@@ -2,7 +2,7 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import type { Actors } from './actors.ts';
 import { carryOut, type Outcome } from './carry-out.ts';
 import { type Check, isNotification, type Stage, type Step } from './check.ts';
-import { cleanUp, type Ledger, noting } from './clean-up.ts';
+import { cleanUp, type Ledger, type Left, noting } from './clean-up.ts';
 import type { Client } from './client.ts';
 import type { Listener } from './listener.ts';
 import { Unprepared } from './preparation/needs.ts';
@@ -51,10 +51,10 @@ export interface Examination {
   /**
    * Takes back what was made.
    *
-   * @returns references to what could not be taken back
+   * @returns what could not be taken back, and why
    * @throws Error if the service cannot be reached
    */
-  end(): Promise<readonly string[]>;
+  end(): Promise<readonly Left[]>;
 }
 
 /** Which checks a run has. */
@@ -115,7 +115,7 @@ function withReplaced(results: readonly Result[]): Result[] {
 /** What a run has found, and what it could not take back. */
 export interface Findings {
   readonly results: readonly Result[];
-  readonly left: readonly string[];
+  readonly left: readonly Left[];
 }
 
 /** Staff are known by their address; a check that only they can do says so by its needs. */

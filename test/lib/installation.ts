@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { sealedTokens } from '../../scripts/demo/sealed-tokens.ts';
 import { freePort } from './free-port.ts';
 import { type Service, serviceOf } from './service.ts';
-import { timeScale } from './time-scale.ts';
+import { answerTimeout } from './time-scale.ts';
 
 /** The embedded Medplum with the service deployed, and a gateway, as one process that keeps its data in a folder. */
 export interface Installation extends Service {
@@ -15,9 +15,6 @@ export interface Installation extends Service {
   /** What `test/contract/installation.ts` reads from the environment. */
   readonly addresses: Readonly<Record<string, string>>;
 }
-
-/** The longest time limit that the configuration takes, in seconds. */
-const LONGEST = 600;
 
 /** The widest limits that the configuration takes: tests book much in little time. */
 const wide = { maxOpenAppointments: 10_000, maxBookingsPerMinute: 10_000 };
@@ -36,7 +33,7 @@ function configuration(changes: object): string {
     bots,
     requestors: wide,
     calendar,
-    timeout: Math.min(LONGEST, Math.ceil(15 * timeScale)),
+    timeout: answerTimeout,
     ...changes,
   });
 }

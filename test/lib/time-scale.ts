@@ -14,3 +14,9 @@ if (!(timeScale > 0)) {
  * @param milliseconds - the limit for a quick machine with nothing else to do
  */
 export const scaled = (milliseconds: number): number => milliseconds * timeScale;
+
+/** The longest `timeout` that the configuration takes, in seconds. */
+const LONGEST = 600;
+
+/** `timeout` of the configuration for this machine: how many seconds the service may take to answer. */
+export const answerTimeout = Math.min(LONGEST, Math.ceil(15 * timeScale));

@@ -1,4 +1,5 @@
 import { formatTable } from '../../cli/table.ts';
+import type { Left } from '../clean-up.ts';
 import type { Result } from '../run.ts';
 import { count, type Report, verdicts } from './summary.ts';
 
@@ -10,6 +11,8 @@ function reasons(results: readonly Result[]): string[] {
     .map(({ check, verdict, reason }) => `${check.name} (${verdict}; ${check.section})\n  ${reason}`);
 }
 
+const inWords = ({ reference, reason }: Left): string => `  ${reference}: ${reason}`;
+
 /** A run for people: every check in a row, then why each did not pass, then the numbers. */
 export function tableReport({ results, left, baseUrl, stage }: Report): string {
   const counts = Object.entries(count(results)).filter(([, number]) => number > 0);
@@ -17,7 +20,7 @@ export function tableReport({ results, left, baseUrl, stage }: Report): string {
   return [
     formatTable(['verdict', 'level', 'check', 'rule'], results.map(rowOf)),
     ...reasons(results),
-    ...(left.length > 0 ? [`Could not be taken back: ${left.join(', ')}`] : []),
+    ...(left.length > 0 ? [`Could not be taken back:\n${left.map(inWords).join('\n')}`] : []),
     `${baseUrl}, ${stage}: ${counts.map(([verdict, number]) => `${number} ${names[verdict]}`).join(', ')}.`,
   ].join('\n\n');
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { cleanUp, type Ledger } from '../../../scripts/conformance/clean-up.ts';
+import { cleanUp, type Ledger, type Left } from '../../../scripts/conformance/clean-up.ts';
 import type { Answer, Client, Sent } from '../../../scripts/conformance/client.ts';
 
 const booked = { resourceType: 'Appointment', id: '1', status: 'booked' };
@@ -21,12 +21,14 @@ function serverOf(answers: Readonly<Record<string, readonly Answer[]>>): Client 
   };
 }
 
+const referencesOf = (left: readonly Left[]): string[] => left.map(({ reference }) => reference);
+
 const ledger: Ledger = { made: new Map([['Appointment', new Set(['Appointment/1'])]]) };
 const read = answer(200, booked);
 const busy = answer(503, undefined, { 'retry-after': '0' });
 
 describe('what the checks have made', () => {
-  it.each([409, 412, 429, 502, 503, 504])(
+  it.each([408, 409, 412, 429, 502, 503, 504])(
     'is taken back at a later attempt where the first is answered %i',
     async (status) => {
       const requestor = serverOf({
@@ -44,15 +46,31 @@ describe('what the checks have made', () => {
     expect(requestor.sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'PATCH']);
   });
 
+  it('is taken back although a connection was closed before the answer', async () => {
+    const server = serverOf({ GET: [read], PATCH: [answer(200)] });
+    let closed = 0;
+    const send = async (request: Sent) => {
+      if (request.method === 'PATCH' && closed === 0) {
+        closed++;
+        throw new TypeError('fetch failed');
+      }
+      return server.send(request);
+    };
+    expect(await cleanUp({ ...server, send }, undefined, ledger)).toEqual([]);
+    expect(server.sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'PATCH']);
+  });
+
   it('is not asked for without end', async () => {
     const requestor = serverOf({ GET: [busy] });
-    expect(await cleanUp(requestor, undefined, ledger)).toEqual(['Appointment/1']);
+    expect(await cleanUp(requestor, undefined, ledger)).toEqual([{ reference: 'Appointment/1', reason: '503' }]);
     expect(requestor.sent).toHaveLength(6);
   });
 
   it('is named if the requestor may not take it back', async () => {
-    const requestor = serverOf({ GET: [read], PATCH: [answer(403)] });
-    expect(await cleanUp(requestor, undefined, ledger)).toEqual(['Appointment/1']);
+    const requestor = serverOf({ GET: [read], PATCH: [{ ...answer(403), text: 'not yours' }] });
+    expect(await cleanUp(requestor, undefined, ledger)).toEqual([
+      { reference: 'Appointment/1', reason: '403 not yours' },
+    ]);
     expect(requestor.sent).toHaveLength(2);
   });
 
@@ -62,7 +80,12 @@ describe('what the checks have made', () => {
     [403, ['Appointment/1']],
   ])('is left only if staff cannot delete it either: %i', async (status, left) => {
     const requestor = serverOf({ GET: [read], PATCH: [answer(403)] });
-    expect(await cleanUp(requestor, serverOf({ DELETE: [answer(status)] }), ledger)).toEqual(left);
+    expect(referencesOf(await cleanUp(requestor, serverOf({ DELETE: [answer(status)] }), ledger))).toEqual(left);
+  });
+
+  it('is deleted at a later attempt if a Bot fails that Medplum asks before', async () => {
+    const staff = serverOf({ DELETE: [answer(400, undefined, { 'retry-after': '0' }), answer(204)] });
+    expect(await cleanUp(serverOf({ GET: [read], PATCH: [answer(200)] }), staff, ledger)).toEqual([]);
   });
 
   it('is named if the server cannot be reached any more, which is not asked for each', async () => {
@@ -77,14 +100,14 @@ describe('what the checks have made', () => {
       throw new TypeError('fetch failed');
     };
     const gone: Client = { baseUrl: 'https://fhir.example.org', send };
-    expect((await cleanUp(gone, undefined, { made })).sort()).toEqual([...many, 'Patient/1'].sort());
-    expect(asked).toBeLessThan(10);
-    expect((await cleanUp(gone, gone, { made })).sort()).toEqual([...many, 'Patient/1'].sort());
+    expect(referencesOf(await cleanUp(gone, undefined, { made })).sort()).toEqual([...many, 'Patient/1'].sort());
+    expect(asked).toBeLessThan(20);
+    expect(referencesOf(await cleanUp(gone, gone, { made })).sort()).toEqual([...many, 'Patient/1'].sort());
   });
 
   it('is left if only the requestor could have taken it back', async () => {
     const made = new Map([['Subscription', new Set(['Subscription/1'])]]);
     const requestor = serverOf({ DELETE: [answer(403)] });
-    expect(await cleanUp(requestor, serverOf({}), { made })).toEqual(['Subscription/1']);
+    expect(await cleanUp(requestor, serverOf({}), { made })).toEqual([{ reference: 'Subscription/1', reason: '403' }]);
   });
 });

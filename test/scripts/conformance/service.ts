@@ -11,6 +11,7 @@ import { type Findings, runChecks } from '../../../scripts/conformance/run.ts';
 import { offeredServiceType } from '../../../scripts/conformance/service-type.ts';
 import { start } from '../../../scripts/start.ts';
 import { freePort } from '../../lib/free-port.ts';
+import { answerTimeout } from '../../lib/time-scale.ts';
 
 /** The names of the presets. */
 export const stages = Object.keys(presets) as Stage[];
@@ -42,7 +43,11 @@ const FROM = Date.parse('2031-03-03T10:00:00Z');
 /** Starts the service with a preset on ports of its own. */
 export async function startService(stage: Stage): Promise<Service> {
   const ports = { gateway: await freePort(), medplum: await freePort() };
-  const config = resolveConfig({ preset: stage, baseUrl: `http://localhost:${ports.gateway}/fhir/R4` });
+  const config = resolveConfig({
+    preset: stage,
+    baseUrl: `http://localhost:${ports.gateway}/fhir/R4`,
+    timeout: answerTimeout,
+  });
   const running = await start({ config, ports, medplum: { delayScale: 0.05 }, log: () => undefined });
   const staffUrl = `http://localhost:${ports.medplum}/fhir/R4`;
   const { id: clientId, secret: clientSecret } = running.demo.clients['Portal A'];
