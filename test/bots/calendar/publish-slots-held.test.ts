@@ -138,7 +138,8 @@ describe('a Slot that an appointment holds', () => {
 describe('what cannot be published around a Slot', () => {
   const failing = async (answer: Answer | 'no-answer', schedule: Stored<Schedule>) => {
     medplum().interfere(({ entries }) => (entries.some((entry) => entry.startsWith('PUT Slot')) ? answer : undefined));
-    return report(await medplum().slot(schedule, 'busy', '09:00', '09:30'));
+    const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
+    return withClock(() => report(slot));
   };
 
   it.each<[string, Answer | 'no-answer', number]>([

@@ -256,9 +256,10 @@ describe('free Slots that others change meanwhile', () => {
   it('are given up in the end, and the Slot is refused', async () => {
     const schedule = await offered();
     medplum().interfere(({ entries: [entry = ''] }) => (entry.startsWith('PUT Slot') ? overtaken : undefined));
-    const answer = await handler(medplum().medplum, {
-      input: aSlot(schedule, '09:00', '10:00'),
-    } as unknown as Parameters<typeof handler>[1]);
+    const input = aSlot(schedule, '09:00', '10:00');
+    const answer = await withClock(() =>
+      handler(medplum().medplum, { input } as unknown as Parameters<typeof handler>[1]),
+    );
     expect(answer).toMatchObject({
       issue: [
         {

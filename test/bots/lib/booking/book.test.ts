@@ -25,7 +25,7 @@ import {
   unavailable,
   writes,
 } from '../../booking/fixtures.ts';
-import { later } from '../../clock.ts';
+import { later, withClock } from '../../clock.ts';
 import { config } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
 
@@ -139,7 +139,7 @@ describe('a write that fails', () => {
   it('because others were always faster is given up after so many attempts', async () => {
     const given = await setting();
     medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
-    const result = await book(given);
+    const result = await withClock(() => book(given));
     expect(result).not.toHaveProperty('isOutOfTurn');
     expect(issuesIn(result)).toEqual(['booking-conflict']);
     expect(count()).toBe(config.maxAttempts);
