@@ -74,7 +74,7 @@ const AT_ONCE = 8;
 /** Something that could not be taken back. */
 export interface Left {
   readonly reference: string;
-  /** What the server answered, if it did. */
+  /** The status and the beginning of what the server answered, or that it did not answer. */
   readonly reason: string;
 }
 

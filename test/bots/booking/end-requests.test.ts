@@ -4,7 +4,7 @@ import type { Appointment, Communication, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/end-requests.ts';
 import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
 import { artefactUri } from '../../../core/config/config.ts';
-import { later } from '../clock.ts';
+import { later, withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 import { asks, booked, extension, inMinutes, only, overtaken, refused, unavailable, writes } from './fixtures.ts';
@@ -110,7 +110,7 @@ describe('a request whose deadline is over', () => {
     }));
     await medplum().transaction(entry);
     const { appointment } = await request(-1);
-    await expect(run()).rejects.toThrow('names no appointment');
+    await expect(withClock(run)).rejects.toThrow('names no appointment');
     expect(await statusOf(appointment)).toBe('cancelled');
     const pages = medplum()
       .asked.filter(asks(/due-date=le/))
@@ -121,7 +121,7 @@ describe('a request whose deadline is over', () => {
 
   it('is found on the next page at the place where those before it were', async () => {
     const requests = await Promise.all(Array.from({ length: 52 }, (_, index) => request(-60 + index)));
-    await run();
+    await withClock(run);
     expect(new Set(await Promise.all(requests.map(({ appointment }) => statusOf(appointment))))).toEqual(
       new Set(['cancelled']),
     );
