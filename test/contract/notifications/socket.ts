@@ -79,8 +79,13 @@ export function eventsOn(socket: Socket, id: string | undefined, count: number):
 /** The codes with which the service asks a client to connect again: it lost Medplum, or has no place at the moment. */
 const comeAgain = [1012, 1013];
 
-/** Binds a websocket to a Subscription; `false` if it was asked to connect again. */
-async function isBound(socket: Socket, id: string | undefined, message: unknown): Promise<boolean> {
+/**
+ * Binds a websocket to a Subscription.
+ *
+ * @param message - what is sent, with a token
+ * @returns `false` if it was asked to connect again
+ */
+export async function isBound(socket: Socket, id: string | undefined, message: unknown): Promise<boolean> {
   const before = told(socket, id, 'handshake').length;
   socket.send(message);
   const isGreeted = () => told(socket, id, 'handshake').length > before;

@@ -16,7 +16,7 @@ import {
   turnsTo,
 } from './fixtures.ts';
 import { eventEntries, focusIn, listen, numbersIn, typeOf } from './listener.ts';
-import { bindingTo, bindWith, bound, closeSockets, connect, eventsOn, told } from './socket.ts';
+import { bindingTo, bindWith, bound, closeSockets, connect, eventsOn, isBound, told } from './socket.ts';
 import './stand-ins.ts';
 import { until } from '../../lib/until.ts';
 
@@ -238,15 +238,18 @@ describe('what is no good message', () => {
     'null',
   ])('%s: an OperationOutcome that says what to send', async (message) => {
     const { id } = await onWebsocket();
-    const { url } = await bindingTo(id);
-    const socket = await connect(url);
-    socket.send(message);
-    const [first] = await until(
-      async () => socket.received,
-      (received) => received.length > 0,
-    );
-    expect(JSON.stringify(first)).toMatch(/"malformed-request".*\$get-ws-binding-token/);
-    await bound(id, 'portal-a', socket);
+    await until(async () => {
+      // The token is there first: a websocket has ten seconds to be bound.
+      const { token, url } = await bindingTo(id);
+      const socket = await connect(url);
+      socket.send(message);
+      const [first] = await until(
+        async () => socket.received,
+        (received) => received.length > 0,
+      );
+      expect(JSON.stringify(first)).toMatch(/"malformed-request".*\$get-ws-binding-token/);
+      return isBound(socket, id, bindWith(token));
+    });
   });
 
   it('a token that Medplum has not given binds nothing', async () => {
