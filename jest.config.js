@@ -35,6 +35,8 @@ const isPlain = process.argv.slice(2).every((word) => word.startsWith('-'));
 export default {
   // Many tests wait for a server rather than for the processor.
   maxWorkers: 3,
+  // Workers never give back what the modules of a file took: one that has grown is replaced after its file.
+  workerIdleMemoryLimit: '1GB',
   testTimeout: scaled(30_000),
   // A worker that has nothing left to do still needs a moment to end on a busy machine.
   workerGracefulExitTimeout: scaled(500),
