@@ -205,14 +205,14 @@ export function withRequestTasks(
   return [{ ...first, ...(fullUrl && { fullUrl }) }, ...others, ...kept, ...made];
 }
 
-/** Whether to remind staff of a request: most of its time is over, and its Task is untouched. */
+/** Whether to remind staff of a request: most of its time is over, but not all of it, and its Task is untouched. */
 export function isReminderDue(task: Task, now: number, { requests }: RequestTaskConfig): boolean {
   const [from, to] = [parseInstant(task.authoredOn), parseInstant(task.restriction?.period?.end)];
   const isReminded = task.output?.some(({ type }) => type.text === REMINDED) ?? false;
   if (from === undefined || to === undefined || isReminded || !isOpenTask(task)) {
     return false;
   }
-  return now >= from + ((to - from) * requests.remindAfter) / 100;
+  return now >= from + ((to - from) * requests.remindAfter) / 100 && now < to;
 }
 
 /** The patient of a Task, as the subject of a Communication. */

@@ -233,7 +233,8 @@ describe('a request that waits again', () => {
 
 describe('the reminder', () => {
   it('is due when three quarters of the time are over, and comes once', () => {
-    expect([3 * HOUR - 1, 3 * HOUR].map((later) => isReminderDue(task, now + later, config))).toEqual([false, true]);
+    const due = [3 * HOUR - 1, 3 * HOUR, 4 * HOUR - 1, 4 * HOUR];
+    expect(due.map((later) => isReminderDue(task, now + later, config))).toEqual([false, true, true, false]);
     const [entry, ...more] = reminderEntries(task, now + 3 * HOUR, config);
     expect(more).toEqual([]);
     expect(isReminderDue({ ...task, ...entry?.resource } as Task, now + 3 * HOUR, config)).toBe(false);
