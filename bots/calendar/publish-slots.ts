@@ -91,20 +91,21 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
     await requestPublication(medplum, id);
     return;
   }
-  const hours = await readOpeningHours(medplum, id);
+  const hours = windows.length > 0 ? await readOpeningHours(medplum, id) : undefined;
   if (!hours) {
     return;
   }
   let isMissing = false;
   for (const window of windows.flatMap((one) => partsOf(one, hours))) {
-    const result = await retryOvertaken(
+    const { kind, problems } = await retryOvertaken(
       () => publishWindow(medplum, hours, window),
-      (kind) => kind === 'overtaken',
+      (result) => result.kind === 'overtaken',
       { most: config.maxAttempts, within: RUN_LIMIT },
     );
-    isMissing ||= result === 'missing';
-    if (result !== 'published' && result !== 'missing') {
-      throw new Error(`The Slots of Schedule/${id} could not be written (${result}).`);
+    isMissing ||= kind === 'missing';
+    if (kind !== 'published' && kind !== 'missing') {
+      const reasons = problems.map(({ diagnostics }) => diagnostics);
+      throw new Error([`The Slots of Schedule/${id} could not be written (${kind}).`, ...reasons].join(' '));
     }
   }
   await (isMissing && requestPublication(medplum, id));

@@ -16,7 +16,7 @@ import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
-import { type Guard, publishWindow, SlotsRefused, type WindowResult } from './window.ts';
+import { type Guard, publishWindow, type WindowResult } from './window.ts';
 
 /** What a turn is like; the rest after it is up to the caller. */
 type Turn = Pick<Pace, 'turn' | 'portion'>;
@@ -80,13 +80,11 @@ function guardOf(
   stored: StoredPublication,
   deadline: number,
   portion: number,
-  problems: Guard['problems'],
 ): Guard & { readonly current: () => StoredPublication } {
   let current = stored;
   let count = 0;
   return {
     portion,
-    problems,
     current: () => current,
     entry: () => {
       const resource: Task = {
@@ -106,24 +104,12 @@ function guardOf(
   };
 }
 
-function refusal(reason: unknown): SlotsRefused {
-  if (reason instanceof SlotsRefused) {
-    return reason;
-  }
-  throw reason;
-}
+const unfinished: WindowResult = { kind: 'unfinished', problems: [] };
 
-/** Writes down that Medplum does not accept the Slots: trying again would change nothing. */
-async function giveUp(medplum: MedplumClient, { task, publication }: StoredPublication, { message }: SlotsRefused) {
-  const diagnostics = `Medplum does not accept the Slots of these opening hours: ${message}`;
-  const problems = [{ code: 'slots-refused', diagnostics, expression: 'Schedule' }] as const;
-  await writePublication(medplum, task, { ...publication, status: 'failed', problems });
-}
-
-/** What is left of a publication when a window was not finished, or none was begun. */
-function left(publication: Publication, from: number, result: WindowResult): Publication {
-  // A concurrent booking or request has changed something: what it is now is read at once.
-  return { ...publication, status: result === 'overtaken' ? 'requested' : 'accepted', from };
+/** What is left of a publication when a window was not finished, or not even begun. */
+function left(publication: Publication, from: number, { kind }: WindowResult): Publication {
+  // A concurrent booking or request has changed something: it is read again at once.
+  return { ...publication, status: kind === 'overtaken' ? 'requested' : 'accepted', from };
 }
 
 /**
@@ -144,23 +130,23 @@ async function publishAll(
   let hasBegun = false;
   let problems = hours.publishing.kind === 'kept' ? hours.publishing.problems : [];
   for (const window of windowsFrom(Math.max(stored.publication.from ?? 0, now - DAY), end, hours.publishing)) {
-    const guard = guardOf(stored, deadline, portion, (found) => {
-      problems = found.length > 0 ? found : problems;
-    });
+    const guard = guardOf(stored, deadline, portion);
     const isLate = hasBegun && Date.now() > deadline;
     hasBegun = true;
-    const result = isLate ? 'unfinished' : await publishWindow(medplum, hours, window, guard).catch(refusal);
+    const result = isLate ? unfinished : await publishWindow(medplum, hours, window, guard);
+    const { kind, problems: found } = result;
     stored = guard.current();
-    if (result instanceof SlotsRefused) {
-      await giveUp(medplum, stored, result);
+    problems = found.length > 0 ? found : problems;
+    if (kind === 'refused') {
+      await writePublication(medplum, stored.task, { ...stored.publication, status: 'failed', problems });
       return false;
     }
-    if (result === 'unfinished' || result === 'overtaken') {
+    if (kind === 'unfinished' || kind === 'overtaken') {
       await writePublication(medplum, stored.task, left(stored.publication, window.start, result));
       return true;
     }
-    if (result !== 'published') {
-      throw new Error(`The Slots of Schedule/${hours.schedule.id} could not be written (${result}).`);
+    if (kind !== 'published') {
+      throw new Error(`The Slots of Schedule/${hours.schedule.id} could not be written (${kind}).`);
     }
   }
   const status = problems.length > 0 ? 'failed' : 'completed';

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, OperationOutcome, Slot } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
 import type { Returning } from '../../../core/booking/book/resubmission/returning.ts';
 import type { CalendarProblem } from '../../../core/calendar/problem.ts';
@@ -129,38 +129,41 @@ export interface Guard {
   readonly portion: number;
   /** What is written together with each portion, so that no other run writes the same. */
   readonly entry: () => BundleEntry[];
-  /** Is told why nothing is published, if so: published Slots stay unless their time is taken. */
-  readonly problems: (found: readonly CalendarProblem[]) => void;
   /**
-   * Is told the answer.
+   * Takes the answer to a portion.
    *
    * @returns whether there is time for another portion
    */
   readonly written: (answer: Bundle) => boolean;
 }
 
-/**
- * What came of a window; `unfinished` is one for which the time was over, `missing` one that lacks Slots which a guarded run
- * has to create.
- */
-export type WindowResult = Exclude<BundleAnswer['kind'], 'done' | 'invalid'> | 'published' | 'unfinished' | 'missing';
-
-/** Medplum does not accept the Slots that the opening hours ask for. */
-export class SlotsRefused extends Error {
-  override readonly name = 'SlotsRefused';
+/** The result of publishing a window. */
+export interface WindowResult {
+  /**
+   * `published` if nothing is left to do, `unfinished` if the time was over first, `missing` if Slots are lacking that only
+   * a guarded run creates, `refused` if Medplum does not accept the Slots; otherwise why the window was not written.
+   */
+  readonly kind: Exclude<BundleAnswer['kind'], 'done' | 'invalid'> | 'published' | 'unfinished' | 'missing' | 'refused';
+  /** What is wrong with the opening hours. Published Slots stay as they are unless their time is taken. */
+  readonly problems: readonly CalendarProblem[];
 }
 
-/** How a window is written of which no other run knows. */
-const unguarded: Guard = { portion: 20, entry: () => [], problems: () => undefined, written: () => true };
+/** How a window is written without the protection against concurrent runs. */
+const unguarded: Guard = { portion: 20, entry: () => [], written: () => true };
+
+/** Medplum does not accept the Slots: trying again would change nothing. */
+function refused({ issue }: OperationOutcome): CalendarProblem {
+  const texts = issue.map(({ details, diagnostics }) => details?.text ?? diagnostics).join(' ');
+  const diagnostics = `Medplum does not accept the Slots of these opening hours: ${texts}`;
+  return { code: 'slots-refused', diagnostics, expression: 'Schedule' };
+}
 
 /**
- * Brings the Slots of a Schedule that begin in a window to what its opening hours and its takings demand. It looks at
- * what is stored, so that a run that was missed or comes twice does no harm.
+ * Brings the Slots of a Schedule that begin in a window in line with its opening hours and with what takes its time. It
+ * starts from what is stored, so a run that is missed or comes twice does no harm.
  *
- * @param guard - without it others may do the same at that moment: Slots are changed, and none is created
- * @returns `published` if nothing is left to do; otherwise the reason why it was not written
+ * @param guard - without one, concurrent runs may do the same: Slots are changed, but none is created
  * @throws ReadError when the server could not be read
- * @throws SlotsRefused when it does not accept a Slot
  */
 export async function publishWindow(
   medplum: MedplumClient,
@@ -170,23 +173,20 @@ export async function publishWindow(
 ): Promise<WindowResult> {
   const { changes, problems } = await plan(medplum, hours, window);
   const possible = guard ? changes : onVersions(changes);
-  const { portion: size, entry, problems: tell, written: isTime } = guard ?? unguarded;
-  tell(problems);
+  const { portion: size, entry, written: isTime } = guard ?? unguarded;
   const all = portions(possible, size);
   for (const [index, portion] of all.entries()) {
     const written = await sendTransaction(medplum, [...slotChangeEntries(portion), ...entry()]);
     if (written.kind === 'invalid') {
-      throw new SlotsRefused(
-        written.outcome.issue.map(({ details, diagnostics }) => details?.text ?? diagnostics).join(' '),
-      );
+      return { kind: 'refused', problems: [refused(written.outcome)] };
     }
     if (written.kind !== 'done') {
-      return written.kind;
+      return { kind: written.kind, problems };
     }
     const hasTime = isTime(written.bundle);
     if (!hasTime && index + 1 < all.length) {
-      return 'unfinished';
+      return { kind: 'unfinished', problems };
     }
   }
-  return possible.length < changes.length ? 'missing' : 'published';
+  return { kind: possible.length < changes.length ? 'missing' : 'published', problems };
 }

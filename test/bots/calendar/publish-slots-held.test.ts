@@ -4,9 +4,9 @@ import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/publish-slots.ts';
 import type { Answer } from '../../../bots/lib/medplum.ts';
 import { artefactUri } from '../../../core/config/config.ts';
-import { withClock } from '../clock.ts';
+import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
-import { askedFor, at, type Stored, withCalendars } from './fixtures.ts';
+import { askedFor, at, DAY, type Stored, withCalendars } from './fixtures.ts';
 import { published } from './published.ts';
 
 const medplum = withCalendars();
@@ -154,6 +154,28 @@ describe('what cannot be published around a Slot', () => {
     );
     expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
     expect(askedFor(medplum(), 'PUT Slot').length - before).toBe(attempts);
+  });
+
+  it('is an error that says why Medplum refuses it', async () => {
+    const { schedule } = await published(medplum());
+    const issue = [{ details: { text: 'Not like this' } }];
+    await expect(failing({ status: 400, body: { ...outcome, issue } }, schedule)).rejects.toThrow(
+      `Error: The Slots of Schedule/${schedule.id} could not be written (refused). ` +
+        'Medplum does not accept the Slots of these opening hours: Not like this',
+    );
+    expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
+  });
+
+  it('is not looked for in the past', async () => {
+    const { schedule } = await published(medplum());
+    const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
+    const before = medplum().asked.length;
+    await later(30 * DAY, () => report(slot));
+    const reads = medplum()
+      .asked.slice(before)
+      .flatMap(({ entries }) => entries);
+    expect(reads.filter((entry) => entry.startsWith('GET Schedule'))).toEqual([]);
+    expect(reads.filter((entry) => entry.startsWith('PUT Slot'))).toEqual([]);
   });
 
   it('is tried for some seconds', async () => {

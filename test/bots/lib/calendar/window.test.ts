@@ -2,7 +2,7 @@ import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Bundle, Schedule, Slot } from '@medplum/fhirtypes';
 import { readOpeningHours } from '../../../../bots/lib/calendar/opening-hours.ts';
-import { type Guard, publishWindow, readReturning, SlotsRefused } from '../../../../bots/lib/calendar/window.ts';
+import { type Guard, publishWindow, readReturning } from '../../../../bots/lib/calendar/window.ts';
 import type { Answer } from '../../../../bots/lib/medplum.ts';
 import {
   askedFor,
@@ -36,7 +36,6 @@ function guard({
   const made: Guard = {
     portion,
     entry: () => entry,
-    problems: () => undefined,
     written: (answer) => answers.push(answer) < times,
   };
   return { answers, ...made };
@@ -73,10 +72,10 @@ const written = () => medplum().asked.filter(({ entries }) => entries.some((entr
 describe('a window', () => {
   it('has the Slots that the opening hours ask for, once', async () => {
     const { schedule } = await medplum().calendar();
-    expect(await publish(schedule, guard())).toBe('published');
+    expect((await publish(schedule, guard())).kind).toBe('published');
     expect(await medplum().times(schedule)).toEqual(wholeDay);
     expect(written()).toHaveLength(1);
-    expect(await publish(schedule, guard())).toBe('published');
+    expect((await publish(schedule, guard())).kind).toBe('published');
     expect(written()).toHaveLength(1);
   });
 
@@ -92,7 +91,7 @@ describe('a window', () => {
   it('withdraws what something else takes, whose history says that it was never offered', async () => {
     const { schedule } = await published();
     const taking = await medplum().slot(schedule, 'busy', '09:15', '09:45');
-    expect(await publish(schedule, guard())).toBe('published');
+    expect((await publish(schedule, guard())).kind).toBe('published');
     expect(await medplum().times(schedule)).toEqual([
       'entered-in-error 09:00-09:30',
       'busy 09:15-09:45',
@@ -116,7 +115,7 @@ describe('a window', () => {
     await medplum().appointment('booked', [held]);
     await medplum().appointment('cancelled', [await slotAt(schedule, '09:30')]);
     await medplum().change(service, { availableTime: open('10:00', '11:00') });
-    expect(await publish(schedule, guard())).toBe('published');
+    expect((await publish(schedule, guard())).kind).toBe('published');
     expect(await medplum().times(schedule)).toEqual([
       'free 09:00-09:30',
       'entered-in-error 09:30-10:00',
@@ -182,7 +181,7 @@ describe('a window', () => {
 describe('without a guard', () => {
   it('nothing is created', async () => {
     const { schedule } = await medplum().calendar();
-    expect(await publish(schedule)).toBe('missing');
+    expect((await publish(schedule)).kind).toBe('missing');
     expect(await medplum().times(schedule)).toEqual([]);
     expect(written()).toEqual([]);
   });
@@ -190,7 +189,7 @@ describe('without a guard', () => {
   it('what is there is changed', async () => {
     const { schedule } = await published();
     await medplum().slot(schedule, 'busy', '09:00', '09:30');
-    expect(await publish(schedule)).toBe('published');
+    expect((await publish(schedule)).kind).toBe('published');
     expect(await medplum().times(schedule)).toContain('entered-in-error 09:00-09:30');
   });
 
@@ -200,13 +199,13 @@ describe('without a guard', () => {
     expect(slots).toHaveLength(24);
     await medplum().slot(schedule, 'busy', '00:00', '12:00');
     const before = written().length;
-    expect(await publish(schedule)).toBe('published');
+    expect((await publish(schedule)).kind).toBe('published');
     expect(
       written()
         .slice(before)
         .map(({ entries }) => entries.length),
     ).toEqual([20, 4]);
-    expect(await publish(schedule)).toBe('published');
+    expect((await publish(schedule)).kind).toBe('published');
   });
 });
 
@@ -215,7 +214,7 @@ describe('with a guard', () => {
     const { schedule } = await medplum().calendar();
     const entry = [{ request: { method: 'PUT' as const, url: `Schedule/${schedule.id}` }, resource: schedule }];
     const by = guard({ portion: 3, entry });
-    expect(await publish(schedule, by)).toBe('published');
+    expect((await publish(schedule, by)).kind).toBe('published');
     expect(written().map(({ type, entries }) => [type, entries])).toEqual([
       ['transaction', ['POST Slot', 'POST Slot', 'POST Slot', `PUT Schedule/${schedule.id}`]],
       ['transaction', ['POST Slot', `PUT Schedule/${schedule.id}`]],
@@ -225,13 +224,13 @@ describe('with a guard', () => {
 
   it('it ends when the guard says so', async () => {
     const { schedule } = await medplum().calendar();
-    expect(await publish(schedule, guard({ portion: 1, times: 2 }))).toBe('unfinished');
+    expect((await publish(schedule, guard({ portion: 1, times: 2 }))).kind).toBe('unfinished');
     expect(await medplum().times(schedule)).toEqual(wholeDay.slice(0, 2));
   });
 
   it('it is finished although there was no time left at its end', async () => {
     const { schedule } = await medplum().calendar();
-    expect(await publish(schedule, guard({ portion: 2, times: 2 }))).toBe('published');
+    expect((await publish(schedule, guard({ portion: 2, times: 2 }))).kind).toBe('published');
     expect(await medplum().times(schedule)).toEqual(wholeDay);
   });
 });
@@ -249,7 +248,7 @@ describe('a write that fails', () => {
     const { schedule } = await medplum().calendar();
     medplum().interfere(({ type }) => (type === 'transaction' ? answer : undefined));
     const by = guard({ portion: 1 });
-    expect(await publish(schedule, by)).toBe(kind);
+    expect((await publish(schedule, by)).kind).toBe(kind);
     expect(written()).toHaveLength(1);
     expect(by.answers).toEqual([]);
   });
@@ -260,9 +259,11 @@ describe('a write that fails', () => {
     medplum().interfere(({ type }) =>
       type === 'transaction' ? { status: 400, body: { ...outcome, issue } } : undefined,
     );
-    const refused = await publish(schedule, guard()).catch((reason: unknown) => reason);
-    expect(refused).toBeInstanceOf(SlotsRefused);
-    expect(String(refused)).toBe('SlotsRefused: Bad start Bad end');
+    const diagnostics = 'Medplum does not accept the Slots of these opening hours: Bad start Bad end';
+    expect(await publish(schedule, guard())).toEqual({
+      kind: 'refused',
+      problems: [{ code: 'slots-refused', diagnostics, expression: 'Schedule' }],
+    });
   });
 });
 
