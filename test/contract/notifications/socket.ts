@@ -97,19 +97,25 @@ export async function isBound(socket: Socket, id: string | undefined, message: u
 }
 
 /**
- * A websocket that is bound to a Subscription; a new one connects again when it is asked to, as clients do.
+ * A websocket that is bound to one or several Subscriptions; it connects again when it is asked to, as clients do.
  *
- * @param message - what is sent with the token
+ * @param message - what is sent to bind it, with the token for a Subscription
  */
 export async function bound(
-  id: string | undefined,
+  subscriptions: string | undefined | readonly (string | undefined)[],
   role: Role = 'portal-a',
-  known?: Socket,
-  message: (token: string) => unknown = bindWith,
+  message: (token: string, id: string | undefined) => unknown = bindWith,
 ): Promise<Socket> {
+  const ids = [subscriptions].flat();
   return until(async () => {
-    const { token, url } = await bindingTo(id, role);
-    const socket = known ?? (await connect(url));
-    return (await isBound(socket, id, message(token))) && socket;
+    // The tokens come first: a websocket is closed if nothing binds it soon.
+    const bindings = await Promise.all(ids.map((id) => bindingTo(id, role)));
+    const socket = await connect(bindings[0]?.url ?? '');
+    for (const [index, { token }] of bindings.entries()) {
+      if (!(await isBound(socket, ids[index], message(token, ids[index])))) {
+        return undefined;
+      }
+    }
+    return socket;
   });
 }

@@ -158,12 +158,13 @@ describe('a websocket that is bound', () => {
     const patient = await aPatient();
     const [one, other] = await Promise.all([onWebsocket(about(patient)), onWebsocket(about(patient))]);
     let token = '';
-    const asText = (given: string) => {
+    const socket = await bound([one.id, other.id], 'portal-a', (given, id) => {
+      if (id !== one.id) {
+        return bindWith(given);
+      }
       token = given;
       return `bind-with-token ${token}`;
-    };
-    const socket = await bound(one.id, 'portal-a', undefined, asText);
-    await bound(other.id, 'portal-a', socket);
+    });
     const booked = await aBooking('manual', 'portal-a', patient);
     await staffChange(booked, { comment: 'Room 1' });
     await Promise.all([eventsOn(socket, one.id, 1), eventsOn(socket, other.id, 1)]);
