@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { FastifyInstance, InjectOptions } from 'fastify';
+import type { InjectOptions } from 'fastify';
 import { servedTypeNames } from '../../gateway/served-types.ts';
-import { bearer, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from './fake-medplum.ts';
+import { bearer, fhirJson, withGateway } from './fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
+const { fake, inject } = withGateway();
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
 beforeEach(() => {
-  fake.received.length = 0;
   fake.answer = () => undefined;
 });
 
 async function expectRefused(request: InjectOptions, status: number): Promise<void> {
-  const answer = await gateway.inject(request);
+  const answer = await inject(request);
   expect(answer.statusCode).toBe(status);
   expect(answer.headers['content-type']).toBe('application/fhir+json; charset=utf-8');
   expect(answer.json().resourceType).toBe('OperationOutcome');
@@ -100,7 +93,7 @@ describe('what is not served does not exist', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {
         fake.received.length = 0;
-        await gateway.inject({ url: `/fhir/R4/${parts.join('')}`, headers: bearer });
+        await inject({ url: `/fhir/R4/${parts.join('')}`, headers: bearer });
         reached += fake.received.length;
         const paths = fake.received.map(({ path }) => path);
         expect(paths.filter((path) => !served.test(path) || /\/\.{1,2}(\/|$)/.test(path))).toEqual([]);
@@ -127,7 +120,7 @@ describe('methods that a path has not are 405, and Allow names those it has', ()
     ['DELETE', '/fhir/R4/Subscription/1/$status', 'GET, POST, HEAD'],
     ['POST', '/fhir/R4/metadata', 'GET, HEAD'],
   ] as const)('%s %s', async (method, url, allow) => {
-    const answer = await gateway.inject({
+    const answer = await inject({
       method,
       url,
       headers: { ...bearer, 'content-type': 'text/x' },
@@ -143,7 +136,7 @@ describe('methods that a path has not are 405, and Allow names those it has', ()
 describe('authentication', () => {
   test.each([undefined, 'Basic YTpi', 'Bearer', 'Bearer a b', 'portal-a'])('%s is 401', async (authorization) => {
     const headers = authorization === undefined ? {} : { authorization };
-    const answer = await gateway.inject({ url: '/fhir/R4/Slot', headers });
+    const answer = await inject({ url: '/fhir/R4/Slot', headers });
     expect(answer.statusCode).toBe(401);
     expect(answer.headers['www-authenticate']).toBe('Bearer');
     expect(answer.json().issue[0].code).toBe('login');
@@ -152,14 +145,14 @@ describe('authentication', () => {
 
   test('a token that Medplum refuses is 401, and Medplum got it untouched', async () => {
     fake.answer = () => ({ status: 401, body: { resourceType: 'OperationOutcome', issue: [] } });
-    const answer = await gateway.inject({ url: '/fhir/R4/Slot/1', headers: bearer });
+    const answer = await inject({ url: '/fhir/R4/Slot/1', headers: bearer });
     expect(answer.statusCode).toBe(401);
     expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
     expect(fake.received[0]?.headers.authorization).toBe('Bearer portal-a');
   });
 
   test('no header of the client but the allowed ones reaches Medplum', async () => {
-    await gateway.inject({
+    await inject({
       url: '/fhir/R4/Slot/1',
       headers: {
         ...bearer,
@@ -268,7 +261,7 @@ describe('formats', () => {
   ])('%s', (_name, request, status) => expectRefused(request, status));
 
   test('malformed bodies carry the code malformed-request', async () => {
-    const answer = await gateway.inject({ method: 'POST', url: '/fhir/R4/Patient', headers: fhirJson, payload: '{' });
+    const answer = await inject({ method: 'POST', url: '/fhir/R4/Patient', headers: fhirJson, payload: '{' });
     expect(answer.json().issue[0].details.coding[0].code).toBe('malformed-request');
   });
 });

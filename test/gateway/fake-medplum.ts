@@ -1,7 +1,10 @@
-import fastify, { type FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import fastify, { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import type { GatewayLimits } from '../../gateway/context.ts';
 import { buildGateway, type GatewayOptions } from '../../gateway/server.ts';
+
+type DropFirst<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never;
 
 /** What the fake Medplum was asked. */
 export interface Received {
@@ -47,7 +50,8 @@ const me = (authorization: string): Reply => ({
   },
 });
 
-export async function startFakeMedplum(): Promise<FakeMedplum> {
+/** A fake Medplum that begins to listen, and has its address, when it is told to. */
+function fakeMedplum(): { readonly fake: FakeMedplum; readonly start: () => Promise<void> } {
   const app: FastifyInstance = fastify({ bodyLimit: 10_000_000 });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
@@ -86,7 +90,15 @@ export async function startFakeMedplum(): Promise<FakeMedplum> {
       ? reply.send(answer.body)
       : reply.type('application/fhir+json').send(JSON.stringify(answer.body ?? {}));
   });
-  fake.url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const start = async (): Promise<void> => {
+    fake.url = await app.listen({ port: 0, host: '127.0.0.1' });
+  };
+  return { fake, start };
+}
+
+export async function startFakeMedplum(): Promise<FakeMedplum> {
+  const { fake, start } = fakeMedplum();
+  await start();
   return fake;
 }
 
@@ -96,6 +108,30 @@ export function gatewayTo(
   options: Partial<GatewayOptions> = {},
 ): FastifyInstance {
   return buildGateway({ config, medplumBaseUrl: `${fake.url}/`, limits, ...options });
+}
+
+/** What the tests of a file have when they share one gateway to one fake Medplum. */
+interface SharedGateway {
+  readonly fake: FakeMedplum;
+  /** Sends a request to the gateway. */
+  readonly inject: (request: InjectOptions | string) => Promise<LightMyRequestResponse>;
+  /** The gateway, once the tests have begun. */
+  readonly gateway: () => FastifyInstance;
+}
+
+/** Starts a fake Medplum and a gateway to it for the tests of a file. Each test begins with nothing received. */
+export function withGateway(...args: DropFirst<Parameters<typeof gatewayTo>>): SharedGateway {
+  const { fake, start } = fakeMedplum();
+  let gateway: FastifyInstance;
+  beforeAll(async () => {
+    await start();
+    gateway = gatewayTo(fake, ...args);
+  });
+  beforeEach(() => {
+    fake.received.length = 0;
+  });
+  afterAll(() => Promise.all([gateway.close(), fake.close()]));
+  return { fake, inject: (request) => gateway.inject(request), gateway: () => gateway };
 }
 
 /** A search result as Medplum writes it, with its own addresses. */

@@ -1,26 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { FastifyRequest } from 'fastify';
 import { headerOf } from '../../gateway/handler.ts';
-import { bearer, type FakeMedplum, gatewayTo, searchset, startFakeMedplum } from './fake-medplum.ts';
+import { bearer, searchset, withGateway } from './fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
+const { fake, inject } = withGateway();
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
 beforeEach(() => {
-  fake.received.length = 0;
   fake.answer = ({ path }) => (path.endsWith('/s1') ? { body: slot } : { body: searchset(fake.url, 'Slot', [slot]) });
 });
 
 const slot = { resourceType: 'Slot', id: 's1' };
-const get = (url: string, headers = {}) =>
-  gateway.inject({ url: `/fhir/R4/${url}`, headers: { ...bearer, ...headers } });
+const get = (url: string, headers = {}) => inject({ url: `/fhir/R4/${url}`, headers: { ...bearer, ...headers } });
 const search = (query: string, form: string, headers = {}) =>
-  gateway.inject({
+  inject({
     method: 'POST',
     url: `/fhir/R4/Slot/_search${query}`,
     headers: { ...bearer, 'content-type': 'application/x-www-form-urlencoded', ...headers },

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance, InjectOptions } from 'fastify';
-import { bearer, type FakeMedplum, fhirJson, gatewayTo, searchset, startFakeMedplum } from './fake-medplum.ts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { InjectOptions } from 'fastify';
+import { bearer, fhirJson, searchset, withGateway } from './fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
+const { fake, inject, gateway } = withGateway();
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
 beforeEach(() => {
-  fake.received.length = 0;
   fake.answer = () => ({ body: searchset(fake.url, 'Slot', []) });
 });
 
@@ -21,7 +14,7 @@ const formats = 'application/fhir+json, application/json, application/fhir+xml, 
 
 /** What is said against a request, which must not reach Medplum. */
 async function refused(request: InjectOptions) {
-  const answer = await gateway.inject({ headers: bearer, ...request });
+  const answer = await inject({ headers: bearer, ...request });
   expect(fake.received).toEqual([]);
   const [{ diagnostics, expression }] = answer.json().issue;
   return { status: answer.statusCode, headers: answer.headers, diagnostics, expression };
@@ -85,7 +78,7 @@ describe('a body', () => {
   });
 
   test('is not needed where a client names a type and sends nothing', async () => {
-    const { statusCode } = await gateway.inject({
+    const { statusCode } = await inject({
       method: 'POST',
       url: '/fhir/R4/Slot/_search',
       headers: fhirJson,
@@ -95,7 +88,7 @@ describe('a body', () => {
 
   test('of an operation that needs none may be left out', async () => {
     fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'history' } });
-    const { statusCode } = await gateway.inject({
+    const { statusCode } = await inject({
       method: 'POST',
       url: '/fhir/R4/Subscription/u1/$events',
       headers: bearer,
@@ -105,7 +98,7 @@ describe('a body', () => {
 });
 
 describe('the form of a search', () => {
-  const search = (payload: string, app = gateway) =>
+  const search = (payload: string, app = gateway()) =>
     app.inject({ method: 'POST', url: '/fhir/R4/Slot/_search', headers: form, payload });
 
   test('has 65536 bytes at most; a larger one is a wrong search: 400', async () => {
@@ -127,7 +120,7 @@ describe('the form of a search', () => {
   });
 
   test('that is not as long as it says is no search, and no failure of the service', async () => {
-    const answer = await gateway.inject({
+    const answer = await inject({
       method: 'POST',
       url: '/fhir/R4/Slot/_search',
       headers: { ...form, 'content-length': '100' },
@@ -148,20 +141,20 @@ describe('a method that a path has not', () => {
     ['PATCH', 'async/t_1', 404],
     ['PATCH', 'async/t1', 405],
   ] as const)('%s %s: %i', async (method, path, status) => {
-    const answer = await gateway.inject({ method, url: `/fhir/R4/${path}`, headers: bearer });
+    const answer = await inject({ method, url: `/fhir/R4/${path}`, headers: bearer });
     expect([answer.statusCode, fake.received]).toEqual([status, []]);
     expect(answer.headers.allow === undefined).toBe(status === 404);
   });
 
   test('is refused without a token, in the format of the client', async () => {
     const headers = { accept: 'application/fhir+xml' };
-    const answer = await gateway.inject({ method: 'DELETE', url: '/fhir/R4/Slot/s1', headers });
+    const answer = await inject({ method: 'DELETE', url: '/fhir/R4/Slot/s1', headers });
     expect([answer.statusCode, answer.headers['content-type']]).toEqual([405, 'application/fhir+xml; charset=utf-8']);
   });
 });
 
 test('the description of the interface is not to be stored', async () => {
-  const { headers } = await gateway.inject('/fhir/R4/openapi.json');
+  const { headers } = await inject('/fhir/R4/openapi.json');
   expect(headers).toMatchObject({
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',

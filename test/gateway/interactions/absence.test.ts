@@ -1,21 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
+import { describe, expect, test } from '@jest/globals';
 import { absentOutcome } from '../../../core/booking/deleted.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
-import { bearer, config, type FakeMedplum, gatewayTo, type Reply, startFakeMedplum } from '../fake-medplum.ts';
+import { bearer, config, type Reply, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
-
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
-beforeEach(() => {
-  fake.received.length = 0;
-});
+const { fake, inject } = withGateway();
 
 const wasDeleted: Reply = { status: 410, body: absentOutcome('deleted') };
 const bot = '/fhir/R4/Bot/$execute';
@@ -23,7 +12,7 @@ const bot = '/fhir/R4/Bot/$execute';
 /** Reads what Medplum refuses, while the Bot answers something else. */
 async function readRefused(path: string, refusal: Reply, ofBot: Reply, headers: Record<string, string> = bearer) {
   fake.answer = (received) => (received.path === bot ? ofBot : refusal);
-  const answer = await gateway.inject({ url: `/fhir/R4/${path}`, headers });
+  const answer = await inject({ url: `/fhir/R4/${path}`, headers });
   return { status: answer.statusCode, body: answer.json(), calls: fake.received.filter((one) => one.path === bot) };
 }
 

@@ -1,21 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { absentOutcome } from '../../../core/booking/deleted.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
-import type { buildGateway } from '../../../gateway/server.ts';
-import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+import { base, bearer, config, fhirJson, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: ReturnType<typeof buildGateway>;
-
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
-beforeEach(() => {
-  fake.received.length = 0;
-});
+const { fake, inject } = withGateway();
 
 const task = (more: object) => ({ resourceType: 'Task', id: 't1', status: 'requested', intent: 'order', ...more });
 const refused = toOperationOutcome([{ code: 'slot-not-free', diagnostics: 'The slot is taken.' }], config);
@@ -33,7 +22,7 @@ describe('asynchronous bookings', () => {
       fake.answer = () => ({ body: task({}) });
       const payload = { resourceType: 'Appointment' };
       const url = '/fhir/R4/Appointment/$book';
-      const answer = await gateway.inject({ method: 'POST', url, headers: { ...fhirJson, prefer }, payload });
+      const answer = await inject({ method: 'POST', url, headers: { ...fhirJson, prefer }, payload });
       expect(answer.statusCode).toBe(202);
       expect(answer.headers).toMatchObject({
         'content-location': `${base}/async/t1`,
@@ -54,7 +43,7 @@ describe('asynchronous bookings', () => {
     fake.answer = () => ({ body });
     const headers = { ...fhirJson, prefer: 'respond-async' };
     const payload = { resourceType: 'Appointment' };
-    const answer = await gateway.inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers, payload });
+    const answer = await inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers, payload });
     expect([answer.statusCode, answer.headers['content-location']]).toEqual([503, undefined]);
   });
 
@@ -62,7 +51,7 @@ describe('asynchronous bookings', () => {
     fake.answer = () => ({ body: refused });
     const headers = { ...fhirJson, prefer: 'respond-async' };
     const payload = { resourceType: 'Appointment' };
-    const answer = await gateway.inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers, payload });
+    const answer = await inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers, payload });
     expect([answer.statusCode, answer.json()]).toEqual([409, refused]);
   });
 
@@ -81,7 +70,7 @@ describe('asynchronous bookings', () => {
     ],
   ])('a job that %s', async (_, body, status) => {
     fake.answer = () => ({ body });
-    const answer = await gateway.inject({ url: '/fhir/R4/async/t1', headers: bearer });
+    const answer = await inject({ url: '/fhir/R4/async/t1', headers: bearer });
     expect(answer.statusCode).toBe(status);
     expect(answer.headers['retry-after']).toBe(status === 202 ? '1' : undefined);
     expect(fake.received.map(({ path }) => path)).toEqual(['/fhir/R4/Task/t1']);
@@ -89,7 +78,7 @@ describe('asynchronous bookings', () => {
 
   test('a job that runs says so', async () => {
     fake.answer = () => ({ body: task({}) });
-    const answer = await gateway.inject({ url: '/fhir/R4/async/t1', headers: bearer });
+    const answer = await inject({ url: '/fhir/R4/async/t1', headers: bearer });
     expect([answer.body, answer.headers['x-progress']]).toEqual(['', 'The booking is waiting to be carried out.']);
   });
 
@@ -98,7 +87,7 @@ describe('asynchronous bookings', () => {
     ['cannot be read', [], { issue: [{ diagnostics: 'The result of the booking cannot be read.' }] }],
   ])('a job that %s says why', async (_, contained, expected) => {
     fake.answer = () => ({ body: task({ status: 'failed', contained }) });
-    const outcome = (await gateway.inject({ url: '/fhir/R4/async/t1', headers: bearer })).json();
+    const outcome = (await inject({ url: '/fhir/R4/async/t1', headers: bearer })).json();
     expect([outcome, outcome.id]).toMatchObject([expected, undefined]);
   });
 
@@ -107,23 +96,23 @@ describe('asynchronous bookings', () => {
     const output = [{ type: { text: 'appointment' }, valueReference: { reference: 'Appointment/a1' } }];
     fake.answer = ({ path }) => ({ body: path.includes('Task') ? task({ status: 'completed', output }) : appointment });
     const headers = { ...bearer, 'if-none-match': 'W/"v1"' };
-    const answer = await gateway.inject({ url: '/fhir/R4/async/t1', headers });
+    const answer = await inject({ url: '/fhir/R4/async/t1', headers });
     expect(answer.statusCode).toBe(200);
     expect(answer.json()).toEqual(appointment);
   });
 
   test.each([403, 404])("a stranger's job (%i at Medplum) is 404", async (status) => {
     fake.answer = () => ({ status, body: { resourceType: 'OperationOutcome', issue: [] } });
-    expect((await gateway.inject({ url: '/fhir/R4/async/t1', headers: bearer })).statusCode).toBe(404);
+    expect((await inject({ url: '/fhir/R4/async/t1', headers: bearer })).statusCode).toBe(404);
   });
 
   test('a job that Medplum cannot give is 503', async () => {
     fake.answer = () => ({ status: 500, body: task({}) });
-    expect((await gateway.inject({ url: '/fhir/R4/async/t1', headers: bearer })).statusCode).toBe(503);
+    expect((await inject({ url: '/fhir/R4/async/t1', headers: bearer })).statusCode).toBe(503);
   });
 
   test.each(['GET', 'DELETE'] as const)('%s of what is no id is 404, and Medplum is not asked', async (method) => {
-    expect((await gateway.inject({ method, url: '/fhir/R4/async/t_1', headers: bearer })).statusCode).toBe(404);
+    expect((await inject({ method, url: '/fhir/R4/async/t_1', headers: bearer })).statusCode).toBe(404);
     expect(fake.received).toEqual([]);
   });
 
@@ -132,7 +121,7 @@ describe('asynchronous bookings', () => {
     ['completed', 'The job has already finished; what it booked stays booked.'],
   ])('DELETE drops a job unless it has finished: %s', async (status, words) => {
     fake.answer = () => ({ body: task({ status }) });
-    const answer = await gateway.inject({ method: 'DELETE', url: '/fhir/R4/async/t1', headers: bearer });
+    const answer = await inject({ method: 'DELETE', url: '/fhir/R4/async/t1', headers: bearer });
     expect([answer.statusCode, answer.json()]).toEqual([202, told(words)]);
     expect(fake.received[0]?.query.get('identifier')).toBe(`${artefactUri(config, 'LocalBot')}|cancel-booking-job`);
     expect(JSON.parse(fake.received[0]?.body ?? '')).toEqual({
@@ -148,7 +137,7 @@ describe('asynchronous bookings', () => {
     ['fails', { status: 500, body: task({ status: 'cancelled' }) }, 503],
   ])('DELETE where the Bot %s', async (_, reply, status) => {
     fake.answer = () => reply;
-    const answer = await gateway.inject({ method: 'DELETE', url: '/fhir/R4/async/t1', headers: bearer });
+    const answer = await inject({ method: 'DELETE', url: '/fhir/R4/async/t1', headers: bearer });
     expect(answer.statusCode).toBe(status);
   });
 });

@@ -1,18 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
-import type { FastifyInstance } from 'fastify';
-import { base, type FakeMedplum, fhirJson, gatewayTo, searchset, startFakeMedplum } from '../fake-medplum.ts';
+import { base, fhirJson, gatewayTo, searchset, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
+const { fake, gateway } = withGateway();
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
 beforeEach(() => {
-  fake.received.length = 0;
   fake.answer = ({ path }) =>
     path.endsWith('/s1')
       ? { body: slot }
@@ -27,7 +19,7 @@ const slot = {
   meta: { versionId: '3', lastUpdated: '2027-01-01T09:00:00.000Z' },
 };
 
-async function send(bundle: unknown, limited = gateway) {
+async function send(bundle: unknown, limited = gateway()) {
   const answer = await limited.inject({
     method: 'POST',
     url: '/fhir/R4',

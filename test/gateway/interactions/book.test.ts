@@ -1,21 +1,13 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { until } from '../../lib/until.ts';
-import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from '../fake-medplum.ts';
+import { base, config, fhirJson, gatewayTo, type Reply, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
+const { fake, gateway } = withGateway();
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
 beforeEach(() => {
-  fake.received.length = 0;
   respond({ body: booked });
 });
 
@@ -24,7 +16,7 @@ const booked = { resourceType: 'Appointment', id: 'a1', status: 'booked', meta: 
 const respond = (reply: Reply) => {
   fake.answer = () => reply;
 };
-const book = (headers = {}, payload: object | string = request, asked = gateway) =>
+const book = (headers = {}, payload: object | string = request, asked = gateway()) =>
   asked.inject({ method: 'POST', url: '/fhir/R4/Appointment/$book', headers: { ...fhirJson, ...headers }, payload });
 
 describe('POST /Appointment/$book', () => {
@@ -218,10 +210,10 @@ describe('POST /Appointment/$book', () => {
       await gate.promise;
       return { body: booked };
     };
-    const { port } = new URL(await gateway.listen({ port: 0, host: '127.0.0.1' }));
+    const { port } = new URL(await gateway().listen({ port: 0, host: '127.0.0.1' }));
     const body = JSON.stringify(request);
     const isGone = new Promise<void>((resolve) => {
-      gateway.server.once('connection', (socket) => socket.once('close', () => resolve()));
+      gateway().server.once('connection', (socket) => socket.once('close', () => resolve()));
     });
     const client = connect(Number(port), '127.0.0.1');
     client.write(

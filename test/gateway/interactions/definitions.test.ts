@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
 import { namedBy } from '../../../gateway/interactions/definitions.ts';
-import { base, bearer, config, type FakeMedplum, gatewayTo, searchset, startFakeMedplum } from '../fake-medplum.ts';
+import { base, bearer, config, searchset, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
+const { fake, inject } = withGateway();
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
 beforeEach(() => {
-  fake.received.length = 0;
   fake.answer = () => ({ body: searchset(fake.url, 'StructureDefinition', stored) });
 });
 
@@ -28,7 +20,7 @@ const stored = [
 ];
 
 async function get(path: string) {
-  const answer = await gateway.inject({ url: `/fhir/R4/${path}`, headers: bearer });
+  const answer = await inject({ url: `/fhir/R4/${path}`, headers: bearer });
   return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
 }
 

@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
-import { base, type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { base, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
 let caller = 0;
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
+const { fake, inject } = withGateway();
+
 beforeEach(() => {
-  fake.received.length = 0;
   caller++;
 });
 
@@ -67,7 +60,7 @@ const numbered = (count: number, more: Partial<Version> = {}): Version[] =>
   Array.from({ length: count }, (_, index) => ({ number: index + 1, ...more }));
 
 async function get(url: string) {
-  const answer = await gateway.inject({
+  const answer = await inject({
     url: `/fhir/R4/${url}`,
     headers: { authorization: `Bearer history-${caller}` },
   });

@@ -1,27 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { until } from '../../lib/until.ts';
-import { base, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+import { base, config, fhirJson, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
+const { fake, inject } = withGateway();
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
 beforeEach(() => {
-  fake.received.length = 0;
   fake.answer = () => ({ body: held });
 });
 
 const held = { resourceType: 'Appointment', id: 'a1', status: 'proposed', meta: { versionId: 'v1' } };
 const wanted = (slot: string) => ({ resourceType: 'Appointment', slot: [{ reference: `Slot/${slot}` }] });
 const hold = (payload: object = wanted('s1'), headers = {}) =>
-  gateway.inject({
+  inject({
     method: 'POST',
     url: '/fhir/R4/Appointment/$hold',
     headers: { ...fhirJson, ...headers },

@@ -1,27 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
 import { type Issue, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
-import {
-  bearer,
-  config,
-  type FakeMedplum,
-  fhirJson,
-  gatewayTo,
-  type Reply,
-  startFakeMedplum,
-} from '../fake-medplum.ts';
+import { bearer, config, fhirJson, type Reply, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
+const { fake, inject } = withGateway();
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake, {});
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
 beforeEach(() => {
-  fake.received.length = 0;
   respond({ body: cancelled });
 });
 
@@ -32,7 +16,7 @@ const respond = (reply: Reply) => {
   fake.answer = () => reply;
 };
 const patch = (payload: object | string = fhirPath, headers: Readonly<Record<string, string>> = fhirJson) =>
-  gateway.inject({ method: 'PATCH', url: '/fhir/R4/Appointment/a1', headers, payload });
+  inject({ method: 'PATCH', url: '/fhir/R4/Appointment/a1', headers, payload });
 const json = { ...bearer, 'content-type': 'application/json-patch+json' };
 
 describe('PATCH /Appointment/{id}', () => {
@@ -78,7 +62,7 @@ describe('PATCH /Appointment/{id}', () => {
   });
 
   test('of no id is 404, and no Bot is called', async () => {
-    const answer = await gateway.inject({
+    const answer = await inject({
       method: 'PATCH',
       url: '/fhir/R4/Appointment/a_1',
       headers: fhirJson,

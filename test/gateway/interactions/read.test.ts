@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
-import { base, bearer, type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { base, bearer, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
-
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
+const { fake, inject } = withGateway();
 
 const appointment = {
   resourceType: 'Appointment',
   id: 'a1',
   meta: { versionId: 'v3', lastUpdated: '2027-01-01T09:00:00.000Z' },
 };
-const read = (headers = {}) => gateway.inject({ url: '/fhir/R4/Appointment/a1', headers: { ...bearer, ...headers } });
+const read = (headers = {}) => inject({ url: '/fhir/R4/Appointment/a1', headers: { ...bearer, ...headers } });
 
 describe('read', () => {
   beforeEach(() => {
@@ -58,12 +50,12 @@ describe('read', () => {
 
   test('of no id is 404, and Medplum is not asked', async () => {
     fake.received.length = 0;
-    expect((await gateway.inject({ url: '/fhir/R4/Slot/s_1', headers: bearer })).statusCode).toBe(404);
+    expect((await inject({ url: '/fhir/R4/Slot/s_1', headers: bearer })).statusCode).toBe(404);
     expect(fake.received).toEqual([]);
   });
 
   test('_pretty', async () => {
-    const answer = await gateway.inject({ url: '/fhir/R4/Appointment/a1?_pretty=true', headers: bearer });
+    const answer = await inject({ url: '/fhir/R4/Appointment/a1?_pretty=true', headers: bearer });
     expect(answer.body).toContain('\n  "id": "a1"');
   });
 

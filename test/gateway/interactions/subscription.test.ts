@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance, InjectOptions } from 'fastify';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { InjectOptions } from 'fastify';
 import { artefactUri } from '../../../core/config/config.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
-import { base, bearer, config, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+import { base, bearer, config, fhirJson, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
-
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
-beforeEach(() => {
-  fake.received.length = 0;
-});
+const { fake, inject } = withGateway();
 
 const subscription = {
   resourceType: 'Subscription',
@@ -36,7 +26,7 @@ const asked = () =>
   ]);
 
 async function call(options: InjectOptions) {
-  const answer = await gateway.inject({ headers: bearer, ...options });
+  const answer = await inject({ headers: bearer, ...options });
   return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? undefined : answer.json() };
 }
 

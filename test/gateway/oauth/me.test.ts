@@ -1,18 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
-import { bearer, type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+import { expect, test } from '@jest/globals';
+import { bearer, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
-
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
+const { inject } = withGateway();
 
 test('a client finds out who it is, and nothing that Medplum says besides', async () => {
-  const answer = await gateway.inject({ url: '/auth/me', headers: bearer });
+  const answer = await inject({ url: '/auth/me', headers: bearer });
   expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store']);
   expect(answer.json()).toEqual({
     project: { resourceType: 'Project' },
@@ -23,7 +15,7 @@ test('a client finds out who it is, and nothing that Medplum says besides', asyn
 });
 
 test('a stranger is refused', async () => {
-  const answer = await gateway.inject('/auth/me');
+  const answer = await inject('/auth/me');
   expect([answer.statusCode, answer.headers['content-type'], answer.json().resourceType]).toEqual([
     401,
     'application/fhir+json; charset=utf-8',

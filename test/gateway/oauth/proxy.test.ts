@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
-import { type FakeMedplum, gatewayTo, type Reply, startFakeMedplum } from '../fake-medplum.ts';
+import { describe, expect, test } from '@jest/globals';
+import { gatewayTo, type Reply, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
-
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake, { attemptsPerMinuteAndAddress: 1_000 });
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
-beforeEach(() => {
-  fake.received.length = 0;
-});
+const { fake, inject } = withGateway({ attemptsPerMinuteAndAddress: 1_000 });
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const post = (path: string, payload = 'grant_type=client_credentials', headers: Record<string, string> = {}) =>
-  gateway.inject({ method: 'POST', url: path, headers: { ...form, ...headers }, payload });
+  inject({ method: 'POST', url: path, headers: { ...form, ...headers }, payload });
 const answering = (reply: Reply) => {
   fake.answer = () => reply;
   return post('/oauth2/introspect', 'token=x');
@@ -52,7 +41,7 @@ describe('what goes on to Medplum', () => {
 
   test('is a question without a body, for keys', async () => {
     fake.answer = () => ({ body: '{"keys":[]}', headers: json });
-    const answer = await gateway.inject('/.well-known/jwks.json');
+    const answer = await inject('/.well-known/jwks.json');
     expect([answer.statusCode, answer.json()]).toEqual([200, { keys: [] }]);
     expect(fake.received).toMatchObject([{ method: 'GET', path: '/.well-known/jwks.json', body: '' }]);
     expect(Object.keys(fake.received[0]?.headers ?? {})).not.toContain('content-type');
@@ -150,7 +139,7 @@ describe('the gateway itself refuses in the words of OAuth', () => {
     ['an unknown address', '/oauth2/none', form, 404, 'There is no such resource, or the caller may not see it.'],
     ['JSON', '/oauth2/token', json, 415, 'The Content-Type is not supported.'],
   ])('%s', async (_, url, headers, status, description) => {
-    const answer = await gateway.inject({ method: 'POST', url, headers, payload: '{}' });
+    const answer = await inject({ method: 'POST', url, headers, payload: '{}' });
     expect([answer.statusCode, answer.json()]).toEqual([
       status,
       { error: 'invalid_request', error_description: description },
@@ -163,7 +152,7 @@ describe('the gateway itself refuses in the words of OAuth', () => {
 
   test('what is below OAuth alone', async () => {
     for (const url of ['/oauth2', '/x/oauth2/token']) {
-      expect((await gateway.inject(url)).json().resourceType).toBe('OperationOutcome');
+      expect((await inject(url)).json().resourceType).toBe('OperationOutcome');
     }
   });
 

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt, SignJWT } from 'jose';
 import pino from 'pino';
 import { sealSecret } from '../../../gateway/sealing/sealed-secret.ts';
 import { createSealedTokens } from '../../../gateway/sealing/sealed-token.ts';
-import { type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+import { withGateway } from '../fake-medplum.ts';
 import { keysOf } from '../sealing/keys.ts';
 
 const issuer = 'https://booking.example.org/';
@@ -12,19 +11,15 @@ const keys = keysOf(1);
 const now = Date.parse('2030-01-01T10:00:00.900Z');
 const seconds = Math.floor(now / 1000);
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
 const lines: Record<string, unknown>[] = [];
+const logger = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) });
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  const logger = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) });
-  const limits = { attemptsPerMinuteAndAddress: 1_000 };
-  gateway = gatewayTo(fake, limits, { sealing: { keys, unsealed: 'refused' }, now: () => now, logger });
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
+const { fake, inject } = withGateway(
+  { attemptsPerMinuteAndAddress: 1_000 },
+  { sealing: { keys, unsealed: 'refused' }, now: () => now, logger },
+);
+
 beforeEach(() => {
-  fake.received.length = 0;
   fake.verified.length = 0;
   lines.length = 0;
   fake.verify = () => ({ body: { profile: { resourceType: 'Practitioner', id: 'p1' } } });
@@ -32,7 +27,7 @@ beforeEach(() => {
 
 const json = { 'content-type': 'application/json' };
 const post = (path: string, values: Record<string, string>) =>
-  gateway.inject({
+  inject({
     method: 'POST',
     url: path,
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -253,6 +248,6 @@ describe('introspection', () => {
 });
 
 test('the keys of the service are kept nowhere: they may change', async () => {
-  const answer = await gateway.inject('/.well-known/jwks.json');
+  const answer = await inject('/.well-known/jwks.json');
   expect([answer.statusCode, answer.headers['cache-control'], answer.json().keys.length]).toEqual([200, 'no-store', 1]);
 });

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
+import { beforeEach, expect, test } from '@jest/globals';
 import pino from 'pino';
-import { bearer, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+import { bearer, fhirJson, gatewayTo, withGateway } from '../fake-medplum.ts';
 
 const [appointment, patient] = ['0b1c2d3e-0000-4000-8000-000000000001', '0b1c2d3e-0000-4000-8000-000000000002'];
 const stored = {
@@ -16,16 +15,11 @@ const stored = {
 };
 const bundle = { resourceType: 'Bundle', type: 'searchset', total: 1, entry: [{ resource: stored }] };
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
 const lines: Record<string, unknown>[] = [];
 const logger = pino({ level: 'info' }, { write: (text) => void lines.push(JSON.parse(text)) });
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake, {}, { logger, audit: true });
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
+const { fake, inject } = withGateway({}, { logger, audit: true });
+
 beforeEach(() => {
   lines.length = 0;
 });
@@ -40,7 +34,7 @@ async function recorded(
 ) {
   fake.answer = () => (body ? { body } : { status: 404 });
   const headers = sent?.startsWith('_') ? { ...bearer, 'content-type': 'application/x-www-form-urlencoded' } : fhirJson;
-  const answer = await gateway.inject({
+  const answer = await inject({
     method,
     url: `/fhir/R4${path}`,
     headers: { ...(sent ? headers : bearer), 'x-request-id': 'request-7', ...more },
@@ -76,7 +70,7 @@ test.each([
 
 test('of slots nothing is recorded, nor of strangers', async () => {
   expect((await recorded('GET', '/Slot', { ...bundle, entry: [], total: 0 })).audit).toEqual([]);
-  await gateway.inject({ method: 'GET', url: `/fhir/R4/Patient/${patient}` });
+  await inject({ method: 'GET', url: `/fhir/R4/Patient/${patient}` });
   expect(lines.filter(({ msg }) => msg === 'audit')).toEqual([]);
 });
 

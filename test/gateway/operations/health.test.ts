@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
+import { describe, expect, test } from '@jest/globals';
 import type { UnsealedPolicy } from '../../../gateway/sealing/access-tokens.ts';
-import { config, type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+import { config, gatewayTo, withGateway } from '../fake-medplum.ts';
 import { keysOf } from '../sealing/keys.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
-
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
+const { fake, inject } = withGateway();
 
 test('a process that lives says so', async () => {
-  const answer = await gateway.inject('/healthz');
+  const answer = await inject('/healthz');
   expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok' }]);
 });
 
@@ -24,7 +16,7 @@ describe('a gateway is ready', () => {
   test('if Medplum is well', async () => {
     fake.answer = ({ method, path }) =>
       method === 'GET' && path === '/healthcheck' ? { body: { ok: true } } : undefined;
-    const answer = await gateway.inject('/readyz');
+    const answer = await inject('/readyz');
     expect([answer.statusCode, answer.json()]).toEqual([200, { ...ready, credentials: 'medplum' }]);
   });
 
@@ -40,7 +32,7 @@ describe('a gateway is ready', () => {
 
   test('unless Medplum is not', async () => {
     fake.answer = () => ({ status: 503 });
-    const answer = await gateway.inject('/readyz');
+    const answer = await inject('/readyz');
     expect([answer.statusCode, answer.headers['content-type'], answer.json().issue[0].code]).toEqual([
       503,
       'application/fhir+json; charset=utf-8',

@@ -1,32 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { GatewayContext } from '../../../gateway/context.ts';
 import type { FhirRequest } from '../../../gateway/handler.ts';
 import { resolveChains } from '../../../gateway/search/chain.ts';
 import { parseQuery, rewriteSearch } from '../../../gateway/search/rewrite.ts';
-import {
-  base,
-  config,
-  type FakeMedplum,
-  gatewayTo,
-  type Received,
-  type Reply,
-  searchset,
-  startFakeMedplum,
-} from '../fake-medplum.ts';
+import { base, config, type Received, type Reply, searchset, withGateway } from '../fake-medplum.ts';
 import { answeredBatch, foundEntry, urlsOf } from './batch.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
 let caller = 0;
 
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
+const { fake, inject } = withGateway();
+
 beforeEach(() => {
-  fake.received.length = 0;
   caller++;
 });
 
@@ -57,7 +41,7 @@ const searches = () =>
 
 async function get(url: string) {
   const headers = { authorization: `Bearer caller-${caller}` };
-  const answer = await gateway.inject({ url: `/fhir/R4/${url}`, headers });
+  const answer = await inject({ url: `/fhir/R4/${url}`, headers });
   return { status: answer.statusCode, body: answer.json() };
 }
 

@@ -1,18 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FastifyInstance } from 'fastify';
-import { bearer, type FakeMedplum, gatewayTo, searchset, startFakeMedplum } from '../fake-medplum.ts';
+import { describe, expect, test } from '@jest/globals';
+import { bearer, searchset, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
-
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
-beforeEach(() => {
-  fake.received.length = 0;
-});
+const { fake, inject } = withGateway();
 
 const into = (id: string, survivor?: string) => ({
   resourceType: 'Patient',
@@ -31,7 +20,7 @@ function knowing(...patients: object[]) {
 }
 
 async function search(path: string) {
-  const answer = await gateway.inject({ url: `/fhir/R4/${path}`, headers: bearer });
+  const answer = await inject({ url: `/fhir/R4/${path}`, headers: bearer });
   const asked = fake.received.map(({ path: one, query, body }) => {
     const sent = new URLSearchParams(`${query}&${body}`);
     return one.startsWith('/fhir/R4/Patient') ? `_id=${sent.get('_id')}&_count=${sent.get('_count')}` : sent;

@@ -1,31 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
-import type { FastifyInstance } from 'fastify';
-import {
-  base,
-  bearer,
-  config,
-  type FakeMedplum,
-  gatewayTo,
-  type Reply,
-  searchset,
-  startFakeMedplum,
-} from '../fake-medplum.ts';
+import { base, bearer, config, gatewayTo, type Reply, searchset, withGateway } from '../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
-
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
-beforeEach(() => {
-  fake.received.length = 0;
-});
+const { fake, inject } = withGateway();
 
 async function get(url: string, status = 200): Promise<Bundle> {
-  const answer = await gateway.inject({ url: url.replace(base, '/fhir/R4'), headers: bearer });
+  const answer = await inject({ url: url.replace(base, '/fhir/R4'), headers: bearer });
   expect(answer.statusCode).toBe(status);
   expect(answer.body).not.toContain(new URL(fake.url).host);
   return answer.json();
@@ -99,7 +79,7 @@ describe('searches', () => {
     const lenient = gatewayTo(fake, {}, { config: { ...config, handling: 'lenient' } });
     const url = '/fhir/R4/Slot?schedule=1&colour=red';
     const answers = [
-      await gateway.inject({ url, headers: { ...bearer, prefer: 'handling=lenient' } }),
+      await inject({ url, headers: { ...bearer, prefer: 'handling=lenient' } }),
       await lenient.inject({ url, headers: bearer }),
     ];
     for (const answer of answers) {
@@ -189,7 +169,7 @@ describe('searches', () => {
   test('links and addresses do not depend on the Host header', async () => {
     fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot]) });
     const headers = { ...bearer, host: 'evil.example', 'x-forwarded-host': 'evil.example' };
-    const answer = await gateway.inject({ url: '/fhir/R4/Slot', headers });
+    const answer = await inject({ url: '/fhir/R4/Slot', headers });
     expect(answer.body).not.toContain('evil.example');
   });
 
@@ -210,7 +190,7 @@ describe('searches', () => {
   test('POST _search keeps its parameters out of the address', async () => {
     fake.answer = () => ({ body: searchset(fake.url, 'Patient', []) });
     const headers = { ...bearer, 'content-type': 'application/x-www-form-urlencoded' };
-    const answer = await gateway.inject({
+    const answer = await inject({
       method: 'POST',
       url: '/fhir/R4/Patient/_search?_count=5',
       headers,
@@ -230,14 +210,14 @@ describe('searches', () => {
   test('POST _search without a form is a search by its query', async () => {
     fake.answer = () => ({ body: searchset(fake.url, 'Slot', []) });
     const url = '/fhir/R4/Slot/_search?schedule=1';
-    expect((await gateway.inject({ method: 'POST', url, headers: bearer })).statusCode).toBe(200);
+    expect((await inject({ method: 'POST', url, headers: bearer })).statusCode).toBe(200);
     expect(fake.received.map(({ path, body }) => [path, body])).toEqual([
       ['/fhir/R4/Slot/_search', 'schedule=Schedule%2F1&_total=accurate'],
     ]);
   });
 
   test('an unknown parameter is 400, names itself and what is supported, and Medplum is not asked', async () => {
-    const answer = await gateway.inject({ url: '/fhir/R4/Slot?colour=red', headers: bearer });
+    const answer = await inject({ url: '/fhir/R4/Slot?colour=red', headers: bearer });
     expect(answer.statusCode).toBe(400);
     expect(answer.json().issue[0]).toMatchObject({
       expression: ['http.colour'],
@@ -258,7 +238,7 @@ describe('searches', () => {
 
   test('HEAD answers like GET without the body', async () => {
     fake.answer = () => ({ body: searchset(fake.url, 'Slot', [slot]) });
-    const answer = await gateway.inject({ method: 'HEAD', url: '/fhir/R4/Slot', headers: bearer });
+    const answer = await inject({ method: 'HEAD', url: '/fhir/R4/Slot', headers: bearer });
     expect([answer.statusCode, answer.body]).toEqual([200, '']);
     expect(answer.headers['content-type']).toBe('application/fhir+json; charset=utf-8');
   });

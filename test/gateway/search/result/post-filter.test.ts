@@ -1,28 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
-import type { FastifyInstance } from 'fastify';
-import {
-  base,
-  bearer,
-  config,
-  type FakeMedplum,
-  gatewayTo,
-  type Reply,
-  searchset,
-  startFakeMedplum,
-} from '../../fake-medplum.ts';
+import { base, bearer, config, type Reply, searchset, withGateway } from '../../fake-medplum.ts';
 
-let fake: FakeMedplum;
-let gateway: FastifyInstance;
-
-beforeAll(async () => {
-  fake = await startFakeMedplum();
-  gateway = gatewayTo(fake);
-});
-afterAll(() => Promise.all([gateway.close(), fake.close()]));
-beforeEach(() => {
-  fake.received.length = 0;
-});
+const { fake, inject } = withGateway();
 
 interface Stored {
   readonly resourceType: string;
@@ -47,7 +27,7 @@ function storing(resources: readonly Stored[], included: readonly object[] = [])
 }
 
 async function get(url: string, status = 200): Promise<Bundle> {
-  const answer = await gateway.inject({ url: url.replace(base, '/fhir/R4'), headers: bearer });
+  const answer = await inject({ url: url.replace(base, '/fhir/R4'), headers: bearer });
   expect(answer.statusCode).toBe(status);
   return answer.json();
 }
