@@ -8,7 +8,7 @@ const statusesIn = (cell = ''): string[] => [...cell.matchAll(/`([a-z-]+)`/g)].m
 
 /** The changes of status that the page's table promises: `from to who`. */
 function promised(): string[] {
-  const table = page.slice(page.indexOf('| from '), page.indexOf('Whoever owns the appointment'));
+  const [table = ''] = page.slice(page.indexOf('| from ')).split('\n\n');
   return table
     .split('\n')
     .map((line) => line.split('|').map((cell) => cell.trim()))
