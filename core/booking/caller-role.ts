@@ -2,7 +2,7 @@ import type { ResourceType } from '@medplum/fhirtypes';
 import { isObject } from '../fhir/resource.ts';
 import type { Changer } from './appointment/status.ts';
 
-/** As whom somebody acts who is not the service itself. */
+/** The role of a caller that is not the service itself. */
 export type Role = Exclude<Changer, 'service'>;
 
 /** Whether an entry of an AccessPolicy lets its holder change resources of a type in Medplum. */

@@ -1,7 +1,7 @@
 import type { Bundle, BundleEntry, ExtractResource, OperationOutcome, ResourceType } from '@medplum/fhirtypes';
 import { isResource } from '../fhir/resource.ts';
 
-/** The types of which a requestor sees resources that others may delete. */
+/** The types whose resources a requestor sees and others may delete. */
 export const deletableTypes = [
   'Appointment',
   'Encounter',
@@ -10,7 +10,7 @@ export const deletableTypes = [
   'RelatedPerson',
 ] as const;
 
-/** A type whose deleted resources are gone to their owner, not unknown. */
+/** A type whose deleted resources are gone (410) for their owner, not unknown (404). */
 export type DeletableType = (typeof deletableTypes)[number];
 
 /** Whether a value names such a type. */
@@ -28,8 +28,8 @@ export function historyReads(type: ResourceType, id: string): Bundle {
 }
 
 /**
- * Reads the answer to `historyReads`. Medplum hides a deleted resource from whoever finds it by its tags; to its owner
- * it is gone all the same, not unknown.
+ * Reads the answer to `historyReads`. Medplum hides a deleted resource from callers that see it by its tags; for its owner
+ * it is gone nevertheless, not unknown.
  *
  * @returns the last version of a resource that was deleted, or `undefined`
  */

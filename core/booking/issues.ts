@@ -1,17 +1,17 @@
 import type { Issue } from '../fhir/outcome/outcome.ts';
 
-/** Whether an element is another one, or contains it; both are FHIRPaths. */
+/** Whether an element is the same as another one, or contains it; both are FHIRPaths. */
 export const contains = (outer: string, inner: string): boolean =>
   inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
 
-/** The issues that do not come from something that could not be read, which is an issue of its own. */
+/** The issues that are not consequences of something that could not be read, which has an issue of its own. */
 export function withoutConsequences(issues: readonly Issue[], unreadable: readonly string[] = []): readonly Issue[] {
   return issues.filter(({ expression: path = '' }) =>
     unreadable.every((element) => !contains(element, path) && !contains(path, element)),
   );
 }
 
-/** The issues about elements of which others say nothing yet. */
+/** The issues about elements that others do not mention. */
 export function besides(issues: readonly Issue[], others: readonly Issue[]): readonly Issue[] {
   const said = new Set(others.map(({ expression }) => expression));
   return issues.filter(({ expression }) => !said.has(expression));

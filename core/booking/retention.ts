@@ -13,7 +13,7 @@ export type RetentionConfig = ArtefactConfig;
 /** Data of the service in Medplum that nothing reads or changes any more. */
 export const leftovers = {
   jobs: 'completed asynchronous bookings, with their requests, and Tasks of requests and double bookings that have ended',
-  quotas: 'counters of the appointments of patients and portals that have long not been used',
+  quotas: 'counters of the appointments of patients and portals that have not been used for a long time',
   slots: 'past slot fragments that were joined again and belong to no appointment',
   published: 'past published slots that nobody has booked',
 } as const;
@@ -44,8 +44,8 @@ export function endedJobsQuery(cutoff: number, config: RetentionConfig): Query {
 }
 
 /**
- * The search for the rows of quotas that were last used before an instant: a booking that needs one makes it again, and
- * decides again if it is removed meanwhile.
+ * The search for the rows of quotas that were last used before an instant: a booking that needs one creates it again, and
+ * decides again if it is removed in the meantime.
  */
 export function idleQuotasQuery(cutoff: number, config: RetentionConfig): Query {
   return { code: `${artefactUri(config, 'LocalTask')}|${QUOTA_TASK}`, ...lastChangedBefore(cutoff) };
@@ -60,7 +60,7 @@ export function emptiedSlotsQuery(cutoff: number): Query {
  * Whether an absorbed slot will never be used again. The service reuses absorbed slots when it splits their original slot,
  * but it does not split slots in the past. Slots that staff marked as an error stay.
  *
- * @param referred - references to slots that appointments refer to, in whatever status
+ * @param referred - references to the slots of appointments of any status
  */
 export function isAbsorbed(
   { id, status, identifier, end }: Slot,
@@ -74,7 +74,7 @@ export function isAbsorbed(
   return status === 'entered-in-error' && isFragment && hasPassed && !referred.has(`Slot/${id}`);
 }
 
-/** The search for past slots that may have been published and that nobody has taken, closed days included. */
+/** The search for past slots that may have been published and were not taken, closed days included. */
 export function pastSlotsQuery(cutoff: number): Query {
   return {
     status: 'free,entered-in-error,busy-unavailable',
@@ -84,10 +84,10 @@ export function pastSlotsQuery(cutoff: number): Query {
 }
 
 /**
- * Whether a past slot was published and nobody has ever booked it. What others have made, and a published slot that staff
- * have blocked, stays.
+ * Whether a past slot was published and never booked. Slots that others have created, and published ones that staff have
+ * blocked, stay.
  *
- * @param referred - references to slots that appointments refer to, in whatever status
+ * @param referred - references to the slots of appointments of any status
  */
 export function isLeftPublished(
   slot: Slot,

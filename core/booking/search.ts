@@ -19,7 +19,7 @@ const unique = (ids: readonly (string | undefined)[]): string[] => [
   ...new Set(ids.filter((id): id is string => id !== undefined)),
 ];
 
-/** The search for resources of a type by their ids, as a batch entry; none without ids. */
+/** The search for resources of a type by their ids, as a batch entry; nothing without ids. */
 export function searchByIds(
   type: ResourceType,
   ids: readonly (string | undefined)[],
@@ -30,7 +30,7 @@ export function searchByIds(
   return wanted.length > 0 ? [search(type, [['_id', wanted.join(',')], ['_count', count], ...include])] : [];
 }
 
-/** Reads resources by id, as batch entries. Medplum answers them from its cache where a search asks the database. */
+/** Reads resources by id, as batch entries. Medplum answers them from its cache, whereas a search asks the database. */
 export function readsById(type: ResourceType, ids: readonly (string | undefined)[]): BundleEntry[] {
   return unique(ids)
     .filter(isId)
@@ -39,7 +39,7 @@ export function readsById(type: ResourceType, ids: readonly (string | undefined)
 
 const escapeToken = (value: string): string => value.replace(/[\\,$|]/g, '\\$&');
 
-/** The query for resources that a requestor submitted with one of these identifiers; none without identifiers. */
+/** The query for resources that a requestor submitted with one of these identifiers; `undefined` without identifiers. */
 export function identifierQuery(
   identifiers: readonly Identifier[] | undefined,
   tag: string,
@@ -55,16 +55,16 @@ export function identifierQuery(
     : undefined;
 }
 
-/** Whether a search has found more than it gave. */
+/** Whether a search has found more than it returned. */
 export function hasMore({ resource }: BundleEntry): boolean {
   return resource?.resourceType === 'Bundle' && (resource.link ?? []).some(({ relation }) => relation === 'next');
 }
 
-/** How many pages of a search are read at most: further ones Medplum does not give. */
+/** How many pages of a search are read at most: Medplum does not give any further ones. */
 const MOST_PAGES = 10;
 
 /**
- * A search for Slots once more, as all of its pages. They belong into one transaction, or what is written between two of
+ * A search for Slots again, as all of its pages. They belong in one transaction; otherwise what is written between two of
  * them is missed.
  */
 export function pagesOf({ request }: BundleEntry): BundleEntry[] {
@@ -92,7 +92,7 @@ const saysNothingThere = new Set([200, 403, 404, 410]);
 /**
  * Reads the answer to a batch of searches and reads.
  *
- * @returns everything found, or the status of one that failed: what could not be read must not pass for absent
+ * @returns everything found, or the status of one that failed: what could not be read must not count as absent
  */
 export function readState(response: Bundle): ReadResult {
   const entries = response.entry ?? [];

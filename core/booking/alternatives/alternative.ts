@@ -16,14 +16,14 @@ const proposing: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
   'slot-not-found',
 ]);
 
-/** Refusals that another time may solve as well, but that propose none. */
+/** Refusals that another time may solve, too, but that do not propose any. */
 const aboutTime: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
   'slot-mismatch',
   'period-invalid',
   'start-in-past',
 ]);
 
-/** Whether another time could be booked instead: one issue at least asks for it, and nothing else speaks against it. */
+/** Whether another time could be booked instead: at least one issue asks for it, and no other issue rules it out. */
 export function asksForAlternatives(issues: readonly Issue[]): boolean {
   return (
     issues.some(({ code }) => proposing.has(code)) &&
@@ -31,14 +31,14 @@ export function asksForAlternatives(issues: readonly Issue[]): boolean {
   );
 }
 
-/** The issues, with these alternatives where they belong. */
+/** The issues, with these alternatives added to those that propose other times. */
 export function proposeIn(issues: readonly Issue[], alternatives: readonly Alternative[]): Issue[] {
   return issues.map((issue) =>
     proposing.has(issue.code) && alternatives.length > 0 ? { ...issue, alternatives } : issue,
   );
 }
 
-/** The request as it would be for another time: everything else of it stays. */
+/** The same request for another time: everything else stays. */
 export function requestFor({ slots, start, end }: Alternative, request: BookRequest): BookRequest {
   const { value, path } = request.appointment;
   return {

@@ -17,12 +17,13 @@ interface CalendarOffers extends Pick<Offers, 'bounds'> {
   readonly slots: readonly CalendarSlot[];
 }
 
-/** How many times of one long slot are looked at. */
+/** How many starts in one long slot are considered, besides the last possible one. */
 const MOST_OF_SLOT = 4;
 
 /**
- * Times of a length in a slot: one after the other from its start, and the last one before its end; of many those that are
- * nearest to what was wanted. A slot that is too short gives its start, for others may follow it.
+ * Possible starts for a length of time in a slot: steps of that length from the start of the slot, of many those nearest to
+ * the wanted start, and the last start that fits. A slot that is too short gives its own start, because other slots may
+ * follow it.
  */
 function startsIn(slot: Interval, length: number, wanted: number, { earliest, latest }: StartBounds): number[] {
   const last = slot.end - length;
@@ -37,7 +38,7 @@ function startsIn(slot: Interval, length: number, wanted: number, { earliest, la
   return [...new Set([...inSteps, last])].filter((start) => start >= slot.start);
 }
 
-/** The slots that make up a time in every Schedule of a group; `undefined` if one of them has none. */
+/** The slots that cover a time in every Schedule of a group; `undefined` if a Schedule has none, or if they are too many. */
 function slotsAt(group: readonly CalendarOffers[], interval: Interval): string[] | undefined {
   const chains = group.map(({ slots, bounds: { earliest, latest } }) =>
     interval.start >= earliest && interval.start <= latest ? findChain(slots, interval) : undefined,
@@ -61,11 +62,11 @@ function timesOf(offers: readonly Offers[], wanted: Interval): Alternative[] {
 }
 
 /**
- * Times that may be booked instead of one that was refused, the nearest first; of two that are as near the earlier. Whether
- * they can be booked is for the rules to say (`requestFor`).
+ * Times that might be booked instead of one that was refused, the nearest first; of two that are equally near, the earlier
+ * first. The rules decide whether they can be booked (`requestFor`).
  *
  * @param groups - Schedules that are needed at once, or several groups of them to choose from
- * @param wanted - the time that was refused; it is not among them, unless in another Schedule
+ * @param wanted - the time that was refused; it is not among the results, unless in slots that were not refused
  * @param refused - ids of the slots that were refused
  */
 export function candidatesIn(

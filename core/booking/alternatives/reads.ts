@@ -8,14 +8,15 @@ import type { StartBounds } from '../policy/judge.ts';
 import { findResource, type ResourceSet } from '../resource-set.ts';
 import { type SearchQuery, search } from '../search.ts';
 
-/** How many free Slots of a Schedule are looked at, before the time that was wanted and after it. */
+/** How many free Slots of a Schedule are looked at before the wanted time, and how many after it. */
 const MOST_SLOTS_READ = '20';
 
 /** How many Schedules of the same service are looked at. */
 export const MOST_SCHEDULES = 8;
 
 /**
- * The searches for the free Slots of a Schedule that are nearest to a time: those that begin before it, and after it.
+ * The searches for the free Slots of a Schedule that are nearest to a time: one for those that begin before it, and one for
+ * the others.
  *
  * @param bounds - when an appointment may start
  */
@@ -46,7 +47,7 @@ const tokensOf = (concepts: readonly CodeableConcept[]): string[] =>
     coding.flatMap(({ system, code }) => (system && code ? `${escapeToken(system)}|${escapeToken(code)}` : [])),
   );
 
-/** The service types that a request asks for: its own, else those of its slots or schedules. */
+/** The service types that a request asks for: its own, else those of its slots, else those of its schedules. */
 function wantedTypes({ appointment, slots }: BookRequest, schedules: readonly Schedule[], state: ResourceSet) {
   const ofSlots = slots.flatMap(({ value }) => findResource(state, 'Slot', value)?.serviceType ?? []);
   const found = [appointment.value.serviceType, ofSlots, schedules.flatMap(({ serviceType = [] }) => serviceType)];
@@ -57,7 +58,7 @@ function wantedTypes({ appointment, slots }: BookRequest, schedules: readonly Sc
  * The searches for other Schedules that are open and offer the same service.
  *
  * @param schedules - those that the request names
- * @param state - what the caller may see of what it names
+ * @param state - what the caller may see of the resources that the request names
  */
 export function sameServiceReads(
   request: BookRequest,

@@ -13,22 +13,23 @@ const actorTypes = [
   'Location',
 ] as const;
 
-/** Somebody or something that takes part in an appointment. */
+/** A person or thing that takes part in an appointment. */
 export type ActorReference = LocalReference<(typeof actorTypes)[number]>;
 
-/** Reads the reference of a participant's actor to a stored resource, as `parseReference` does. */
+/** Reads a participant's reference to a stored resource, as `parseReference` does. */
 export function parseActor(reference: unknown, baseUrl: string): ActorReference | undefined {
   return parseReference(reference, baseUrl, actorTypes);
 }
 
-/** Whether the actor of a participant is one that an appointment can have: stored, or contained and no patient. */
+/** Whether an appointment can have this actor: a stored resource, or a contained one that is not a patient. */
 function isActor(reference: unknown, contained: readonly (Resource | null | undefined)[], baseUrl: string): boolean {
   const inside = contained.find((one) => one?.id !== undefined && reference === `#${one.id}`);
   return inside ? inside.resourceType !== 'Patient' : parseActor(reference, baseUrl) !== undefined;
 }
 
 /**
- * Finds the actors that a change adds and that no appointment can have: other types, another letter case, other servers.
+ * Finds the actors that a change adds but no appointment can have: of another type, in another letter case, or on another
+ * server.
  *
  * @returns a `malformed-request` for each, as `$book` refuses them
  */

@@ -3,10 +3,10 @@ import { type Bounds, boundIssues } from '../../fhir/bounds.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
 
-/** Most slots of one appointment. */
+/** The most slots that one appointment can have. */
 export const MOST_SLOTS = 50;
 
-/** How many entries the lists of an appointment may have: each may cost a read, or a write. */
+/** How many entries the lists of an appointment may have: each entry may cost a read or a write. */
 export const appointmentBounds: Bounds = {
   slot: MOST_SLOTS,
   participant: 50,
@@ -17,10 +17,10 @@ export const appointmentBounds: Bounds = {
 };
 
 /**
- * Checks the lists of an appointment that is changed. One that is longer already may stay as long.
+ * Checks the lists of an appointment that is being changed. A list that is already longer may stay that long.
  *
- * @param result - of whatever content
- * @returns a `malformed-request` for each list that has grown over its bound
+ * @param result - of any content
+ * @returns a `malformed-request` for each list that has grown beyond its bound
  */
 export function grownListIssues(stored: Appointment, result: unknown): Issue[] {
   const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);

@@ -5,12 +5,12 @@ import { bookingErrors } from '../../fhir/outcome/errors.ts';
 /** The part of the configuration that the reasons depend on. */
 export type ReasonConfig = ArtefactConfig & Pick<BookingConfig, 'appointmentRules'>;
 
-/** What publishers call a reason for which they have no code of its own. */
+/** The code that publishers use for reasons without a code of their own. */
 const OTHER = 'other';
 
 /**
- * Why the service itself has cancelled an appointment: its own code, and beside it one of the publisher's where the
- * publisher of the profile has bound the reasons.
+ * Why the service itself has cancelled an appointment: the service's own code and, where the publisher of the profile binds
+ * the reasons and has a code `other`, that code, too.
  */
 export function reasonOf(
   code: 'hold-expired' | 'confirmation-expired' | 'slot-not-free',

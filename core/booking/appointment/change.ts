@@ -16,10 +16,10 @@ import { type Changer, isOpen, statusIssues, transitionIssues } from './status.t
 /** The part of the configuration that changes depend on. */
 export type ChangeConfig = Pick<BookingConfig, 'baseUrl' | 'uris' | 'metaTagSystem' | 'appointmentRules'>;
 
-/** The patients of an appointment that exist, by id; one that was deleted is not in it. */
+/** The existing patients of an appointment, by id; deleted ones are absent. */
 export type Patients = ReadonlyMap<string, Patient>;
 
-/** What is wrong with the form of a result, and whether the rules can judge it all the same. */
+/** What is wrong with the form of a result, and whether the rules can judge it nevertheless. */
 function readForm(result: Appointment): { readonly issues: readonly Issue[]; readonly isReadable: boolean } {
   const { issues, unreadable } = readStructure(result, 'Appointment', 'Appointment');
   const isReadable = unreadable.length === 0;
@@ -29,7 +29,7 @@ function readForm(result: Appointment): { readonly issues: readonly Issue[]; rea
   };
 }
 
-/** The ids of the patients who take part in an appointment (of whatever shape), with the FHIRPath of each. */
+/** The ids of the patients who take part in an appointment (of any shape), with the FHIRPath of each. */
 export function patientIdsOf(
   { participant }: Appointment,
   baseUrl: string,
@@ -64,10 +64,10 @@ function claimIssues(stored: Appointment, result: Appointment, config: ChangeCon
     : [];
 }
 
-/** Why a request whose deadline is over cannot be confirmed any more. */
+/** Why a request whose deadline has passed can no longer be confirmed. */
 function tooLate({ id }: Appointment, config: ChangeConfig): Issue {
   const diagnostics =
-    `The time to confirm Appointment/${id} is over, and its time may be taken. To book it again, send it to ` +
+    `The deadline to confirm Appointment/${id} has passed, and its time may be taken. To book it again, send it to ` +
     `${config.baseUrl}/Appointment/$book with its id and the status proposed.`;
   return { code: 'confirmation-expired', diagnostics, expression: 'Appointment.status' };
 }
@@ -89,8 +89,8 @@ function statusChangeIssues(
 }
 
 /**
- * What a change adds to what the publisher of the profile does not allow. An appointment that was booked before the rules
- * held can still be changed and cancelled.
+ * The violations of the publisher's rules that a change adds. Existing ones do not count: an appointment that was booked
+ * before the rules applied can still be changed and cancelled.
  */
 function newPublisherIssues(stored: Appointment, result: Appointment, config: ChangeConfig): Issue[] {
   const known = new Set(
@@ -109,15 +109,14 @@ function newPublisherIssues(stored: Appointment, result: Appointment, config: Ch
  * Decides whether an appointment may be changed. All rules for changes are here, for every caller and every interface.
  *
  * @param stored - the appointment as it is
- * @param result - the appointment as it would be; of whatever shape
+ * @param result - the appointment as it would be; of any shape
  * @param changer - who makes the change
  * @param patients - those of the result's patients who exist
  * @param now - milliseconds since 1970 UTC
- * @returns all problems: `malformed-request` where the result does not have the structure of an Appointment (nothing else if
- *   elements are of another JSON type),
- *   `immutable-element`, `transition-not-allowed`, `confirmation-expired`, `patient-not-found`, `patient-inactive`,
- *   `profile-violation`
- * @see specification section 3 and 4.5
+ * @returns all problems: `malformed-request` where the result does not have the structure of an Appointment (and nothing
+ *   else if an element has the wrong JSON type), `immutable-element`, `transition-not-allowed`, `confirmation-expired`,
+ *   `patient-not-found`, `patient-inactive`, `profile-violation`
+ * @see specification sections 3 and 4.5
  */
 export function validateChange(
   stored: Appointment,
@@ -154,7 +153,7 @@ export function validateChange(
 /**
  * Decides whether clinic staff may create an appointment directly in Medplum: its patients must exist and be active.
  *
- * @param created - of whatever shape
+ * @param created - of any shape
  * @param patients - those of its patients who exist
  * @returns `malformed-request`, `patient-not-found`, `patient-inactive`
  * @see specification 2.1

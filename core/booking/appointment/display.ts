@@ -3,7 +3,7 @@ import { nameOf } from '../../fhir/human-name.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isResource } from '../../fhir/resource.ts';
 
-/** By what somebody or something that can take part in an appointment is called. */
+/** The name of a person or thing that can take part in an appointment. */
 function displayOf(resource: Resource | undefined): string | undefined {
   for (const type of ['Patient', 'RelatedPerson', 'Practitioner'] as const) {
     if (isResource(resource, type)) {
@@ -13,11 +13,12 @@ function displayOf(resource: Resource | undefined): string | undefined {
   return isResource(resource, 'HealthcareService') || isResource(resource, 'Location') ? resource.name : undefined;
 }
 
-/** Whom a requestor may hand over without a name: they are called by what they are. */
+/** The types of persons that a requestor may submit without a name: the type then serves as their name. */
 const persons: readonly string[] = ['Patient', 'RelatedPerson'];
 
 /**
- * Gives every actor that has none a display: the name of the person or thing. A patient without a name is called `Patient`.
+ * Gives a display to every actor that has none: the name of the person or thing. A patient without a name is called
+ * `Patient`, a related person `RelatedPerson`.
  *
  * @param resourceAt - what a participant's reference leads to, as far as it is known
  */
@@ -37,7 +38,7 @@ export function withDisplays(
   });
 }
 
-/** Actors as they are compared. */
+/** The form in which actors are compared. */
 const keyOf = ({ actor }: AppointmentParticipant): string => JSON.stringify(actor ?? null);
 
 /**

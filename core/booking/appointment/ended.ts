@@ -3,31 +3,32 @@ import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
 import { type DeadlineConfig, isOverdue, unconfirmed, wasUnconfirmed } from '../confirmation/deadline.ts';
 import { expired, hasRunOut, isExpired } from '../hold/hold.ts';
 
-/** How an appointment ends by itself at a moment that stands in it, whether or not anybody tidies it up then. */
+/** How an appointment ends by itself at a moment that it contains, whether or not it is tidied up then. */
 interface Ending {
-  /** The code in the reason of its cancellation. */
+  /** The code of its cancellation reason. */
   readonly code: Extract<BookingErrorCode, 'hold-expired' | 'confirmation-expired'>;
-  /** What is said to whom it belonged once its time is taken. */
+  /** What its owner is told once its time is taken. */
   readonly taken: string;
   /** Whether it has ended at a given time and has not been tidied up yet. */
   readonly isOver: (appointment: Appointment, now: number, config: DeadlineConfig) => boolean;
-  /** Whether it is over at a moment, tidied up or not. */
+  /** Whether it has ended at a given time, tidied up or not. */
   readonly wasOver: (appointment: Appointment, now: number, config: DeadlineConfig) => boolean;
-  /** As it is stored when its time is given back. */
+  /** The appointment as it is stored when its time is given back. */
   readonly end: (appointment: Appointment, config: DeadlineConfig) => Appointment;
 }
 
 const endings: readonly Ending[] = [
   {
     code: 'hold-expired',
-    taken: 'The hold is over, and its time was taken meanwhile: search for another one.',
+    taken: 'The hold has expired, and its time has since been taken: search for another time.',
     isOver: isExpired,
     wasOver: hasRunOut,
     end: expired,
   },
   {
     code: 'confirmation-expired',
-    taken: 'The clinic did not confirm the request in time, and its time was taken meanwhile: search for another one.',
+    taken:
+      'The clinic did not confirm the request in time, and its time has since been taken: search for another time.',
     isOver: isOverdue,
     wasOver: wasUnconfirmed,
     end: unconfirmed,
@@ -35,8 +36,8 @@ const endings: readonly Ending[] = [
 ];
 
 /**
- * Whether an appointment is over at a moment although it is stored as if it were not: a hold or a request whose time
- * has run out. It has no right to its slots any more.
+ * Whether an appointment has ended although it is still stored as open: a hold or a request whose time has run out. It no
+ * longer has a right to its slots.
  *
  * @param now - milliseconds since 1970 UTC
  */

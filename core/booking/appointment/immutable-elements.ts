@@ -4,7 +4,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { formatReference, parseReference } from '../../fhir/reference/reference.ts';
 import { parseActor } from './actors.ts';
 
-/** FHIR's JSON keeps the extensions of a primitive element in a property of its own. */
+/** FHIR's JSON keeps the extensions of a primitive element in a separate property. */
 type WithInstantExtensions = Appointment & { readonly _start?: Element; readonly _end?: Element };
 
 const immutable = (expression: string, diagnostics: string): Issue => ({
@@ -13,7 +13,7 @@ const immutable = (expression: string, diagnostics: string): Issue => ({
   expression,
 });
 
-/** A reference in a canonical spelling, for comparison; a reference outside this service stays unchanged. */
+/** A reference in a canonical spelling, for comparison; a reference to something outside this service stays unchanged. */
 function spelledOut(reference: Reference | undefined, type: 'Slot' | 'Patient', baseUrl: string): string {
   const read = parseReference(reference?.reference, baseUrl, [type]);
   return read ? formatReference(read) : JSON.stringify(reference?.reference ?? reference ?? null);
@@ -74,9 +74,9 @@ function patientIssues(stored: Appointment, result: Appointment, baseUrl: string
 }
 
 /**
- * Compares what would be stored with what is stored: slots (their order counts), start and end as moments, and the
- * participants' actors that are patients, with display, identifier and type. How a change came about does not matter, nor does another spelling of the
- * same moment or reference.
+ * Compares what would be stored with what is stored: slots (their order counts), start and end as moments, and the actors
+ * that are patients, with display, identifier and type. How a change came about does not matter, nor does another spelling
+ * of the same moment or reference.
  *
  * @param stored - the appointment as it is
  * @param result - the appointment as it would be
@@ -95,7 +95,7 @@ export function immutableIssues(stored: Appointment, result: Appointment, baseUr
 /**
  * Gives the immutable elements and the participants of a result the spelling in which they are stored.
  *
- * @param result - without `immutableIssues`
+ * @param result - one that has no `immutableIssues`
  */
 export function inStoredSpelling(stored: Appointment, result: Appointment, baseUrl: string): Appointment {
   const participant = (result.participant ?? []).map((one) => {

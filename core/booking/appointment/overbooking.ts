@@ -19,12 +19,12 @@ function timeOf({ start, end }: Appointment): Interval | undefined {
   return from !== undefined && to !== undefined && from < to ? { start: from, end: to } : undefined;
 }
 
-/** Whether an appointment takes time that it does not say to overbook. A record of what took place takes none. */
+/** Whether an appointment takes time without saying that it is an overbooking. A record of what took place takes none. */
 function mustBeAlone(appointment: Appointment, config: OverbookingConfig): boolean {
   return neededSlotStatus(appointment) !== undefined && !isOverbooking(appointment, config);
 }
 
-/** What must be read to tell whether the slots of a new appointment are taken; empty if nothing can be. */
+/** What must be read to tell whether the slots of a new appointment are taken; empty if none of them can be. */
 export function overbookingReads(appointment: Appointment, config: OverbookingConfig): BundleEntry[] {
   const ids = slotIdsOf(appointment);
   if (ids.length === 0 || !mustBeAlone(appointment, config)) {
@@ -48,12 +48,12 @@ export function unmarkedFor(appointment: Appointment, state: ResourceSet, config
 }
 
 /**
- * Whether staff put a new appointment on time that is taken: a slot that another appointment holds, or time of the
+ * Checks whether staff put a new appointment on time that is taken: a slot that another appointment holds, or time of the
  * Schedule that something else takes.
  *
  * @param state - as read by `overbookingReads`
- * @param offered - ids of those of `unmarkedFor` that were once free
- * @param now - milliseconds since 1970 UTC: a hold or a request that is over takes no time, tidied up or not
+ * @param offered - ids, among those of `unmarkedFor`, of Slots that were once free
+ * @param now - milliseconds since 1970 UTC: an expired hold or request takes no time, tidied up or not
  * @returns `schedule-overbooked` for each slot at fault; nothing if the appointment says that it is an overbooking
  */
 export function overbookingIssues(

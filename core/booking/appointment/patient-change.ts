@@ -7,12 +7,12 @@ import { isOpen } from './status.ts';
 /** How many merges in a row are followed to the survivor. */
 const LONGEST_CHAIN = 8;
 
-/** The id of the patient into whom one was merged, if it was. */
+/** The id of the patient into which a patient was merged, if it was. */
 export function replacedBy({ link }: Patient): string | undefined {
   return idIn(link?.find(({ type }) => type === 'replaced-by')?.other, 'Patient');
 }
 
-/** The ids of the patients into whom known ones were merged: they must be read as well. */
+/** The ids of patients into which known ones were merged and that must still be read. */
 export function unknownSurvivors(patients: Patients): string[] {
   return [...patients.values()].flatMap((patient) => {
     const id = replacedBy(patient);
@@ -23,7 +23,7 @@ export function unknownSurvivors(patients: Patients): string[] {
 /**
  * The id of the active record of a patient: the patient itself, or the record into which it was merged.
  *
- * @returns `undefined` if there is none: the patient is deleted, inactive, or merged in a circle
+ * @returns `undefined` if there is none: the patient is deleted or inactive, or its merges form a circle or too long a chain
  */
 export function survivorOf(id: string, patients: Patients): string | undefined {
   let current: string | undefined = id;

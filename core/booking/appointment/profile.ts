@@ -7,7 +7,7 @@ import type { PublisherConfig } from './publisher-rules.ts';
 /** The part of the configuration that the profile depends on. */
 export type ProfileConfig = PublisherConfig;
 
-/** FHIR's JSON keeps the extensions of a primitive element in a property of its own. */
+/** FHIR's JSON keeps the extensions of a primitive element in a separate property. */
 type WithPriority = Appointment & { readonly _priority?: Element };
 
 const violation = (diagnostics: string, expression: string): Issue => ({
@@ -35,7 +35,7 @@ function codingIssues(
   });
 }
 
-/** The codes that FHIR requires of a participant. Medplum does not look at required bindings. */
+/** The codes that FHIR allows in a participant. Medplum does not check required bindings. */
 const participantCodes = {
   status: ['accepted', 'declined', 'tentative', 'needs-action'],
   required: ['required', 'optional', 'information-only'],
@@ -88,8 +88,8 @@ function priorityIssues({ value, path }: Located<Appointment>, config: ProfileCo
 }
 
 /**
- * Compares an appointment with the profile LocalTermin. The same rules stand in its StructureDefinition, by which
- * Medplum checks every write; here they are found before anything is written, together with all other problems.
+ * Checks an appointment against the profile LocalTermin. Its StructureDefinition, against which Medplum checks every write,
+ * has the same rules; here violations are found before anything is written, together with all other problems.
  *
  * @returns a `profile-violation` for each element at fault
  * @see specification 2.1

@@ -78,9 +78,9 @@ function cancelationReasonIssues(
 }
 
 /**
- * Compares an appointment with what the publisher of its profile demands beyond the specification; nothing where the
- * profile is the project's own. Of a bound element the code system is compared, and the code where the preset lists the
- * codes: larger code systems are not looked up.
+ * Checks an appointment against what the publisher of its profile demands beyond the specification; the project's own
+ * profile demands nothing more. For a bound element the code system is compared, and the code only where the preset lists
+ * the codes: larger code systems are not looked up.
  *
  * @returns a `profile-violation` for each element at fault
  */

@@ -6,10 +6,10 @@ import type { TagConfig } from '../../fhir/tags.ts';
 import { isSameToken } from '../../fhir/token.ts';
 import type { Changer } from './status.ts';
 
-/** An entry in the one spelling by which it is compared. */
+/** An entry in a canonical spelling, for comparison. */
 const spelledOut = ({ path, entry }: ReservedEntry): string => JSON.stringify([path, Object.entries(entry).sort()]);
 
-/** Those of some entries that are not among others, each of which makes up for one of them. */
+/** The entries that have no counterpart among others; each of the others is the counterpart of one entry only. */
 function missingFrom(entries: readonly ReservedEntry[], others: readonly ReservedEntry[]): ReservedEntry[] {
   const counts = new Map<string, number>();
   for (const key of others.map(spelledOut)) {
@@ -28,7 +28,7 @@ function missingFrom(entries: readonly ReservedEntry[], others: readonly Reserve
  * including the tags of owner and origin. Systems are compared without regard to letter case.
  *
  * The clinic may omit the tag of the author of a change, because it describes that single change, and the codes of the
- * service: it gives its own reasons.
+ * service, because the clinic gives its own reasons.
  *
  * @param stored - the appointment as it is
  * @param result - the appointment as it would be

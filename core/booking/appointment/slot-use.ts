@@ -1,12 +1,12 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { idIn } from '../../fhir/reference/reference.ts';
 
-/** A status by which a Slot is taken for an appointment. */
+/** The status of a Slot that is taken for an appointment. */
 export type TakenStatus = Extract<Slot['status'], 'busy' | 'busy-tentative'>;
 
 /** How an appointment uses a slot that it refers to. */
 interface SlotUseRule {
-  /** Of several uses of one slot the one with the greatest strength counts. */
+  /** Of several uses of one slot, the one with the greatest strength counts. */
   readonly strength: number;
   /** Whether the slot belongs to the appointment, so that no other booking may take it. */
   readonly isHeld: boolean;
@@ -49,12 +49,12 @@ export function strongestUse(...uses: readonly (SlotUse | undefined)[]): SlotUse
     );
 }
 
-/** Whether a slot that is used so belongs to an appointment. */
+/** Whether a slot with this use belongs to an appointment. */
 export function isHeld(use: SlotUse | undefined): boolean {
   return ruleOf(use).isHeld;
 }
 
-/** The status that a slot must have that is used so; `undefined` where any will do. */
+/** The status that a slot with this use must have; `undefined` where any will do. */
 export function slotStatusOf(use: SlotUse | undefined): TakenStatus | undefined {
   return ruleOf(use).status;
 }

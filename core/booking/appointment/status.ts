@@ -83,7 +83,7 @@ export function mayBecome({ status }: HasStatus, wanted: AppointmentStatus, chan
   return statusTable[status]?.next[wanted]?.includes(changer) ?? false;
 }
 
-/** Whether an appointment can be sent to `$book` again, to be moved, or be replaced by another one. */
+/** Whether an appointment can be sent to `$book` again to be moved, or be replaced by another one. */
 export function canBeMoved(appointment: HasStatus): boolean {
   return mayBecome(appointment, 'booked', 'service') || mayBecome(appointment, 'pending', 'service');
 }
@@ -98,13 +98,13 @@ export function holdsSlots(appointment: HasStatus): boolean {
   return isHeld(slotUseOf(appointment));
 }
 
-/** The status that the slots of an open appointment must have; `undefined`: any will do. */
+/** The status that the slots of an open appointment must have; `undefined` where any will do. */
 export function neededSlotStatus(appointment: HasStatus): TakenStatus | undefined {
   return isOpen(appointment) ? slotStatusOf(slotUseOf(appointment)) : undefined;
 }
 
 /**
- * The statuses of which something holds, as the value of a search by `status`.
+ * The statuses for which a condition holds, as the value of the search parameter `status`.
  *
  * @param holds - such as `isOpen`
  */
@@ -119,9 +119,9 @@ export function statusIssues(value: unknown, expression: string): Issue[] {
 }
 
 /**
- * Whether a change of status is allowed.
+ * Checks whether a change of status is allowed.
  *
- * @returns `transition-not-allowed` if it is not; nothing if the status stays
+ * @returns `transition-not-allowed` if it is not; nothing if the status stays the same
  */
 export function transitionIssues(from: AppointmentStatus, to: AppointmentStatus, changer: Changer): Issue[] {
   if (from === to || mayBecome({ status: from }, to, changer)) {

@@ -18,9 +18,9 @@ export interface BookingJob {
   readonly body: unknown;
   /** Id of the requestor's profile. */
   readonly requestor: string;
-  /** The same as a reference, with its name. */
+  /** The same profile as a reference, with its name. */
   readonly requester?: Reference | undefined;
-  /** As whom it acts. */
+  /** The role in which the requestor acts. */
   readonly role: Role;
   /** The resources (`Type/id`) that the requestor could see when it sent the request. */
   readonly visible: readonly string[];
@@ -32,7 +32,7 @@ export const BOOK_TASK = 'book';
 /** Resource types of which a requestor sees only its own: the job must record what the requestor saw. */
 const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson']);
 
-/** Issues for resources that do not exist, or that the requestor may not see, and those of its limits. */
+/** Issues about resources that do not exist or that the requestor may not see, and about the requestor's limits. */
 const atOnce: ReadonlySet<string> = new Set([
   'slot-not-found',
   'schedule-not-found',
@@ -43,14 +43,14 @@ const atOnce: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether these issues make the service refuse a job at once: it is malformed, refers to what the requestor may not see,
- * or is one too many.
+ * Whether these issues make the service refuse a job at once: it is malformed, refers to what the requestor may not see, or
+ * exceeds a limit.
  */
 export function isRefusedAtOnce(issues: readonly Issue[]): boolean {
   return issues.some(({ code }) => bookingErrors[code].status === 400 || atOnce.has(code));
 }
 
-/** The Task that keeps an asynchronous booking until it is carried out. */
+/** The Task that stores an asynchronous booking until it is carried out. */
 export function taskOf(
   body: unknown,
   { requestor, requester, role }: Pick<BookingJob, 'requestor' | 'requester' | 'role'>,
@@ -87,7 +87,7 @@ export function jobIn({ status, input }: Task): BookingJob | undefined {
 /** After how many milliseconds a job that was not carried out counts as left over. */
 const OVERDUE = 5_000;
 
-/** How many jobs that were left over are carried out in one go. */
+/** How many left-over jobs are carried out in one run. */
 const OVERDUE_COUNT = '50';
 
 /**
@@ -116,27 +116,27 @@ export function visibleTo(job: BookingJob, state: ResourceSet, config: JobConfig
 }
 
 /**
- * A transaction entry that ends a Task, unless somebody else has ended it since it was read. What the requestor had sent is
- * no longer needed and goes.
+ * A transaction entry that ends a Task, unless it has changed since it was read. What the requestor had sent is no longer
+ * needed and is removed.
  */
 export function endTask({ input: _, ...task }: Task, changes: Partial<Task>): BundleEntry {
   return updateEntry(task, { ...task, ...changes });
 }
 
-/** The end of a Task whose booking came to be: its output leads to the Appointment. */
+/** The entry that ends a Task whose booking succeeded: its output refers to the Appointment. */
 function completed(task: Task, appointment: string): BundleEntry {
   const output = [{ type: { text: 'appointment' }, valueReference: { reference: appointment } }];
   return endTask(task, { status: 'completed', output });
 }
 
-/** The end of a Task whose booking was refused: the reasons are contained in it. */
+/** The entry that ends a Task whose booking was refused: the Task contains the reasons. */
 export function failed(task: Task, outcome: OperationOutcome): BundleEntry {
   const output = [{ type: { text: 'outcome' }, valueReference: { reference: '#outcome' } }];
   return endTask(task, { status: 'failed', contained: [{ ...outcome, id: 'outcome' }], output });
 }
 
 /**
- * The transaction that carries out a job and completes its Task in one: a second run of the job finds it done.
+ * The one transaction that both carries out a job and completes its Task: a second run of the job finds it done.
  *
  * @param transaction - of the booking, whose first entry is the Appointment
  * @param newId - gives a fresh `urn:uuid:` by which the Task refers to a new Appointment

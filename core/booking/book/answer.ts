@@ -11,7 +11,8 @@ export const ANSWER_HEADER = 'x-booking-answer';
 export const AS_PARAMETERS = 'parameters';
 
 /**
- * Value of the header: as before, and the gateway lets the bookings of this caller take turns if the Bot asks for it.
+ * Value of the header: answer with Parameters, too; if the Bot asks for it, the gateway lets the bookings of this caller
+ * take turns.
  */
 export const OFFERING_A_TURN = 'parameters-or-turn';
 
@@ -19,7 +20,7 @@ export const OFFERING_A_TURN = 'parameters-or-turn';
 export const VERSION_HEADER = 'x-booking-if-match';
 
 /**
- * The version that an appointment must have which is moved.
+ * The version that the appointment to be moved must have.
  *
  * @param headers - of the request, by name in lower case
  */
@@ -28,7 +29,7 @@ export function versionAskedFor(headers: unknown): string | undefined {
   return typeof version === 'string' && version !== '' ? version : undefined;
 }
 
-/** What came of `$book`: an appointment, and whether an earlier, identical request had booked it already. */
+/** The result of `$book`: an appointment, and whether an earlier, identical request had booked it already. */
 export interface BookingAnswer {
   readonly appointment: Appointment;
   readonly isExisting: boolean;
@@ -46,12 +47,12 @@ export const isTurnOffered = (headers: unknown): boolean => headerIn(headers) ==
 const wantsParameters = (headers: unknown): boolean => headerIn(headers) === AS_PARAMETERS || isTurnOffered(headers);
 
 /**
- * What the Bot `book` returns for a booking that others of its requestor have overtaken, since a quota counts them all.
- * Nothing was written.
+ * What the Bot `book` returns for a booking that was overtaken by others of the same requestor, which count towards the same
+ * quota. Nothing was written.
  */
 export const askForTurn: Parameters = { resourceType: 'Parameters', parameter: [{ name: 'turn', valueBoolean: true }] };
 
-/** Whether the Bot `book` asks to be called again in the turn of its requestor. */
+/** Whether the Bot `book` asks to be called again when it is its requestor's turn. */
 export function isAskingForTurn(body: unknown): boolean {
   const parameters = isResource(body, 'Parameters') ? (body.parameter ?? []) : [];
   return parameters.some(({ name, valueBoolean }) => name === 'turn' && valueBoolean === true);
@@ -78,7 +79,7 @@ export function formatBookingAnswer(
     : appointment;
 }
 
-/** The answer to a `dry-run` against which nothing speaks; what the Bots `book` and `hold` return of it. */
+/** The answer of the Bots `book` and `hold` to a `dry-run` that finds no problem. */
 export const wouldBeCarriedOut: OperationOutcome = {
   resourceType: 'OperationOutcome',
   id: 'ok',
@@ -86,14 +87,17 @@ export const wouldBeCarriedOut: OperationOutcome = {
     {
       severity: 'information',
       code: 'informational',
-      diagnostics: 'Nothing speaks against the request at this moment. Nothing was written (dry-run).',
+      diagnostics: 'The request would be carried out at this moment. Nothing was written (dry-run).',
     },
   ],
 };
 
 const DRY_RUN = 'dry-run';
 
-/** What the Bots return of a `dry-run`; to the gateway in Parameters, for Medplum itself answers an empty result alike. */
+/**
+ * What the Bots return for a `dry-run`. The gateway gets it in Parameters, because Medplum itself answers an empty result
+ * with a similar OperationOutcome.
+ */
 export function formatDryRunAnswer(headers: unknown): OperationOutcome | Parameters {
   return wantsParameters(headers)
     ? { resourceType: 'Parameters', parameter: [{ name: DRY_RUN, resource: wouldBeCarriedOut }] }

@@ -12,7 +12,7 @@ import { type Knowledge, offeredServicesOf } from './knowledge.ts';
 import type { BookRequest } from './request/request.ts';
 import type { EarlierAppointments } from './resubmission/reschedule.ts';
 
-/** The Schedules that a request names, by itself or by its slots, each once. */
+/** The Schedules that a request names, directly or through its slots, each once. */
 export function schedulesNamed({ slots, schedule }: BookRequest, state: ResourceSet): Schedule[] {
   const ofSlots = slots.flatMap(({ value }) => {
     const slot = findResource(state, 'Slot', value);
@@ -25,9 +25,9 @@ export function schedulesNamed({ slots, schedule }: BookRequest, state: Resource
 /** What the policies of the Schedules concerned say about a booking. */
 export interface PolicyVerdict {
   readonly policies: readonly EffectivePolicy[];
-  /** They bind a requestor; whether the caller is one may still be to be found out. */
+  /** They bind requestors only; whether the caller is one may not be known yet. */
   readonly issues: readonly Issue[];
-  /** To be counted if nothing else speaks against the booking. */
+  /** To be counted if there is nothing else against the booking. */
   readonly quotas: readonly Quota[];
 }
 
@@ -49,7 +49,7 @@ export function schedulesConcerned(
   return [...new Set([...schedulesNamed(request, state), ...earlier])];
 }
 
-/** An appointment that is moved or replaced gives its time back: that must still be possible. */
+/** An appointment that is moved or replaced gives its time back: the policies must still permit that. */
 function givingBackIssues(
   { previous, replaced }: EarlierAppointments,
   request: BookRequest,
@@ -69,7 +69,7 @@ function givingBackIssues(
 }
 
 /**
- * Asks the booking policies of all Schedules concerned, and the limits of the installation.
+ * Applies the booking policies of all Schedules concerned, and the limits of the installation.
  *
  * @param patients - references to the patients of the booking
  */

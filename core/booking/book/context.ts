@@ -9,12 +9,12 @@ export interface BookingContext {
   readonly now: number;
   /** Id of the requestor's profile in Medplum; everything the booking creates is tagged with it. */
   readonly requestor: string;
-  /** The same as a reference, with its name where Medplum tells it. */
+  /** The same profile as a reference, with its name where Medplum gives it. */
   readonly requester?: Reference | undefined;
   readonly config: BookingConfig;
   /** Gives a fresh `urn:uuid:` for each resource that the transaction creates. */
   readonly newId: () => string;
-  /** Ids of those taken Slots without a mark that were once free, as their histories show (`unmarkedIn`). */
+  /** Ids of the taken Slots that have no mark but were once free, as their histories show (`unmarkedIn`). */
   readonly offered?: ReadonlySet<string> | undefined;
   /** The limits of the installation that the requestor has reached. */
   readonly reached?: ReadonlySet<LimitQuestion> | undefined;

@@ -11,43 +11,43 @@ import type { Returning } from './resubmission/returning.ts';
 
 /** Earlier versions of appointments. */
 export interface Histories {
-  /** By the id of the appointment, the oldest first, with their authors. */
+  /** The versions with their authors, the oldest first, by the id of the appointment. */
   readonly versions: ReadonlyMap<string, readonly Appointment[]>;
-  /** Ids of the appointments of which these are the latest versions only. */
+  /** Ids of the appointments of which only the latest versions are included. */
   readonly cut?: ReadonlySet<string>;
-  /** The Slots of those that were at the time of the booking. */
+  /** The Slots of those versions that were at the time of the booking. */
   readonly slots: readonly Slot[];
 }
 
-/** What a decision may depend on besides `bookingReads`: it is read only when it does. */
+/** What a decision may depend on besides `bookingReads`, read only when it does. */
 export interface Knowledge {
   /** What the slots were split into, and how appointments use them. */
   readonly fragments?: Fragments | undefined;
-  /** As whom the caller acts. */
+  /** The role in which the caller acts. */
   readonly role?: Role | undefined;
   /** HealthcareServices that Schedules name in their `serviceType`; those that do not exist are absent. */
   readonly services?: ResourceSet | undefined;
   /** What is around the time of a booking that needs buffers. */
   readonly around?: { readonly slots: ResourceSet; readonly offered: ReadonlySet<string> } | undefined;
-  /** What the appointment that is moved or replaced keeps others from offering, and how it returns. */
+  /** The Slots that the moved or replaced appointment keeps from being offered, as the changes by which they return. */
   readonly returning?: readonly SlotChange[] | undefined;
   /** How far quotas are used up. */
   readonly usage?: ReadonlyMap<string, Usage> | undefined;
-  /** The Tasks of earlier appointments that wait, or waited a moment ago, for the clinic. */
+  /** The Tasks of earlier appointments that wait for the clinic, or waited until a moment ago. */
   readonly tasks?: readonly Task[] | undefined;
   readonly histories?: Histories | undefined;
-  /** Patients who were merged, and into whom, whether or not the caller may see them. */
+  /** Merged patients and those into which they were merged, whether or not the caller may see them. */
   readonly patients?: Patients | undefined;
 }
 
-/** What is to be read before a decision can be made. */
+/** What must be read before a decision can be made. */
 export interface Wanted {
   /** The fragments of these slots, without the uses of the appointments that are being rewritten. */
   readonly fragments?: { readonly origins: readonly string[]; readonly rewritten: readonly string[] };
   readonly role?: true;
   /** Ids of HealthcareServices. */
   readonly services?: readonly string[];
-  /** Everything of these Schedules at a time. */
+  /** Whatever may be in the way in these Schedules at a time. */
   readonly around?: { readonly schedules: readonly string[]; readonly interval: Interval };
   readonly returning?: Returning;
   readonly quotas?: readonly Quota[];
@@ -59,7 +59,7 @@ export interface Wanted {
   readonly patients?: readonly string[];
 }
 
-/** The services of a Schedule: those whose calendar it is, and those that it names as what it offers. */
+/** The services of a Schedule: those whose calendar it is, and those that it names as offered. */
 export function offeredServicesOf(
   schedule: Schedule,
   state: ResourceSet,
@@ -69,7 +69,7 @@ export function offeredServicesOf(
   return [...servicesOf(state, schedule), ...named];
 }
 
-/** The ids of services that these Schedules name and that were not read yet. */
+/** The ids of services that these Schedules name and that have not been read yet. */
 export function unknownServices(schedules: readonly Schedule[], { services }: Knowledge): string[] {
   return services ? [] : [...new Set(schedules.flatMap(serviceIdsOf))];
 }

@@ -17,19 +17,19 @@ export type BookingPlan =
   | { readonly kind: 'write'; readonly transaction: Bundle }
   /** Nothing to write: the same request was carried out before and booked this appointment. */
   | { readonly kind: 'existing'; readonly appointment: Appointment }
-  /** To read more, and to decide again. */
+  /** More must be read before deciding again. */
   | { readonly kind: 'read'; readonly wanted: Wanted }
   | { readonly kind: 'refuse'; readonly issues: readonly Issue[] };
 
 /**
- * Decides about a booking or a hold: everything that speaks against it, or the one transaction that carries it out.
- * Every slot and appointment that is changed is written with the version that was read, so that of two bookings of the
- * same time one fails as a whole.
+ * Decides about a booking or a hold: gives all its problems, or the one transaction that carries it out. Every slot and
+ * appointment that is changed is written on condition of the version that was read, so that of two bookings of the same time
+ * one fails as a whole.
  *
  * @param parsed - the request as read by `parseBookRequest`
- * @param state - what the caller may see of all that the request names (`bookingReads`)
- * @param known - what was asked for meanwhile
- * @see specification 3 and 4.4
+ * @param state - what the caller may see of everything that the request names (`bookingReads`)
+ * @param known - what has been read since because this function asked for it
+ * @see specification sections 3 and 4.4
  */
 export function planBooking(
   { request, issues: malformed, unreadable }: ParsedRequest,

@@ -10,10 +10,10 @@ import { inTheWay, takenTimeReads } from '../slots/takings.ts';
 import { answersReferredTo } from '../supporting-information.ts';
 import type { BookRequest } from './request/request.ts';
 
-/** How many free slots at the time of an appointment are looked at when only its schedule is named. */
+/** How many free slots at the time of an appointment are looked at when only a schedule is named. */
 export const MOST_OFFERS = 500;
 
-/** How many Slots at a time are found at once: as many as Medplum finds and includes, less what is included. */
+/** How many Slots at a time one search finds: as many as Medplum finds and includes, less what is included. */
 const AT_THE_TIME = '950';
 
 const withSchedule: SearchQuery = [
@@ -42,7 +42,7 @@ function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
     : [];
 }
 
-/** The slots with their schedules and all that may be in their way, by one search. */
+/** One search for the slots with their schedules and everything that may be in their way. */
 function slotsAt(ids: string, { start, end }: Interval, config: TagConfig): BundleEntry {
   return search('Slot', [
     ['schedule:Schedule._has:Slot:schedule:_id', ids],
@@ -68,8 +68,8 @@ function slotReads(request: BookRequest, config: TagConfig): BundleEntry[] {
 }
 
 /**
- * The search for the slots that a request names and `bookingReads` did not find, for they are not at the time of the
- * appointment, or are not there.
+ * The search for the slots that a request names and `bookingReads` did not find, because they are not at the time of the
+ * appointment or do not exist.
  *
  * @param state - what was found
  */
@@ -87,8 +87,8 @@ function searchByIdentifier(
 }
 
 /**
- * Everything that must be known to decide about a booking, as one batch. It is to be sent with the caller's own
- * credentials: what the caller may not see does not exist for its booking.
+ * Everything that must be known to decide about a booking, as one batch. It must be sent with the caller's own credentials:
+ * what the caller may not see does not exist for its booking.
  *
  * @param requestor - id of the requestor's profile, whose earlier bookings and patients are looked for
  * @see https://hl7.org/fhir/R4/http.html#transaction

@@ -32,7 +32,7 @@ const inactive = (expression: string): Issue => ({
   expression,
 });
 
-/** Of the persons that were found, those that the requestor has submitted with one of these identifiers or this id. */
+/** Of the persons found, the one with this id, else those that the requestor has submitted with one of these identifiers. */
 function knownPersons<T extends Patient | RelatedPerson>(
   found: readonly T[],
   { value }: Located<Patient | RelatedPerson>,
@@ -53,8 +53,8 @@ interface Submitted {
 }
 
 /**
- * Of the patients that the requestor has submitted with these identifiers, those that can be meant: the active ones, and
- * of duplicates that are still to be merged the oldest. Where none is active, the first of them.
+ * Of the patients that the requestor has submitted with these identifiers, those that can be meant: the active ones, or only
+ * the oldest if they are duplicates still to be merged. If none is active, the first of them.
  */
 function candidates(known: readonly Patient[], config: TagConfig & ServiceConfig): readonly Patient[] {
   const [first, ...others] = known.filter(isActivePatient);
@@ -65,7 +65,7 @@ function candidates(known: readonly Patient[], config: TagConfig & ServiceConfig
   return duplicates.length === others.length ? [oldest] : [first, ...others];
 }
 
-/** Who stands for a patient, by ids; `undefined` if the patient is to be judged as it is. */
+/** Gives the id of the patient who stands in for another one; `undefined` if the patient itself is to be judged. */
 export type Heir = (id: string) => string | undefined;
 
 function submittedPatient(
@@ -170,14 +170,14 @@ function withMissing(
 }
 
 /**
- * Settles who takes part in a booking: existing patients must be visible to the caller and active; a patient and a
- * related person handed over are created, or found by an identifier that the same requestor has submitted before.
+ * Determines who takes part in a booking: existing patients must be visible to the caller and active; a submitted patient or
+ * related person is created, or found by an identifier that the same requestor has submitted before.
  *
  * @param state - what the caller may see
- * @param heir - who stands for a patient that the clinic has merged, where the caller may name either
+ * @param heir - who stands in for a patient that the clinic has merged, where the caller may name either
  * @returns the participants with stored references, the entries that create persons, and `patient-not-found`,
- *   `patient-inactive`, `patient-mismatch`, `patient-ambiguous` for each at fault
- * @see specification 2.1, 4.4 and 4.6
+ *   `patient-inactive`, `patient-mismatch`, `patient-ambiguous` for each person at fault
+ * @see specification sections 2.1, 4.4 and 4.6
  */
 export function resolveParticipants(
   request: BookRequest,

@@ -6,14 +6,14 @@ import { isForStaffToKeep, type Situation } from './situation.ts';
 import { schedulesOf } from './slots/select-slots.ts';
 import { confirmationOf } from './slots/service-type.ts';
 
-/** What the service itself says of an appointment. */
+/** What the service itself sets in an appointment. */
 export interface Result {
   readonly status: 'booked' | 'pending' | 'proposed';
   /** Extensions that the service itself sets. */
   readonly extension: readonly Extension[];
 }
 
-/** The shortest time that a policy holds for, from now on; a hold that still holds is prolonged, which is done once. */
+/** A hold for the shortest time that a policy gives, from now on. One that has not expired yet is extended, only once. */
 function held({ verdict, earlier: { previous }, context: { now, config } }: Situation): Result {
   const lengths = verdict.policies.flatMap(({ policy }) => policy.holdFor ?? []);
   const until = now + Math.min(...(lengths.length > 0 ? lengths : [DEFAULT_HOLD]));
@@ -21,7 +21,7 @@ function held({ verdict, earlier: { previous }, context: { now, config } }: Situ
   return { status: 'proposed', extension: holdExtensions(until, isProlonging, config) };
 }
 
-/** Confirmed at once or requested, as the clinic has set; what staff move or book again is confirmed. */
+/** Confirmed at once or requested, as the clinic has configured; what staff move or book again is confirmed. */
 function bookedOrRequested(situation: Situation): Result {
   const { request, selected, verdict, state, known, earlier, context } = situation;
   const { now, config } = context;
@@ -38,7 +38,7 @@ function bookedOrRequested(situation: Situation): Result {
   };
 }
 
-/** What an appointment becomes to which nothing speaks against: booked or requested, or held for some minutes. */
+/** What an appointment becomes if there is nothing against it: booked or requested, or held for some minutes. */
 export function resultOf(situation: Situation): Result {
   return situation.context.purpose === 'hold' ? held(situation) : bookedOrRequested(situation);
 }

@@ -12,7 +12,7 @@ import { granularityIssues } from './slots/granularity.ts';
 import { serviceTypeIssues } from './slots/service-type.ts';
 import { slotIssues } from './slots/slot-issues.ts';
 
-/** What one rule has against a booking. */
+/** A rule: finds what is wrong with a booking. */
 type Rule = (situation: Situation) => readonly Issue[];
 
 const statusRule: Rule = ({
@@ -42,7 +42,7 @@ const timeRule: Rule = ({ request: { appointment, interval }, context: { now } }
   return issues;
 };
 
-/** What is attached already stays, readable or not. */
+/** Answers that are already attached stay, readable or not. */
 const answersRule: Rule = ({ request: { appointment }, earlier, state, context: { config } }) => {
   const attached = new Set(answersReferredTo(earlier.previous ?? {}, config.baseUrl).map(({ id }) => id));
   const named = answersReferredTo(appointment.value, config.baseUrl, appointment.path);
@@ -55,19 +55,19 @@ const answersRule: Rule = ({ request: { appointment }, earlier, state, context: 
 const growthRule: Rule = ({ request: { appointment }, earlier: { previous } }) =>
   previous ? growthIssues(appointment, previous) : [];
 
-/** A re-submission that does not name its service type keeps the one that it has. */
+/** A re-submission that does not name its service type keeps the stored one. */
 const publisherRule: Rule = ({ request: { appointment }, earlier: { previous }, context }) => {
   const kept = previous?.serviceType && { serviceType: previous.serviceType };
   return publisherIssues({ ...appointment, value: { ...kept, ...appointment.value } }, context.config);
 };
 
-/** Who takes part has a name, if the profile demands it: the request says it where the service does not know it. */
+/** Every participant has a display if the profile demands it: where the service knows no name, the request must give it. */
 const displayRule: Rule = ({ request: { appointment, participants }, resolved, context: { config } }) =>
   config.appointmentRules?.needsDisplay
     ? displayIssues(resolved.participants.slice(0, participants.length), appointment.path)
     : [];
 
-/** The rules that are judged whatever was read by now, in the order in which their issues are reported. */
+/** The rules that are applied whatever has been read so far, in the order in which their issues are reported. */
 const rules: readonly Rule[] = [
   statusRule,
   timeRule,
@@ -95,14 +95,14 @@ const policyRule: Rule = (situation) => {
     : [];
 };
 
-/** The rules that only hold of slots, roles and quotas as they really are: judged when nothing is left to be read. */
+/** The rules that depend on the final slots, role and quotas: applied when nothing is left to be read. */
 const lastRules: readonly Rule[] = [
   ({ request, selected, state, context }) => granularityIssues(request, selected.slots, state, context.config),
   policyRule,
 ];
 
-/** The problems of a booking that are known so far. More knowledge of the slots may solve them. */
+/** The problems of a booking that are known so far. Knowing more about the slots may resolve them. */
 export const issuesSoFar = (situation: Situation): Issue[] => rules.flatMap((rule) => rule(situation));
 
-/** What else speaks against a booking once everything was read that it depends on. */
+/** The further problems of a booking, once everything that it depends on has been read. */
 export const lastIssues = (situation: Situation): Issue[] => lastRules.flatMap((rule) => rule(situation));

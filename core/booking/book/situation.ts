@@ -24,32 +24,32 @@ import { type SelectedSlots, selectSlots } from './slots/select-slots.ts';
 /** What a decision starts from: the request, and everything that was read for it. */
 export interface Given {
   readonly request: BookRequest;
-  /** What the caller may see of all that the request names (`bookingReads`). */
+  /** What the caller may see of everything that the request names (`bookingReads`). */
   readonly state: ResourceSet;
   readonly known: Knowledge;
   readonly context: BookingContext;
 }
 
-/** What a booking is judged by: what is given, the request with what a stored appointment keeps, and what follows. */
+/** What a booking is judged by: what is given, the request with what is kept of a stored appointment, and what follows. */
 export interface Situation extends Given {
   readonly resolved: ResolvedParticipants;
   readonly earlier: EarlierAppointments;
   /** The slots as they are stored. */
   readonly stored: Calendar;
-  /** The slots as this booking may count them: its own earlier ones, and those of what is over, are free for it. */
+  /** The slots as this booking may count them: its own earlier ones, and those of expired holds and requests, are free. */
   readonly calendar: Calendar;
   readonly selected: SelectedSlots;
   readonly verdict: PolicyVerdict;
 }
 
-/** What returns with a move is free for it. */
+/** The slots as they are stored, except that those that return with a move are already free for it. */
 function storedCalendar({ state, known: { fragments, returning = [] }, context: { config } }: Given): Calendar {
   const back = returning.flatMap(({ stored, resource }) => (stored ? [resource] : []));
   const slots = [...resourcesOfType(state, 'Slot'), ...(fragments?.slots ?? []), ...back];
   return calendarOf(slots, artefactUri(config, 'LocalSlotOrigin'), fragments?.uses);
 }
 
-/** Slots of holds and requests that are over are free for everybody. */
+/** The slots of expired holds and requests are free for everyone. */
 function releaseExpired(calendar: Calendar, { fragments }: Knowledge): Calendar {
   return (fragments?.expired ?? []).flatMap(slotIdsOf).reduce(release, calendar);
 }
@@ -62,14 +62,14 @@ function countedCalendar(stored: Calendar, earlier: EarlierAppointments, { known
 
 const nothing: ClinicPart = { elements: new Set(), participants: new Set(), extensions: new Set() };
 
-/** What the clinic has set of the appointment that is sent again. A hold is the requestor's alone. */
+/** What the clinic has set in the appointment that is sent again. A hold belongs to the requestor alone. */
 function clinicPart({ previous }: EarlierAppointments, { known, context: { config } }: Given): ClinicPart {
   const { versions, cut } = known.histories ?? {};
   const { id = '' } = previous ?? {};
   return previous && !isHold(previous, config) ? clinicPartOf(versions?.get(id) ?? [], config, cut?.has(id)) : nothing;
 }
 
-/** The request with what the stored appointment keeps. What staff send replaces even what the clinic has set. */
+/** The request with what is kept of the stored appointment. What staff send replaces even what the clinic has set. */
 function withStored({ previous }: EarlierAppointments, clinic: ClinicPart, given: Given): BookRequest {
   const { request, known, context } = given;
   const { value, path } = request.appointment;
@@ -80,7 +80,7 @@ function withStored({ previous }: EarlierAppointments, clinic: ClinicPart, given
 }
 
 /**
- * Who takes part: whom the request names, and of the appointment that is sent again those whom the clinic has added.
+ * Who takes part: those whom the request names, and those whom the clinic has added to the appointment that is sent again.
  */
 function participantsOf(
   request: BookRequest,
@@ -98,7 +98,7 @@ function participantsOf(
   return { ...resolved, participants: isNamed ? withDisplays(participants, resourceAt) : participants };
 }
 
-/** The appointments that the caller may move or replace: a requestor its own, whatever else it may read. */
+/** The state with only the appointments that the caller may move or replace: a requestor its own, whatever else it sees. */
 function changeable({ state, known: { role }, context: { requestor, config } }: Given): ResourceSet {
   const isOthers = (one: Resource): boolean => one.resourceType === 'Appointment' && !belongsTo(one, requestor, config);
   return role === 'requestor' ? new Map([...state].filter(([, one]) => !isOthers(one))) : state;
@@ -155,7 +155,10 @@ export function timesAround(interval: Interval, buffers: ReadonlyMap<string, Slo
   return new Map([...buffers].map(([id, needed]) => [id, withBuffers(interval, needed.buffers)]));
 }
 
-/** Ids of the slots that the booking gives back: of appointments that it moves or replaces, and of holds that are over. */
+/**
+ * Ids of the slots that the booking gives back: those of appointments that it moves or replaces, and of expired holds and
+ * requests.
+ */
 export function givenBackBy({ earlier: { previous, replaced }, known: { fragments } }: Situation): string[] {
   return [previous, replaced, ...(fragments?.expired ?? [])].flatMap(slotIdsOf);
 }
@@ -165,7 +168,7 @@ export function rewrittenIds({ earlier: { previous, replaced } }: Situation): st
   return [previous?.id, replaced?.id].filter((id) => id !== undefined);
 }
 
-/** How the hold or the request ended by itself that the caller sends again, if it did. */
+/** How the hold or request that the caller sends again ended by itself, if it did. */
 export function ownEnding({ earlier: { previous }, context: { now, config } }: Situation) {
   return previous && endingOf(previous, now, config);
 }

@@ -27,7 +27,7 @@ import type { EarlierAppointments } from './resubmission/reschedule.ts';
 import { type Result, resultOf } from './result.ts';
 import { buffersOf, givenBackBy, type Situation, timesAround } from './situation.ts';
 
-/** The elements of the appointment that the booking sets, not the request. */
+/** The elements of the appointment that are set by the booking, not by the request. */
 interface Outcome extends Result {
   readonly slotIds: readonly string[];
   readonly participants: readonly AppointmentParticipant[];
@@ -63,7 +63,7 @@ function extensionsOf(sent: Appointment, { replaced }: EarlierAppointments): Ext
   return replaced ? [...own, { url: REPLACES, valueReference: { reference: `Appointment/${replaced.id}` } }] : own;
 }
 
-/** The participant of a hold that names nobody: FHIR requires one. A hold is not a LocalTermin yet. */
+/** The participant of a hold that names none: FHIR requires one. A hold is not a LocalTermin yet. */
 const unnamedPatient: AppointmentParticipant = {
   type: [{ text: 'Patient, not named yet' }],
   required: 'required',
@@ -72,7 +72,7 @@ const unnamedPatient: AppointmentParticipant = {
 
 const isSameTag = (one: Coding, other: Coding): boolean => one.system === other.system && one.code === other.code;
 
-/** The `meta` of the appointment: what was sent, and the tags, profiles and labels that it has already. */
+/** The `meta` of the appointment: what was sent, and the tags, profiles and labels that it already has. */
 function metaOf(
   sent: Meta | undefined,
   { earlier: { previous }, context }: Situation,
@@ -109,7 +109,7 @@ function appointmentOf(situation: Situation, outcome: Outcome): Appointment {
 }
 
 /**
- * A transaction entry that changes a stored appointment, if it still has the version that was read, and says on whose
+ * A transaction entry that changes a stored appointment, if it still has the version that was read, and records on whose
  * behalf.
  */
 function changeEntry(stored: Appointment, changed: Appointment, { requestor, config }: BookingContext): BundleEntry {
@@ -123,7 +123,7 @@ function createEntry(appointment: Appointment, { requestor, config }: BookingCon
   return { request: { method: 'POST', url: 'Appointment' }, resource: { ...appointment, meta } };
 }
 
-/** The entries that store the appointment, first, and cancel the one that it replaces. */
+/** The entries that store the appointment (the first one) and cancel the one that it replaces. */
 function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry[] {
   const { earlier, context } = situation;
   const { previous, replaced } = earlier;
@@ -135,7 +135,7 @@ function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry
 }
 
 /**
- * Slots that were never on offer, as those of Medplum's own scheduling, are not put on offer by being given back.
+ * Slots that were never on offer, such as those of Medplum's own scheduling, are not put on offer when they are given back.
  */
 function withoutNeverOffered(calendar: Calendar, { stored, context }: Situation, givenBack: readonly string[]) {
   const { offered, config } = context;
@@ -160,13 +160,13 @@ function returningEntries({ known: { returning = [] }, selected }: Situation, gi
   return slotChangeEntries(returning.filter(({ group }) => groups.has(group)));
 }
 
-/** Each resource is written once: of several entries for one the last. */
+/** Each resource is written once: of several entries for one resource, the last counts. */
 function onceEach(entries: readonly BundleEntry[]): BundleEntry[] {
   const last = new Map(entries.map((entry) => [entry.request?.method === 'PUT' ? entry.request.url : entry, entry]));
   return [...last.values()];
 }
 
-/** What was read, with what is written instead. */
+/** What was read, updated with what is written. */
 function asWritten(state: ResourceSet, entries: readonly BundleEntry[]): ResourceSet {
   const stored = entries.flatMap(({ request, resource }) => (request?.method === 'PUT' && resource ? [resource] : []));
   return new Map([...state, ...stored.map((one) => [`${one.resourceType}/${one.id}`, one] as const)]);
@@ -198,7 +198,7 @@ function slotEntriesOf(situation: Situation, outcome: Outcome): BundleEntry[] {
   return others.length > 0 ? inWriteOrder(onceEach([...changed, ...others])) : changed;
 }
 
-/** The entries that end holds and requests whose time is over. */
+/** The entries that end holds and requests whose time has run out. */
 function takeoverEntries({ known: { fragments }, context: { now, config } }: Situation): BundleEntry[] {
   return (fragments?.expired ?? []).map((one) => updateEntry(one, afterItsEnd(one, now, config)));
 }

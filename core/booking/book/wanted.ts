@@ -15,10 +15,10 @@ import { perhapsMoved } from './resubmission/idempotency.ts';
 import { returningFor } from './resubmission/returning.ts';
 import { buffersOf, rewrittenIds, type Situation, timesAround } from './situation.ts';
 
-/** What is still to be read for a decision, as far as one kind of knowledge goes. */
+/** Tells what must still be read of one kind of knowledge for a decision. */
 type Question = (situation: Situation, found: readonly Issue[]) => Wanted;
 
-/** Issues that more knowledge of the slots could solve. */
+/** Issues that more knowledge of the slots could resolve. */
 const aboutSlots: ReadonlySet<string> = new Set([
   'slot-not-free',
   'slot-mismatch',
@@ -26,7 +26,7 @@ const aboutSlots: ReadonlySet<string> = new Set([
   'confirmation-expired',
 ]);
 
-/** Whether more knowledge of the slots could turn this decision: fragments of split slots, or slots to be joined again. */
+/** Whether more knowledge of the slots could change this decision: fragments of split slots, or slots to be joined again. */
 function dependsOnFragments({ earlier, known: { fragments } }: Situation, found: readonly Issue[]): boolean {
   const { previous, replaced } = earlier;
   const isAboutSlots = found.every(({ code }) => aboutSlots.has(code));
@@ -34,7 +34,7 @@ function dependsOnFragments({ earlier, known: { fragments } }: Situation, found:
   return isAboutSlots && (found.length > 0 || previous !== undefined || replaced !== undefined || hasExpired);
 }
 
-/** Origins of the slots at that time that somebody holds or has requested, where a schedule alone is named. */
+/** Origins of the slots of the named schedule at that time that are held or requested. */
 function tentativeOrigins({ request: { schedule, interval }, stored }: Situation): string[] {
   return [...stored.values()].flatMap((slot) => {
     const isOfSchedule = idIn(slot.resource.schedule, 'Schedule') === schedule?.value;
@@ -43,7 +43,9 @@ function tentativeOrigins({ request: { schedule, interval }, stored }: Situation
   });
 }
 
-/** The slots whose fragments a decision depends on: those named, those given back, and those of what is over. */
+/**
+ * The slots whose fragments a decision depends on: those named, those given back, and those of expired holds and requests.
+ */
 function originsOf(situation: Situation): string[] {
   const { request, earlier, stored, known } = situation;
   const { fragments } = known;
@@ -62,7 +64,7 @@ const fragmentsWanted: Question = (situation, found) => {
     : {};
 };
 
-/** Whether the time was found, by the Schedule alone, in parts of published Slots: each was made for an appointment. */
+/** Whether only a Schedule is named and the time was found in parts of published Slots, each made for one appointment. */
 function isPatchwork({ request: { slots, interval }, selected, context }: Situation): boolean {
   const isPart = ({ start, end }: Interval): boolean =>
     interval !== undefined && (start < interval.start || end > interval.end);
@@ -70,7 +72,10 @@ function isPatchwork({ request: { slots, interval }, selected, context }: Situat
   return slots.length === 0 && selected.slots.some((slot) => isPart(slot) && isPublished(slot));
 }
 
-/** What the appointment to be moved keeps off the market, if nothing else than a free slot is missing. */
+/**
+ * What the appointment to be moved keeps from being offered, if only a free slot is missing or only parts of slots were
+ * found.
+ */
 const returningWanted: Question = (situation, found) => {
   const { request, earlier, state, known } = situation;
   const isMissing = found.length > 0 && found.every(({ code }) => aboutSlots.has(code));
@@ -96,7 +101,9 @@ const aroundWanted: Question = (situation, found) => {
   return { around: { schedules: [...times.keys()], interval } };
 };
 
-/** It matters as whom the caller acts where a policy speaks, where an appointment is moved, and whose it is. */
+/**
+ * The caller's role matters where a policy sets a limit, where an appointment is moved, and where it is another requestor's.
+ */
 const roleWanted: Question = ({ known, verdict: { issues, quotas }, earlier: { previous, replaced }, context }) => {
   const { requestor, config } = context;
   const isMoved = previous !== undefined && !isHold(previous, config);
@@ -105,13 +112,13 @@ const roleWanted: Question = ({ known, verdict: { issues, quotas }, earlier: { p
   return known.role === undefined && isAsked ? { role: true } : {};
 };
 
-/** Quotas are counted if nothing else speaks against the booking. */
+/** Quotas are counted if there is nothing else against the booking. */
 const quotasWanted: Question = ({ known, verdict: { quotas } }, found) =>
   !known.usage && known.role !== 'repository' && found.length === 0 && quotas.length > 0 ? { quotas } : {};
 
 const isMalformed = (found: readonly Issue[]): boolean => found.some(({ code }) => bookingErrors[code].status === 400);
 
-/** What an appointment was, of the one that is sent again, and of those that the request may have made before. */
+/** The histories of the appointment that is sent again, and of those that the request may have made before. */
 const historiesWanted: Question = (situation, found) => {
   const { earlier, known, context } = situation;
   const { previous } = earlier;
@@ -121,7 +128,7 @@ const historiesWanted: Question = (situation, found) => {
   return isKnown || isMalformed(found) ? {} : { histories: ids };
 };
 
-/** Into whom the patients of the appointment that is moved or replaced were merged. */
+/** The patients into which those of the moved or replaced appointment were merged. */
 const patientsWanted: Question = ({ resolved, earlier, state, known, context }, found) => {
   const named = resolved.participants.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
   const ids = mergedPatients(named, earlier, state, context.config.baseUrl);
@@ -148,9 +155,9 @@ const questions: readonly Question[] = [
 ];
 
 /**
- * What must be read before a decision can be made, besides what was read already.
+ * What must be read before a decision can be made, besides what has already been read.
  *
- * @param found - what speaks against the booking by now
+ * @param found - what is known to be against the booking so far
  * @returns `undefined` if nothing is left to be read
  */
 export function wantedFor(situation: Situation, found: readonly Issue[]): Wanted | undefined {

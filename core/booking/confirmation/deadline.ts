@@ -11,8 +11,8 @@ export type DeadlineConfig = ReasonConfig;
 const CODE = 'confirmation-expired';
 
 /**
- * Until when the clinic has to confirm a request, in milliseconds since 1970 UTC; `undefined` if it may take its time.
- * The deadline is part of the appointment, so that every reader knows whether the request has ended.
+ * Until when the clinic has to confirm a request, in milliseconds since 1970 UTC; `undefined` if there is no deadline. The
+ * deadline is part of the appointment, so that every reader knows whether the request has ended.
  */
 export function deadlineOf({ extension }: Appointment, config: DeadlineConfig): number | undefined {
   const url = artefactUri(config, 'LocalConfirmationDeadline');
@@ -20,23 +20,23 @@ export function deadlineOf({ extension }: Appointment, config: DeadlineConfig): 
   return found && (parseInstant(found.valueInstant) ?? 0);
 }
 
-/** Whether an appointment is a request that the clinic has to confirm by a deadline, over or not. */
+/** Whether an appointment is a request that the clinic has to confirm by a deadline, passed or not. */
 export function isWaiting(appointment: Appointment, config: DeadlineConfig): boolean {
   return appointment.status === 'pending' && deadlineOf(appointment, config) !== undefined;
 }
 
-/** Whether the deadline of a request has passed at a given time, and it has not been tidied up yet. */
+/** Whether the deadline of a request has passed at a given time, and the request has not been tidied up yet. */
 export function isOverdue(appointment: Appointment, now: number, config: DeadlineConfig): boolean {
   const deadline = deadlineOf(appointment, config);
   return appointment.status === 'pending' && deadline !== undefined && deadline <= now;
 }
 
 /**
- * The deadline of a new request: the shortest that the policies of its Schedules give the clinic, and at the latest the
+ * The deadline of a new request: the shortest that the policies of its Schedules give the clinic, but no later than the
  * start of the appointment. A request that is sent again for the same time keeps its deadline.
  *
  * @param previous - the appointment that is sent again
- * @returns nothing where no policy gives one
+ * @returns nothing if no policy gives one
  */
 export function deadlineExtensions(
   policies: readonly EffectivePolicy[],
@@ -56,13 +56,13 @@ export function deadlineExtensions(
   return [{ url: artefactUri(config, 'LocalConfirmationDeadline'), valueInstant: formatInstant(deadline) }];
 }
 
-/** A request whose deadline is over, as it is stored when its time is given back. */
+/** A request whose deadline has passed, as it is stored when its time is given back. */
 export function unconfirmed(request: Appointment, config: DeadlineConfig): Appointment {
-  const cancelationReason = reasonOf(CODE, 'The clinic has not confirmed the appointment in time.', config);
+  const cancelationReason = reasonOf(CODE, 'The clinic did not confirm the appointment in time.', config);
   return { ...request, status: 'cancelled', cancelationReason };
 }
 
-/** Whether a request ended because its deadline was over, tidied up or not. */
+/** Whether a request ended because its deadline passed, tidied up or not. */
 export function wasUnconfirmed(appointment: Appointment, now: number, config: DeadlineConfig): boolean {
   const system = artefactUri(config, 'LocalBookingError');
   const isMarked = appointment.cancelationReason?.coding?.some((one) => one.system === system && one.code === CODE);

@@ -14,7 +14,7 @@ export type RequestTaskConfig = TagConfig & Pick<BookingConfig, 'requests' | 'ti
 /** Code of the Tasks of requests that wait for the clinic, in the CodeSystem LocalTask. */
 export const CONFIRM_TASK = 'confirm';
 
-/** The statuses of a Task that is not over: staff may take it and set it aside as they like. */
+/** The statuses of an open Task: staff may take it and set it aside as they like. */
 const openStatuses: readonly Task['status'][] = [
   'draft',
   'requested',
@@ -25,7 +25,7 @@ const openStatuses: readonly Task['status'][] = [
   'on-hold',
 ];
 
-/** Whether a Task is not over. */
+/** Whether a Task is open. */
 export const isOpenTask = ({ status }: Task): boolean => openStatuses.includes(status);
 
 const coding = (config: DeadlineConfig) => ({ system: artefactUri(config, 'LocalTask'), code: CONFIRM_TASK });
@@ -37,7 +37,7 @@ export function isRequestTask({ code }: Task, config: DeadlineConfig): boolean {
 }
 
 /**
- * The search for the Tasks of requests that are not over.
+ * The search for the open Tasks of requests.
  *
  * @param more - further parameters
  */
@@ -46,7 +46,7 @@ export function openTasksQuery(more: SearchQuery, config: DeadlineConfig): Searc
   return [['code', `${system}|${code}`], ['status', openStatuses.join(',')], ...more];
 }
 
-/** The search for the Tasks of some appointments that are not over. */
+/** The search for the open Tasks of some appointments. */
 export function tasksOfQuery(appointments: readonly string[], config: DeadlineConfig): SearchQuery {
   const focus = appointments.map((id) => `Appointment/${id}`).join(',');
   return openTasksQuery([['focus', focus]], config);
@@ -58,7 +58,7 @@ export interface RequestContext {
   readonly config: RequestTaskConfig;
   /** Id of the profile that sends the request. */
   readonly requestor: string;
-  /** The same as a reference, with its name where Medplum tells it. */
+  /** The same profile as a reference, with its name where Medplum gives it. */
   readonly requester?: Reference | undefined;
   readonly newId: () => string;
 }
@@ -83,7 +83,7 @@ function requesterOf(appointment: Appointment, { requester, requestor, config }:
     : { identifier: { system: artefactUri(config, 'LocalRequestor'), value: owner } };
 }
 
-/** What of a Task says until when, since when and for which time somebody asks. */
+/** The elements of a Task that say which time is requested, since when, and until when it can be confirmed. */
 function wish(appointment: Appointment, now: number, config: RequestTaskConfig): Partial<Task> {
   return {
     description: `Confirm or refuse the appointment ${timeText(appointment, config.timeZone)}`,
@@ -93,7 +93,7 @@ function wish(appointment: Appointment, now: number, config: RequestTaskConfig):
   };
 }
 
-/** The Task of a new request: staff find it by patient, portal and deadline, and sort it by its deadline. */
+/** The Task of a new request: staff find it by patient, portal and deadline, and can sort by deadline. */
 function newTask(
   appointment: Appointment,
   focus: string,
@@ -115,7 +115,7 @@ function newTask(
 
 const REMINDED = 'reminded';
 
-/** The Task of a request that waits again for another time, or for another patient. */
+/** The Task of a request that now waits for another time, or for another patient. */
 function renewed(task: Task, appointment: Appointment, now: number, config: RequestTaskConfig): Task {
   const patient = patientOf(appointment);
   const isSamePatient = !patient || patient.reference === task.for?.reference;
@@ -129,8 +129,8 @@ function renewed(task: Task, appointment: Appointment, now: number, config: Requ
 }
 
 /**
- * The Task of a request as its appointment requires it: still open while the request waits, `completed` once it was
- * confirmed or cancelled, `cancelled` if there was no answer in time.
+ * The Task of a request as its appointment requires it: still open while the request waits, `completed` once it is confirmed
+ * or cancelled, `cancelled` if there was no answer in time.
  *
  * @param appointment - as it is or is about to be
  * @returns the same object if nothing has to change
@@ -157,7 +157,7 @@ const isAbout = ({ focus }: Task, reference: string): boolean => focus?.referenc
  * The entries that keep the Tasks of an appointment in step with it, in the transaction that changes it.
  *
  * @param appointment - as it is or is about to be
- * @param tasks - Tasks of requests that are not over, of this appointment and of others
+ * @param tasks - open Tasks of requests, of this appointment and of others
  */
 export function taskEntries(
   appointment: Appointment,
@@ -174,12 +174,12 @@ export function taskEntries(
 }
 
 /**
- * Adds the Tasks of requests to a booking: a new one for an appointment that begins to wait for the clinic, and what
- * becomes of those of the appointments that it moves or replaces.
+ * Adds the Tasks of requests to a booking: a new one for an appointment that begins to wait for the clinic, and the changes
+ * to those of the appointments that it moves or replaces.
  *
  * @param appointments - the entries that store the appointments, the booked one first
- * @param patient - of the booking, which may be created with it
- * @param tasks - those of the earlier appointments that are not over
+ * @param patient - the patient of the booking, who may be created with it
+ * @param tasks - the open ones of the earlier appointments
  */
 export function withRequestTasks(
   appointments: readonly BundleEntry[],
@@ -205,7 +205,10 @@ export function withRequestTasks(
   return [{ ...first, ...(fullUrl && { fullUrl }) }, ...others, ...kept, ...made];
 }
 
-/** Whether to remind staff of a request: most of its time is over, but not all of it, and its Task is untouched. */
+/**
+ * Whether to remind staff of a request: the configured part of its time has passed but not all of it, its Task is open,
+ * and there was no reminder yet.
+ */
 export function isReminderDue(task: Task, now: number, { requests }: RequestTaskConfig): boolean {
   const [from, to] = [parseInstant(task.authoredOn), parseInstant(task.restriction?.period?.end)];
   const isReminded = task.output?.some(({ type }) => type.text === REMINDED) ?? false;
@@ -237,8 +240,8 @@ function communicationOf(task: Task, now: number, config: RequestTaskConfig): Co
 }
 
 /**
- * The entries that remind staff of a request, once: its Task becomes urgent, and if the clinic wants it a Communication
- * is written.
+ * The entries that remind staff of a request, once: its Task becomes urgent and, if the clinic wants it, a Communication is
+ * written.
  */
 export function reminderEntries(task: Task, now: number, config: RequestTaskConfig): BundleEntry[] {
   const output = [...(task.output ?? []), { type: { text: REMINDED }, valueInstant: formatInstant(now) }];

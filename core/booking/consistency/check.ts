@@ -8,8 +8,8 @@ import { issuesOfTakenTime } from './taken-time.ts';
 export type { ConsistencyContext, Finding };
 
 /**
- * Checks that appointments, slots and what belongs to them agree. Of the types Appointment, Slot and Task the state
- * must hold all that is to be checked, and of the others whatever those refer to.
+ * Checks that appointments, slots and what belongs to them agree. The state must hold all Appointments, Slots and Tasks that
+ * are to be checked, and the resources of other types that these refer to.
  *
  * @returns what does not agree; nothing if all is well
  */

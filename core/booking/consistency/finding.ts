@@ -7,7 +7,7 @@ import type { Interval } from '../../time/interval.ts';
 export const rules = {
   'slot-missing': { severity: 'error', display: 'An open appointment has no slot, or its slot does not exist' },
   'slot-status': { severity: 'error', display: 'The status of a slot does not match the status of its appointment' },
-  'slot-time': { severity: 'error', display: 'The slots of an open appointment do not cover exactly its time' },
+  'slot-time': { severity: 'error', display: 'The slots of an open appointment do not cover its time exactly' },
   'slot-held-twice': { severity: 'error', display: 'Two appointments hold the same slot' },
   'slot-without-appointment': {
     severity: 'error',
@@ -18,24 +18,27 @@ export const rules = {
   'time-taken-twice': { severity: 'error', display: 'Two slots of one schedule take the same time for appointments' },
   'booking-blocked': {
     severity: 'warning',
-    display: 'A block lies over a booked slot: somebody has to move one of them',
+    display: 'A block lies over a booked slot: staff must move one of them',
   },
   'free-over-taken': { severity: 'warning', display: 'A slot is free although something takes its time' },
   'published-differs': {
     severity: 'warning',
     display: 'The published slots of a schedule do not match its opening hours',
   },
-  'buffer-left-over': { severity: 'error', display: 'The buffer of a booking is left that is over' },
+  'buffer-left-over': {
+    severity: 'error',
+    display: 'The buffer of a slot is left although no appointment holds the slot',
+  },
   'reference-missing': { severity: 'error', display: 'A referenced resource does not exist' },
   'job-left-over': { severity: 'error', display: 'An accepted asynchronous booking has not been carried out' },
   'answers-left-over': { severity: 'warning', display: 'No appointment refers to answers that came with a booking' },
   'patient-left-over': { severity: 'warning', display: 'No appointment refers to a patient that came with a booking' },
 } as const satisfies Record<string, { severity: 'error' | 'warning'; display: string }>;
 
-/** Name of something that can be wrong. */
+/** The name of a rule. */
 export type Rule = keyof typeof rules;
 
-/** Something that does not agree. */
+/** An inconsistency that was found. */
 export interface Finding {
   readonly rule: Rule;
   readonly severity: 'error' | 'warning';
@@ -71,7 +74,7 @@ export function finding(rule: Rule, resource: string, diagnostics: string): Find
 /** `Type/id` of a resource. */
 export const keyOf = ({ resourceType, id }: Resource): string => `${resourceType}/${id}`;
 
-/** Whether a requestor submitted a resource: it then has a requestor's tag. */
+/** Whether a requestor submitted a resource: if so, it has a requestor's tag. */
 export function isSubmitted(resource: Resource, { config }: ConsistencyContext): boolean {
   return ownerOf(resource, config) !== undefined;
 }

@@ -32,9 +32,9 @@ function referencesOfAppointments(state: ResourceSet): ReadonlySet<string | unde
 }
 
 /**
- * Looks for jobs that nobody carries out, and for answers and patients that a booking has written but no appointment
- * refers to. A later booking may have replaced them, so these are warnings. A patient counts only if a Bot is known to
- * have written it: requestors create patients themselves, too.
+ * Looks for jobs that are not carried out, and for answers and patients that a booking has written but no appointment refers
+ * to. A later booking may have replaced such answers and patients, so these are warnings. A patient counts only if a Bot is
+ * known to have written it: requestors create patients themselves, too.
  */
 export function findOrphans(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const system = artefactUri(context.config, 'LocalTask');

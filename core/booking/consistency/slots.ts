@@ -22,15 +22,15 @@ function holdersOf(state: ResourceSet): Holders {
 }
 
 /**
- * Whether it was the service that took a slot, not the clinic: a Bot has written it. Where Medplum does not show who did,
- * it counts as the service's if it was split off from another one.
+ * Whether the service took a slot, not the clinic: a Bot has written it. Where Medplum does not show the author, a slot
+ * counts as taken by the service if it was split off from another one.
  */
 function isTakenByService(slot: Slot, context: ConsistencyContext): boolean {
   const isFragment = slot.identifier?.some(({ system }) => system === context.originSystem) ?? false;
   return isByService(slot, context) ?? isFragment;
 }
 
-/** So many are named in one finding. */
+/** How many are named in one finding at most. */
 const MOST_NAMED = 5;
 
 function listed(keys: readonly string[]): string {
@@ -70,7 +70,7 @@ function gaps(fragments: readonly CalendarSlot[], whole: Interval | undefined): 
   return whole && reached < whole.end ? [...found, { start: reached, end: whole.end }] : found;
 }
 
-/** What takes the time of each Schedule without having been offered: slots are narrowed to what it leaves. */
+/** What takes the time of each Schedule without having been offered: slots are narrowed to the time that it leaves. */
 function takingsOf(state: ResourceSet, { config, offered = new Set() }: ConsistencyContext) {
   const placed = placedSlots(resourcesOfType(state, 'Slot'), offered, config);
   const takings = placed.filter(({ role, resource }) => role.kind === 'taking' && takesTime(resource));
@@ -101,9 +101,9 @@ function issuesOfFragments(
 }
 
 /**
- * Checks every slot: one that the service has taken is held by one appointment, and the fragments of what was one slot
- * follow one another without an overlap, and without a gap but for what something else takes. Fragments that were joined
- * to others, and are void, do not count.
+ * Checks every slot: one that the service has taken must be held by one appointment, and the fragments of what was one slot
+ * must follow one another without an overlap, and without a gap except for time that something else takes. Fragments that
+ * were joined to others and are void do not count.
  */
 export function issuesOfSlots(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const holders = holdersOf(state);

@@ -15,11 +15,11 @@ import { holdsSlots } from '../appointment/status.ts';
 import { type ResourceSet, resourcesOfType } from '../resource-set.ts';
 import { type ConsistencyContext, type Finding, finding, type Rule } from './finding.ts';
 
-/** What of a Schedule is compared. */
+/** The Slots of a Schedule that are compared. */
 interface TakenSlots {
-  /** Slots that took time from the start. */
+  /** Slots that have taken time from the start, without having been offered. */
   readonly takings: readonly PlacedSlot[];
-  /** What takes its own place: booked, held or blocked offers. */
+  /** Slots that take only their own place: booked, held or blocked offers. */
   readonly places: readonly PlacedSlot[];
   readonly free: readonly PlacedSlot[];
 }
@@ -36,7 +36,7 @@ function bySchedule(state: ResourceSet, { config, offered = new Set() }: Consist
   });
 }
 
-/** The appointments by whose will a slot may lie over others. */
+/** The ids of the slots that may lie over others because they or their appointments say that they are an overbooking. */
 function overbooked(state: ResourceSet, { config }: ConsistencyContext): ReadonlySet<string> {
   const appointments = resourcesOfType(state, 'Appointment').filter((one) => isOverbooking(one, config));
   const slots = resourcesOfType(state, 'Slot').filter((one) => isOverbooking(one, config));
@@ -46,7 +46,7 @@ function overbooked(state: ResourceSet, { config }: ConsistencyContext): Readonl
 /** An appointment, or the time that one needs around it: nothing else may lie there. */
 const isAppointment = (slot: PlacedSlot): boolean => isBooked(slot.resource) || isBuffer(slot.resource);
 
-/** Which rule two Slots break that both take the same time; a block may lie over another block. */
+/** Which rule is broken by two Slots that take the same time; a block may lie over another block. */
 function ruleFor(one: PlacedSlot, other: PlacedSlot): Rule | undefined {
   const [first, second] = [isBooked(one.resource), isBooked(other.resource)];
   if (first ? isAppointment(other) : isAppointment(one) && second) {
@@ -58,7 +58,7 @@ function ruleFor(one: PlacedSlot, other: PlacedSlot): Rule | undefined {
 const show = ({ id, resource, start, end }: PlacedSlot): string =>
   `Slot/${id} (${resource.status}, ${formatInstant(start)} – ${formatInstant(end)})`;
 
-/** Takings against each other and against what is booked. What has passed is no longer to be mended. */
+/** Compares takings with each other and with what is booked. Past ones can no longer be corrected and are left out. */
 function doubled({ takings, places }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
   const later = takings.filter(({ end }) => end > now).sort((one, other) => one.start - other.start);
   return later.flatMap((taking, index) =>
@@ -70,7 +70,7 @@ function doubled({ takings, places }: TakenSlots, onPurpose: ReadonlySet<string>
   );
 }
 
-/** Booked Slots that were published for one place: it has room for one appointment at a time. */
+/** Finds overlapping booked Slots that were published for one place: it has room for one appointment at a time. */
 function doubledPlaces({ places }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
   const published = places.filter((slot) => isBooked(slot.resource) && slot.end > now);
   const byPlace = Map.groupBy(published, ({ role }) => (role.kind === 'published' ? role.key.place : undefined));
@@ -89,7 +89,7 @@ function doubledPlaces({ places }: TakenSlots, onPurpose: ReadonlySet<string>, n
   });
 }
 
-/** Free Slots over takings: nobody can book them, and within seconds the service should have withdrawn them. */
+/** Free Slots over takings: they cannot be booked, and the service should have withdrawn them within seconds. */
 function offeredInVain({ takings, free }: TakenSlots, now: number): Finding[] {
   return free
     .filter(({ end }) => end > now)
@@ -99,7 +99,7 @@ function offeredInVain({ takings, free }: TakenSlots, now: number): Finding[] {
     });
 }
 
-/** Buffers of slots that nobody holds. */
+/** Finds buffers of slots that no appointment holds. */
 function buffersLeftOver(state: ResourceSet, { config }: ConsistencyContext): Finding[] {
   const held = new Set(resourcesOfType(state, 'Appointment').filter(holdsSlots).flatMap(slotIdsOf));
   return resourcesOfType(state, 'Slot').flatMap((slot) => {
@@ -117,8 +117,8 @@ function buffersLeftOver(state: ResourceSet, { config }: ConsistencyContext): Fi
 }
 
 /**
- * The ids of Slots of which only the history tells whether they were ever on offer, as far as that makes a difference:
- * those that overlap something else.
+ * The ids of Slots whose history alone tells whether they were ever on offer, if that makes a difference: those that overlap
+ * something else.
  */
 export function doubtfulSlots(state: ResourceSet, context: ConsistencyContext): string[] {
   return bySchedule(state, context).flatMap(({ takings, places, free }) =>
@@ -129,7 +129,7 @@ export function doubtfulSlots(state: ResourceSet, context: ConsistencyContext): 
   );
 }
 
-/** Compares what takes the time of each Schedule, whoever has made it, with the rest of its calendar. */
+/** Compares what takes the time of each Schedule, whoever created it, with the rest of its calendar. */
 export function issuesOfTakenTime(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const onPurpose = overbooked(state, context);
   return [

@@ -8,13 +8,13 @@ export type OwnerConfig = TagConfig & Pick<BookingConfig, 'baseUrl'>;
 
 const MOST_APPOINTMENTS = 50;
 
-/** The appointments that an encounter names: `Appointment/id`, each once, and so many at most. */
+/** The appointments that an encounter names: `Appointment/id`, each once, and only the first fifty. */
 export function appointmentsOf({ appointment = [] }: Encounter, { baseUrl }: OwnerConfig): string[] {
   const named = appointment.flatMap(({ reference }) => parseReference(reference, baseUrl, ['Appointment']) ?? []);
   return [...new Set(named.map(formatReference))].slice(0, MOST_APPOINTMENTS);
 }
 
-/** Whether somebody takes part in an appointment as its patient. */
+/** Whether a patient takes part in an appointment. */
 function isPatientOf(patient: string, { participant }: Appointment, { baseUrl }: OwnerConfig): boolean {
   return participant.some(({ actor }) => {
     const found = parseReference(actor?.reference, baseUrl, ['Patient']);
@@ -42,7 +42,7 @@ function ownersOf(encounter: Encounter, appointments: readonly Appointment[], co
 }
 
 /**
- * An encounter with the tags of those it is shown to, and of nobody else.
+ * An encounter with the tags of the requestors that it is shown to, and of no others.
  *
  * @param appointments - those that the encounter names, as far as they exist
  * @returns the same encounter if its tags are right

@@ -1,8 +1,8 @@
 import type { FhirPathOperation } from './fhirpath-operations.ts';
 
 /**
- * What the operations of one FHIRPath Patch may cost together: elements looked at, each once for every step of a path.
- * Hundred simple operations on an appointment with two hundred elements in lists stay below it.
+ * What the operations of one FHIRPath Patch may cost together: elements looked at, each once for every step of a path. A
+ * hundred simple operations on an appointment with two hundred elements in lists stay below it.
  */
 export const MOST_COST = 100_000;
 

@@ -2,7 +2,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { pathProblem } from './fhirpath-subset.ts';
 
-/** A value in a Parameters resource, with the type that its property is named after (`Code` of `valueCode`). */
+/** A value in a Parameters resource, with the type that its property is named after (`Code` in `valueCode`). */
 interface PatchValue {
   readonly value: unknown;
   readonly type: string;
@@ -47,7 +47,7 @@ function valueIn(part: unknown): PatchValue | undefined {
   return Array.isArray(part.part) ? { value: elementOf(part.part), type: 'BackboneElement' } : undefined;
 }
 
-/** An element without a data type of its own is given by a part for each child; repeated names form a list. */
+/** An element without a data type of its own is given as one part for each child; repeated names form a list. */
 function elementOf(parts: readonly unknown[]): Record<string, unknown> {
   const values = new Map<string, unknown[]>();
   for (const part of parts) {
@@ -106,7 +106,7 @@ function isOperationName(value: string): value is FhirPathOperationName {
 /**
  * Reads a FHIRPath Patch.
  *
- * @param parameters - the entries of `Parameters.parameter`, of whatever content
+ * @param parameters - the entries of `Parameters.parameter`, of any content
  * @returns the operations, or a `patch-invalid` for each entry that is not one
  * @see specification 2.5; https://hl7.org/fhir/R4/fhirpatch.html
  */

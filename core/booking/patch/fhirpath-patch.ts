@@ -34,7 +34,7 @@ export const repeating: Readonly<Record<string, readonly string[]>> = {
 
 const everywhere: readonly string[] = ['coding', 'extension'];
 
-/** FHIRPath sees the extensions of a primitive element below the element; in JSON they stand beside it. */
+/** FHIRPath sees the extensions of a primitive element below the element; in JSON they are beside it. */
 function asSeenByFhirPath(document: unknown): unknown {
   const aside = Object.entries(isObject(document) ? document : {}).flatMap(([name, value]) =>
     name.startsWith('_') && valueAt(document, [name.slice(1)]) === undefined ? [[name.slice(1), value] as const] : [],
@@ -42,7 +42,7 @@ function asSeenByFhirPath(document: unknown): unknown {
   return isObject(document) && aside.length > 0 ? { ...document, ...Object.fromEntries(aside) } : document;
 }
 
-/** Where an element stands in the JSON of its resource. */
+/** The location of an element in the JSON of its resource. */
 function locate(document: unknown, elementPath: string): Location {
   const location: (string | number)[] = [];
   for (const [, name, position] of elementPath.matchAll(/\.([^.[\]]+)|\[(\d+)\]/g)) {
@@ -57,7 +57,7 @@ function locate(document: unknown, elementPath: string): Location {
 
 const isProblem = (found: Location | EditProblem): found is EditProblem => 'problem' in found;
 
-/** The one element that a path means. */
+/** The one element that a path leads to. */
 function single(document: unknown, path: string, evaluate: Evaluate): Location | EditProblem {
   const found = evaluate(path, asSeenByFhirPath(document));
   const [first] = found;
@@ -66,7 +66,7 @@ function single(document: unknown, path: string, evaluate: Evaluate): Location |
     : { problem: `The path ${path} leads to ${found.length} elements; it must lead to exactly one.` };
 }
 
-/** The list that a path means, all of it. */
+/** The whole list that a path leads to. */
 function collection(document: unknown, path: string, evaluate: Evaluate): Location | EditProblem {
   const found = evaluate(path, asSeenByFhirPath(document)).map((one) => locate(document, one));
   const list = found[0]?.slice(0, -1) ?? [];
@@ -136,10 +136,10 @@ const apply: Readonly<
 > = { add, insert, delete: remove, replace, move };
 
 /**
- * Applies one operation of a FHIRPath Patch. Unlike FHIR's own table, a `delete` of what is not there is refused, too: a
- * portal that misspells a path learns of it.
+ * Applies one operation of a FHIRPath Patch. Unlike in FHIR's own table, a `delete` of what does not exist is refused, too,
+ * so that a portal that misspells a path learns of it.
  *
- * @param document - left as it is
+ * @param document - left unchanged
  * @param evaluate - the FHIRPath engine
  * @see https://hl7.org/fhir/R4/fhirpatch.html
  */

@@ -1,7 +1,7 @@
 /**
- * The FHIRPath that a patch may use: steps by name, positions, and the functions that choose among elements. What leaves
- * the resource (`resolve`), goes through all of it again and again (`descendants`, `repeat`, `select`), or matches
- * patterns is not part of it, so that the cost of a path is bounded by its length.
+ * The FHIRPath that a patch may use: steps by name, positions, and the functions that choose among elements. Functions that
+ * leave the resource (`resolve`), go through all of it again and again (`descendants`, `repeat`, `select`) or match patterns
+ * are left out, so that the cost of a path is bounded by its length.
  *
  * @see https://hl7.org/fhir/R4/fhirpatch.html; https://hl7.org/fhir/R4/fhirpath.html#simple
  */
@@ -32,10 +32,10 @@ const DEEPEST = 4;
 const tokenPattern =
   /\s+|(?<text>'(?:[^'\\]|\\.)*')|(?<name>[A-Za-z_][A-Za-z0-9_]*|`[A-Za-z_][A-Za-z0-9_]*`|\$this)|(?<position>\[\d{1,9}\])|(?<number>\d{1,9}(?:\.\d{1,9})?)|(?<open>\()|(?<close>\))|(?<operator>\.|!=|=|~|,)/y;
 
-/** Names that lead out of a document into the machinery of the language. */
+/** Names that lead out of a document into the internals of JavaScript. */
 const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Words of the language that may stand between two conditions. */
+/** Words of FHIRPath that may stand between two conditions. */
 const operators: ReadonlySet<string> = new Set(['and', 'or']);
 
 function nameProblem(name: string, isCalled: boolean): string | undefined {
@@ -48,7 +48,7 @@ function nameProblem(name: string, isCalled: boolean): string | undefined {
 /**
  * Checks a path before any engine reads it.
  *
- * @param path - of whatever content
+ * @param path - of any content
  * @returns what is wrong with it, as a sentence; `undefined` if it may be evaluated
  */
 export function pathProblem(path: string): string | undefined {

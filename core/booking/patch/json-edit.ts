@@ -1,6 +1,6 @@
 import { isObject } from '../../fhir/resource.ts';
 
-/** Where something stands in a JSON document: the names of properties and the positions in lists that lead to it. */
+/** The location of a value in a JSON document: the names of properties and the positions in lists that lead to it. */
 export type Location = readonly (string | number)[];
 
 /** Why an edit cannot be made, as a sentence. */
@@ -9,12 +9,12 @@ export type EditProblem = { readonly problem: string };
 /** A document that was edited, or why it was not. */
 export type Edited = { readonly document: unknown } | EditProblem;
 
-/** Names that lead out of a document into the machinery of the language. */
+/** Names that lead out of a document into the internals of JavaScript. */
 const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 const absent = (location: Location): EditProblem => ({ problem: `There is nothing at ${location.join('.')}.` });
 
-/** What stands at a location, or `undefined`. */
+/** The value at a location, or `undefined`. */
 export function valueAt(document: unknown, location: Location): unknown {
   let value = document;
   for (const step of location) {
@@ -29,7 +29,7 @@ export function valueAt(document: unknown, location: Location): unknown {
   return value;
 }
 
-/** A list or object after one of its entries was changed. */
+/** Changes one entry of a list or an object. */
 type Change = (container: unknown, step: string | number) => Edited;
 
 /** Changes the entry at a location. The path to it is copied; the original document stays unchanged. */

@@ -59,7 +59,7 @@ function readOperation(sent: unknown, index: number): JsonOperation | Issue {
 /**
  * Reads a JSON Patch.
  *
- * @param sent - a list, of whatever content
+ * @param sent - a list of any content
  * @returns the operations, or a `patch-invalid` for each entry that is not one
  * @see https://www.rfc-editor.org/rfc/rfc6902#section-4
  */
@@ -69,7 +69,7 @@ export function readJsonPatch(sent: readonly unknown[]): readonly JsonOperation[
   return issues.length > 0 ? { issues } : read.filter((one): one is JsonOperation => 'op' in one);
 }
 
-/** The location that a JSON Pointer means in a document: a token is a position where it meets a list. */
+/** The location that a JSON Pointer leads to in a document: where it comes to a list, its token is a position. */
 function locate(document: unknown, pointer: string): Location | undefined {
   const location: (string | number)[] = [];
   for (const token of pointer.split('/').slice(1)) {
@@ -88,7 +88,7 @@ function locate(document: unknown, pointer: string): Location | undefined {
 
 const noPosition: Edited = { problem: 'An entry of a list needs its position, such as /participant/0.' };
 
-/** Takes a value away and then puts it elsewhere: positions in the target count without it. */
+/** Removes a value and then inserts it elsewhere: positions in the target are counted without it. */
 function move(document: unknown, source: Location, from: string, path: string): Edited {
   const value = valueAt(document, source);
   const removed = removeAt(document, source);
@@ -102,7 +102,7 @@ function move(document: unknown, source: Location, from: string, path: string): 
 /**
  * Applies one operation of a JSON Patch.
  *
- * @param document - left as it is
+ * @param document - left unchanged
  * @see https://www.rfc-editor.org/rfc/rfc6902#section-4
  */
 export function applyJsonOperation(document: unknown, { op, path, from = '', value }: JsonOperation): Edited {

@@ -18,19 +18,19 @@ export type Patch =
   | { readonly kind: 'fhirpath'; readonly operations: readonly FhirPathOperation[] }
   | { readonly kind: 'json'; readonly operations: readonly JsonOperation[] };
 
-/** Most operations of one patch. */
+/** The most operations that a patch can have. */
 const MOST_OPERATIONS = 100;
 
 /**
- * Longest patch, and longest result after any of its operations, as JSON, in characters. An appointment that is longer
- * already may stay so, or it could not be cancelled.
+ * The longest patch, and the longest result after any of its operations, as JSON, in characters. An appointment that is
+ * already longer may stay so; otherwise it could not be cancelled.
  */
 export const LONGEST_PATCH = 256 * 1024;
 
-/** How much longer an appointment may become that is too long already: enough for its cancellation with a reason. */
+/** How much longer an appointment that is already too long may become: enough for its cancellation with a reason. */
 const CANCELLATION = 1024;
 
-/** The same in values. */
+/** The same as a number of values. */
 const CANCELLATION_VALUES = 20;
 
 const invalid = (diagnostics: string, expression = 'http.body'): { readonly issues: Issue[] } => ({
@@ -45,9 +45,9 @@ function lengthProblem(operations: readonly unknown[], text: string): string | u
 }
 
 /**
- * Reads a patch: a Parameters resource with FHIRPath Patch, or the list of a JSON Patch.
+ * Reads a patch: a Parameters resource with a FHIRPath Patch, or the list of a JSON Patch.
  *
- * @param sent - of whatever content
+ * @param sent - of any content
  * @returns the patch, or a `patch-invalid` for each problem
  * @see specification 2.5; https://hl7.org/fhir/R4/http.html#patch
  */
@@ -72,7 +72,7 @@ export function readPatch(sent: unknown): Patch | { readonly issues: readonly Is
   return 'issues' in operations ? operations : { kind: 'json', operations };
 }
 
-/** What only the server writes, or what makes a resource the one that it is. */
+/** Changes to what only the server writes, or to what identifies the resource. */
 function serverIssues(stored: Appointment, result: Readonly<Record<string, unknown>>): Issue[] {
   const meta = isObject(result.meta) ? result.meta : {};
   const { tag: _, profile: __, security: ___, ...kept } = stored.meta ?? {};
@@ -91,7 +91,7 @@ function serverIssues(stored: Appointment, result: Readonly<Record<string, unkno
   }));
 }
 
-/** Who may see an appointment is not for a patch to say. */
+/** A patch must not change who may see an appointment. */
 function securityIssues(stored: Appointment, { meta }: Readonly<Record<string, unknown>>): Issue[] {
   const labels = isObject(meta) ? meta.security : undefined;
   const diagnostics = 'The security labels of an appointment cannot be patched.';
@@ -119,7 +119,7 @@ function steps(patch: Patch, evaluate: Evaluate): ((document: unknown) => Edited
 export interface Patched {
   /** Without what could not be read. */
   readonly result: Appointment;
-  /** What no patch may touch, and what FHIR does not have; nothing is to be written if there is any. */
+  /** Changes to what no patch may touch, and elements that FHIR does not have; if any, nothing is to be written. */
   readonly issues: readonly Issue[];
   /** The paths of what could not be read. */
   readonly unreadable: readonly string[];
@@ -142,7 +142,7 @@ function readResult(stored: Appointment, document: Readonly<Record<string, unkno
 /**
  * Applies a patch in memory, all of its operations or none.
  *
- * @param stored - the appointment as it is; left so
+ * @param stored - the appointment as it is; left unchanged
  * @param evaluate - the FHIRPath engine
  * @returns the result, still to be judged by `validateChange`, with what is wrong with its form; or `patch-invalid` with the
  *   operation that cannot be applied

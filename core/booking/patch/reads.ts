@@ -1,21 +1,20 @@
 import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
 import { isResource } from '../../fhir/resource.ts';
 
-/** What a caller may see of an appointment to change. */
+/** What a caller may see of an appointment that it wants to change. */
 export type PatchTarget =
   | { readonly kind: 'found'; readonly appointment: Appointment }
   /** Read, but not found by a search: deleted, unless the database that is searched lags behind. */
   | { readonly kind: 'doubtful'; readonly appointment: Appointment }
-  /** Never there, or not the caller's. */
+  /** It never existed, or is not the caller's. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'deleted' }
   | { readonly kind: 'failed'; readonly status: number };
 
 /**
- * What must be read before an appointment is changed, as one batch. It is to be sent with the caller's own credentials:
- * what the caller may not see it cannot change. The appointment itself is searched for, as only a search asks the
- * database: what Medplum reads by id comes from its cache, which may be older. The read gives the reason if nothing is
- * found.
+ * What must be read before an appointment is changed, as one batch. It must be sent with the caller's own credentials: a
+ * caller cannot change what it may not see. The appointment itself is searched for, because only a search asks the database:
+ * what Medplum reads by id comes from its cache, which may be older. The read gives the reason if the search finds nothing.
  *
  * @param id - of the appointment
  */

@@ -26,10 +26,10 @@ function jsonIn(text: unknown): unknown {
 }
 
 /**
- * Reads a request to patch an appointment from the form in which it is handed to the Bot: Parameters with `id`
- * (valueId), `ifMatch` (valueString, a version), and `patch` (a Parameters resource, or valueString with a JSON Patch).
+ * Reads a request to patch an appointment from the form in which the Bot receives it: Parameters with `id` (valueId),
+ * `ifMatch` (valueString, a version), and `patch` (a Parameters resource, or valueString with a JSON Patch).
  *
- * @param input - of whatever content, for anybody who may call the Bot can send anything
+ * @param input - of any content, because whoever may call the Bot can send anything
  * @returns the request, or `patch-invalid` for each problem of the patch
  */
 export function parsePatchRequest(input: unknown): PatchRequest | { readonly issues: readonly Issue[] } {

@@ -2,8 +2,8 @@ import type { Patient } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
 
 /**
- * Whether a patient has what the profile LocalPatient demands. A provisional patient may lack it: it is taken all the same,
- * and claims no profile.
+ * Whether a patient has what the profile LocalPatient demands. A provisional patient may lack it: it is accepted
+ * nevertheless, but does not claim the profile.
  *
  * @param patient - as submitted
  */

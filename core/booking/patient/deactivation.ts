@@ -12,7 +12,7 @@ export interface PolicedAppointment {
   readonly policies: readonly EffectivePolicy[];
 }
 
-/** Most open appointments of a patient that are looked at. */
+/** How many open appointments of a patient are looked at, at most. */
 export const MOST_APPOINTMENTS = 100;
 
 const PATH = 'Patient.active';
@@ -40,12 +40,12 @@ function appointmentIssues(
 }
 
 /**
- * What keeps a requestor from making its patient inactive: that cancels the open appointments of the patient, and each of
- * them the requestor must be allowed to cancel itself.
+ * What keeps a requestor from making its patient inactive: doing so cancels the open appointments of the patient, so the
+ * requestor must be allowed to cancel each of them itself.
  *
- * @param open - of the patient, `MOST_APPOINTMENTS` at most
+ * @param open - open appointments of the patient, `MOST_APPOINTMENTS` at most
  * @param now - milliseconds since 1970 UTC
- * @returns `patient-has-appointments`, `cancellation-closed`; each sentence once
+ * @returns `patient-has-appointments`, `cancellation-closed`; each text only once
  */
 export function deactivationIssues(
   open: readonly PolicedAppointment[],

@@ -6,7 +6,7 @@ import { hasCommonIdentifier, isActivePatient } from './identity.ts';
 
 const age = ({ id, meta }: Patient): string => `${meta?.lastUpdated ?? ''} ${id ?? ''}`;
 
-/** Patients that are one person: the oldest, and those that were created beside it. */
+/** Patients that are one person: the oldest, and its duplicates. */
 export interface DuplicatePatients {
   readonly oldest: Patient;
   readonly duplicates: readonly Patient[];
@@ -26,7 +26,7 @@ export function duplicatesOf(
   config: TagConfig & ServiceConfig,
 ): DuplicatePatients {
   const owner = ownerOf(patient, config);
-  // What the service has written last no portal has touched since it came with a booking.
+  // If the service was the last to write a patient, no portal has touched it since it came with a booking.
   const isDuplicate = (other: Patient): boolean =>
     isByService(other.meta, config) &&
     isActivePatient(other) &&

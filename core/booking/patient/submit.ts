@@ -15,7 +15,7 @@ import { besides } from '../issues.ts';
 export interface Submitter {
   /** Id of the profile in Medplum. */
   readonly profileId: string;
-  /** As whom it acts: what clinic staff submit is the clinic's own. */
+  /** The role in which it acts: what clinic staff submit belongs to the clinic. */
   readonly role: Role;
 }
 
@@ -33,14 +33,14 @@ const notAPatient: Issue = {
   expression: 'Patient',
 };
 
-/** Merging is the clinic's: the appointments of a patient who is replaced go to the one that stays. */
+/** Only the clinic merges patients: the appointments of a patient who is replaced go to the one that stays. */
 const merged: Issue = {
   code: 'profile-violation',
   diagnostics: 'Only the clinic can merge patients: leave links of type replaced-by unchanged.',
   expression: 'Patient.link',
 };
 
-/** Whom a patient was merged into, as one text that can be compared. */
+/** The links to those into which a patient was merged, as one text that can be compared. */
 const survivors = (patient: Patient | undefined): string =>
   JSON.stringify((Array.isArray(patient?.link) ? patient.link : []).filter((one) => one?.type === 'replaced-by'));
 
@@ -60,8 +60,8 @@ function formIssues(patient: Patient): readonly Issue[] {
  * Checks a submitted patient. Elements that only the service may set are dropped. A patient of a requestor gets its tags;
  * only the clinic can merge patients.
  *
- * @param body - the patient, of whatever shape
- * @see specification 2.2 and 4.6
+ * @param body - the patient, of any shape
+ * @see specification sections 2.2 and 4.6
  */
 export function submittedPatient(body: unknown, { profileId, role }: Submitter, config: TagConfig): PatientResult {
   const sent = withoutReserved(body, config);
@@ -80,8 +80,8 @@ export function submittedPatient(body: unknown, { profileId, role }: Submitter, 
 /**
  * The problems of a patient that replaces a stored one, as far as they can be found without the stored one.
  *
- * @param body - the patient, of whatever shape
- * @param id - of the address that it was sent to
+ * @param body - the patient, of any shape
+ * @param id - the id in the address that it was sent to
  */
 export function replacementIssues(body: unknown, id: string): readonly Issue[] {
   if (!isPatient(body)) {
@@ -97,9 +97,9 @@ export function replacementIssues(body: unknown, id: string): readonly Issue[] {
  * The `meta` of an updated patient. The tags of owner and origin stay as stored, so that a requestor keeps its patient
  * after an update by clinic staff. Other tags and profiles are taken from the request.
  *
- * @param sent - `meta` of the request, of whatever shape
+ * @param sent - `meta` of the request, of any shape
  * @param stored - `meta` of the stored patient
- * @see specification 2.1 and 2.2, meta.tag
+ * @see specification sections 2.1 and 2.2, meta.tag
  */
 function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config: TagConfig): Meta {
   const isOwnership = (tag: Coding | undefined): boolean => isReservedTag(tag, config);
@@ -112,7 +112,7 @@ function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config:
 /**
  * Checks a patient that replaces a stored one.
  *
- * @param body - without `replacementIssues`; what the service alone sets is dropped
+ * @param body - a patient that has no `replacementIssues`; what the service alone sets is dropped
  * @param stored - the patient as the caller reads it, if it could be read
  * @see specification 4.6
  */

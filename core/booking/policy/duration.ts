@@ -19,7 +19,7 @@ export const YEAR = 365 * DAY;
 /**
  * Reads a Duration.
  *
- * @param value - of whatever shape
+ * @param value - of any shape
  * @returns its length in milliseconds, or `undefined` if it is not a length of time in one of the units
  * @see https://hl7.org/fhir/R4/datatypes.html#duration
  */

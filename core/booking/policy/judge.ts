@@ -50,7 +50,7 @@ const judgements: Readonly<Record<PolicyQuestion, Judgement>> = {
       return [{ code: 'cancellation-closed', diagnostics, expression }];
     }
     const until = formatInstant(start - cancelUntil);
-    const diagnostics = `Portals could cancel the appointment until ${until}, ${lengthText(cancelUntil)} before it starts; ask the clinic.`;
+    const diagnostics = `Portals could cancel this appointment only until ${until}, ${lengthText(cancelUntil)} before it starts; ask the clinic.`;
     return cancelUntil > 0 && now > start - cancelUntil
       ? [{ code: 'cancellation-closed', diagnostics, expression }]
       : [];
@@ -58,14 +58,15 @@ const judgements: Readonly<Record<PolicyQuestion, Judgement>> = {
 };
 
 /**
- * Checks what a requestor wants to do against the policies. They do not apply to clinic staff: do not call it for them.
+ * Checks what a requestor wants to do against the policies. Policies do not apply to clinic staff: do not call this function
+ * for them.
  *
  * @param policies - of all Schedules concerned
  * @param interval - of the appointment
  * @param now - milliseconds since 1970 UTC
  * @param expression - FHIRPath of the element at fault
  * @returns `too-soon`, `too-far-ahead`, `policy-invalid` if time is to be taken, `cancellation-closed` if it is to be
- *   released; each sentence once
+ *   released; each text only once
  */
 export function policyIssues(
   question: PolicyQuestion,

@@ -40,7 +40,7 @@ const isUnbounded = ({ earliest, latest }: StartBounds, now: number): boolean =>
  * The condition under which a free Slot can be booked, as a value of `_filter`: its Schedule is open, and its start is
  * within the limits of the policy. `$book` applies the same policies.
  *
- * @param schedules - all Schedules in which Slots are searched
+ * @param schedules - all Schedules whose Slots are searched
  * @param services - of these Schedules
  * @returns `undefined` if everything can be booked
  * @see https://hl7.org/fhir/R4/search_filter.html

@@ -113,8 +113,7 @@ function readExtension(extension: Extension, path: string): ReadPolicy {
  * Reads the booking policy in a Schedule or HealthcareService: the extension LocalBookingPolicy, whose parts are
  * Durations and numbers.
  *
- * @returns the policy, and a `policy-invalid` with its path for each part that is out of range, contradictory, unknown
- *   or
+ * @returns the policy, and a `policy-invalid` with its path for each part that is out of range, contradictory, unknown or
  *   repeated
  */
 export function readPolicy(holder: PolicyHolder, config: PolicyConfig): ReadPolicy {

@@ -20,7 +20,7 @@ import type { EffectivePolicy } from './effective-policy.ts';
 /** A limit, set by a policy or the installation, on the number of a requestor's appointments. */
 export interface Quota {
   readonly code: Extract<BookingErrorCode, 'patient-limit-reached' | 'portal-quota-reached' | 'too-many-holds'>;
-  /** Name of the row that every transaction that counts towards the quota changes. */
+  /** Name of the row that is changed by every transaction that counts towards the quota. */
   readonly row: string;
   readonly limit: number;
   /** The search for the appointments that may count towards the quota. */
@@ -33,7 +33,7 @@ export interface Quota {
 
 /** The use of a quota, as read in one transaction. */
 export interface Usage {
-  /** Absent if none was made yet, and none may be. */
+  /** Absent if there is none yet and none may be created, in a `dry-run`. */
   readonly row: Task | undefined;
   /** What `Quota.query` found, and what `countedSlotReads` asks for. */
   readonly found: ResourceSet;
@@ -49,10 +49,10 @@ export interface QuotaContext {
   readonly config: QuotaConfig;
 }
 
-/** The most appointments that are read to count them, as many as Medplum answers: who has more has used up the quota. */
+/** The most appointments that are read to count them, as many as Medplum returns: with that many, the quota is used up. */
 const MOST_COUNTED = 1_000;
 
-/** How many Slots are asked for by one search, which brings their Schedules, too. */
+/** How many Slots one search asks for; it includes their Schedules, too. */
 const SLOTS_PER_SEARCH = 100;
 
 function queryFor(more: SearchQuery, { requestor, config }: QuotaContext): SearchQuery {
@@ -171,8 +171,8 @@ function countsAnywhere(appointment: Appointment, { code }: Quota, { now, config
 }
 
 /**
- * The searches for the Slots and Schedules of appointments that were found, by which those of the quota's scope are told
- * from others. They are searches of their own: Medplum refuses one that finds and includes more than 1000 resources.
+ * The searches for the Slots and Schedules of the appointments found, which tell those in the quota's scope from others.
+ * They are separate searches, because Medplum refuses one that finds and includes more than 1000 resources.
  */
 export function countedSlotReads(quota: Quota, appointments: readonly Appointment[]): BundleEntry[] {
   const ids = [...new Set(quota.scope === undefined ? [] : appointments.flatMap(slotIdsOf))];
@@ -186,7 +186,7 @@ export function countedSlotReads(quota: Quota, appointments: readonly Appointmen
  * Compares quotas with what was counted.
  *
  * @param rewritten - ids of appointments that this booking moves or replaces: they do not count
- * @returns an issue for each that is used up; several patients who have used up the same one are one issue
+ * @returns an issue for each quota that is used up; only one if several patients have used up the same one
  */
 export function quotaIssues(
   quotas: readonly Quota[],
@@ -215,8 +215,8 @@ export const QUOTA_TASK = 'quota';
 const USES = 'uses';
 
 /**
- * The row of a quota: a Task that every transaction that counts towards the quota changes with `ifMatch`, so that two
- * bookings cannot both take the last place. Each booking counts the appointments again: the row contains no number that
+ * The row of a quota: a Task that is changed, with `ifMatch`, by every transaction that counts towards the quota, so that
+ * two bookings cannot both take the last place. Each booking counts the appointments again: the row contains no number that
  * could become wrong.
  *
  * @param stored - the Task as it was read, if there is one; the new one differs from it

@@ -14,7 +14,7 @@ export type RequestorLimitConfig = TagConfig & Pick<BookingConfig, 'requestors'>
 /** A limit of the installation for each requestor. */
 export type RequestorLimit = 'open' | 'rate' | 'jobs';
 
-/** A limit that is reached by bookings alone, one after the other. */
+/** A limit that only bookings approach, one after the other. */
 type CountedLimit = Exclude<RequestorLimit, 'jobs'>;
 
 const countedLimits: readonly CountedLimit[] = ['open', 'rate'];
@@ -22,10 +22,10 @@ const countedLimits: readonly CountedLimit[] = ['open', 'rate'];
 /** What can be asked about a requestor: whether it has reached a limit, whether it is near it, and whether it is marked. */
 export type LimitQuestion = RequestorLimit | `near-${CountedLimit}` | 'marked';
 
-/** From which part of a limit a requestor is near it. */
+/** The share of a limit from which on a requestor is near it. */
 const NEAR = 0.8;
 
-/** About how often a requestor is looked at on its way to a limit: ten times from where it is near it. */
+/** About how many times a requestor is checked on its way to a limit, ten of them once it is near it. */
 const LOOKS = 50;
 
 /** Code of the Tasks that mark requestors that are near a limit, in the CodeSystem LocalTask. */
@@ -34,7 +34,7 @@ const MARK_TASK = 'near-limit';
 /** The period over which the rate is counted, in milliseconds. */
 const MINUTE = 60_000;
 
-/** The search that finds a resource if a requestor has this many: it reads one resource at most. */
+/** The search that finds a resource if a requestor has at least this many: it reads one resource at most. */
 function nth(type: 'Appointment' | 'Task', count: number, query: SearchQuery): BundleEntry {
   return search(type, [...query, ['_offset', String(count - 1)], ['_count', '1'], ['_fields', 'id']]);
 }
@@ -85,8 +85,8 @@ const reads: Readonly<Record<LimitQuestion, Read>> = {
 };
 
 /**
- * The searches that answer questions about a requestor. They take no row that bookings would have to wait for: bookings of
- * the same moment do not count each other, so that a limit can be passed by as many as run at once.
+ * The searches that answer questions about a requestor. They lock no row that bookings would have to wait for: bookings at
+ * the same moment do not count each other, so that a limit can be exceeded by as many as run at once.
  *
  * @param questions - those that are asked
  * @param requestor - id of its profile
@@ -101,23 +101,23 @@ export function requestorLimitReads(
 }
 
 /**
- * How many further bookings of a requestor that is below a limit need not ask for it again: one in a hundred of the
- * limit, by which a limit is passed at most.
+ * How many further bookings of a requestor that is below a limit need not check it again: one hundredth of the limit, which
+ * is also the most by which this lets the limit be exceeded.
  */
 export function slackOf(limit: RequestorLimit, config: RequestorLimitConfig): number {
   return Math.floor(most(limit === 'open' ? 'open' : 'rate', config) / 100);
 }
 
-/** How many bookings one look stands for; below 2 the limit itself is asked for with each of them. */
+/** How many bookings one check stands for; below 2, the limit itself is checked with each booking. */
 const bookingsPerLook = (limit: CountedLimit, config: RequestorLimitConfig): number => most(limit, config) / LOOKS;
 
 const isSampled = (limit: RequestorLimit, config: RequestorLimitConfig): limit is CountedLimit =>
   limit !== 'jobs' && bookingsPerLook(limit, config) >= 2;
 
 /**
- * What is asked first where nothing is remembered between two bookings. To count the appointments of a requestor costs the
- * more the more it has; only for one booking in so many, chosen at random, it is asked whether the requestor is near a
- * limit. Whoever is gets a mark, which each booking looks for, and as long as it is there each booking asks for the limits.
+ * What is asked first where nothing is remembered between two bookings. Counting the appointments of a requestor costs more
+ * the more it has, so only one booking in so many, chosen at random, asks whether the requestor is near a limit. A requestor
+ * that is gets a mark, which each booking looks for; as long as the mark is there, each booking checks the limits.
  *
  * @param random - from 0 to less than 1
  */
@@ -135,7 +135,7 @@ export function questionsFor(
   ];
 }
 
-/** What must be asked besides, by the answers to what was asked first. */
+/** What else must be asked, given the answers to what was asked first. */
 export function furtherQuestions(
   limits: readonly RequestorLimit[],
   asked: readonly LimitQuestion[],
@@ -152,8 +152,8 @@ export function furtherQuestions(
 }
 
 /**
- * The questions that were answered with yes, by the answers to `requestorLimitReads`. A mark that the requestor may not see
- * counts as there: without it, its appointments must be counted.
+ * The questions that were answered with yes, according to the answers to `requestorLimitReads`. If the requestor may not see
+ * marks, it counts as marked, so that its appointments are counted.
  */
 export function answeredYes(
   questions: readonly LimitQuestion[],
@@ -168,8 +168,8 @@ const foundIn = ({ resource }: BundleEntry = {}): Resource | undefined =>
   isResource(resource, 'Bundle') ? resource.entry?.[0]?.resource : undefined;
 
 /**
- * The entry that marks a requestor that has come near a limit, or takes the mark away from one that is near none any more;
- * none if it stays as it is.
+ * The entry that marks a requestor that has come near a limit, or removes the mark from one that is no longer near any;
+ * `undefined` if nothing is to change.
  *
  * @param asked - all questions, in the order of their answers
  */
@@ -212,7 +212,7 @@ export function markEntry(
 /**
  * Checks a booking or a hold against the limits of the installation.
  *
- * @param earlier - the appointments that it moves or replaces: if one of them is open, the number of open ones stays
+ * @param earlier - the appointments that it moves or replaces: if one is open, the number of open ones stays the same
  */
 export function requestorLimitIssues(
   reached: ReadonlySet<LimitQuestion>,

@@ -23,7 +23,10 @@ function hasId(service: HealthcareService): service is StoredService {
   return service.id !== undefined;
 }
 
-/** The services that an appointment in a slot may be for: the one it was published for, else those that its type names. */
+/**
+ * The services that an appointment in a slot may be for: the one that the slot was published for, else those that the
+ * service types name.
+ */
 function servicesFor(
   { resource }: CalendarSlot,
   types: readonly CodeableConcept[],
@@ -42,8 +45,8 @@ function servicesFor(
 }
 
 /**
- * The buffers of an appointment in a Schedule, as its service's scheduling parameters ask for them; of several services
- * the longest.
+ * The buffers of an appointment in a Schedule, as the scheduling parameters of its service ask for them; of several
+ * services, the longest.
  *
  * @param slot - the first that the appointment takes there
  * @param types - the service types of the appointment
@@ -72,7 +75,7 @@ export function withBuffers({ start, end }: Interval, buffers: NeededBuffers | u
 /**
  * The transaction entries that write the buffers of an appointment in one Schedule, as Medplum's own `$book` does.
  *
- * @param slot - the first Slot of the appointment there: by its id the buffers are found again
+ * @param slot - the first Slot of the appointment there; its id serves to find the buffers again
  */
 export function bufferEntries(
   { start, end }: Interval,
@@ -100,10 +103,10 @@ export function bufferEntries(
 }
 
 /**
- * The transaction entries that remove the buffers of slots that are given back. As with Medplum's `$cancel` they are
- * deleted: nobody could ever book them.
+ * The transaction entries that remove the buffers of slots that are given back. As with Medplum's `$cancel`, they are
+ * deleted: they could never be booked.
  *
- * @param slots - all at least that are buffers of these slots
+ * @param slots - at least all that are buffers of these slots
  * @param givenBack - ids of the slots
  */
 export function bufferRemovals(

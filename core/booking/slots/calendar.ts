@@ -48,7 +48,7 @@ function toCalendarSlot(resource: Slot, originSystem: string, uses: SlotUses): C
 /**
  * The calendar of stored Slots.
  *
- * @param slots - as read; what has no readable times is left out, for it cannot be booked
+ * @param slots - as read; those without readable times are left out, because they cannot be booked
  * @param originSystem - identifier system under which a slot names the one it was split off from
  * @param uses - how appointments refer to the slots, where that is known
  */
@@ -154,8 +154,8 @@ function newFragment({ resource, origin, status, start, end }: CalendarSlot, ori
 }
 
 /**
- * A Slot that is taken names where it comes from, itself if it was never split: so that it can be told from one that was
- * never on offer (`isUnmarked`). One that has identifiers keeps them as they are; its history tells.
+ * A Slot that is taken names its origin, which is itself if it was never split, so that it can be told from one that was
+ * never on offer (`isUnmarked`). One that has identifiers keeps them unchanged; its history tells whether it was on offer.
  */
 function markedAsOffer({ resource, origin, status }: CalendarSlot, originSystem: string): Slot {
   return isTaken(status) && !resource.identifier?.length
@@ -164,7 +164,7 @@ function markedAsOffer({ resource, origin, status }: CalendarSlot, originSystem:
 }
 
 /**
- * The transaction entries that store the changed Slots of the calendar, each on condition of the version that was read.
+ * The transaction entries that store the changed Slots of the calendar, each only if it still has the version that was read.
  *
  * @param originSystem - identifier system under which a new slot names the one it was split off from
  * @see https://hl7.org/fhir/R4/http.html#concurrency

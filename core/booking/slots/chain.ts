@@ -2,8 +2,8 @@ import type { Interval } from '../../time/interval.ts';
 import type { CalendarSlot } from './calendar.ts';
 
 /**
- * Chooses slots that follow one another without a gap or an overlap and cover a stretch of time, those with the least
- * time left over first.
+ * Chooses slots that follow one another without a gap or an overlap and cover a stretch of time, preferring those with the
+ * least time left over.
  *
  * @param slots - free slots of one schedule, in any order
  * @returns the chain in order of time, or `undefined` if there is none

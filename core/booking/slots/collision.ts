@@ -25,18 +25,18 @@ export type CollisionConfig = DeadlineConfig & Pick<BookingConfig, 'timeZone'>;
 /** Code of the Tasks of appointments whose time something else takes, in the CodeSystem LocalTask. */
 export const COLLISION_TASK = 'collision';
 
-/** An appointment, and what somebody has written over its time. */
+/** An appointment, and the Slot that was written over its time. */
 export interface Collision {
   readonly appointment: Appointment;
   readonly taking: PlacedSlot;
 }
 
 /**
- * The booked Slots whose time a Slot takes that was never offered and is no buffer.
+ * The booked Slots whose time is taken by a Slot that was never offered and is not a buffer.
  *
- * @param slots - of its Schedule, itself among them, those that overlap it
+ * @param slots - those of its Schedule that overlap it, itself included
  * @param offered - ids of those that were once free although nothing marks them
- * @param now - milliseconds since 1970 UTC: what has passed collides no more
+ * @param now - milliseconds since 1970 UTC: what has passed no longer collides
  */
 export function slotsUnder(
   taking: Slot,
@@ -68,7 +68,7 @@ export function holdersUnder(slots: readonly PlacedSlot[]): BundleEntry {
   ]);
 }
 
-/** The appointments that lose their time, unless they or what takes it say that they are an overbooking. */
+/** The appointments that lose their time to a Slot, except those that say that they are an overbooking. */
 export function collisions(
   taking: PlacedSlot,
   appointments: readonly Appointment[],
@@ -83,7 +83,7 @@ export function collisions(
 
 /**
  * Whether an appointment gives way by itself: what the clinic books wins over a hold, and over a request that it has not
- * confirmed. A block may lie over both, and a confirmed appointment is a promise: of these a person decides.
+ * confirmed. A block may lie over both, and a confirmed appointment is a promise: in these cases a person decides.
  */
 export function givesWay({ appointment: { status }, taking }: Collision): boolean {
   return taking.resource.status === 'busy' && (status === 'proposed' || status === 'pending');
@@ -95,7 +95,7 @@ export function givenWay({ appointment }: Collision, config: CollisionConfig): A
   return { ...appointment, status: 'cancelled', cancelationReason: reasonOf('slot-not-free', text, config) };
 }
 
-/** The open Task of a collision, once for each appointment, by which staff learn what they have to decide. */
+/** The open Task of a collision, one for each appointment, from which staff learn what they have to decide. */
 export function collisionTask({ appointment, taking }: Collision, config: CollisionConfig): BundleEntry {
   const code = { system: artefactUri(config, 'LocalTask'), code: COLLISION_TASK };
   const focus = { reference: `Appointment/${appointment.id}` };
@@ -107,7 +107,7 @@ export function collisionTask({ appointment, taking }: Collision, config: Collis
     intent: 'order',
     priority: 'urgent',
     code: { coding: [code], text: 'Resolve a double booking' },
-    description: `Slot/${taking.id} (${taking.resource.status}) takes the time from ${times} of this appointment: move or cancel one of them.`,
+    description: `Slot/${taking.id} (${taking.resource.status}, ${times}) takes time of this appointment: move or cancel one of them.`,
     focus,
     ...(patient && { for: patient }),
     reasonReference: { reference: `Slot/${taking.id}` },

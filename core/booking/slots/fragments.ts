@@ -8,7 +8,7 @@ import { readState, search } from '../search.ts';
 export interface Fragments {
   readonly slots: readonly Slot[];
   readonly uses: SlotUses;
-  /** Holds on them that are over and in the way of a booking; they count as no use. */
+  /** Expired holds and requests on them that are in the way of a booking; they do not count as uses. */
   readonly expired?: readonly Appointment[];
   /** The slots whose fragments were read; absent if all were read. */
   readonly origins?: readonly string[];
@@ -17,14 +17,14 @@ export interface Fragments {
 const COUNT = '1000';
 
 /**
- * Appointments that hold slots are searched for apart from those that do not: many of the latter cannot keep one of the
- * former off the page.
+ * Appointments that hold slots are searched for apart from those that do not, so that many of the latter cannot keep one of
+ * the former off the page.
  */
 const statusQueries = [statusQuery(holdsSlots), statusQuery((appointment) => !holdsSlots(appointment))];
 
 /**
- * What must be read to give slots back, or to find what is free of slots that were split: all fragments, and the
- * appointments on them. To be sent with the Bot's own credentials, since the appointments of others count as well; none
+ * What must be read to give slots back, or to find the free parts of slots that were split: all fragments, and the
+ * appointments on them. It must be sent with the Bot's own credentials, since the appointments of others count as well; none
  * of it reaches the caller.
  *
  * @param origins - ids of the slots from which the fragments were split off
@@ -64,8 +64,8 @@ export function fragmentReads(origins: readonly string[], originSystem: string):
 /**
  * Reads the answer to `fragmentReads`.
  *
- * @param rewritten - ids of appointments that are being rewritten, whose present references do not count
- * @param isOver - whether an appointment has no right to its slots any more
+ * @param rewritten - ids of appointments that are being rewritten, whose current references do not count
+ * @param isOver - whether an appointment no longer has a right to its slots
  * @returns the fragments, or the status of a search that failed
  */
 export function readFragments(

@@ -22,14 +22,15 @@ const isMoved = (changed: Slot, stored: Slot): boolean =>
   changed.schedule?.reference !== stored.schedule.reference;
 
 /**
- * Why clinic staff may not write a Slot as it is about to be stored: an appointment holds it, and its time would be
- * offered to others. A block on it (`busy-unavailable`) may be.
+ * Why clinic staff may not write a Slot as it is about to be stored: an appointment holds it, and its time would be offered
+ * to others. Staff may block it (`busy-unavailable`).
  *
  * @param changed - as it is about to be stored
  * @param stored - as it is
- * @param appointments - that hold it (`holdersUrl`)
- * @param now - milliseconds since 1970 UTC: a hold or a request that is over holds nothing, tidied up or not
- * @returns `transition-not-allowed` if it would not be taken any more, `immutable-element` if it would be elsewhere
+ * @param appointments - those that hold it (`holdersUrl`)
+ * @param now - milliseconds since 1970 UTC: an expired hold or request holds nothing, tidied up or not
+ * @returns `transition-not-allowed` if it would no longer be taken, `immutable-element` if it would have another time or
+ *   Schedule
  */
 export function heldSlotIssues(
   changed: Slot,
@@ -43,7 +44,7 @@ export function heldSlotIssues(
     return [];
   }
   const held = `Slot/${stored.id} is held by Appointment/${holder.id} (${holder.status})`;
-  const advice = 'Cancel the appointment, and its time is free again; to move it, book it again with its id.';
+  const advice = 'To free its time, cancel the appointment; to move it, book it again with its id.';
   return [
     ...(isTaken(changed)
       ? []

@@ -16,9 +16,9 @@ export type SlotSyncConfig = ArtefactConfig;
 
 /** What an appointment's slots depend on besides its status. */
 export interface RelatedSlots {
-  /** All that was split off from the slots, and how other appointments use it. */
+  /** Everything that was split off from the slots, and how other appointments use it. */
   readonly fragments: Fragments;
-  /** Slots of the appointment that were deleted although they had been offered, as they were last. */
+  /** Slots of the appointment that were deleted although they had been offered, in their last version. */
   readonly lost: readonly Slot[];
   /** Ids of its slots that were never offered: releasing them does not offer them to others. */
   readonly neverOffered?: ReadonlySet<string>;
@@ -27,8 +27,9 @@ export interface RelatedSlots {
 }
 
 /**
- * Those slots of an appointment that somebody else than the service has written since the appointment gave them back:
- * they stay as they are. If it did so before the versions that are known, nobody can tell since when: then all of them stay.
+ * Those slots of an appointment that someone other than the service has taken since the appointment gave them back: they
+ * stay as they are. If it gave them back before the oldest version that is known, there is no telling when: then all slots
+ * that others have taken stay.
  *
  * @param slots - with their authors
  * @param history - of the appointment, the newest version first
@@ -45,7 +46,7 @@ export function setByHand(slots: readonly Slot[], history: Bundle, config: Servi
   return new Set(slots.filter((slot) => isByHand(slot, config) && isLater(slot)).flatMap(({ id }) => id ?? []));
 }
 
-/** Whether a slot was last written by somebody else than the service, and is taken. */
+/** Whether a slot is taken and was last written by someone other than the service. */
 export function isByHand({ status, meta }: Slot, config: ServiceConfig): boolean {
   return isTaken(status) && meta?.author?.reference !== undefined && !isByService(meta, config);
 }
@@ -65,10 +66,10 @@ export function isOutOfSync(appointment: Appointment, slots: ReadonlyMap<string,
   return needed !== undefined && statuses.some((status) => isAdjustable(status) && status !== needed);
 }
 
-/** Whether the service may take a Slot of this status: whatever else it is, the clinic has made it so. */
+/** Whether the service may take a Slot of this status: any other status was set by the clinic. */
 const isAdjustable = (status: Slot['status'] | undefined): boolean => status === 'free' || status === 'busy-tentative';
 
-/** Takes the slots that an appointment holds, as its status says and those of the others that hold them. */
+/** Takes the slots that an appointment holds, as its status and those of the others that hold them require. */
 function withTaken(calendar: Calendar, appointment: Appointment, newId: () => string): Calendar {
   const use = slotUseOf(appointment);
   const wanted = { start: parseInstant(appointment.start) ?? 0, end: parseInstant(appointment.end) ?? 0 };
@@ -114,7 +115,7 @@ function withLost(calendar: Calendar, lost: readonly Slot[], originSystem: strin
   return { calendar: calendarWithLost, restoredFrom: new Map(restored.map(({ id, resource }) => [id, resource.id])) };
 }
 
-/** A slot that replaces a lost one has its id as a tag, and is created only once. */
+/** A slot that replaces a lost one has the id of the lost one as a tag, and is created only once. */
 function onlyOnce(entry: BundleEntry, lostId: string | undefined, system: string): BundleEntry {
   const { request, resource } = entry;
   if (lostId === undefined || !request || !isResource(resource, 'Slot')) {
@@ -126,9 +127,9 @@ function onlyOnce(entry: BundleEntry, lostId: string | undefined, system: string
 }
 
 /**
- * The transaction entries that update the slots of an appointment to match its status: taken while it is open,
- * confirmed with it, free and joined again when it is cancelled. If several appointments use a slot, it gets the status
- * of the most binding one. The operation is idempotent.
+ * The transaction entries that update the slots of an appointment to match its status: taken while it is open, confirmed
+ * with it, free and joined again when it is cancelled. If several appointments use a slot, it gets the status that the most
+ * binding one requires. The operation is idempotent.
  *
  * @param appointment - as it is or is about to be
  * @param newId - gives a fresh `urn:uuid:` for each new slot
@@ -147,7 +148,7 @@ export function slotEntries(
   }
   const isGivenBack = ({ id }: Slot): boolean =>
     fragments.slots.some(({ meta }) => meta?.tag?.some(({ system, code }) => system === originSystem && code === id));
-  // A published one is published again by itself.
+  // A published slot is published again by itself.
   const missing = lost.filter((slot) => !isGivenBack(slot) && publishedKeyOf(slot, config)?.kind !== 'offer');
   const { calendar, restoredFrom } = withLost(stored, missing, originSystem, newId);
   const givenBack = slotIdsOf(appointment).filter((id) => !isHeld(fragments.uses.get(id)));

@@ -19,12 +19,12 @@ import type { CalendarSlot } from './calendar.ts';
 
 type TakingsConfig = ArtefactConfig;
 
-/** How many Slots that take the time of an appointment are found at once: as many as Medplum can. */
+/** How many Slots that take the time of an appointment one search finds: as many as Medplum can. */
 const COUNT = '1000';
 
 /**
- * Whether a search is for all Slots that are in the way at some time (`takenTimeReads`, `aroundReads`, `bookingReads`):
- * one that it leaves out would be sold twice. A search with an order is for the first ones only.
+ * Whether a search must find all Slots that are in the way at some time (`takenTimeReads`, `aroundReads`, `bookingReads`):
+ * the time of one that it missed would be sold twice. A sorted search is for the first ones only.
  */
 export function mustBeWhole({ request }: BundleEntry): boolean {
   const [type, query] = (request?.url ?? '').split('?');
@@ -36,7 +36,7 @@ export function mustBeWhole({ request }: BundleEntry): boolean {
  * The searches for everything that is taken at a given time.
  *
  * @param slots - ids of Slots whose Schedules are concerned
- * @param schedule - id of a Schedule that is concerned, too
+ * @param schedule - id of another Schedule that is concerned
  */
 export function takenTimeReads(
   interval: Interval | undefined,
@@ -60,10 +60,10 @@ export function takenTimeReads(
 }
 
 /**
- * What of the Slots at a time may be in the way of a booking: everything that is taken, and the published Slots that it
- * excludes. Other free Slots beside them do not matter, however many places a calendar has.
+ * The conditions for Slots at a time that may be in the way of a booking: everything that is taken, and the published Slots
+ * that it excludes. Other free Slots do not matter, however many places a calendar has.
  *
- * @param ids - of further Slots that are wanted whatever they are, separated by commas
+ * @param ids - ids of further Slots that are wanted in any case, separated by commas
  */
 export function inTheWay(config: TakingsConfig, ids?: string): SearchQuery {
   const kinds = ['status ne "free"', `identifier eq "${artefactUri(config, 'LocalPublishedSlot')}|"`];
@@ -73,7 +73,7 @@ export function inTheWay(config: TakingsConfig, ids?: string): SearchQuery {
   ];
 }
 
-/** The searches for what of these Schedules may be in the way of a booking at a time, whoever has made it. */
+/** The searches for whatever may be in the way of a booking at a time in these Schedules, whoever created it. */
 export function aroundReads(
   schedules: readonly string[],
   { start, end }: Interval,
@@ -95,19 +95,20 @@ export interface TimeWanted {
   readonly interval: Interval;
   /** The Slots that it is to be taken from. */
   readonly slots: readonly CalendarSlot[];
-  /** The service type that it applies to; by default those of the Slots. */
+  /** The service types that it is wanted for; by default those of the Slots. */
   readonly services: readonly CodeableConcept[] | undefined;
   /** Ids of Slots that are released in the same transaction and therefore take no time, nor do their buffers. */
   readonly givenBack: readonly string[];
-  /** The time with the buffers that a Schedule needs, by its id; without one it needs none. */
+  /** The time with its buffers, by the id of the Schedule; a Schedule without an entry needs no buffers. */
   readonly around?: ReadonlyMap<string, Interval>;
 }
 
-/** Of how many Slots the histories are read for one decision; the others count as never offered. */
+/** The most Slots whose histories are read for one decision; the others count as never offered. */
 const MOST_HISTORIES = 200;
 
 /**
- * The ids of the taken Slots whose history must be read to know whether they were ever offered, the earliest of many.
+ * The ids of the taken Slots whose history must be read to know whether they were ever offered; if there are too many, first
+ * those that appointments refer to, then the earliest.
  *
  * @param interval - what lies elsewhere matters only if one of the appointments refers to it
  */
@@ -128,12 +129,12 @@ function offeredBy(slot: Slot, state: ResourceSet): readonly CodeableConcept[] {
 }
 
 /**
- * What takes the time of a Schedule that is wanted, although the Slots it is to be taken from are free: appointments
- * that Medplum's own scheduling has made, blocks and imports, and published Slots of the same place that are taken.
+ * What takes the wanted time of a Schedule although the Slots that it is to be taken from are free: appointments that
+ * Medplum's own scheduling has made, blocks and imports, and published Slots of the same place that are taken.
  *
- * @returns for each Schedule one at most, and which of the Slots it concerns
- * @param state - all at least that is taken of the Schedules at that time (`bookingReads`)
- * @param offered - ids of those of `unmarkedIn` that were once free
+ * @returns at most one for each Schedule, and which of the Slots it concerns
+ * @param state - at least all that is taken in the Schedules at that time (`bookingReads`)
+ * @param offered - ids, among those of `unmarkedIn`, of Slots that were once free
  */
 export function takenTime(
   { interval, slots, services, givenBack, around }: TimeWanted,
@@ -161,11 +162,11 @@ export function takenTime(
 }
 
 /**
- * The entries that withdraw the published Slots which a booking excludes: the free ones of its place that it overlaps.
- * In the transaction that books they are also its lock: of two bookings that exclude each other, both write the Slots
- * of both.
+ * The entries that withdraw the published Slots that a booking excludes: the free ones of its place that it overlaps. In the
+ * transaction of the booking they also serve as its lock: of two bookings that exclude each other, each writes the Slots of
+ * both.
  *
- * @param state - all at least that is free and published of the Schedules at that time (`bookingReads`)
+ * @param state - at least all that is free and published in the Schedules at that time (`bookingReads`)
  */
 export function withdrawalEntries(
   { interval, slots, services, around }: Omit<TimeWanted, 'givenBack'>,

@@ -3,15 +3,15 @@ import type { OperationOutcomeIssue } from '@medplum/fhirtypes';
 /** A kind of error of the service: its HTTP status, the FHIR issue type it belongs to, and what it means. */
 export interface BookingError {
   readonly status: 400 | 409 | 412 | 422 | 429 | 503 | 504;
-  /** The status where it is the result of a patch that has the error, if that is another one. */
+  /** The status if the error is in the result of a patch, where that is a different one. */
   readonly statusInPatch?: 400;
   readonly type: OperationOutcomeIssue['code'];
   readonly display: string;
 }
 
 /**
- * Every business error of the service. The CodeSystem LocalBookingError and the table in docs/errors.md are made from
- * it; nothing enumerates the codes a second time.
+ * Every business error of the service. The CodeSystem LocalBookingError and the table in docs/errors.md are generated from
+ * it; nothing else lists the codes.
  */
 export const bookingErrors = {
   'malformed-request': { status: 400, type: 'structure', display: 'The request is malformed' },
@@ -60,7 +60,7 @@ export const bookingErrors = {
   'channel-unsupported': { status: 422, type: 'not-supported', display: 'The notification channel is not supported' },
   'subscriptions-exceeded': { status: 422, type: 'too-costly', display: 'There are too many Subscriptions' },
   'endpoint-not-allowed': { status: 422, type: 'security', display: 'Notifications cannot be sent to this address' },
-  'too-soon': { status: 422, type: 'business-rule', display: 'The time is too close to be booked' },
+  'too-soon': { status: 422, type: 'business-rule', display: 'The time is too soon to be booked' },
   'too-far-ahead': { status: 422, type: 'business-rule', display: 'The time is not open for booking yet' },
   'cancellation-closed': { status: 422, type: 'business-rule', display: 'It is too late to cancel' },
   'patient-has-appointments': {
@@ -72,12 +72,12 @@ export const bookingErrors = {
   'portal-quota-reached': {
     status: 422,
     type: 'business-rule',
-    display: 'The portal has used up its share of the day',
+    display: 'The portal has used up its quota for the day',
   },
   'too-many-holds': {
     status: 422,
     type: 'too-costly',
-    display: 'The caller holds too many times, or one for too long',
+    display: 'The caller has too many holds, or extends one too often',
   },
   'portal-limit-reached': {
     status: 422,
@@ -92,7 +92,7 @@ export const bookingErrors = {
   'policy-invalid': { status: 422, type: 'invariant', display: 'The booking policy cannot be used' },
   'slot-not-free': { status: 409, type: 'conflict', display: 'The slot is no longer free' },
   'appointment-closed': { status: 409, type: 'conflict', display: 'The appointment can no longer be changed' },
-  'hold-expired': { status: 409, type: 'conflict', display: 'The hold is over and the time is taken' },
+  'hold-expired': { status: 409, type: 'conflict', display: 'The hold has expired and the time is taken' },
   'confirmation-expired': {
     status: 409,
     type: 'conflict',
@@ -103,13 +103,17 @@ export const bookingErrors = {
     type: 'conflict',
     display: 'Another request interfered at the same moment: try again',
   },
-  'too-many-bookings': { status: 429, type: 'throttled', display: 'The portal books too much in too short a time' },
+  'too-many-bookings': {
+    status: 429,
+    type: 'throttled',
+    display: 'The portal makes too many bookings in too short a time',
+  },
   'version-conflict': { status: 412, type: 'conflict', display: 'The resource has changed in the meantime' },
   'schedule-overbooked': {
     status: 409,
     statusInPatch: 400,
     type: 'conflict',
-    display: 'The time is taken by another appointment',
+    display: 'The time is already taken',
   },
   'upstream-unavailable': { status: 503, type: 'transient', display: 'The FHIR server cannot be reached' },
   'upstream-timeout': { status: 504, type: 'timeout', display: 'The FHIR server did not answer in time' },

@@ -10,7 +10,7 @@ import { unsupportedIssues } from '../../../fhir/unsupported.ts';
 import { appointmentBounds } from '../../appointment/bounds.ts';
 import { besides } from '../../issues.ts';
 
-/** A value together with the FHIRPath of the element it stood in. */
+/** A value together with the FHIRPath of its element. */
 export interface Located<T> {
   readonly value: T;
   readonly path: string;
@@ -32,7 +32,7 @@ export interface BookInputs {
 
 type Input = keyof BookInputs;
 
-/** What may stand in a parameter: a resource of one type, a reference (as Reference or, if said, as uri), or a boolean. */
+/** What a parameter may hold: a resource of one type, a reference (as Reference or, with `uri`, as uri), or a boolean. */
 interface ParameterDefinition {
   readonly input: Input;
   readonly resourceType?: ResourceType;
@@ -67,9 +67,9 @@ interface ReadParameter {
   readonly input?: Input;
   readonly located?: Located<unknown>;
   readonly issues: readonly Issue[];
-  /** The elements of the wrong form, left out of what is located. */
+  /** The paths of malformed elements, which `located` leaves out. */
   readonly unreadable?: readonly string[];
-  /** Whether a list is longer than it may be: then nothing is done with the request. */
+  /** Whether a list is longer than it may be: then nothing else is done with the request. */
   readonly isTooLong?: boolean;
 }
 
@@ -79,7 +79,7 @@ export interface ReadInputs {
   readonly issues: readonly Issue[];
   /** The paths of what could not be read: nothing is known about them. */
   readonly unreadable: readonly string[];
-  /** Whether the rest cannot be judged: it is too large, or no body of the operation. */
+  /** Whether nothing else can be judged, because the body is too large or is not one of this operation. */
   readonly isHopeless: boolean;
 }
 
@@ -197,7 +197,7 @@ function isLocated<T extends ResourceType>(type: T) {
     isResource(located.value, type) ? [{ value: located.value, path: located.path }] : [];
 }
 
-/** Most parameters of one request: more than all that there are, each as often as it may be given. */
+/** The most parameters of one request: more than if each were given as often as it may be. */
 const MOST_PARAMETERS = 50;
 
 const hopeless = (issues: readonly Issue[]): ReadInputs => ({

@@ -5,8 +5,8 @@ import { parseActor } from '../../appointment/actors.ts';
 import type { Located } from './parameters.ts';
 
 /**
- * Whom a participant of a submitted appointment stands for: the patient or the related person handed over in the same
- * request, a patient that exists already, or anybody else.
+ * Who a participant of a submitted appointment is: the patient or the related person submitted in the same request, an
+ * existing patient, or any other actor.
  */
 export type Actor =
   | { readonly kind: 'submitted-patient' }
@@ -55,11 +55,11 @@ function readActor(
 }
 
 /**
- * Finds out whom the participants of a submitted appointment stand for.
+ * Finds out who the participants of a submitted appointment are.
  *
  * @param appointment - the appointment as submitted
- * @param persons - the patient and the related person handed over with it: a participant points at one of them by
- *   `#id`, `urn:uuid:…`, or the id it was sent with
+ * @param persons - the patient and the related person submitted with it: a participant refers to one of them by `#id`,
+ *   `urn:uuid:…`, or the id it was sent with
  * @param baseUrl - public base address of this service
  * @returns the participants in order, and a `malformed-request` for each reference that leads nowhere,
  *   `element-missing` for a participant without status, `patient-missing` if no participant is a patient

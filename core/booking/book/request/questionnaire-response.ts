@@ -25,10 +25,10 @@ function untitledItems(items: readonly QuestionnaireResponseItem[] | undefined, 
 }
 
 /**
- * Checks the answers that a patient hands over: readable as they are, with their questions in them.
+ * Checks the answers that a patient submits: they must be readable by themselves and contain their questions.
  *
- * @returns `answers-text-missing` if there is nothing to display, `answers-items-missing` if there are no items, and
- *   for each item, however deep, that does not carry its question
+ * @returns `answers-text-missing` if there is nothing to display, `answers-items-missing` if there are no items, and for
+ *   each item, at whatever depth, that does not contain its question
  * @see specification 2.3
  */
 export function questionnaireResponseIssues({ value, path }: Located<QuestionnaireResponse>): Issue[] {

@@ -13,7 +13,7 @@ import { type Participant, readParticipants, type SubmittedPersons } from './par
 /** A parsed `$book` request; every element that is present is well-formed. Ids are logical ids in this service. */
 export interface BookRequest {
   readonly appointment: Located<Appointment>;
-  /** The time asked for; absent if `start` or `end` is missing or no instant, or if they are in the wrong order. */
+  /** The time asked for; absent if `start` or `end` is missing or not an instant, or if `start` is not before `end`. */
   readonly interval?: Interval | undefined;
   readonly slots: readonly Located<string>[];
   readonly participants: readonly Participant[];
@@ -22,9 +22,9 @@ export interface BookRequest {
   readonly patient?: Located<Patient> | undefined;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
   readonly answers: readonly Located<QuestionnaireResponse>[];
-  /** The version that the appointment must have which is moved (`If-Match`). */
+  /** The version that the appointment to be moved must have (`If-Match`). */
   readonly ifMatch?: string | undefined;
-  /** Whether everything is to be judged, and nothing to be written. */
+  /** Whether to judge everything and write nothing. */
   readonly isDryRun?: boolean | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface BookRequest {
 export interface ParsedRequest {
   readonly request?: BookRequest;
   readonly issues: readonly Issue[];
-  /** The paths of what could not be read, and is left out of the request. */
+  /** The paths of what could not be read and was left out of the request. */
   readonly unreadable?: readonly string[];
 }
 
@@ -70,7 +70,7 @@ function readInterval({ value }: Located<Appointment>): Interval | undefined {
   return start === undefined || end === undefined || start >= end ? undefined : { start, end };
 }
 
-/** A list of ids that were read, and what could not be read. */
+/** The ids that could be read, and the problems of the others. */
 interface ReadIds {
   readonly ids: readonly Located<string>[];
   readonly issues: readonly Issue[];
@@ -110,7 +110,7 @@ function readReference(
     : { ids: [{ value: id, path }], issues: [] };
 }
 
-/** A related person is somebody's: a hold needs no patient, but with one who books for a patient it does. */
+/** A hold needs no patient, unless it names a related person, who always belongs to a patient. */
 function relationIssues({ relatedPerson }: SubmittedPersons, participants: readonly Participant[]): Issue[] {
   const isNamed = participants.some(({ actor: { kind } }) => kind === 'patient' || kind === 'submitted-patient');
   const diagnostics = 'Name the patient for whom the related person acts, or send the related person with $book.';
@@ -119,7 +119,7 @@ function relationIssues({ relatedPerson }: SubmittedPersons, participants: reado
 
 const rootOf = (body: unknown): string => (isResource(body, 'Parameters') ? 'Parameters' : 'Appointment');
 
-/** A hold replaces nothing: the booking that comes of it may. */
+/** A hold replaces nothing: the booking that follows it may. */
 function replacementIssues({ replaced }: { readonly replaced?: Located<unknown> | undefined }): Issue[] {
   const diagnostics = '$hold has no parameter cancelled-appt-id: send it with $book.';
   return replaced ? [{ code: 'parameter-unknown', diagnostics, expression: replaced.path }] : [];
@@ -129,10 +129,10 @@ function replacementIssues({ replaced }: { readonly replaced?: Located<unknown> 
  * Reads the body of `$book` or `$hold`. Everything wrong with its form is found at once.
  *
  * @param body - parsed JSON of any kind
- * @param config - the installation, whose base address absolute references may carry
+ * @param config - the installation; absolute references may begin with its base address
  * @param purpose - a hold needs no patient
- * @returns issues of status 400, and the request without what is of the wrong JSON type, unless nothing can be judged
- * @see specification 2.1 and 4.4
+ * @returns the problems of its form and, unless nothing can be judged, the request without what has the wrong JSON type
+ * @see specification sections 2.1 and 4.4
  */
 export function parseBookRequest(body: unknown, config: RequestConfig, purpose: Purpose = 'book'): ParsedRequest {
   const { inputs, issues, unreadable, isHopeless } = readInputs(body, config);
@@ -193,7 +193,7 @@ export function parseBookRequest(body: unknown, config: RequestConfig, purpose: 
   };
 }
 
-/** Whether a body of `$book` asks for a decision only; it may be malformed in other ways. */
+/** Whether a body of `$book` asks only for a decision; the rest of it may be malformed. */
 export function asksForDryRun(body: unknown): boolean {
   const parameters = isResource(body, 'Parameters') && Array.isArray(body.parameter) ? body.parameter : [];
   return parameters.some((one) => one?.name === 'dry-run' && one.valueBoolean === true);

@@ -2,7 +2,7 @@ import type { Appointment, AppointmentParticipant } from '@medplum/fhirtypes';
 import { idIn } from '../../../fhir/reference/reference.ts';
 import { changedBy, ownerOf, type TagConfig } from '../../../fhir/tags.ts';
 
-/** What of an appointment somebody else than its requestor has set, as its versions tell. */
+/** The parts of an appointment that someone other than its requestor has set, according to its versions. */
 export interface ClinicPart {
   /** Names of elements. */
   readonly elements: ReadonlySet<string>;
@@ -12,11 +12,11 @@ export interface ClinicPart {
   readonly extensions: ReadonlySet<string>;
 }
 
-/** By what a participant is known among others. */
+/** The key that tells a participant from others. */
 export const participantKey = ({ actor, ...rest }: AppointmentParticipant): string =>
   actor?.reference ?? JSON.stringify({ actor, ...rest });
 
-/** Of a primitive element FHIR's JSON keeps the extensions under another name. */
+/** FHIR's JSON keeps the extensions of a primitive element under another name. */
 export const elementName = (property: string): string => property.replace(/^_/, '');
 
 type Keys = Record<keyof ClinicPart, readonly string[]>;
@@ -32,7 +32,7 @@ function changedElements(before: Appointment, after: Appointment): string[] {
 const patientKeys = ({ participant }: Appointment): string[] =>
   participant.filter(({ actor }) => idIn(actor, 'Patient') !== undefined).map(participantKey);
 
-/** A patient who takes the place of another one, after a merge, was not added. */
+/** A patient who takes the place of another one after a merge does not count as added. */
 function addedParticipants(before: Appointment, after: Appointment): string[] {
   const [known, keys] = [before.participant.map(participantKey), after.participant.map(participantKey)];
   const isReplaced = patientKeys(before).some((key) => !keys.includes(key));
@@ -40,7 +40,7 @@ function addedParticipants(before: Appointment, after: Appointment): string[] {
   return keys.filter((key) => !known.includes(key) && !replacing.includes(key));
 }
 
-/** What a version has that the one before did not have, or not so. */
+/** What a version has that the one before did not have, or had in another form. */
 function changes(before: Appointment, after: Appointment): Keys {
   const known = (before.extension ?? []).map((one) => JSON.stringify(one));
   const extensions = (after.extension ?? []).filter((one) => !known.includes(JSON.stringify(one)));
@@ -51,7 +51,7 @@ function changes(before: Appointment, after: Appointment): Keys {
   };
 }
 
-/** Everything that a version has, except its patients: whom it is for is the requestor's to say. */
+/** Everything that a version has, except its patients: the requestor decides who it is for. */
 const everything = (version: Appointment): Keys => ({
   elements: Object.keys(version).map(elementName),
   participants: version.participant.map(participantKey).filter((key) => !patientKeys(version).includes(key)),
@@ -59,12 +59,12 @@ const everything = (version: Appointment): Keys => ({
 });
 
 /**
- * What of an appointment the clinic has set last: elements, participants and extensions that a requestor who sends the
- * appointment again must not take away. Its first version counts as the requestor's; where that is not known, the oldest one
- * that is known counts as the clinic's, for nobody can tell what of it the clinic has set.
+ * The parts of an appointment that were last set by the clinic: elements, participants and extensions that a requestor who
+ * sends the appointment again must not remove. The first version counts as the requestor's. If it is not known, the oldest
+ * known version counts as the clinic's, because there is no telling which parts of it the clinic has set.
  *
  * @param versions - of one appointment, the oldest first, with their authors
- * @param isCut - whether there are older ones
+ * @param isCut - whether there are older versions
  */
 export function clinicPartOf(versions: readonly Appointment[], config: TagConfig, isCut = false): ClinicPart {
   const [oldest] = versions;

@@ -10,12 +10,13 @@ function patientsOfEarlier({ previous, replaced }: EarlierAppointments, baseUrl:
 }
 
 /**
- * Who stands for a patient in a booking that moves or replaces an appointment: the clinic may have merged the patient that
- * the requestor knows into a record of its own. The requestor may name either, the survivor as far as its own appointment
- * names it.
+ * Who stands in for a patient in a booking that moves or replaces an appointment: the clinic may have merged the patient
+ * that the requestor knows into a record of its own. The requestor may name either, but the survivor only if its own
+ * appointment names it.
  *
- * @param patients - those merged and into whom, read with the service's own rights; nothing if that was not needed
- * @returns id of an active patient; `undefined` if the patient is to be judged as in any booking
+ * @param patients - merged patients and those into which they were merged, read with the service's own rights; `undefined`
+ *   if that was not needed
+ * @returns the id of an active patient; `undefined` if the patient is to be judged as in any other booking
  */
 export function heirOf(
   id: string,
@@ -29,7 +30,7 @@ export function heirOf(
 }
 
 /**
- * Of the patients that a request names, those whose survivors must be known: the caller cannot see them, but its own
+ * Of the patients that a request names, those whose survivors must be known: either the caller cannot see them but its own
  * appointment names them, or they were merged.
  *
  * @param state - what the caller may see

@@ -54,10 +54,10 @@ function isInSameSlots({ slots, schedule }: BookRequest, booked: Appointment, ca
   return isSame(originsOf(slotIdsOf(booked)), originsOf(slots.map(({ value }) => value)));
 }
 
-/** What of an appointment is compared in other ways than word by word, or is the repository's. */
+/** The elements of an appointment that are not compared word for word, or that belong to the repository. */
 const otherwise = new Set(['id', 'meta', 'text', 'status', 'start', 'end', 'slot', 'participant']);
 
-/** Whether a request is the repetition of the one that an appointment came from: by an identifier, or word by word. */
+/** Whether a request repeats the one that an appointment came from: by an identifier, or word for word. */
 function isRepeated(submitted: Appointment, booked: Appointment): boolean {
   if (submitted.id !== booked.id) {
     return hasCommonIdentifier(booked.identifier, submitted.identifier);
@@ -68,13 +68,13 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
   );
 }
 
-/** Whether an appointment is what a request of this kind makes. */
+/** Whether an appointment is in a state that a request of this kind gives it. */
 function isMade(one: Appointment, { context: { purpose, now, config } }: Situation): boolean {
   const isBooked = one.status === 'booked' || one.status === 'pending';
   return purpose === 'hold' ? isHolding(one, now, config) : isBooked && !hasEnded(one, now, config);
 }
 
-/** The caller's appointments that a request may have made when it was sent before. */
+/** The caller's appointments that this request may have made when it was sent before. */
 function candidates(situation: Situation): Appointment[] {
   const { request, state, context } = situation;
   const { value } = request.appointment;
@@ -102,7 +102,7 @@ function calendarThen({ stored, known, context: { config } }: Situation): Calend
   return new Map([...calendarOf(slots, artefactUri(config, 'LocalSlotOrigin')), ...stored]);
 }
 
-/** Whether an appointment was once what the request asks for, and was moved since, or its patient merged. */
+/** Whether an appointment was once what the request asks for, and has since been moved, or had its patient merged. */
 function wasAskedFor(one: Appointment, situation: Situation): boolean {
   const versions = situation.known.histories?.versions.get(one.id ?? '') ?? [];
   const calendar = calendarThen(situation);
@@ -112,10 +112,10 @@ function wasAskedFor(one: Appointment, situation: Situation): boolean {
 const isUnderItsId = ({ request }: Situation, { id }: Appointment): boolean => request.appointment.value.id === id;
 
 /**
- * Finds the appointment that an earlier, identical request has made: a requestor that lost the first answer gets it
- * again instead of booking twice. Identical means the same requestor, one of the same identifiers (or, sent again
- * under its id, the same in every word), and the same time, slots and patients; also those of an earlier version, for
- * the appointment may have been moved since.
+ * Finds the appointment that an earlier, identical request has made: a requestor that lost the first answer gets it again
+ * instead of booking twice. Identical means the same requestor, a common identifier (or, sent again under its id, the same
+ * word for word), and the same time, slots and patients. These may also be those of an earlier version, because the
+ * appointment may have been moved since.
  */
 export function findExistingBooking(situation: Situation): Appointment | undefined {
   const found = candidates(situation);

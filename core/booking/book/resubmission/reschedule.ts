@@ -64,22 +64,23 @@ function previousIssues(previous: Appointment, path: string, context: EarlierCon
   return closed.length === 0 && context.purpose === 'hold' ? prolongationIssues(previous, path, context) : closed;
 }
 
-/** What keeps an appointment from being moved by somebody who has not seen its current version. */
+/** What keeps an appointment from being moved by a caller that has not seen its current version. */
 function versionIssues({ ifMatch, appointment }: BookRequest, previous: Appointment | undefined): Issue[] {
   if (ifMatch === undefined || previous?.meta?.versionId === ifMatch) {
     return [];
   }
   const diagnostics = previous
-    ? `Appointment/${previous.id} has the version ${previous.meta?.versionId}, not ${ifMatch}: read it again, and decide anew.`
-    : 'If-Match needs the id of an appointment that is moved.';
+    ? `Appointment/${previous.id} has the version ${previous.meta?.versionId}, not ${ifMatch}: read it again before you decide.`
+    : 'If-Match is only for moving an appointment: send the appointment with its id, or leave out If-Match.';
   return [{ code: 'version-conflict', diagnostics, expression: `${appointment.path}.id` }];
 }
 
 /**
- * Finds the appointments that a request moves or replaces. An id that the caller cannot see is no id of an appointment:
- * the booking is a new one.
+ * Finds the appointments that a request moves or replaces. If the caller cannot see an appointment with the id that it
+ * sends, the booking is a new one.
  *
- * @returns them, and `version-conflict`, `appointment-closed`, `replaced-appointment-not-found` where they cannot be changed
+ * @returns the appointments, and `version-conflict`, `appointment-closed`, `replaced-appointment-not-found` where they
+ *   cannot be changed
  * @see specification section 3, re-submission
  */
 export function findEarlierAppointments(

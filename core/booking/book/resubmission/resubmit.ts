@@ -9,7 +9,7 @@ import { type ClinicPart, elementName, participantKey } from './clinic-part.ts';
 
 type KeptConfig = Pick<BookingConfig, 'baseUrl' | 'uris'>;
 
-/** What a re-submission says anew in any case: it, or the service, whose word the rest of these is. */
+/** The elements that a re-submission always sets anew: the request itself does, or else the service. */
 const saidAnew: ReadonlySet<string> = new Set([
   'resourceType',
   'id',
@@ -23,7 +23,7 @@ const saidAnew: ReadonlySet<string> = new Set([
   'participant',
 ]);
 
-/** The lists to which a re-submission adds, and by what their entries are known. */
+/** The lists to which a re-submission adds, and what identifies their entries. */
 const keys = {
   identifier: ({ system, value }: Entry) => `${system}|${value}`,
   supportingInformation: ({ reference }: Entry, baseUrl: string) => String(reference).replace(`${baseUrl}/`, ''),
@@ -41,20 +41,20 @@ const unitedBounds: Readonly<Record<keyof typeof keys, number>> = {
   extension: 100,
 };
 
-/** The same of its `meta`, unless what is stored is longer already. */
+/** The same for the lists of its `meta`, unless what is stored is already longer. */
 const MOST_MARKS = 100;
 
-/** The most characters that an appointment grows to by re-submissions, as JSON. */
+/** The most characters to which an appointment may grow by re-submissions, as JSON. */
 const LONGEST = 1024 * 1024;
 
-/** How much longer one may become that is too long already: its times and slots are others. */
+/** How much longer one that is already too long may become: its times and slots change. */
 const MOVED = 1024;
 
 const entriesOf = (list: unknown): Entry[] => (Array.isArray(list) ? list.filter(isObject) : []);
 
 const lengthOf = ({ start, end }: Appointment): number => (parseInstant(end) ?? 0) - (parseInstant(start) ?? 0);
 
-/** What the service has set for a hold or a request does not stay with the booking. */
+/** What the service has set for a hold or a request is not kept in the booking. */
 const passing = ['LocalHeldUntil', 'LocalHoldProlonged', 'LocalConfirmationDeadline'] as const;
 
 const isPassing = ({ url }: Entry, config: KeptConfig): boolean =>
@@ -75,7 +75,7 @@ function unite(
   ];
 }
 
-/** Lists of which both say something: what was sent, then what is stored besides. */
+/** The united lists: what was sent, followed by what is stored besides. */
 function unitedLists(sent: Entry, stored: Entry, { extensions }: ClinicPart, config: KeptConfig) {
   const names = Object.keys(keys) as (keyof typeof keys)[];
   return names.flatMap((name): [string, unknown][] => {
@@ -87,10 +87,10 @@ function unitedLists(sent: Entry, stored: Entry, { extensions }: ClinicPart, con
 }
 
 /**
- * An appointment that is sent again, with what the stored one keeps: everything that was not named, and what the clinic has
- * set, named or not. Identifiers, answers and extensions are united.
+ * An appointment that is sent again, with what is kept of the stored one: everything that was not named, and what the clinic
+ * has set, named or not. Identifiers, answers, contained resources and extensions are united.
  *
- * @param clinic - what binds the caller of what the clinic has set
+ * @param clinic - the parts set by the clinic that bind the caller
  * @returns the appointment as asked for; its participants are those that were sent
  * @see specification section 3, re-submission
  */
@@ -112,12 +112,12 @@ export function resubmitted(
   return { ...sent, ...Object.fromEntries([...kept, ...lists]) };
 }
 
-/** How many tags or profiles two say together. */
+/** How many different tags or profiles two `meta` have together. */
 const unitedCount = (name: 'tag' | 'profile', sent: Meta | undefined, stored: Meta | undefined): number =>
   new Set([...(sent?.[name] ?? []), ...(stored?.[name] ?? [])].map((one) => JSON.stringify(one))).size;
 
 /**
- * Checks that an appointment does not grow for ever with its re-submissions, which unite what they say with what is stored.
+ * Checks that an appointment does not grow without limit by re-submissions, each of which is united with what is stored.
  *
  * @param united - as `resubmitted` gives it; its `meta` is the one that was sent
  * @returns a `malformed-request` for each list that is too long, and for the whole if it is too large
@@ -127,7 +127,7 @@ export function growthIssues({ value: united, path }: Located<Appointment>, stor
     const most = Math.max(MOST_MARKS, unitedCount(name, stored.meta, undefined));
     const count = unitedCount(name, united.meta, stored.meta);
     const expression = `${path}.meta.${name}`;
-    const diagnostics = `${expression} can have at most ${most} entries, those that are stored included; it would have ${count}.`;
+    const diagnostics = `${expression} can have at most ${most} entries, including those already stored; it would have ${count}.`;
     return count > most ? [{ code: 'malformed-request', diagnostics, expression }] : [];
   });
   const longest = Math.max(LONGEST, JSON.stringify(stored).length + MOVED);
@@ -135,7 +135,7 @@ export function growthIssues({ value: united, path }: Located<Appointment>, stor
   const tooLarge =
     sizeProblem(united, most) ??
     (JSON.stringify(united).length > longest ? `have more than ${longest} characters` : undefined);
-  const diagnostics = `With what is stored already, the appointment must not ${tooLarge}: send less, or book a new one.`;
+  const diagnostics = `Together with what is already stored, the appointment must not ${tooLarge}: send less, or book a new one.`;
   return [
     ...boundIssues(united, unitedBounds, path),
     ...marks,
@@ -143,7 +143,7 @@ export function growthIssues({ value: united, path }: Located<Appointment>, stor
   ];
 }
 
-/** The participants that the clinic has added, and who therefore stay. */
+/** The participants whom the clinic has added and who therefore stay. */
 export function keptParticipants(
   named: readonly AppointmentParticipant[],
   stored: Appointment,

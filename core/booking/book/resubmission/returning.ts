@@ -8,7 +8,7 @@ import { findResource, type ResourceSet } from '../../resource-set.ts';
 import type { BookRequest } from '../request/request.ts';
 import type { EarlierAppointments } from './reschedule.ts';
 
-/** The longest appointment for which it is asked what returns, in milliseconds. */
+/** The longest appointment for which returning Slots are worked out, in milliseconds. */
 const LONGEST = 3 * DAY;
 
 /** What must be known to say which Slots return with a move (`returningSlots`). */
@@ -19,14 +19,14 @@ export interface Returning {
   readonly givenBack: readonly string[];
   /** Ids of the appointments that give them back. */
   readonly appointments: readonly string[];
-  /** The time that is given back, and the time that is wanted. */
+  /** From the earlier start to the later end of the time that is given back and the time that is wanted. */
   readonly time: Interval;
 }
 
 /**
- * Whether a move could need time that its own appointment keeps others from: it wants time within a day of it.
+ * Whether a move could need time that its own appointment keeps from being offered: it wants time within a day of it.
  *
- * @returns what is to be read for it, or `undefined` if nothing can return there
+ * @returns what must be read to tell, or `undefined` if nothing can return there
  */
 export function returningFor(
   { interval }: BookRequest,

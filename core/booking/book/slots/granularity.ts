@@ -9,7 +9,7 @@ import type { BookRequest } from '../request/request.ts';
 
 const MINUTE = 60_000;
 
-/** The least value of a length in minutes that scheduling parameters give; unusable ones count as absent. */
+/** The smallest value that scheduling parameters give for a length, in minutes; unusable values count as absent. */
 function leastOf(parameters: readonly Extension[], name: 'duration' | 'alignmentInterval'): number | undefined {
   const values = parameters.flatMap((extension) => length([{ extension, path: '' }], name).value || []);
   return values.length > 0 ? Math.min(...values) : undefined;
@@ -30,12 +30,12 @@ function granularityOf(slot: CalendarSlot, state: ResourceSet, { smallestBooking
 export type GranularityConfig = Pick<BookingConfig, 'smallestBooking'>;
 
 /**
- * Checks that a booking leaves time that others can book. One that takes whole slots always does. One that takes a part
- * of a slot is as long as the shortest appointment at least, and begins and ends at an end of the slot or a number of
- * steps after its start. Both come from the scheduling parameters `duration` and `alignmentInterval` of the Schedule, else
- * of its service, else from `smallestBooking`.
+ * Checks that a booking leaves time that others can book. One that takes whole slots always does. One that takes a part of a
+ * slot must be at least as long as the shortest appointment, and must begin and end at an end of the slot or a whole number
+ * of steps after its start. Both lengths come from the scheduling parameters `duration` and `alignmentInterval` of the
+ * Schedule, else of its service, else from `smallestBooking`.
  *
- * @param slots - that the booking takes its time from
+ * @param slots - those from which the booking takes its time
  * @returns `period-invalid` for what does not fit, once for `start` and once for `end`
  */
 export function granularityIssues(
@@ -60,7 +60,7 @@ export function granularityIssues(
     }
     for (const element of ['start', 'end'] as const) {
       if (!isOnStep(element === 'start' ? start : end)) {
-        report(element, `Slot/${slot.id} can be split only every ${step / MINUTE} minutes from its start.`);
+        report(element, `Slot/${slot.id} can only be split in steps of ${step / MINUTE} minutes from its start.`);
       }
     }
   }

@@ -95,13 +95,13 @@ function refusals(group: Group, interval: Interval, slotPath: string): Issue[] {
   }));
 }
 
-/** A named slot may have been split since the caller read it: its free fragments then stand for it. */
+/** A named slot may have been split since the caller read it: its free fragments then stand in for it. */
 function fragmentsOf(group: Group, calendar: Calendar): CalendarSlot[] {
   const origins = new Set(group.map(({ slot }) => slot.origin));
   return [...calendar.values()].filter(({ origin, status }) => status === 'free' && origins.has(origin));
 }
 
-/** Whether a slot was free when the caller saw it, and is part of its neighbour by now, or for this booking. */
+/** Whether a slot is still stored by itself, but is part of its neighbour for this booking. */
 const isAbsorbed = ({ status, resource }: CalendarSlot): boolean =>
   status === 'entered-in-error' && resource.status !== status;
 
@@ -129,14 +129,14 @@ function selectInGroup(group: Group, calendar: Calendar, interval: Interval, slo
   return { slots: [], issues: isTaken ? group.map(taken) : issues };
 }
 
-/** Why no slots of a schedule cover the time asked for, or why those that do are not taken. */
+/** Why no slots of a schedule cover the time asked for, or why those that do are not selected. */
 function uncovered(schedule: string, isCovered: boolean, offers: number, expression: string): Issue {
   if (isCovered) {
-    const diagnostics = `From start to end there are more than ${MOST_SLOTS} free slots of Schedule/${schedule}, the most that one appointment takes: ask for a shorter time.`;
+    const diagnostics = `From start to end, Schedule/${schedule} has more than ${MOST_SLOTS} free slots, the most that one appointment can take: ask for a shorter time.`;
     return { code: 'slot-mismatch', diagnostics, expression };
   }
   if (offers >= MOST_OFFERS) {
-    const diagnostics = `From start to end there are more free slots of Schedule/${schedule} than the ${MOST_OFFERS} that are looked at: name the slots in Appointment.slot.`;
+    const diagnostics = `From start to end, Schedule/${schedule} has more free slots than the ${MOST_OFFERS} that are considered: name the slots in Appointment.slot.`;
     return { code: 'slot-mismatch', diagnostics, expression };
   }
   const diagnostics = `Schedule/${schedule} has no free slots that cover the time from start to end.`;
@@ -163,8 +163,8 @@ function selectInSchedule(
 }
 
 /**
- * Decides which slots a booking takes its time from: per schedule those it names, if they are free and make up exactly
- * the time asked for; or, where a schedule alone is named, free slots of it.
+ * Decides which slots a booking takes its time from: for each schedule those that it names, if they are free and cover the
+ * time asked for without a gap or an overlap; or, if only a schedule is named, free slots of it.
  *
  * @param state - what the caller may see of slots and schedules
  * @param calendar - the slots as this booking may count them: its own earlier ones are free for it

@@ -17,9 +17,9 @@ function offeredBy({ resource }: CalendarSlot, state: ResourceSet): readonly Cod
 }
 
 /**
- * Checks that the service asked for is offered where it is to be booked: each type of service by one of the slots at
- * least, and by each slot one of the types. Where neither slot nor schedule names any, everything is offered; a type in
- * words alone cannot be compared, and is left to the clinic.
+ * Checks that the service asked for is offered where it is to be booked: at least one of the slots offers each service type,
+ * and each slot offers at least one of the types. Where neither slot nor schedule names any, everything is offered. A type
+ * that is only text cannot be compared and is left to the clinic.
  *
  * @returns `service-type-not-offered` for each type and each slot at fault
  * @see specification 2.4, Schedule.serviceType
@@ -64,10 +64,10 @@ function confirmationIn(extensions: readonly Extension[] | undefined, url: strin
 }
 
 /**
- * Whether a booking on these schedules is confirmed at once: by hand as soon as one of them is. A schedule's own
+ * How a booking on these schedules is confirmed: by hand if one of them requires it, otherwise at once. A schedule's own
  * extension LocalConfirmation decides, else that of its services, else the installation's default.
  *
- * @param servicesOf - those whose calendar a Schedule is, or which it offers
+ * @param servicesOf - gives the services whose calendar a Schedule is, or that it offers
  * @see specification section 3
  */
 export function confirmationOf(

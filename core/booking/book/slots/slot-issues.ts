@@ -4,7 +4,7 @@ import type { Issue } from '../../../fhir/outcome/outcome.ts';
 import { takenTime } from '../../slots/takings.ts';
 import { buffersOf, givenBackBy, ownEnding, type Situation, slotsConcerned, timesAround } from '../situation.ts';
 
-/** Time that others have taken in Medplum: by its own scheduling, by hand, by an import. Free slots may be left of it. */
+/** Time that others have taken in Medplum: by its own scheduling, by hand, by an import. Slots over it may still be free. */
 function takenTimeIssues(situation: Situation): Issue[] {
   const { request, state, known, context } = situation;
   const { appointment, slots: named, schedule, interval } = request;
@@ -47,8 +47,8 @@ const uniqueByElement = (issues: readonly Issue[]): Issue[] => [
 ];
 
 /**
- * Problems of the slots. If a narrowed slot lost its time to a booking, only the taken time is reported. To one whose hold or
- * request is over it says more that it is over than that the slot is taken.
+ * Problems of the slots. If a narrowed slot lost its time to a booking, only the taken time is reported. A caller whose hold
+ * or request has ended is told so, which says more than that the slot is taken.
  */
 export function slotIssues(situation: Situation): Issue[] {
   const taken = uniqueByElement([...takenTimeIssues(situation), ...withheldIssues(situation)]);
