@@ -70,7 +70,7 @@ const query = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 });
 
-/** The parameters that shape the result of a search, except `_fields` and those that only paging links use. */
+/** The parameters that shape the result of a search, except `_fields` and those that paging links use. */
 const controls = Object.keys(searchControls).filter((name) => !['_offset', '_cursor', '_fields'].includes(name));
 
 /** The name of a component, which cannot contain a colon. */

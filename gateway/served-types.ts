@@ -50,7 +50,7 @@ export interface ServedType {
 
 const readOnly: ServedType = { interactions: ['read', 'search-type'] };
 
-/** The types of which a requestor may read the versions of what it owns. */
+/** The interactions with what a requestor owns, whose versions it may read. */
 const withVersions = ['read', 'vread', 'history-instance', 'search-type'] as const;
 
 /**

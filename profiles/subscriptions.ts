@@ -38,7 +38,7 @@ const isReleased =
 const isNewBuffer = (config: BookingConfig): string =>
   `(%previous.status.empty() and %current.identifier.where(system = '${artefactUri(config, 'LocalBuffer')}').exists())`;
 
-/** FHIRPath on a tag: whether it marks a Subscription as one that the service delivers. */
+/** FHIRPath on a tag: whether it marks a Subscription as one that the service delivers to. */
 const isActiveTag = `system + '|' + code = '${activeTagQuery}'`;
 
 /** Every Subscription by which Medplum starts a Bot of the service, by name. */

@@ -51,7 +51,7 @@ function passThrough({ method, path }: Endpoint, context: GatewayContext): Answe
 }
 
 /**
- * Adds the OAuth 2 endpoints of the service, limited to so many requests a minute for each address. Behind them are
+ * Adds the OAuth 2 endpoints of the service, with a limit of requests per minute for each address. Behind them are
  * Medplum's own: where credentials are sealed, the service opens and seals them; otherwise it passes them through.
  */
 export async function addOAuth(app: FastifyInstance, context: GatewayContext, admission: Admission): Promise<void> {

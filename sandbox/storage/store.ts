@@ -12,7 +12,7 @@ export interface Lookup {
 
 /** All versions of all resources, in memory. A reader names the commit up to which it wants to see. */
 export interface Store {
-  /** What is never stored. */
+  /** The resources that are never stored. */
   readonly cache: Cache;
   /** Number of the newest commit; 0 when nothing was ever written. */
   commit(): number;

@@ -49,8 +49,7 @@ function output({ tokens, platform }: Server, { membership, loginId = '' }: Sess
  * caller that may read it. It is valid for an hour, and is an access token as well, as in Medplum.
  *
  * @returns Parameters, or 400
- * @see
- *   https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
  */
 export async function websocketBindingToken(server: Server, session: Session, id: string): Promise<FhirResponse> {
   if (!session.project.features?.includes('websocket-subscriptions')) {
