@@ -1,7 +1,7 @@
 /**
- * Waits until all of what is under way has ended, and no longer than it may take.
+ * Waits until everything that is under way has ended, but no longer than the limit.
  *
- * @param milliseconds - how long it may take
+ * @param milliseconds - the limit
  * @param earlier - what is under way; if any of it fails, so does the wait
  */
 export async function atMost(milliseconds: number, earlier: readonly Promise<void>[]): Promise<void> {

@@ -4,9 +4,9 @@ import { atMost } from './at-most.ts';
 /** Lets actions on the same things take turns. */
 export interface BookingQueue {
   /**
-   * Runs an action when the earlier ones with one of the same keys have ended, or have taken too long.
+   * Runs an action once the earlier ones that share a key with it have ended, or have taken too long.
    *
-   * @param keys - the things that the action is about; without any it runs at once
+   * @param keys - the things that the action is about; without keys it runs at once
    */
   readonly take: <T>(keys: readonly string[], action: () => Promise<T>) => Promise<T>;
 }
@@ -14,9 +14,9 @@ export interface BookingQueue {
 /**
  * Makes a queue for each key, first come first served. The queue only saves work: the transaction alone guarantees that a
  * slot is booked once. Without it, bookings of one slot that run at the same time overtake each other and have to decide
- * again; in turns, each needs one attempt.
+ * again; when they take turns, each needs one attempt.
  *
- * @param longest - how long an action waits for its turn at most, in milliseconds
+ * @param longest - the longest that an action waits for its turn, in milliseconds
  */
 export function createBookingQueue(longest: number): BookingQueue {
   const last = new Map<string, Promise<void>>();
@@ -45,7 +45,7 @@ export function createBookingQueue(longest: number): BookingQueue {
 const reference = /\b(?:Slot|Schedule|Appointment)\/[A-Za-z0-9.-]{1,64}/g;
 const mostKeys = 50;
 
-/** An appointment that is sent again is named by its own id. */
+/** The appointments that a body sends again, each named by its own id. */
 function appointmentsSent(body: unknown): string[] {
   const parameters = isObject(body) && Array.isArray(body.parameter) ? body.parameter.filter(isObject) : [];
   return [body, ...parameters.map(({ resource }) => resource)].flatMap((resource) =>
@@ -67,9 +67,9 @@ function referencesIn(text: string): string[] {
 }
 
 /**
- * The slots, schedules and appointments that a booking names: those in which it could meet another one.
+ * The slots, schedules and appointments that a booking names: those over which it could collide with another booking.
  *
- * @param body - of `$book`, of whatever shape
+ * @param body - of `$book`, in any shape
  */
 export function queueKeys(body: unknown): string[] {
   return [...new Set([...appointmentsSent(body), ...referencesIn(JSON.stringify(body ?? null))])];

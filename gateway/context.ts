@@ -39,15 +39,15 @@ export interface GatewayLimits extends UpstreamLimits {
   readonly websockets: number;
   /** Websockets of one client that may be bound at the same time. */
   readonly websocketsPerClient: number;
-  /** Websockets that may wait to be bound, of all addresses; they take no places of bound ones. */
+  /** Websockets from all addresses that may wait to be bound; they take no places from bound ones. */
   readonly unboundWebsockets: number;
-  /** Websockets of one address that may wait to be bound. */
+  /** Websockets from one address that may wait to be bound. */
   readonly unboundWebsocketsPerAddress: number;
   /** How long a websocket may be open before a token is sent, in milliseconds. */
   readonly bindMs: number;
-  /** How often websockets are asked whether their clients are still there, in milliseconds. */
+  /** How often websockets are pinged to see whether their clients are still there, in milliseconds. */
   readonly pingMs: number;
-  /** Requests that one client may send in a minute, from whatever addresses and with whatever tokens. */
+  /** Requests that one client may send in a minute, from any address and with any token. */
   readonly requestsPerMinute: number;
   /** Requests that may come from one address in a minute. */
   readonly requestsPerMinuteAndAddress: number;
@@ -55,9 +55,9 @@ export interface GatewayLimits extends UpstreamLimits {
   readonly attemptsPerMinuteAndAddress: number;
   /** Requests of one client that are carried out at the same time. */
   readonly concurrentRequests: number;
-  /** Requests of one client that wait for others of it. */
+  /** Requests of one client that may wait for its other requests. */
   readonly waitingRequests: number;
-  /** How long a request waits for others of its client, in milliseconds. */
+  /** How long a request waits for other requests of its client, in milliseconds. */
   readonly placeMs: number;
 }
 
@@ -86,18 +86,18 @@ export const fixedLimits = {
   waitingRequests: 200,
 } as const;
 
-/** The limits of a gateway, as far as its start does not set them. */
+/** The limits of a gateway, unless its start sets others. */
 export function defaultLimits(config: Pick<BookingConfig, 'timeout'>): GatewayLimits {
   const { headers, request, answer, place, turn } = timeLimits(config);
   const arrival = { headersTimeoutMs: headers, requestTimeoutMs: request };
   return { ...fixedLimits, ...arrival, upstreamTimeoutMs: answer, placeMs: place, turnMs: turn };
 }
 
-/** How the credentials of portals are kept from Medplum. */
+/** How portals are kept from using their credentials at Medplum itself. */
 export interface SealingOptions {
   /** The keys that secrets and tokens are sealed with; all gateways of an installation need the same. */
   readonly keys: CredentialKeys;
-  /** What becomes of Medplum's own secrets and tokens if a portal sends them. */
+  /** What happens when a portal sends Medplum's own secrets and tokens. */
   readonly unsealed: UnsealedPolicy;
 }
 
@@ -115,7 +115,7 @@ export interface GatewayContext {
   readonly bots: BotRuntime;
   readonly callers: Callers;
   readonly calendars: Calendars;
-  /** Searches that are the same at the same time, by caller and all that they ask for. */
+  /** Identical searches that run at the same time, by caller and everything that they ask for. */
   readonly searches: Collapsing<FhirResponse>;
   readonly turns: BookingQueue;
   readonly bindingTokens: BindingTokens;

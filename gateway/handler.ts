@@ -8,7 +8,7 @@ import { defaultRepresentation, type FhirResponse, type Representation, send } f
 import type { Caller } from './medplum/current-profile.ts';
 import { noteAnswer } from './operations/audit.ts';
 
-/** A request that was let in: everything a handler needs of it. */
+/** An admitted request: everything that a handler needs from it. */
 export interface FhirRequest {
   /** Who calls; absent only on public routes, which need no token. */
   readonly caller: Caller | undefined;
@@ -16,7 +16,7 @@ export interface FhirRequest {
   readonly upstreamHeaders: Readonly<Record<string, string>>;
   readonly representation: Representation;
   readonly returnPreference: ReturnPreference | undefined;
-  /** How the client wants unknown search parameters to be handled, if it says so. */
+  /** How the client wants unknown search parameters to be handled, if it says how. */
   readonly handling: SearchHandling | undefined;
   /** Whether the client asks for asynchronous execution. */
   readonly prefersAsync: boolean;
@@ -26,7 +26,7 @@ export interface FhirRequest {
   /** The parsed body; `undefined` without one. */
   readonly body: unknown;
   readonly header: (name: string) => string | undefined;
-  /** Counts the request for its client once more; an answer if there were too many. */
+  /** Counts the request for its client once more; returns an answer if there were too many. */
   readonly countAgain: () => Promise<FhirResponse | undefined>;
 }
 
@@ -38,7 +38,7 @@ const passedOn = ['traceparent', 'tracestate'] as const;
 /** A request to a route whose path may have parameters. */
 type PathRequest = FastifyRequest<{ Params: FhirRequest['params'] }>;
 
-/** The single value of a header, or `undefined`. */
+/** The value of a header, several joined by commas, or `undefined`. */
 export function headerOf(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
@@ -50,12 +50,12 @@ function queryOf(request: FastifyRequest): string {
   return start < 0 ? '' : request.url.slice(start + 1);
 }
 
-/** The parameters of a request, those of a form that was sent among them. */
+/** The parameters of a request, including those of a form in its body. */
 const parametersOf = (request: FastifyRequest): URLSearchParams =>
   new URLSearchParams(`${queryOf(request)}&${typeof request.body === 'string' ? request.body : ''}`);
 
 /**
- * How a client wants its answer: as far as its headers and its query say, and its form once that was read.
+ * How a client wants its answer, according to its headers, its query and, once that has been read, its form.
  *
  * @returns `undefined` if it accepts none of the formats (406)
  */

@@ -30,7 +30,7 @@ const interactions: Readonly<Record<string, InteractionText>> = {
   vread: { summary: 'Read a version', answers: found },
   'history-instance': { summary: 'The versions, the newest first', answers: found, gives: 'Bundle' },
   'search-type': { summary: 'Search', answers: found, gives: 'Bundle' },
-  create: { summary: 'Create', answers: { '200': 'It was there already (If-None-Exist)', '201': 'Created' } },
+  create: { summary: 'Create', answers: { '200': 'It existed already (If-None-Exist)', '201': 'Created' } },
   update: { summary: 'Replace', answers: { '200': 'Replaced' } },
   patch: { summary: 'Change parts, or cancel', answers: { '200': 'Changed' } },
   delete: { summary: 'Delete', answers: { '204': 'Deleted' } },
@@ -42,7 +42,7 @@ const interactions: Readonly<Record<string, InteractionText>> = {
   $status: { summary: 'The state of Subscriptions', answers: done, gives: 'Bundle' },
   $events: { summary: 'The events of a Subscription', answers: done, gives: 'Bundle' },
   '$get-ws-binding-token': { summary: 'A token that binds a websocket', answers: done, gives: 'Parameters' },
-  $deliver: { summary: 'Deliver what waits now, for staff', answers: done, gives: 'Bundle' },
+  $deliver: { summary: 'Deliver waiting notifications now, for staff', answers: done, gives: 'Bundle' },
   'async-read': {
     summary: 'The result of an asynchronous booking',
     answers: { '200': 'Booked', '202': 'Not finished yet' },
@@ -55,7 +55,7 @@ const interactions: Readonly<Record<string, InteractionText>> = {
   },
 };
 
-/** FHIR's own media types; the general ones, which are served too, would say everything twice. */
+/** FHIR's own media types; listing the general ones, which are served too, would say everything twice. */
 const fhirTypes = formats.map(({ mediaTypes }) => mediaTypes[0]);
 
 const ref = (type: string): Json => ({ $ref: `#/components/schemas/${type}` });
@@ -70,17 +70,17 @@ const query = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 });
 
-/** What shapes the result of a search, but for the places that links lead to. */
+/** The parameters that shape the result of a search, except `_fields` and those that paging links use. */
 const controls = Object.keys(searchControls).filter((name) => !['_offset', '_cursor', '_fields'].includes(name));
 
-/** The name of a component: a colon cannot be in it. */
+/** The name of a component, which cannot contain a colon. */
 const nameOf = (parameter: string): string => parameter.replace(':', '-');
 
-/** The parameters of a search, from the tables that searches are checked by. */
+/** The parameters of a search, from the tables against which searches are checked. */
 function searchQuery(type: ServedTypeName): readonly Json[] {
   const filters = Object.entries({ ...commonSearchParameters, ...searchParameters[type] });
   return [
-    ...filters.map(([name, { type: kind }]) => query(name, `Search parameter of the type ${kind}`)),
+    ...filters.map(([name, { type: kind }]) => query(name, `Search parameter of type ${kind}`)),
     ...controls.map((name) => ({ $ref: `#/components/parameters/${nameOf(name)}` })),
   ];
 }
@@ -129,7 +129,7 @@ function operationOf(route: RouteDescription): Json {
   };
 }
 
-/** A resource, as far as OpenAPI says anything of it: FHIR itself defines the rest. */
+/** A resource, as far as OpenAPI describes it: FHIR itself defines the rest. */
 const schemaOf = (resourceType: string): Json => ({
   type: 'object',
   required: ['resourceType'],
@@ -141,8 +141,8 @@ const schemaOf = (resourceType: string): Json => ({
 const others = ['Bundle', 'CapabilityStatement', 'OperationOutcome', 'Parameters'] as const;
 
 /**
- * The interface as OpenAPI describes it, made from the tables that routes and searches are made from. What a resource
- * holds it leaves to FHIR and to the profiles that the CapabilityStatement names.
+ * The interface as OpenAPI describes it, made from the same tables as routes and searches. The content of resources is
+ * left to FHIR and to the profiles that the CapabilityStatement names.
  *
  * @param config - the installation, for its address
  * @param routes - of the FHIR interface
@@ -161,7 +161,7 @@ export function openApi(config: Pick<BookingConfig, 'baseUrl'>, routes: readonly
       title: 'Appointment booking',
       version: serviceVersion,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-      description: 'FHIR R4. The CapabilityStatement at /metadata names the profiles; /oauth2 has the errors of OAuth.',
+      description: 'FHIR R4. The CapabilityStatement at /metadata names the profiles; /oauth2 returns OAuth errors.',
     },
     servers: [{ url: config.baseUrl }],
     security: [{ oauth2: [] }],

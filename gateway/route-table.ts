@@ -37,7 +37,7 @@ export interface Route {
   readonly handler: Handler;
   readonly body?: BodyKind;
   readonly isPublic?: boolean;
-  /** The type that it is about, if it is about one. */
+  /** The type that it is about, if any. */
   readonly type?: ServedTypeName | DefinitionType;
   /** FHIR's code of the interaction, the name of an operation with its dollar, or `async-…`. */
   readonly interaction: string;
@@ -46,12 +46,12 @@ export interface Route {
 /** What a route is, without what it does. */
 export type RouteDescription = Omit<Route, 'handler'>;
 
-/** A route of an interaction, before it is known which. */
+/** A route before its type and interaction are added. */
 type Path = Omit<Route, 'type' | 'interaction'>;
 
 type Write = 'create' | 'update' | 'patch' | 'delete';
 
-/** The handlers of writes, by resource type: of each write that the allow-list names. */
+/** The handlers of writes, by resource type: one for each write that the allow-list names. */
 const writes: Readonly<Partial<Record<ServedTypeName, Partial<Record<Write, Handler>>>>> = {
   Appointment: { patch: patchAppointment },
   Patient: { create: createPatient, update: updatePatient },

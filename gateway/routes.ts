@@ -27,7 +27,7 @@ const known = formats.map(({ mediaTypes }) => mediaTypes.join(', ')).join(', ');
 
 const notAcceptable = problem('not-acceptable', `Supported formats: ${known}.`);
 
-/** What the headers of a request must say: an acceptable format, a readable kind of body. */
+/** What is wrong with the headers of a request: no acceptable format, or a kind of body that cannot be read. */
 function headerProblem(route: Route, request: FastifyRequest): FhirResponse | undefined {
   if (!representationOf(request)) {
     return notAcceptable;
@@ -48,7 +48,7 @@ function bodyLimits({ limits }: GatewayContext): Readonly<Record<BodyKind, numbe
   return { form: limits.formBytes, patch: limits.patchBytes, fhir: limits.bodyBytes };
 }
 
-/** A form that is too large is a search of the wrong form; every other body that is too large is refused as such. */
+/** A form that is too large is a malformed search; any other body that is too large is refused as such. */
 function formProblem(error: { code?: string }, { limits, config }: GatewayContext): FhirResponse {
   const diagnostics = `The form of a search can have at most ${limits.formBytes} bytes.`;
   return error.code === 'FST_ERR_CTP_BODY_TOO_LARGE'
@@ -122,10 +122,10 @@ function refuseOtherMethods(
 }
 
 /**
- * Adds the FHIR interface. What reaches Medplum is put together from the table of types and from checked ids, never from
- * the path a client has sent.
+ * Adds the FHIR interface. What reaches Medplum is built from the table of types and from checked ids, never from the
+ * path that a client has sent.
  *
- * @param date - since when the interface is as it is, for the CapabilityStatement
+ * @param date - since when the interface has been as it is, for the CapabilityStatement
  */
 export async function addFhirRoutes(
   app: FastifyInstance,

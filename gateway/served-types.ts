@@ -1,6 +1,6 @@
 import type { Artefact } from '../core/config/config.ts';
 
-/** What a client can do with resources of a type; `operation` stands for the operations named beside it. */
+/** What a client can do with resources of a type, besides operations. */
 export type Interaction =
   | 'read'
   | 'vread'
@@ -15,7 +15,7 @@ export type Interaction =
 export interface ServedOperation {
   readonly levels: readonly ('type' | 'instance')[];
   readonly methods: readonly ('GET' | 'POST')[];
-  /** Its definition: an artefact of the installation, or the canonical URL of somebody else's. */
+  /** Its definition: an artefact of the installation, or the canonical URL of another publisher's. */
   readonly definition: Artefact | `http://${string}`;
 }
 
@@ -50,12 +50,12 @@ export interface ServedType {
 
 const readOnly: ServedType = { interactions: ['read', 'search-type'] };
 
-/** What a requestor owns has versions that it may read. */
+/** The interactions with what a requestor owns, whose versions it may read. */
 const withVersions = ['read', 'vread', 'history-instance', 'search-type'] as const;
 
 /**
  * The allow-list: every resource type of the service and what can be done with it. Routes, CapabilityStatement, search
- * and the filter of answers read this table; what is not in it does not exist (404), and a method that it does not give
+ * and the filter of answers read this table; what is not in it does not exist (404), and a method that it does not allow
  * is refused (405).
  */
 export const servedTypes = {

@@ -47,7 +47,7 @@ export interface GatewayOptions {
   readonly config: BookingConfig;
   /** Address at which Medplum is called, for example `http://medplum-server:8103/`. */
   readonly medplumBaseUrl: string;
-  /** Further addresses by which Medplum names itself (its own `baseUrl`); they are kept from clients, too. */
+  /** Further addresses by which Medplum names itself (its own `baseUrl`); they are hidden from clients, too. */
   readonly medplumAliases?: readonly string[];
   /** A pino logger or a compatible one; without it nothing is logged. */
   readonly logger?: FastifyBaseLogger;
@@ -143,7 +143,7 @@ function createServer(
   });
 }
 
-/** Refuses a request before it is routed, in the words of the endpoint that it is for. */
+/** Refuses a request before it is routed, in the format of the endpoint that it is for. */
 function refuseRequest(request: FastifyRequest, reply: FastifyReply, refused: FhirResponse, addresses: Addresses) {
   return isOAuthPath(request.url)
     ? sendOAuthProblem(reply, refused)
@@ -151,8 +151,8 @@ function refuseRequest(request: FastifyRequest, reply: FastifyReply, refused: Fh
 }
 
 /**
- * Builds the HTTP face of the service in front of a Medplum server. It does not listen yet. `close()` ends it
- * gracefully: new requests are refused with 503, what is under way is finished and answered.
+ * Builds the HTTP face of the service in front of a Medplum server. It does not listen yet. `close()` ends it gracefully:
+ * new requests are refused with 503, and those under way are finished and answered.
  *
  * @see specification section 4
  */

@@ -16,8 +16,8 @@ const readVersions: Interaction[] = ['read', 'search', 'vread', 'history'];
 const write: Interaction[] = ['create', 'update'];
 
 /**
- * What a requestor looks up to find a time: the same for all requestors. Nothing of a Slot is hidden, for the Bots write
- * Slots back as the caller has read them.
+ * What a requestor looks up to find a time: the same for all requestors. No field of a Slot is hidden, because the Bots
+ * write Slots back as the caller has read them.
  */
 const discovery: readonly ResourceType[] = [
   'CodeSystem',
@@ -33,7 +33,7 @@ const discovery: readonly ResourceType[] = [
   'ValueSet',
 ];
 
-/** What a booking writes for a requestor, and only the Bots may write. */
+/** What a booking writes for a requestor; only the Bots may write it. */
 const written: readonly ResourceType[] = ['Appointment', 'QuestionnaireResponse', 'RelatedPerson'];
 
 /** What clinic staff keep in Medplum, besides Tasks. */
@@ -59,7 +59,7 @@ const clinic: readonly ResourceType[] = [
 /** The Tasks of the service that staff sort, take, set aside and close. */
 const forStaff: readonly TaskCode[] = [CONFIRM_TASK, COLLISION_TASK];
 
-/** The Bots that one needs for Subscriptions. */
+/** The Bots that subscribers need. */
 const forSubscribers: readonly BotName[] = ['write-subscription', 'subscription-operations'];
 
 const permit = (types: readonly ResourceType[], interaction: Interaction[]): AccessPolicyResource[] =>
@@ -79,20 +79,21 @@ function callableBots(config: BookingConfig, names: readonly string[] = callable
 const taggedWith = (resourceType: ResourceType, requestor: string, config: BookingConfig): string =>
   `${resourceType}?_tag=${artefactUri(config, 'LocalRequestor')}|${requestor}`;
 
-/** Those into whom a patient was merged. */
+/** The patients into which a patient was merged. */
 const survivors = (patient: string): string => `${patient}.link.where(type = 'replaced-by').other.reference`;
 
 /** A string literal of FHIRPath. */
 const literal = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** That the narratives of a resource are safe to display, or are there already. */
+/** Demands that the narratives of a resource are safe to display, or were there before. */
 const isSafe = (div: string): string =>
   `%after.${div}.all($this in %before.${div} or $this.matches(${literal(NARRATIVE_PATTERN)}))`;
 
 /**
  * A requestor's own patients: found and written only under its tag, which the criteria demand. The constraints keep it
- * from adding another requestor's tag, from taking the tag `external` away, from active content in narratives, and from
- * merging or undoing what the clinic has merged: appointments follow to the patient that stays, which may be anybody's.
+ * from adding another requestor's tag, from removing the tag `external`, from putting active content into narratives, and
+ * from merging patients or undoing the clinic's merges: appointments move to the surviving patient, which may be
+ * anyone's.
  */
 function ownPatients(config: BookingConfig): AccessPolicyResource {
   const system = artefactUri(config, 'LocalRequestor').toLowerCase();
@@ -122,21 +123,21 @@ const owned = (types: readonly ResourceType[], requestor: string, config: Bookin
 
 /**
  * The encounters that a requestor's appointments have led to. Earlier versions stay with the clinic: one may have been
- * about somebody else.
+ * about another patient.
  */
 function ownEncounters(config: BookingConfig): AccessPolicyResource[] {
   return owned(['Encounter'], '%profile.id', config).map((one) => ({ ...one, interaction: look }));
 }
 
-/** What has come of a requestor's asynchronous bookings; what it had sent stays with the Bots. */
+/** The results of a requestor's asynchronous bookings; what the requestor sent stays hidden. */
 function ownJobs(config: BookingConfig): AccessPolicyResource {
   const [jobs] = owned(['Task'], '%profile.id', config);
   return { resourceType: 'Task', ...jobs, interaction: look, hiddenFields: ['input'] };
 }
 
 /**
- * The Subscriptions that somebody has made through the service, and what their websockets are told; what their headers hold
- * stays with the Bots.
+ * The Subscriptions that a caller has created through the service, and the messages to their websockets; the content of
+ * their headers stays hidden.
  */
 function ownSubscriptions(config: BookingConfig): AccessPolicyResource[] {
   const [subscriptions, messages] = owned(['Subscription', 'Communication'], '%profile.id', config);
@@ -146,7 +147,7 @@ function ownSubscriptions(config: BookingConfig): AccessPolicyResource[] {
   ];
 }
 
-/** Staff see which portal has asked, by its name; what it signs in with stays hidden. */
+/** Staff see by name which portal has asked; its credentials stay hidden. */
 const portalNames: AccessPolicyResource = {
   resourceType: 'ClientApplication',
   interaction: look,
@@ -154,8 +155,8 @@ const portalNames: AccessPolicyResource = {
 };
 
 /**
- * Staff see the Subscriptions of portals: of whom, to what, in which state. Where notifications go to stays hidden, as the
- * headers do: an address may be a secret itself.
+ * Staff see the Subscriptions of portals: whose they are, to what, in which state. The addresses that notifications go to
+ * stay hidden, as do the headers: an address may itself be a secret.
  */
 function subscriptionsOfPortals(config: BookingConfig): AccessPolicyResource {
   return {
@@ -167,9 +168,9 @@ function subscriptionsOfPortals(config: BookingConfig): AccessPolicyResource {
 }
 
 /**
- * Staff read all Tasks and write those that are theirs: their own, the requests that wait for them, the double bookings that
- * they resolve. What the service keeps in Tasks (outboxes, jobs, quotas, how far it has come) only the Bots write: whoever
- * could change an outbox would decide what a subscriber is told.
+ * Staff read all Tasks and write those that are theirs: their own, the requests that wait for them, the double bookings
+ * that they resolve. What the service itself keeps in Tasks (outboxes, jobs, quotas, progress) is written only by the
+ * Bots: a user who could change an outbox would decide what a subscriber is told.
  */
 function tasks(config: BookingConfig): AccessPolicyResource[] {
   const system = artefactUri(config, 'LocalTask');
@@ -185,8 +186,8 @@ function tasks(config: BookingConfig): AccessPolicyResource[] {
 }
 
 /**
- * The Communications that remind staff of requests that wait for them. None of them passes for an event, or for a message
- * to a websocket: both are found by an identifier of the service.
+ * The Communications that remind staff of requests that wait for them. None of them can pass for an event, or for a
+ * message to a websocket: both are found by an identifier of the service.
  */
 function reminders(config: BookingConfig): AccessPolicyResource {
   const events = artefactUri(config, 'LocalEvent').toLowerCase();
@@ -238,15 +239,15 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
 export const policyTitle = (name: PolicyName): string => `Appointment booking: ${name}`;
 
 /**
- * The AccessPolicies of the service. Whoever holds one of them sees and does exactly what it lists (and reads
+ * The AccessPolicies of the service. The holder of a policy sees and does exactly what it lists (and reads
  * StructureDefinitions and SearchParameters, which Medplum adds by itself).
  *
  * - `requestor`: a portal. Looks up what is offered, reads what is tagged as its own, creates and updates its own
- *   patients, calls the Bots. Appointments and Slots it cannot write at all: the Bots do.
+ *   patients, calls the Bots. It cannot write Appointments and Slots at all: the Bots do.
  * - `consumer`: reads the appointments of one requestor, given as the membership's access parameter `requestor` (a
  *   reference to the requestor's ClientApplication), and subscribes to their changes.
- * - `front-desk`: clinic staff; everything of scheduling and patients, the names of the portals, and how their
- *   Subscriptions stand. The service's own Tasks they read and do not write.
+ * - `front-desk`: clinic staff; everything about scheduling and patients, the names of the portals, and the state of
+ *   their Subscriptions. They read the service's own Tasks but do not write them.
  * - `bots`: what the Bots of the service need when they write.
  *
  * @see https://www.medplum.com/docs/access/access-policies

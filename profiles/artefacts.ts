@@ -15,7 +15,7 @@ import { buildStructureDefinition } from './structure-definition.ts';
 import { type InternalSubscription, internalSubscriptions } from './subscriptions.ts';
 import { codeSystems, namingSystems, valueSets } from './terminology.ts';
 
-/** The resources that make up an installation, besides its Bots. None has an id: the server gives them. */
+/** The resources that make up an installation, besides its Bots. None has an id: the server assigns it. */
 export interface Artefacts {
   readonly codeSystems: readonly CodeSystem[];
   readonly valueSets: readonly ValueSet[];
@@ -31,7 +31,7 @@ export interface Artefacts {
 
 /**
  * The FHIR artefacts of an installation, with its URIs and names filled in. A profile that a preset takes over from a
- * specification (`isik`) is left out: its definition is published, and only its publisher's text is the right one.
+ * specification (`isik`) is left out: its definition is published, and only its publisher's text is authoritative.
  *
  * @param config - the installation's configuration
  */

@@ -2,8 +2,8 @@ import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 import type { Profile } from './structure-definition.ts';
 
 /**
- * The extension by which a clinic says when, how far ahead and how often portals may book. Its parts are read, and
- * judged where they are saved, by `readPolicy`.
+ * The extension by which a clinic says when, how far ahead and how often portals may book. `readPolicy` reads its parts,
+ * and checks them where they are saved.
  */
 function bookingPolicy(config: BookingConfig): Profile {
   return {
@@ -42,7 +42,7 @@ function holdProlonged(config: BookingConfig): Profile {
     artefact: 'LocalHoldProlonged',
     type: 'Extension',
     title: 'Prolonged hold',
-    description: 'Whether a hold was prolonged, which is done once; set by the service.',
+    description: 'Whether a hold was prolonged, which is done only once; set by the service.',
     context: ['Appointment'],
     differential: [
       { id: 'Extension.extension', max: '0' },

@@ -76,8 +76,8 @@ function addressOf(
 }
 
 /**
- * The definition of `$hold`: as that of `$book`, but for the patient, who need not be named yet, and an appointment to
- * replace.
+ * The definition of `$hold`: like that of `$book`, except that the patient need not be named yet and that no appointment
+ * can be replaced.
  *
  * @param bot - reference to the Bot that holds, once it is deployed
  */
@@ -87,7 +87,8 @@ export function holdOperation(config: BookingConfig, bot?: string): OperationDef
     ...addressOf('hold', config),
     name: 'hold',
     title: 'Hold a time',
-    description: 'Keeps a time for the caller for some minutes; sent to $book under its id, the appointment is booked.',
+    description:
+      'Holds a time for the caller for some minutes; the appointment is booked when it is sent to $book under its id.',
     code: 'hold',
     parameter: [
       ...inputs(config)
@@ -106,9 +107,9 @@ export function holdOperation(config: BookingConfig, bot?: string): OperationDef
 }
 
 /**
- * The definition of `$book`. Medplum's own handling of custom operations reads two things in it: the extension, which
- * names the Bot, and that there is one `out` parameter, `return`, of type Appointment: then what the Bot returns is
- * answered as it is.
+ * The definition of `$book`. Medplum's own handling of custom operations reads two things from it: the extension, which
+ * names the Bot, and the single `out` parameter, `return`, of type Appointment, because of which the answer is exactly
+ * what the Bot returns.
  *
  * @param bot - reference to the Bot that books, once it is deployed
  * @see specification section 4.4
@@ -122,7 +123,7 @@ export function bookOperation(config: BookingConfig, bot?: string): OperationDef
     name: 'book',
     title: 'Book an appointment',
     kind: 'operation',
-    description: 'Books an appointment, moves a known one, or replaces one by another.',
+    description: 'Books an appointment, moves an existing one, or replaces one with another.',
     affectsState: true,
     code: 'book',
     resource: ['Appointment'],
@@ -143,17 +144,17 @@ export function bookOperation(config: BookingConfig, bot?: string): OperationDef
   };
 }
 
-/** The definition of `$deliver`: staff have sent now what a subscriber is still to get. */
+/** The definition of `$deliver`, with which staff have a subscriber's waiting notifications sent now. */
 export function deliverOperation(config: BookingConfig): OperationDefinition {
   return {
     resourceType: 'OperationDefinition',
     ...addressOf('deliver', config),
     ...metadata,
     name: 'deliver',
-    title: 'Deliver what waits',
+    title: 'Deliver waiting notifications',
     kind: 'operation',
     description:
-      'Sends at once what waits for the next attempt; a Subscription in error is requested again, and gets a handshake first. For staff of the clinic.',
+      'Sends at once the notifications that wait for the next attempt; a Subscription in error becomes requested again, and gets a handshake first. For staff of the clinic.',
     affectsState: true,
     code: 'deliver',
     resource: ['Subscription'],
@@ -167,7 +168,7 @@ export function deliverOperation(config: BookingConfig): OperationDefinition {
         min: 1,
         max: '1',
         type: 'Bundle',
-        documentation: 'The state of the Subscription, as $status answers it.',
+        documentation: 'The state of the Subscription, as $status returns it.',
       },
     ],
   };

@@ -184,7 +184,7 @@ function overbooking(config: BookingConfig): Profile {
     artefact: 'LocalOverbooking',
     type: 'Extension',
     title: 'Overbooking on purpose',
-    description: 'That clinic staff put an appointment on time that is taken, and mean it.',
+    description: 'Whether clinic staff have deliberately put an appointment on time that is taken.',
     context: ['Appointment'],
     differential: [
       { id: 'Extension.extension', max: '0' },
@@ -216,7 +216,7 @@ function withheld(config: BookingConfig): Profile {
     type: 'Extension',
     title: 'Time of a slot that is withheld',
     description:
-      'Time of a free slot that nobody may book until a moment, because it is about to be taken; set by the service.',
+      'Time of a free slot that cannot be booked until a given moment, because it is about to be taken; set by the service.',
     context: ['Slot'],
     differential: [
       { id: 'Extension.extension', min: 2 },

@@ -2,7 +2,7 @@ import type { ElementDefinition } from '@medplum/fhirtypes';
 import { baseElements } from './definitions.ts';
 
 /**
- * One element of a differential: its id (`Appointment.meta.tag:external.system`) and what the profile says of it. The
+ * One element of a differential: its id (`Appointment.meta.tag:external.system`) and what the profile says about it. The
  * path follows from the id.
  */
 export type Difference = Omit<Partial<ElementDefinition>, 'path' | 'sliceName'> & { readonly id: string };
@@ -20,8 +20,8 @@ function isWithin(id: string, ancestor: string): boolean {
 const explanations = ['comment', 'requirements', 'alias', 'example', 'mapping'] as const;
 
 /**
- * A base element as a profile's snapshot lists it, without what FHIR's own pages explain: servers read a snapshot anew for
- * each resource that they check against it.
+ * A base element as a profile's snapshot lists it, without the explanations that FHIR's own pages give: servers read a
+ * snapshot again for each resource that they check against it.
  */
 function listed(element: ElementDefinition): ElementDefinition {
   const kept = { ...element };
@@ -71,7 +71,7 @@ function find(elements: ElementDefinition[], id: string): ElementDefinition {
   return unfolded;
 }
 
-/** Adds a slice: a copy of the sliced element, after it and the slices that are there already. */
+/** Adds a slice: a copy of the sliced element, after it and any slices that exist already. */
 function addSlice(elements: ElementDefinition[], id: string): ElementDefinition {
   const [sliced = '', sliceName] = id.split(/:(?=[^:]+$)/);
   const { slicing: _, ...template } = find(elements, sliced);

@@ -16,13 +16,13 @@ interface Trigger {
   /** FHIRPath on `%previous` and `%current` that narrows the criteria further. */
   readonly expression?: (config: BookingConfig) => string;
   /**
-   * By whom what was written (or is to be written) counts: by the service only, or by anybody else only; or the expression
-   * that narrows what either has written.
+   * Whose writes (past or about to happen) count: only the service's, or only those of others; or, for each of the two,
+   * the expression that narrows them.
    */
   readonly author?: Author | Readonly<Record<Author, (config: BookingConfig) => string>>;
-  /** Whether the Bot is asked before the write, and may refuse it. Medplum takes a creation for an update here. */
+  /** Whether the Bot is asked before the write, and may refuse it. Medplum treats a creation as an update here. */
   readonly preCommit?: true;
-  /** How often Medplum's queue tries in all: 18, the most it allows, is more than a day. */
+  /** How often Medplum's queue tries in total: 18, the most it allows, takes more than a day. */
   readonly maxAttempts?: number;
 }
 
@@ -31,14 +31,14 @@ const MEDPLUM = 'https://medplum.com/fhir/StructureDefinition';
 const hasRules = (config: BookingConfig): string =>
   `%current.extension.where(url = '${artefactUri(config, 'LocalBookingPolicy')}' or url = '${SCHEDULING_PARAMETERS}').exists()`;
 
-/** What a booking had taken, and its Slot is now free or no longer there. */
+/** Time that a booking had taken, and whose Slot is now free or no longer there. */
 const isReleased =
   "((%current.status = 'free' and %current.identifier.exists() or %current.status = 'entered-in-error') and (%previous.status = 'busy' or %previous.status = 'busy-tentative'))";
 
 const isNewBuffer = (config: BookingConfig): string =>
   `(%previous.status.empty() and %current.identifier.where(system = '${artefactUri(config, 'LocalBuffer')}').exists())`;
 
-/** FHIRPath on a tag: whether it says of a Subscription that the service delivers. */
+/** FHIRPath on a tag: whether it marks a Subscription as one that the service delivers to. */
 const isActiveTag = `system + '|' + code = '${activeTagQuery}'`;
 
 /** Every Subscription by which Medplum starts a Bot of the service, by name. */
@@ -60,7 +60,7 @@ const triggers = {
   },
   'patient-guarded': {
     bot: 'validate-patient',
-    reason: 'Refuses a portal to make a patient inactive whose appointments it could not cancel',
+    reason: 'Keeps a portal from making a patient inactive whose appointments it could not cancel',
     criteria: () => 'Patient',
     interactions: ['update'],
     expression: () =>
@@ -144,7 +144,7 @@ const triggers = {
   },
   'appointment-gone': {
     bot: 'record-events',
-    reason: 'Writes the events of deleted appointments for those who have subscribed',
+    reason: 'Records the events of deleted appointments for subscribers',
     criteria: () => 'Appointment',
     interactions: ['delete'],
     maxAttempts: 18,
@@ -179,7 +179,7 @@ const triggers = {
   },
   'slot-deleted': {
     bot: 'publish-slots',
-    reason: 'Gives time back that is no longer taken in Medplum',
+    reason: 'Gives back time that is no longer taken in Medplum',
     criteria: () => 'Slot',
     interactions: ['delete'],
   },
@@ -216,8 +216,8 @@ const triggers = {
 type TriggerName = keyof typeof triggers;
 
 /**
- * An expression for what the service has written. Medplum loads and evaluates it with each write of the project: one look
- * into a list of references of one length takes a fraction of as many comparisons.
+ * An expression for what the service has written. Medplum loads and evaluates it with each write of the project: one
+ * search in a list of references of equal length takes a fraction of the time of as many comparisons.
  */
 const writtenBy = (authors: readonly string[]): string =>
   `'${authors.join(' ')}'.contains(%current.meta.author.reference)`;
@@ -254,7 +254,10 @@ export interface InternalSubscription {
   readonly bot: BotName;
   /** As it is before the ids of the Bots are known. */
   readonly resource: Subscription;
-  /** Its extensions, which may depend on all by whom the service writes: references to its Bots and to the gateway's client. */
+  /**
+   * Its extensions, which may depend on all authors that write for the service: references to its Bots and to the
+   * gateway's client.
+   */
   readonly extension: (authors: readonly string[]) => Extension[];
 }
 

@@ -26,7 +26,7 @@ const tasks = {
   book: 'An asynchronous booking',
   notify: 'The outbox of a Subscription',
   publish: 'How far the opening hours of a schedule are published',
-  'publish-all': 'How far the schedules have been looked through for what is to be published',
+  'publish-all': 'How far the schedules have been checked for what is to be published',
   announce: 'The time up to which the events of all changes are recorded',
   deletion: 'An appointment that is about to be deleted, or was deleted a moment ago',
   quota: 'A limited number of appointments',
@@ -131,7 +131,7 @@ function isOwn({ artefact }: CodeSystemSource, config: BookingConfig): boolean {
 }
 
 /**
- * The code systems of the service. LocalContextType is left out where `contextTypeSystem` belongs to somebody else.
+ * The code systems of the service. LocalContextType is left out where `contextTypeSystem` belongs to another publisher.
  *
  * @see specification section 4.1
  */
@@ -159,10 +159,10 @@ const identifierSystems: Partial<Record<Artefact, string>> = {
   LocalPublishedSlot:
     'Identifies the slots that are generated from opening hours: by schedule, service, start and place, or by the closed day.',
   LocalBuffer: 'Identifies the buffers of a booking: the id of the slot that was booked.',
-  LocalClosedDays: 'Identifies the healthcare service whose times of no availability close every schedule.',
+  LocalClosedDays: 'Identifies the healthcare service whose notAvailable times close every schedule.',
   LocalBot: 'Identifies the Bots of the service by name.',
   LocalEvent: 'Identifies an event: the id of the Subscription and the event number.',
-  LocalErased: 'Identifies appointments whose patient was erased; nothing can be told from the value.',
+  LocalErased: 'Identifies appointments whose patient was erased; the value reveals nothing.',
 };
 
 /** The naming systems of the service: the systems of the identifiers that it makes. */

@@ -1,7 +1,7 @@
 import type { ElementDefinition, StructureDefinition } from '@medplum/fhirtypes';
 import { baseElements } from './definitions.ts';
 
-/** What FHIR demands of each element of a snapshot, and what Medplum's validation reads of it. */
+/** What FHIR demands of each element of a snapshot, and what Medplum's validation reads from it. */
 function reduced({ definition, short = definition, binding, ...element }: ElementDefinition): ElementDefinition {
   const { comment, requirements, alias, example, mapping, constraint, ...kept } = element;
   return {
@@ -12,11 +12,11 @@ function reduced({ definition, short = definition, binding, ...element }: Elemen
 }
 
 /**
- * The same profile with the shortest snapshot by which Medplum validates alike. Medplum parses the snapshot anew for each
- * resource that names the profile, and checks the resource against its base type besides. Therefore elements of data types
- * that the profile says nothing about are left out, and so are the constraints of base types, and explanations.
+ * The same profile with the shortest snapshot that makes Medplum validate the same way. Medplum parses the snapshot again
+ * for each resource that names the profile, and also checks the resource against its base type. Therefore elements of
+ * data types that the profile says nothing about are left out, and so are the constraints of base types and explanations.
  *
- * What is lost: the stored snapshot is no complete one. Who needs that generates it from the differential, or takes it
+ * The price is that the stored snapshot is incomplete. A complete one can be generated from the differential, or taken
  * from the shipped bundles (`profiles/package`).
  *
  * @param profile - with differential and snapshot

@@ -13,15 +13,15 @@ import type {
 import type { Store } from './storage/store.ts';
 import type { Commit } from './storage/unit-of-work.ts';
 
-/** As whom the repository acts. */
+/** The identity under which the repository acts. */
 export interface Caller {
   /** Written to `meta.author`. */
   readonly author: Reference;
-  /** The project whose resources are seen; none for the server itself. */
+  /** The project whose resources are visible; none for the server itself. */
   readonly project?: WithId<Project>;
   /** What may be done; without one, everything. */
   readonly accessPolicy?: AccessPolicy;
-  /** The server itself: past all rules. */
+  /** The server itself, which bypasses all rules. */
   readonly isSystem: boolean;
   readonly isProjectAdmin: boolean;
   /** Whether author, project and the like are shown in `meta` (header `X-Medplum: extended`). */
@@ -39,7 +39,7 @@ export const system: Caller = {
 /** A member of the project that has proved who it is. */
 export interface Session {
   readonly membership: WithId<ProjectMembership>;
-  /** Which login its tokens name: here the membership. With Basic authentication there is none. */
+  /** The login that its tokens name: here the membership. With Basic authentication there is none. */
   readonly loginId: string | undefined;
   readonly project: WithId<Project>;
   readonly profile: WithId<Bot | ClientApplication | Practitioner>;
@@ -58,20 +58,20 @@ export interface BotRequest {
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** What a Bot left behind. `returnValue` is whatever its handler returned or, as an OperationOutcome, threw. */
+/** The result of running a Bot. `returnValue` is what its handler returned or, as an OperationOutcome, threw. */
 export interface BotResult {
   readonly success: boolean;
   readonly logResult: string;
   readonly returnValue?: unknown;
 }
 
-/** Where the sandbox says what it does. Neither tokens nor resources are passed to it. */
+/** Where the sandbox logs what it does. Neither tokens nor resources are passed to it. */
 export interface SandboxLogger {
   info(message: string, details?: Readonly<Record<string, unknown>>): void;
   warn(message: string, details?: Readonly<Record<string, unknown>>): void;
 }
 
-/** The parts of the sandbox that know each other only through this. */
+/** What the parts of the sandbox share; they know each other only through this. */
 export interface Platform {
   /** Address of the server with a slash at its end; known once it listens. */
   baseUrl(): string;

@@ -32,11 +32,11 @@ export interface SandboxOptions {
   readonly host?: string;
   /** Where everything is kept on disk; without it, in memory only. */
   readonly dataFolder?: string;
-  /** By how much the delays of retried jobs and the minutes of cron are multiplied; default 1. */
+  /** Factor for the delays of retried jobs and the minutes of cron; default 1. */
   readonly delayScale?: number;
-  /** Address at which Bots reach the server, if it is another one: Medplum's `vmContextBaseUrl`. */
+  /** Address at which Bots reach the server, if it is a different one: Medplum's `vmContextBaseUrl`. */
   readonly botBaseUrl?: string | undefined;
-  /** What tokens name as their issuer: Medplum's `issuer`; default: the address of the server. */
+  /** The issuer that tokens name: Medplum's `issuer`; default: the address of the server. */
   readonly issuer?: string;
   /** Milliseconds from one heartbeat on websockets to the next; default 10 000, as in Medplum. */
   readonly heartbeatMilliseconds?: number;
@@ -51,7 +51,7 @@ export interface Sandbox {
   /** Credentials of the project's administrator. */
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Lets running requests and jobs end, then stops; everything is on disk afterwards. */
+  /** Lets running requests and jobs finish, then stops; everything is on disk afterwards. */
   close(): Promise<void>;
 }
 

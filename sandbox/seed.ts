@@ -23,8 +23,8 @@ async function findSeed(repository: SandboxRepository): Promise<Seed | undefined
 }
 
 /**
- * Makes the project with the features that the booking service needs, and its administrator, unless they are there
- * from before. Nothing else is put into the sandbox from within.
+ * Creates the project with the features that the booking service needs, and its administrator, unless they exist already.
+ * The sandbox itself creates nothing else.
  *
  * @param repository - of the server itself
  */

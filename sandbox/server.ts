@@ -10,7 +10,7 @@ export interface Server {
   readonly sessions: Sessions;
   readonly tokens: Tokens;
   readonly logins: Logins;
-  /** The server acting for itself, past all rules. */
+  /** The server acting for itself, bypassing all rules. */
   readonly systemRepository: SandboxRepository;
 }
 

@@ -11,16 +11,16 @@ import { createClientPlaces } from './client-places.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls, once the token was verified. */
+    /** Who calls, once the token has been verified. */
     caller: Caller | undefined;
-    /** The caller's `Authorization` header for Medplum, once the token was verified. */
+    /** The caller's `Authorization` header for Medplum, once the token has been verified. */
     medplumAuthorization: string | undefined;
   }
 }
 
 /** Decides which requests are served, without reading their bodies. */
 export interface Admission {
-  /** Counts a request for the address that it comes from; an answer if there were too many. */
+  /** Counts a request for the address that it comes from; returns an answer if there were too many. */
   readonly countAddress: (request: FastifyRequest) => Promise<FhirResponse | undefined>;
   /** Counts a request whose credentials Medplum has to check, for the address that it comes from. */
   readonly countAttempt: (request: FastifyRequest) => Promise<FhirResponse | undefined>;
@@ -29,7 +29,7 @@ export interface Admission {
    * answered. Sets `request.caller`, unless an answer is returned.
    */
   readonly admit: (request: FastifyRequest, reply: FastifyReply) => Promise<FhirResponse | undefined>;
-  /** Counts an admitted request for its client once more: it asks for several things. */
+  /** Counts an admitted request for its client once more, for each thing that a batch asks for. */
   readonly countAgain: (request: FastifyRequest) => Promise<FhirResponse | undefined>;
 }
 
@@ -51,7 +51,7 @@ function perMinute(app: FastifyInstance, max: number, what: string, keyOf: (requ
 }
 
 /**
- * Prepares the limits of the gateway. Strangers count by their address, never by the token they send.
+ * Prepares the limits of the gateway. Unknown callers are counted by their address, never by the token they send.
  *
  * @param app - where requests are decorated
  */

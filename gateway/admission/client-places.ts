@@ -2,17 +2,18 @@
 export interface PlaceLimits {
   readonly running: number;
   readonly waiting: number;
-  /** How long a request waits at most, in milliseconds. */
+  /** The longest that a request waits, in milliseconds. */
   readonly patienceMs: number;
 }
 
 /** Gives each client its own places, so that no client can take those of the others. */
 export interface ClientPlaces {
   /**
-   * Takes a place, as soon as one is free.
+   * Takes a place as soon as one is free.
    *
    * @param client - name of the client
-   * @returns a function that gives the place back, to be called once; `undefined` if too many wait or it took too long
+   * @returns a function that gives the place back, to be called once; `undefined` if too many requests are waiting or it
+   *   took too long
    */
   readonly take: (client: string) => Promise<(() => void) | undefined>;
 }

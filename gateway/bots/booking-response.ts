@@ -4,7 +4,7 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { type FhirResponse, versionHeaders } from '../http/response.ts';
 import { ownRefusal } from './error-response.ts';
 
-/** The HTTP status of a booking or a hold by the status of the appointment that came of it (specification 4.4). */
+/** The HTTP status of a booking or a hold by the status of the resulting appointment (specification 4.4). */
 const statusByAppointmentStatus: Readonly<Partial<Record<Appointment['status'], number>>> = {
   booked: 201,
   proposed: 201,
@@ -16,7 +16,7 @@ const statusByAppointmentStatus: Readonly<Partial<Record<Appointment['status'], 
  *
  * @param body - the Bot's answer: the Appointment, Parameters that hold it, or an OperationOutcome of the service
  * @param config - the installation
- * @returns `undefined` if it is neither: the Bot has failed
+ * @returns `undefined` if it is none of these: the Bot has failed
  * @see specification 4.4
  */
 export function bookingResponse(body: unknown, config: BookingConfig): FhirResponse | undefined {

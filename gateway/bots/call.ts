@@ -7,7 +7,7 @@ import type { FhirResponse } from '../http/response.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 
-/** Statuses of Medplum that say: this caller may not execute the Bot. */
+/** The statuses with which Medplum says that this caller may not execute the Bot. */
 const notAllowed: readonly number[] = [403, 404];
 
 /**
@@ -56,7 +56,7 @@ function kindOfFailure(answer: UpstreamAnswer | UpstreamFailure): UpstreamFailur
   return isSuccess(answer) || status === 400 || status >= 500 ? 'broken' : undefined;
 }
 
-/** The response when a Bot returned none to pass on: the caller may not call it, it failed, or it did not answer. */
+/** The response when a Bot returned nothing to pass on: the caller may not call it, it failed, or it did not answer. */
 export function botProblem(answer: UpstreamAnswer | UpstreamFailure, { config }: GatewayContext): FhirResponse {
   if ('status' in answer && notAllowed.includes(answer.status)) {
     return problem('forbidden');

@@ -16,12 +16,12 @@ interface BotAnswer {
   readonly body: unknown;
 }
 
-/** The connections by which Bots reach Medplum that the gateway runs itself. */
+/** The connections by which the Bots that the gateway itself runs reach Medplum. */
 export interface BotConnections {
   readonly send: (request: BotRequest, limit: number) => Promise<BotAnswer | Unanswered>;
 }
 
-/** What was sent to a server that did not answer may have been carried out; what was never sent was not. */
+/** A request to a server that did not answer may have been carried out; a request that was never sent was not. */
 function unanswered({ failure, isUnsent }: UpstreamFailure): Unanswered {
   return failure === 'timeout' ? 'too-late' : isUnsent ? 'not-connected' : 'no-answer';
 }
@@ -29,8 +29,8 @@ function unanswered({ failure, isUnsent }: UpstreamFailure): Unanswered {
 /**
  * Lets Bots use the gateway's own connections to Medplum, with their limits.
  *
- * @param baseUrl - Medplum's base address, with a slash at its end, which every address of a Bot begins with
- * @param noticed - is told of each answer, and with whose credentials it was asked for
+ * @param baseUrl - Medplum's base address, with a slash at its end; every address that a Bot calls begins with it
+ * @param noticed - called with each answer and the `Authorization` header of its request
  */
 export function createBotConnections(
   upstream: Upstream,

@@ -9,7 +9,7 @@ import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { isOutcome } from '../medplum/errors.ts';
 import { botProblem } from './call.ts';
 
-/** A portal that books too fast is counted over the last minute: after so many seconds it may have room again. */
+/** The bookings of a portal are counted over the last minute: after this many seconds it may have room again. */
 const RATE_SECONDS = '10';
 
 /** The code of the service in an issue, if it has one. */
@@ -53,14 +53,17 @@ export function ownRefusal(
   return { status, ...headers, resource: { resourceType, id, issue } };
 }
 
-/** The problems of HTTP that a Bot names, by their issue types. */
+/** The HTTP problems that a Bot can report, by issue type. */
 const problemOf: ReadonlyMap<string | undefined, HttpProblemName> = new Map([
   ['not-found', 'not-found'],
   ['deleted', 'gone'],
   ['forbidden', 'forbidden'],
 ] as const);
 
-/** A Bot's word that something is not there, or not for this caller. Medplum's own 403 and 404 have no diagnostics. */
+/**
+ * The answer when a Bot says that something does not exist, or is not for this caller. Medplum's own 403 and 404 have no
+ * diagnostics.
+ */
 function absence(body: unknown): FhirResponse | undefined {
   const issue = isOutcome(body) ? body.issue[0] : undefined;
   const name = issue?.diagnostics ? problemOf.get(issue.code) : undefined;
@@ -68,8 +71,8 @@ function absence(body: unknown): FhirResponse | undefined {
 }
 
 /**
- * The answer to a request to which a Bot did not give what was asked for: it has refused it, found nothing for the
- * caller, or failed. What the Bot says counts, not the status that Medplum makes of it.
+ * The answer when a Bot did not return what was asked for: it refused the request, found nothing for the caller, or
+ * failed. What the Bot says counts, not the status that Medplum turns it into.
  *
  * @param interaction - what was asked for, where the status depends on it
  */

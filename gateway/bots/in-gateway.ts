@@ -24,13 +24,13 @@ export interface HostedBots {
   /** Makes the client of the Bots for the gateway's connections. */
   readonly clientFor: (connections: BotConnections) => BotClient;
   /**
-   * Logs the client in by its own credentials, unless it has a token that lasts; with `anew` in any case. Rejects if
-   * Medplum refuses it.
+   * Logs the client in with its own credentials, unless it has a token that is still valid; with `anew` in any case.
+   * Rejects if Medplum refuses the login.
    */
   readonly logIn: (client: BotClient, anew: boolean) => Promise<void>;
 }
 
-/** What running Bots needs of the gateway. */
+/** What the gateway provides for running Bots. */
 export interface HostContext {
   readonly config: BookingConfig;
   /** Medplum's base address, with a slash at its end. */
@@ -42,12 +42,12 @@ export interface HostContext {
   readonly now: () => number;
 }
 
-/** How long it is remembered that a caller may call a Bot. What it may read is never remembered. */
+/** How long the gateway remembers that a caller may call a Bot. What the caller may read is never remembered. */
 const PERMITTED_MS = 10_000;
 
 const MOST_PERMITTED = 1_000;
 
-/** The statuses that Medplum makes of the ids of outcomes; of all others it makes 400. */
+/** The statuses into which Medplum turns the ids of outcomes; all others become 400. */
 const statusById: Readonly<Record<string, number>> = { forbidden: 403, 'not-found': 404, gone: 410, conflict: 409 };
 
 function answerOf(body: unknown): UpstreamAnswer {
@@ -60,7 +60,8 @@ const refused: UpstreamAnswer = { status: 403, headers: {}, body: undefined };
 const tooLate: UpstreamFailure = { failure: 'timeout' };
 
 /**
- * Asks Medplum, with the caller's own token, whether the caller may call a Bot: whoever may read it may.
+ * Asks Medplum, with the caller's own token, whether the caller may call a Bot: a caller that may read the Bot may call
+ * it.
  *
  * @returns `undefined` if so, else the answer to give instead
  */
@@ -87,8 +88,8 @@ function createPermission({ upstream, config, now }: HostContext) {
 }
 
 /**
- * Whether an answer may be due to credentials that Medplum refuses: it was not there, did not answer, or let the caller
- * see nothing.
+ * Whether an answer may be due to credentials that Medplum refuses: the Bot failed, was forbidden something, or reports
+ * that Medplum is unavailable.
  */
 function isDoubtful(answer: UpstreamAnswer | UpstreamFailure, { config }: HostContext): boolean {
   if ('failure' in answer || answer === failed || answer.status === 403) {
@@ -105,7 +106,7 @@ const requesterOf = ({ profileType, profileId, display }: Caller) => ({
   ...(display !== undefined && { display }),
 });
 
-/** Lets a promise last no longer than so many milliseconds. */
+/** Resolves with `late` if an action takes longer than the limit, in milliseconds. */
 async function within<T>(limit: number, action: Promise<T>, late: T): Promise<T> {
   const { promise, resolve } = Promise.withResolvers<T>();
   const timer = setTimeout(() => resolve(late), limit);
@@ -113,8 +114,8 @@ async function within<T>(limit: number, action: Promise<T>, late: T): Promise<T>
 }
 
 /**
- * Bots that run in this process. They read with the caller's token what concerns the caller, and write as a client of
- * their own, which has the rights of the Bots in Medplum and no others.
+ * Bots that run in this process. They read what concerns the caller with the caller's token, and write as a client of
+ * their own, which has the rights that the Bots have in Medplum and no others.
  */
 export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, context: HostContext): BotRuntime {
   const { config, medplumBaseUrl, upstream, callers, logger } = context;
@@ -151,7 +152,7 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
       if (!isDoubtful(answer, context)) {
         return answer;
       }
-      // A token that has ended since it was verified is refused as such, as Medplum would.
+      // A token that has become invalid since it was verified is refused as such, as Medplum would do.
       const found = await callers.verify(call.headers.authorization ?? '');
       return 'status' in found && found.status === 401 ? found : answer;
     },

@@ -14,7 +14,7 @@ export function botsInMedplum(upstream: Upstream, config: BookingConfig): BotRun
         headers: { ...headers, 'content-type': 'application/fhir+json' },
         body: JSON.stringify(input),
       });
-      // The token was good a moment ago; Medplum answers 400 to one whose client has lost its access since.
+      // The token was good a moment ago; Medplum answers 400 to one whose client has since lost its access.
       return 'status' in answer && isRefusal(answer) ? { status: 401, headers: {}, body: undefined } : answer;
     },
     pending: () => 0,

@@ -2,16 +2,17 @@ import type { FastifyBaseLogger } from 'fastify';
 
 /** The login of the gateway's own client. */
 export interface OwnToken {
-  /** Whether the client has a token that lasts; logs in if it has none. */
+  /** Whether the client has a token that is still valid; logs in if it has none. */
   readonly isThere: () => Promise<boolean>;
-  /** Medplum has refused the token: the next call logs in again. */
+  /** Says that Medplum has refused the token: the next call logs in again. */
   readonly refused: () => void;
 }
 
 /**
- * Keeps the gateway's own client logged in. Calls that come meanwhile share one login.
+ * Keeps the gateway's own client logged in. Calls that arrive during a login share it.
  *
- * @param logIn - logs in unless the client has a token that lasts; with `anew` in any case. Rejects if Medplum refuses it
+ * @param logIn - logs in unless the client has a token that is still valid; with `anew` in any case. Rejects if Medplum
+ *   refuses the login
  */
 export function createOwnToken(
   logIn: (anew: boolean) => Promise<void>,

@@ -2,7 +2,7 @@ import type { CallableBot } from '../../core/config/bots.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import type { Caller } from '../medplum/current-profile.ts';
 
-/** A call of a Bot on behalf of somebody. */
+/** A call of a Bot on behalf of a client. */
 export interface BotCall {
   readonly name: CallableBot;
   /** What the Bot gets as its input. */
@@ -13,7 +13,7 @@ export interface BotCall {
   readonly caller: Caller | undefined;
 }
 
-/** Where Bots run that the gateway calls. */
+/** Where the Bots that the gateway calls run. */
 export interface BotRuntime {
   /**
    * Runs a Bot, and answers as `Bot/$execute` does: 200 with what it returned, 4xx with an OperationOutcome, 400 if it

@@ -68,7 +68,9 @@ function bounded(value: unknown): ReadBody {
   return problem ? malformed(`The body must not ${problem}.`) : { value };
 }
 
-/** Reads JSON: not deeper than the limit, no key that would reach a prototype; of a repeated key the last counts. */
+/**
+ * Reads JSON: no deeper than the limit, no key that would reach a prototype. If a key is repeated, the last one counts.
+ */
 function readJson(text: string, request: FastifyRequest, depth: number, parser: JsonParser): ReadBody {
   if (/\0|\\u0000/.test(text)) {
     return malformed('The body contains the character U+0000, which FHIR does not allow in strings.');
@@ -87,7 +89,7 @@ function readJson(text: string, request: FastifyRequest, depth: number, parser: 
   return result;
 }
 
-/** How many characters of XML are read before others have their turn: XML takes its time. */
+/** How many characters of XML are read before other work has its turn: reading XML takes time. */
 const XML_PIECE = 65_536;
 
 async function readXml(text: string, depth: number): Promise<ReadBody> {

@@ -1,6 +1,8 @@
 import { type Format, formats, JSON_PATCH, json } from './formats.ts';
 
-/** A media type or media range: lower case, without its parameters except those that FHIR or HTTP give a meaning. */
+/**
+ * A media type or media range: in lower case, without parameters other than those that have a meaning in FHIR or HTTP.
+ */
 interface MediaRange {
   readonly type: string;
   readonly quality: number;
@@ -36,7 +38,7 @@ function precision(range: MediaRange, mediaType: string): number {
   return [range.type === '*/*', range.type === wildcard, range.type === mediaType].lastIndexOf(true) + 1;
 }
 
-/** What a client thinks of a media type: the quality of the ranges that describe it most closely, and how closely. */
+/** How a client rates a media type: the quality of the ranges that describe it most closely, and how closely. */
 function preferenceFor(mediaType: string, ranges: readonly MediaRange[]) {
   const closest = Math.max(0, ...ranges.map((range) => precision(range, mediaType)));
   const matching = ranges.filter((range) => closest > 0 && precision(range, mediaType) === closest);
@@ -50,8 +52,8 @@ export interface Negotiated {
 }
 
 /**
- * The format a client names in `_format`: a short name or a media type (a plus sign that was sent unescaped has become
- * a space).
+ * The format that a client names in `_format`: a short name or a media type (in which an unescaped plus sign arrives as a
+ * space).
  */
 function formatNamed(value: string): Negotiated | undefined {
   const { type: sent, fhirVersion } = parseMediaRange(value);

@@ -16,12 +16,12 @@ const exposed = [
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** How long a browser may remember what it was permitted, in seconds. */
+/** How long a browser may remember what it is permitted to do, in seconds. */
 const MAX_AGE = 600;
 
 /**
- * Lets scripts of some origins call the interface from a browser; of no others. `credentials` is permitted, as clients
- * such as MedplumClient set it in every call: the interface itself reads no cookies, only bearer tokens.
+ * Lets scripts of these origins, and of no others, call the interface from a browser. `credentials` is permitted because
+ * clients such as MedplumClient set it in every call; the interface itself reads no cookies, only bearer tokens.
  *
  * @param origins - for example `https://portal.example.org`; empty: no CORS at all
  * @see https://fetch.spec.whatwg.org/#http-cors-protocol

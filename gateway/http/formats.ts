@@ -19,7 +19,7 @@ export const json: Format = {
   serialize: (resource, pretty) => JSON.stringify(resource, undefined, pretty ? 2 : undefined),
 };
 
-/** XML, as FHIR has it. */
+/** XML as FHIR defines it. */
 export const xml: Format = {
   name: 'xml',
   mediaTypes: [...mediaTypes.xml, 'application/xml', 'text/xml'],

@@ -1,6 +1,6 @@
 import type { SearchHandling } from '../../core/config/config.ts';
 
-/** The values of preferences by name in lower case; the value of one without any is `''`. */
+/** The values of preferences by name in lower case; `''` for a preference without a value. */
 export type Preferences = ReadonlyMap<string, string>;
 
 /** What the answer to a write carries (https://hl7.org/fhir/R4/http.html#ops). */
@@ -10,7 +10,7 @@ const returnPreferences: readonly ReturnPreference[] = ['minimal', 'representati
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Splits at a separator that stands outside of quoted strings; a backslash in a quoted string protects what follows. */
+/** Splits at separators outside quoted strings; in a quoted string, a backslash escapes the next character. */
 function splitOutsideQuotes(text: string, separator: ',' | ';' | '='): string[] {
   const parts = [''];
   let isQuoted = false;
@@ -41,8 +41,8 @@ function parsePair(text: string): { name: string; value: string } | undefined {
 }
 
 /**
- * Reads a `Prefer` header: several preferences, names in any case, words or quoted strings; their parameters
- * are passed over. Of a preference named twice the first counts; what is not a preference is passed over, as a server may.
+ * Reads a `Prefer` header: several preferences, names in any case, words or quoted strings; their parameters are ignored.
+ * If a preference is named twice, the first counts; anything that is not a preference is ignored, as the RFC permits.
  *
  * @param header - the header's value; several header lines are joined by commas
  * @returns the preferences by name in lower case
@@ -62,7 +62,7 @@ export function parsePrefer(header: string | readonly string[] | undefined): Pre
 }
 
 /**
- * What the client wants back from a write, if it says so in a way FHIR knows.
+ * What the client wants back from a write, if it says so with a value that FHIR defines.
  *
  * @param preferences - as read by `parsePrefer`
  */
@@ -72,7 +72,7 @@ export function preferredReturn(preferences: Preferences): ReturnPreference | un
 }
 
 /**
- * How the client wants unknown search parameters to be handled, if it says so.
+ * How the client wants unknown search parameters to be handled, if it says how.
  *
  * @param preferences - as read by `parsePrefer`
  * @see https://hl7.org/fhir/R4/search.html#errors

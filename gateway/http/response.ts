@@ -70,9 +70,9 @@ export interface Representation extends Negotiated {
 export const defaultRepresentation: Representation = { format: json, mediaType: json.mediaTypes[0], pretty: false };
 
 /**
- * Writes an answer. Everything the service says in FHIR goes through here.
+ * Writes an answer. Every FHIR answer of the service goes through here.
  *
- * @param addresses - of the service, which take the place of Medplum's
+ * @param addresses - of the service, which replace Medplum's
  */
 export function send(
   reply: FastifyReply,

@@ -10,11 +10,11 @@ import { upstreamProblem } from '../medplum/errors.ts';
 import type { ServedTypeName } from '../served-types.ts';
 
 /**
- * The answer to a read that Medplum has refused. What Medplum does not find for a requestor may have been its own, and
- * deleted: then it is gone (410), not unknown (404).
+ * The answer to a read that Medplum has refused. A resource that Medplum does not find for a requestor may have been the
+ * requestor's own and been deleted: then it is gone (410), not unknown (404).
  *
- * @param id - of the address; it can be one
- * @param answer - of Medplum
+ * @param id - from the address; known to be well-formed
+ * @param answer - Medplum's
  * @see https://hl7.org/fhir/R4/http.html#read
  */
 export async function absence(

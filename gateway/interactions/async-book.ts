@@ -11,7 +11,7 @@ import type { FhirResponse } from '../http/response.ts';
 import { bodyOf, isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { read } from './read.ts';
 
-/** After how many seconds it is worth asking again. */
+/** The number of seconds after which it is worth asking again. */
 const RETRY_AFTER = '1';
 
 function informational(diagnostics: string): OperationOutcome {
@@ -39,7 +39,7 @@ export const enqueueBooking: Handler = async (exchange, context) => {
   return ownRefusal(body, config) ?? botProblem(answer, context);
 };
 
-/** The result of a job. */
+/** Makes the answer about the result of a job. */
 type Outcome = (task: Task, exchange: FhirRequest, context: GatewayContext) => Promise<FhirResponse>;
 
 const running: Outcome = async () => ({

@@ -7,13 +7,13 @@ import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { failureAnswer } from '../medplum/errors.ts';
 
-/** Something that can be read: the path of its route, with parameters such as `:id`, and what answers it. */
+/** Something that can be read: the path of its route, with parameters such as `:id`, and the handler that answers it. */
 export interface Readable {
   readonly path: string;
   readonly handler: Handler;
 }
 
-/** Bounds of a batch: entries that are answered, entries at all, resources of all answers, characters of an address. */
+/** Limits of a batch: entries that are answered, entries in total, resources in all answers, characters of an address. */
 const most = { answered: 50, entries: 1000, resources: 2000, urlLength: 8192 } as const;
 
 /** What an entry asks for. */
@@ -59,7 +59,7 @@ function readEntry(entry: unknown, readables: readonly Readable[], baseUrl: stri
   if (method !== 'GET') {
     return problem(
       'method-not-allowed',
-      `A batch can hold GET only, not '${method.slice(0, 20)}': send writes by themselves.`,
+      `A batch can hold GET only, not '${method.slice(0, 20)}': send each write as a request of its own.`,
     );
   }
   const [path = '', query = ''] = url.replace(`${baseUrl}/`, '').split(/\?(.*)/s);
@@ -82,7 +82,7 @@ const isAsked = (read: Asked | FhirResponse): read is Asked => 'handler' in read
 const sizeOf = ({ resource }: FhirResponse): number =>
   isResource(resource, 'Bundle') ? (resource.entry ?? []).length : 1;
 
-/** An answer as an entry: what went wrong is an outcome beside the status, as clients look for it there. */
+/** An answer as an entry: an error becomes an outcome beside the status, where clients look for it. */
 function responseEntry({ status, headers = {}, resource }: FhirResponse): BundleEntry {
   const lastModified = headers['last-modified'];
   const response = {
@@ -96,7 +96,7 @@ function responseEntry({ status, headers = {}, resource }: FhirResponse): Bundle
     : { ...(resource && { resource }), response };
 }
 
-/** Answers one entry: by the handler of its route, after it was counted like a request of its own. */
+/** Answers one entry by the handler of its route, after counting it like a request of its own. */
 async function answer(asked: Asked, exchange: FhirRequest, context: GatewayContext): Promise<FhirResponse> {
   const { params, query, ifNoneMatch } = asked;
   const header = (name: string) => (name === 'if-none-match' ? ifNoneMatch : undefined);
@@ -149,7 +149,10 @@ function entriesOf(body: unknown): readonly unknown[] | Issue {
   }
   const { type, entry = [] }: { type?: unknown; entry?: unknown } = body;
   if (type !== 'batch') {
-    return malformed('Bundle.type', "The service takes Bundles of the type 'batch' only: it has no transactions.");
+    return malformed(
+      'Bundle.type',
+      "The service accepts only Bundles of type 'batch': it does not support transactions.",
+    );
   }
   return Array.isArray(entry) && entry.length <= most.entries
     ? entry
@@ -158,7 +161,7 @@ function entriesOf(body: unknown): readonly unknown[] | Issue {
 
 /**
  * `POST {base}`: several reads in one request. Each entry is answered as a request of its own would be, by the same
- * handler with the same checks, and is counted as one. An entry that cannot be answered is refused at its place.
+ * handler with the same checks, and is counted as one. An entry that cannot be answered is refused in its place.
  *
  * @param readables - what an entry can ask for
  * @see https://hl7.org/fhir/R4/http.html#transaction

@@ -42,10 +42,10 @@ const notLater: Issue = {
 };
 
 /**
- * `POST /Appointment/$book`: hands the body to the Bot `book` with the caller's own token and answers with what came of
- * it; with `Prefer: respond-async` the booking is only accepted, unless it is a dry run. Every rule is the Bots'.
- * Bookings of the same slot take turns, and so do those of one caller that a quota counts. With `If-Match` an appointment
- * is moved only if it has that version: else 412.
+ * `POST /Appointment/$book`: hands the body to the Bot `book` with the caller's own token and answers with the result;
+ * with `Prefer: respond-async` the booking is only accepted, unless it is a dry run. Every rule is the Bots'. Bookings of
+ * the same slot take turns, and so do those of one caller that a quota counts. With `If-Match`, an appointment is moved
+ * only if it has that version; otherwise the answer is 412.
  *
  * @see specification 4.4
  */

@@ -106,7 +106,7 @@ function describe(type: ServedTypeName, config: BookingConfig): CapabilityStatem
 /** The profiles of the backport IG for the resources that notifications consist of. */
 const notified = { Parameters: backport.statusR4, Bundle: backport.notificationR4 } as const;
 
-/** What is sent in notifications, and cannot be read or searched for: its type and profile. */
+/** What is sent in notifications but cannot be read or searched for: types and profiles. */
 function describeNotified(config: BookingConfig): CapabilityStatementRestResource[] {
   return (['Parameters', 'Bundle'] as const).map((type) => ({
     type,
@@ -114,7 +114,7 @@ function describeNotified(config: BookingConfig): CapabilityStatementRestResourc
   }));
 }
 
-/** What is named in the statement itself can be read, and searched for by its canonical URL. */
+/** The definitions that the statement itself names can be read, and searched for by canonical URL. */
 const describeDefinitions = (type: DefinitionType): CapabilityStatementRestResource => ({
   type,
   interaction: [{ code: 'read' }, { code: 'search-type' }],
@@ -124,10 +124,10 @@ const describeDefinitions = (type: DefinitionType): CapabilityStatementRestResou
 });
 
 /**
- * What the service can do, made from the tables that its routes and searches are made from.
+ * What the service can do, made from the same tables as its routes and searches.
  *
  * @param config - the installation
- * @param date - since when this is so, as a FHIR dateTime
+ * @param date - since when this has been so, as a FHIR dateTime
  * @param cors - whether scripts of other origins may call it
  * @see https://hl7.org/fhir/R4/capabilitystatement.html
  */

@@ -30,7 +30,9 @@ const idOf = (url: string): string => url.slice(url.lastIndexOf('/') + 1);
 const isNamed = (resource: unknown, urls: readonly string[]): resource is Resource & { readonly url: string } =>
   isAnyResource(resource) && 'url' in resource && typeof resource.url === 'string' && urls.includes(resource.url);
 
-/** The definitions with these canonical URLs that the installation has, each once, or why there is no answer. */
+/**
+ * The definitions with these canonical URLs that the installation has, each once, or the answer if they cannot be read.
+ */
 async function find(
   type: DefinitionType,
   urls: readonly string[],

@@ -17,10 +17,10 @@ import { absence } from './absence.ts';
 /** The versions of one page, by default and at most. */
 const counts = { usual: 20, most: 100 } as const;
 
-/** How many versions of a resource are looked through, the newest first; so many are asked of Medplum at once. */
+/** How many versions of a resource are examined, the newest first, and how many Medplum is asked for at once. */
 const looked = { most: 1000, atOnce: 100 } as const;
 
-/** The part of a history that is asked for. */
+/** The part of a history that is requested. */
 interface Page {
   readonly count: number;
   readonly offset: number;
@@ -31,7 +31,10 @@ const limits = { _count: counts.most, _offset: looked.most } as const;
 
 const isLimited = (name: string): name is keyof typeof limits => Object.hasOwn(limits, name);
 
-/** Reads the parameters of a history: `_count` and `_offset`; those of every request (`_format`, `_pretty`) are left to others. */
+/**
+ * Reads the parameters of a history: `_count` and `_offset`; those common to all requests (`_format`, `_pretty`) are
+ * handled elsewhere.
+ */
 function readPage(query: string): Page | readonly Issue[] {
   const page = { _count: counts.usual as number, _offset: 0 };
   const issues = parseQuery(query).flatMap(({ name, value }): Issue[] => {
@@ -50,7 +53,7 @@ function readPage(query: string): Page | readonly Issue[] {
 
 const isIssues = (page: Page | readonly Issue[]): page is readonly Issue[] => Array.isArray(page);
 
-/** A version in a history; `isFirst`: by it the resource was created. */
+/** A version in a history; `isFirst`: the version that created the resource. */
 function entryOf(type: ServedTypeName, id: string, resource: Resource | undefined, isFirst: boolean, base: string) {
   const { etag } = resource ? versionHeaders(resource) : {};
   const lastModified = resource?.meta?.lastUpdated;
@@ -69,7 +72,7 @@ function entryOf(type: ServedTypeName, id: string, resource: Resource | undefine
   };
 }
 
-/** Reads versions until there are so many that the caller may see. */
+/** Reads versions until it has the wanted number of those that the caller may see. */
 async function readVersions(
   type: ServedTypeName,
   id: string,
@@ -106,7 +109,7 @@ async function readVersions(
 
 const isVersions = (found: object): found is readonly BundleEntry[] => Array.isArray(found);
 
-/** A page of a history. What the caller may not see changes nothing of it: the last page has a total. */
+/** A page of a history. Versions that the caller may not see leave no trace in it. The last page has a total. */
 function historyBundle(url: string, visible: readonly BundleEntry[], { count, offset }: Page): Bundle {
   const end = offset + count;
   const link = (relation: string, from: number): BundleLink => ({
@@ -124,8 +127,8 @@ function historyBundle(url: string, visible: readonly BundleEntry[], { count, of
 }
 
 /**
- * `GET /{type}/{id}/_history`: the versions of a resource that the caller may see, each judged by itself: none from
- * before it was the caller's. The newest 1000 are looked through; the last page has a `total`.
+ * `GET /{type}/{id}/_history`: the versions of a resource that the caller may see. Each is judged by itself; none from
+ * before the resource was the caller's is shown. The newest 1000 are examined; the last page has a `total`.
  *
  * @see https://hl7.org/fhir/R4/http.html#history
  */
@@ -146,16 +149,16 @@ export function history(type: ServedTypeName): Handler {
   };
 }
 
-/** Whether a caller may see a version that Medplum has given. */
+/** Whether a caller may see a version that Medplum has returned. */
 function isShown(resource: Resource, type: ServedTypeName, { caller, params }: FhirRequest): boolean {
   const access = caller?.versions[type] ?? [];
   return isCurrentOnly(access) ? resource.meta?.versionId === params.vid : isVisible(resource, access);
 }
 
 /**
- * `GET /{type}/{id}/_history/{vid}`: one version of a resource, if it was the caller's then. Where the caller's policy
- * gives no versions (encounters are the clinic's: an earlier one may have been about somebody else), the current one
- * alone is read.
+ * `GET /{type}/{id}/_history/{vid}`: one version of a resource, if the resource was the caller's then. Where the caller's
+ * policy gives no access to versions (encounters belong to the clinic, and an earlier version may have been about another
+ * patient), only the current one is read.
  *
  * @see https://hl7.org/fhir/R4/http.html#vread
  */

@@ -8,9 +8,9 @@ import { nameOf } from '../medplum/current-profile.ts';
 import { bodyOf } from '../medplum/errors.ts';
 
 /**
- * `POST /Appointment/$hold`: hands the body to the Bot `hold` with the caller's own token and answers with what came of
- * it. Every rule is the Bot's. Holds and bookings of the same slot take turns, and so do the holds of one caller, which
- * are counted.
+ * `POST /Appointment/$hold`: hands the body to the Bot `hold` with the caller's own token and answers with the result.
+ * Every rule is the Bot's. Holds and bookings of the same slot take turns, and so do the holds of one caller, which are
+ * counted.
  */
 export const hold: Handler = async (exchange, context) => {
   const own = exchange.caller ? [`$hold ${nameOf(exchange.caller)}`] : [];

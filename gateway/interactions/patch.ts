@@ -24,8 +24,8 @@ function patchInput(id: string, patch: unknown, ifMatch: string | undefined): Pa
 }
 
 /**
- * `PATCH /Appointment/{id}`: hands the patch to the Bot `patch` with the caller's own token and answers with what came
- * of it. Every rule is the Bot's.
+ * `PATCH /Appointment/{id}`: hands the patch to the Bot `patch` with the caller's own token and answers with the result.
+ * Every rule is the Bot's.
  *
  * @see specification 4.5; https://hl7.org/fhir/R4/http.html#patch
  */

@@ -27,7 +27,7 @@ function written(answer: UpstreamAnswer, { returnPreference }: FhirRequest, { co
   return preferred({ status: answer.status, headers, resource }, returnPreference);
 }
 
-/** Stores a patient and answers with what came of it. */
+/** Stores a patient and answers with the result. */
 async function store(
   method: 'POST' | 'PUT',
   path: string,
@@ -42,7 +42,7 @@ async function store(
     headers: { ...exchange.upstreamHeaders, ...headers, 'content-type': 'application/fhir+json' },
     body: JSON.stringify(patient),
   });
-  // Medplum passes on with status 400 what its Bots have against a write.
+  // Medplum passes on the objections of its Bots to a write with status 400.
   return isSuccess(answer)
     ? written(answer, exchange, context)
     : (ownRefusal(bodyOf(answer), context.config) ?? upstreamProblem(answer, context.config));
@@ -75,8 +75,8 @@ function isIssues(value: Record<string, string> | readonly Issue[]): value is re
 }
 
 /**
- * `POST /Patient`: submits a patient; what a requestor submits carries its tags. Conditional creation
- * (`If-None-Exist`) is honoured.
+ * `POST /Patient`: submits a patient; a patient that a requestor submits carries the requestor's tags. Conditional
+ * creation (`If-None-Exist`) is honoured.
  *
  * @see specification 4.6; https://hl7.org/fhir/R4/http.html#create
  */

@@ -14,7 +14,8 @@ function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boo
 }
 
 /**
- * `GET /{type}/{id}`: the current version of a resource, as far as the caller may see it; 304 if the client has it.
+ * `GET /{type}/{id}`: the current version of a resource, as far as the caller may see it; 304 if the client already has
+ * it.
  *
  * @see https://hl7.org/fhir/R4/http.html#read
  */

@@ -37,7 +37,7 @@ async function callReport(input: object, exchange: FhirRequest, context: Gateway
 }
 
 /**
- * `$status`: the state of one Subscription, or of several of one's own (`id`, `status`).
+ * `$status`: the state of one Subscription, or of several of the caller's own (`id`, `status`).
  *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-status.html
  */
@@ -50,13 +50,13 @@ export const subscriptionStatus: Handler = async (exchange, context) => {
   return callReport({ operation: 'status', ids, statuses: valuesOf(exchange, 'status') }, exchange, context);
 };
 
-/** `$deliver`: staff have sent now what waits; a Subscription in error is requested again. */
+/** `$deliver`: lets staff have waiting notifications sent now; a Subscription in error becomes `requested` again. */
 export const deliverNow: Handler = async (exchange, context) => {
   const { id } = exchange.params;
   return isId(id) ? callReport({ operation: 'deliver', id }, exchange, context) : problem('not-found');
 };
 
-/** An event number, or its problem. */
+/** An event number, or what is wrong with it. */
 function eventNumber(exchange: FhirRequest, name: string): { readonly number?: number } | Issue {
   const [value] = valuesOf(exchange, name);
   if (value === undefined) {
@@ -72,7 +72,7 @@ function eventNumber(exchange: FhirRequest, name: string): { readonly number?: n
 }
 
 /**
- * `$events`: what happened, by the numbers of the events; to be asked when a notification was missed.
+ * `$events`: what happened, by the numbers of the events; for clients that have missed a notification.
  *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-events.html
  */

@@ -39,7 +39,7 @@ async function callSubscribe(
 export const createSubscription: Handler = (exchange, context) =>
   callSubscribe({ interaction: 'create', resource: exchange.body }, 201, exchange, context);
 
-/** `PUT /Subscription/{id}`: changes one's own Subscription. */
+/** `PUT /Subscription/{id}`: changes a Subscription of the caller. */
 export const updateSubscription: Handler = async (exchange, context) => {
   const { id } = exchange.params;
   const ifMatch = ifMatchVersion(exchange.header('if-match'));

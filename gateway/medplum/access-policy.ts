@@ -1,7 +1,7 @@
 import { isObject } from '../../core/fhir/resource.ts';
 import { type ServedTypeName, servedTypeNames } from '../served-types.ts';
 
-/** The rules of an AccessPolicy of whatever shape. */
+/** The rules of an AccessPolicy of any shape. */
 export function rulesOf(policy: unknown): readonly unknown[] {
   return isObject(policy) && Array.isArray(policy.resource) ? policy.resource : [];
 }
@@ -16,10 +16,10 @@ function opens(rule: unknown, type: ServedTypeName): boolean {
 }
 
 /**
- * The resource types of the service of which the holder of an AccessPolicy finds every resource there is in its project.
+ * The types of the service of which the holder of an AccessPolicy finds every resource in its project.
  *
- * @param policy - as `GET /auth/me` tells it, with its parameters filled in; of whatever shape: what it does not say
- *   clearly is taken for restricted
+ * @param policy - as `GET /auth/me` returns it, with its parameters filled in; of any shape: what it does not state
+ *   clearly counts as restricted
  * @see https://www.medplum.com/docs/access/access-policies
  */
 export function typesFoundWhole(policy: unknown): readonly ServedTypeName[] {

@@ -14,18 +14,18 @@ export interface Addresses {
    * @returns `undefined` if it is not below `/fhir/R4/`
    */
   readonly publicUrl: (url: string) => string | undefined;
-  /** A URL of Medplum as the service's; every other text stays as it is. */
+  /** Turns a URL of Medplum into the service's; any other text stays unchanged. */
   readonly rewriteUrl: (url: string) => string;
   /**
-   * A resource whose references and links lead to the service, and whose error messages name no other address. What
-   * identifies (canonicals, systems) and every other text stays as it is.
+   * Makes the references and links of a resource lead to the service, and its error messages name no other address.
+   * Identifiers (canonicals, systems) and all other text stay unchanged.
    */
   readonly rewriteResource: <T extends Resource>(resource: T) => T;
 }
 
 const fhirPath = '/fhir/R4/';
 
-/** Names that stand for this machine: Medplum may name itself by another one than it is called by. */
+/** Names of this machine: Medplum may name itself by a different one than it is called by. */
 const loopback: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
 /** The origins that an address of Medplum can be spelled with. */
@@ -34,7 +34,7 @@ function originsOf(address: string): readonly string[] {
   return loopback.includes(hostname) ? loopback.map((name) => `${protocol}//${name}${port && `:${port}`}`) : [origin];
 }
 
-/** The elements that hold addresses, and below which elements `url` is one: elsewhere it identifies. */
+/** The elements that hold addresses, and those below which `url` is an address; elsewhere `url` is an identifier. */
 const addressElements: ReadonlySet<string> = new Set(['reference', 'fullUrl', 'valueUrl', 'valueUri']);
 const urlParents: ReadonlySet<string> = new Set([
   'link',
@@ -44,7 +44,7 @@ const urlParents: ReadonlySet<string> = new Set([
   'contentAttachment',
 ]);
 
-/** How an address is rewritten, and how a sentence that may quote one. */
+/** How an address is rewritten, and a sentence that may quote one. */
 interface Rewrite {
   readonly url: (url: string) => string;
   readonly sentence: (text: string) => string;
@@ -82,8 +82,8 @@ function rewriteTree(value: unknown, parent: string, rewrite: Rewrite): unknown 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /**
- * Prepares the translation of addresses. An address is Medplum's if its whole origin is: with Medplum at
- * `http://medplum/`, `http://medplum.com/` is somebody else's.
+ * Prepares the translation of addresses. An address is Medplum's only if its whole origin is: with Medplum at
+ * `http://medplum/`, `http://medplum.com/` is another server's.
  *
  * @param config - the installation, for its public address
  * @param internal - the addresses by which Medplum is called and by which it names itself

@@ -13,7 +13,7 @@ export interface UpstreamCall {
   readonly timeoutMs?: number;
 }
 
-/** The headers of an answer, by name in lower case; of a header sent several times the values are joined by commas. */
+/** The headers of an answer, by name in lower case; the values of a repeated header are joined by commas. */
 type UpstreamHeaders = Readonly<Record<string, string | undefined>>;
 
 /** Medplum's answer as it was sent. */
@@ -37,7 +37,7 @@ export interface UpstreamFailure {
   readonly isUnsent?: true;
 }
 
-/** A client of Medplum with a pool of kept connections. */
+/** A client of Medplum with a pool of kept-alive connections. */
 export interface Upstream {
   /** Medplum's base address, with a slash at its end. */
   readonly baseUrl: string;
@@ -88,7 +88,7 @@ function parse({ status, headers, text }: RawAnswer): UpstreamAnswer | UpstreamF
   }
 }
 
-/** Errors of a connection that was closed before an answer began: a kept one may have been dead already. */
+/** Errors of a connection that was closed before an answer began: a kept-alive one may already have been dead. */
 const closed: readonly unknown[] = ['UND_ERR_SOCKET', 'ECONNRESET'];
 
 /** Errors of a connection that was never made. */
@@ -104,8 +104,8 @@ const unconnected: readonly unknown[] = [
 const codeOf = (error: unknown): unknown => (isObject(error) ? error.code : undefined);
 
 /**
- * Makes the gateway's one client of Medplum. A call is never cut short because the gateway's own client has gone: what
- * was started is finished. A read whose connection was closed before the answer is sent once more; a write never is.
+ * Makes the gateway's one client of Medplum. A call is never cut short because the gateway's own client has disconnected:
+ * what was started is finished. A read whose connection was closed before the answer is sent once more; a write never is.
  *
  * @param baseUrl - Medplum's base address, http or https, with or without a slash at its end
  */

@@ -11,9 +11,9 @@ import { type VersionAccesses, versionAccesses } from './version-access.ts';
 export interface Caller {
   readonly profileType: string;
   readonly profileId: string;
-  /** Its name, where the membership says it. */
+  /** The caller's name, if the membership has it. */
   readonly display?: string | undefined;
-  /** As whom the caller acts: clinic staff or a requestor. */
+  /** The role in which the caller acts: clinic staff or a requestor. */
   readonly role: Role;
   /** The types of which the caller finds every resource. */
   readonly findsAllOf: readonly ServedTypeName[];
@@ -21,23 +21,23 @@ export interface Caller {
   readonly versions: VersionAccesses;
 }
 
-/** A caller, or why it is not known: the answer that refuses the token, or the failure to get one. */
+/** A caller, or why the caller is not known: the answer that refuses the token, or the failure to get one. */
 export type Identification = Caller | UpstreamAnswer | UpstreamFailure;
 
 /** Finds out who calls. */
 export interface Callers {
-  /** The cached result of a token; `undefined` if Medplum must be asked. */
+  /** The cached result for a token; `undefined` if Medplum must be asked. */
   readonly recall: (authorization: string) => Identification | undefined;
   /** Who calls, from memory or from Medplum. */
   readonly find: (authorization: string) => Promise<Identification>;
-  /** Who calls, from Medplum whatever was remembered: a token that was good may be refused now. */
+  /** Who calls, from Medplum even if it is remembered: a token that was good may be refused now. */
   readonly verify: (authorization: string) => Promise<Identification>;
 }
 
 /** The `Authorization` header of a bearer token (https://www.rfc-editor.org/rfc/rfc6750#section-2.1). */
 const bearer = /^Bearer +[A-Za-z0-9\-._~+/]+=*$/i;
 
-/** Whether a request carries a bearer token. Whether the token is good, Medplum decides. */
+/** Whether a request carries a bearer token. Medplum decides whether the token is good. */
 export function hasBearerToken(authorization: string | undefined): authorization is string {
   return authorization !== undefined && bearer.test(authorization);
 }
@@ -67,14 +67,14 @@ function callerOf(body: unknown): Caller | undefined {
     : undefined;
 }
 
-/** Whether Medplum refuses a token; it answers 400 to a good one whose client or membership was removed since. */
+/** Whether Medplum refuses a token; it answers 400 to a good one whose client or membership has since been removed. */
 export function isRefusal({ status, body }: UpstreamAnswer): boolean {
   const [issue]: unknown[] = isObject(body) && Array.isArray(body.issue) ? body.issue : [];
   const details = isObject(issue) ? issue.details : undefined;
   return status === 401 || (status === 400 && isObject(details) && details.text === 'Authentication error');
 }
 
-/** Whether the question who calls was answered. */
+/** Whether the caller was identified. */
 export function isCaller(found: Identification): found is Caller {
   return 'profileId' in found;
 }
@@ -88,12 +88,15 @@ const memorySize = 1_000;
 const verifiedMs = 60_000;
 const refusedMs = 10_000;
 
-/** How many questions to Medplum may be open: strangers must not fill the connections that bookings need. */
+/**
+ * How many of these requests to Medplum may be open: unknown callers must not use up the connections that bookings need.
+ */
 const mostQuestions = 32;
 
 /**
  * Asks Medplum (`GET /auth/me`) who owns a token. The answer is remembered under the token's fingerprint, for a minute,
- * or for ten seconds if Medplum refuses the token. Refused tokens are remembered apart, so that they cannot push out verified ones.
+ * or for ten seconds if Medplum refuses the token. Refused tokens are remembered separately, so that they cannot push out
+ * verified ones.
  *
  * @param now - the clock, in milliseconds
  */

@@ -76,8 +76,8 @@ const translations: Readonly<Record<number, Translation>> = {
 };
 
 /**
- * The one place where an error of Medplum becomes an answer of the service: its own outcome; of Medplum's words only
- * what it says about a malformed request.
+ * The one place where an error of Medplum becomes an answer of the service: always with an outcome of the service's own,
+ * which repeats only what Medplum says about a malformed request.
  *
  * @param answer - with a status of 300 or above, or the failure to get one
  */

@@ -6,7 +6,7 @@ export interface Memory<T> {
 }
 
 /**
- * Remembers a bounded number of values for some time; the one that was not asked for longest is forgotten first.
+ * Remembers a bounded number of values for some time; the least recently used is forgotten first.
  *
  * @param now - the clock, in milliseconds
  */

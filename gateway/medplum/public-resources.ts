@@ -6,7 +6,7 @@ import { isAnyResource } from '../http/response.ts';
 import { isServedType, type ServedTypeName } from '../served-types.ts';
 import type { Addresses } from './address-rewriting.ts';
 
-/** A resource as the service shows it, whatever Medplum gives. */
+/** A resource as the service shows it, whatever Medplum returns. */
 function shown<T extends Resource>(resource: T): T {
   if (resource.resourceType !== 'Subscription') {
     return resource;
@@ -26,7 +26,7 @@ export function publicResource(body: unknown, type: ServedTypeName): Resource | 
   return isAnyResource(body) && body.resourceType === type ? shown(body) : undefined;
 }
 
-/** An entry with its public address; `undefined` if the service does not offer its type. */
+/** An entry with its public address; none if the service does not offer its type. */
 function publicEntry(entry: BundleEntry, base: string): BundleEntry[] {
   const resource = isObject(entry) && isAnyResource(entry.resource) ? entry.resource : undefined;
   if (!resource || !isServedType(resource.resourceType)) {
@@ -35,7 +35,7 @@ function publicEntry(entry: BundleEntry, base: string): BundleEntry[] {
   return [{ ...entry, fullUrl: `${base}/${resource.resourceType}/${resource.id}`, resource: shown(resource) }];
 }
 
-/** A link of a search of this type, as it leads back through the gateway. */
+/** A link of a search of this type, rewritten to lead back through the gateway. */
 function publicLink(link: BundleLink, type: ServedTypeName, addresses: Addresses): BundleLink[] {
   const url = typeof link?.url === 'string' ? addresses.publicUrl(link.url) : undefined;
   const [path] = url?.split('?', 1) ?? [];

@@ -17,7 +17,7 @@ function tagsOf(criteria: unknown): readonly string[] {
   return only && parameters.length === 1 && only[0] === '_tag' ? only[1].split(',').filter(Boolean) : [];
 }
 
-/** What one rule of an AccessPolicy gives. */
+/** The access that one rule of an AccessPolicy gives. */
 function givenBy(rule: unknown, type: ServedTypeName): VersionAccess {
   if (!isObject(rule) || (rule.resourceType !== type && rule.resourceType !== '*')) {
     return [];
@@ -39,11 +39,12 @@ function accessTo(type: ServedTypeName, rules: readonly unknown[]): VersionAcces
 }
 
 /**
- * Which versions the holder of an AccessPolicy may see. Medplum judges a whole history by the latest version: whoever may
- * read that would see every version before, those of another owner among them. Here each version is judged by itself.
+ * Which versions the holder of an AccessPolicy may see. Medplum judges a whole history by the latest version: a caller
+ * that may read that one would see every earlier version, including those of another owner. Here each version is judged
+ * by itself.
  *
- * @param policy - as `GET /auth/me` tells it, with its parameters filled in; without one the caller sees everything. Of
- *   criteria only tags are understood: by others no version is seen
+ * @param policy - as `GET /auth/me` returns it, with its parameters filled in; without one the caller sees everything.
+ *   The only criteria understood are tags: any others give access to no version
  * @see https://www.medplum.com/docs/access/access-policies
  */
 export function versionAccesses(policy: unknown): VersionAccesses {
@@ -56,7 +57,7 @@ export function versionAccesses(policy: unknown): VersionAccesses {
   return Object.fromEntries(versioned.map((type) => [type, all ? 'all' : accessTo(type, rules)]));
 }
 
-/** Whether of a resource that the caller may read no version but the current one may be seen. */
+/** Whether a caller may see only the current version of a resource that it may read. */
 export const isCurrentOnly = (access: VersionAccess): boolean => access.length === 0;
 
 /** Whether a version of a resource may be seen. */

@@ -23,8 +23,8 @@ const common = {
 } as const;
 
 /**
- * The documents by which a client finds out how to get a token. They name what the service itself passes through: a
- * requestor is a confidential client with a secret; logging users in is Medplum's own business.
+ * The documents from which a client learns how to get a token. They name what the service itself passes through: a
+ * requestor is a confidential client with a secret; user logins are left to Medplum.
  */
 const documents = {
   'smart-configuration': {

@@ -4,7 +4,7 @@ import { isObject, isResource } from '../../core/fhir/resource.ts';
 import type { FhirResponse } from '../http/response.ts';
 import type { RawAnswer } from '../medplum/client.ts';
 
-/** An error as OAuth has it; the members are named by the standard. */
+/** An OAuth error; the standard names its members. */
 interface OAuthError {
   readonly error:
     | 'invalid_request'
@@ -26,7 +26,7 @@ function codeOf(status: number): OAuthError['error'] {
 /** The path of the service's OAuth endpoints. */
 export const isOAuthPath = (url: string): boolean => /^\/oauth2\//.test(url);
 
-/** Whether a body is an error of OAuth. */
+/** Whether a body is an OAuth error. */
 const isOAuthError = (body: unknown): boolean => isObject(body) && typeof body.error === 'string';
 
 function sentenceOf(outcome: OperationOutcome | undefined): string {
@@ -35,7 +35,7 @@ function sentenceOf(outcome: OperationOutcome | undefined): string {
 }
 
 /**
- * Writes a refusal of the gateway as OAuth's endpoints refuse: JSON with `error` and `error_description`.
+ * Writes a refusal of the gateway in the form of OAuth: JSON with `error` and `error_description`.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-5.2
  */
@@ -66,10 +66,10 @@ export function sendOAuthRefusal(reply: FastifyReply, { status, error, descripti
 }
 
 /**
- * What Medplum refuses in other words than OAuth's (an OperationOutcome, plain text), as OAuth has it.
+ * Turns a refusal of Medplum that is not an OAuth error (an OperationOutcome, plain text) into one.
  *
  * @param answer - with a status of 400 or above
- * @returns `undefined` if it is an error of OAuth already
+ * @returns `undefined` if it is an OAuth error already
  */
 export function asOAuthError({ status }: RawAnswer, body: unknown): OAuthError | undefined {
   if (isOAuthError(body)) {

@@ -6,7 +6,7 @@ import type { RawAnswer } from '../medplum/client.ts';
 import { failureAnswer } from '../medplum/errors.ts';
 import { asOAuthError, sendOAuthProblem } from './errors.ts';
 
-/** A question to one of Medplum's OAuth endpoints. */
+/** A request to one of Medplum's OAuth endpoints. */
 export interface OAuthCall {
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -16,7 +16,7 @@ export interface OAuthCall {
   readonly authorization?: string | undefined;
 }
 
-/** Medplum's answer, or how it is refused. */
+/** Medplum's answer, or how the request is refused. */
 export type OAuthAnswer =
   | { readonly raw: RawAnswer; readonly body: unknown }
   | { readonly refuse: (reply: FastifyReply) => FastifyReply };
@@ -24,7 +24,9 @@ export type OAuthAnswer =
 const passedOn = ['traceparent', 'tracestate'] as const;
 const responseHeaders = ['content-type', 'www-authenticate', 'retry-after'] as const;
 
-/** The members of an OAuth answer that hold addresses of Medplum's; those that the service does not have are left out. */
+/**
+ * The members of an OAuth answer that hold Medplum's addresses; those of what the service does not offer are left out.
+ */
 const addressMembers: ReadonlyMap<string, 'rewritten' | 'left out'> = new Map([
   ['iss', 'rewritten'],
   ['smart_style_url', 'left out'],
@@ -60,7 +62,7 @@ export function publicMembers(body: object, { rewriteUrl }: Addresses): Readonly
   return Object.fromEntries(members);
 }
 
-/** Writes an answer of Medplum as it is, but for its addresses. */
+/** Writes an answer of Medplum unchanged, except for its addresses. */
 export function sendAnswer(reply: FastifyReply, raw: RawAnswer, body: unknown, addresses: Addresses): FastifyReply {
   return reply
     .code(raw.status)
@@ -68,7 +70,10 @@ export function sendAnswer(reply: FastifyReply, raw: RawAnswer, body: unknown, a
     .send(isObject(body) ? JSON.stringify(publicMembers(body, addresses)) : raw.text);
 }
 
-/** Asks one of Medplum's OAuth endpoints, without the query of the request and with the headers of OAuth only. */
+/**
+ * Calls one of Medplum's OAuth endpoints, without the query of the request and with only the headers of OAuth and of
+ * tracing.
+ */
 export async function askMedplum(
   { method, path, body: form, authorization }: OAuthCall,
   request: FastifyRequest,

@@ -5,8 +5,8 @@ import { defaultRepresentation, type FhirResponse, send } from '../http/response
 import type { Caller } from '../medplum/current-profile.ts';
 
 /**
- * What `MedplumClient` reads of itself after its login: its profile. Medplum's own answer holds the client's secret, its
- * AccessPolicy and the project's settings: nothing of them is passed on.
+ * What `MedplumClient` reads about itself after login: its profile. Medplum's own answer holds the client's secret, its
+ * AccessPolicy and the project's settings: none of that is passed on.
  */
 const sessionOf = ({ profileType, profileId }: Caller) => ({
   project: { resourceType: 'Project' },

@@ -10,7 +10,7 @@ import { assertionRefusal } from './token-request.ts';
 
 type Answer = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** An endpoint. OAuth has its own JSON, also for errors (RFC 6749 section 5.2). */
+/** An endpoint. OAuth has its own JSON, for errors too (RFC 6749 section 5.2). */
 interface Endpoint {
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -35,7 +35,7 @@ const endpoints: readonly Endpoint[] = [
 
 const bodyBytes = 64 * 1024;
 
-/** Passes a request through to Medplum, unless it asks for a token in a way that the service does not know. */
+/** Passes a request through to Medplum, unless it asks for a token in a way that the service does not support. */
 function passThrough({ method, path }: Endpoint, context: GatewayContext): Answer {
   return async (request, reply) => {
     const body = typeof request.body === 'string' ? request.body : '';
@@ -51,8 +51,8 @@ function passThrough({ method, path }: Endpoint, context: GatewayContext): Answe
 }
 
 /**
- * Adds the OAuth 2 endpoints of the service, so often in a minute for each address. Behind them are Medplum's own: where
- * credentials are sealed, the service opens and seals them, else it passes them through.
+ * Adds the OAuth 2 endpoints of the service, with a limit of requests per minute for each address. Behind them are
+ * Medplum's own: where credentials are sealed, the service opens and seals them; otherwise it passes them through.
  */
 export async function addOAuth(app: FastifyInstance, context: GatewayContext, admission: Admission): Promise<void> {
   const { sealing } = context;

@@ -17,7 +17,7 @@ const inactive = { active: false };
 export function introspectSealed(context: GatewayContext) {
   const { accessTokens, callers, addresses } = context;
   const { issuer } = oauthEndpoints(addresses);
-  /** The token as Medplum takes it; `undefined` if it is not good here. */
+  /** The token as Medplum accepts it; `undefined` if it is not good here. */
   const presentedBy = async (token: string): Promise<PresentedToken | undefined> => {
     const authorization = `Bearer ${token}`;
     const presented = hasBearerToken(authorization) ? await accessTokens.read(authorization) : undefined;

@@ -15,8 +15,8 @@ import { readTokenRequest, type TokenRequest } from './token-request.ts';
 const invalidClient = (description: string): OAuthRefusal => ({ status: 401, error: 'invalid_client', description });
 
 const unreadable = invalidClient(
-  'This secret cannot be read: it is not the one of this client, or the key that it was sealed with is given up. Ask the ' +
-    'clinic for a new one.',
+  'This secret cannot be read: it is not the one of this client, or the key it was sealed with is no longer in use. ' +
+    'Ask the clinic for a new one.',
 );
 
 const notSealed = invalidClient(
@@ -59,18 +59,18 @@ function tokenIn(body: unknown, now: number): MedplumToken | undefined {
   return { token, expires: exp, client: textOf(client), profile: textOf(profile), scope: textOf(scope) };
 }
 
-/** The members of Medplum's answer that are passed on; its id token opens Medplum as its access token does. */
+/** The members of Medplum's answer that are passed on. Its ID token is not: Medplum accepts it like its access token. */
 const passedOn = ['expires_in', 'scope', 'project', 'profile'] as const;
 
 /**
- * Answers `POST /oauth2/token`: opens the secret, asks Medplum, and gives a token of the service instead of Medplum's.
- * Whoever sends Medplum's own secret and is a portal is refused, or let in while an installation changes over.
+ * Answers `POST /oauth2/token`: opens the secret, asks Medplum, and returns a token of the service instead of Medplum's.
+ * A portal that sends Medplum's own secret is refused, or let in while an installation is changing over.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4
  */
 export function giveSealedToken(context: GatewayContext, sealing: Sealing) {
   const { callers, config, now } = context;
-  /** How a client is refused that sent Medplum's own credentials, if it is. */
+  /** How a client that sent Medplum's own credentials is refused; `undefined` if it is not. */
   const refusalOf = async (
     token: string,
     request: FastifyRequest,

@@ -18,8 +18,8 @@ const GRANT = 'client_credentials';
 const assertions = ['client_assertion', 'client_assertion_type'] as const;
 
 /**
- * How a request for a token is refused that authenticates the client by a signed assertion (`private_key_jwt`). Medplum
- * takes one only if it is made out to Medplum's own address, where a portal could then use it as well.
+ * How a token request that authenticates the client by a signed assertion (`private_key_jwt`) is refused. Medplum accepts
+ * an assertion only if its audience is Medplum's own address, where a portal could then use it as well.
  *
  * @param form - the body
  * @returns `undefined` if it has no assertion
@@ -29,19 +29,19 @@ export function assertionRefusal(form: string): OAuthRefusal | undefined {
   const sent = new URLSearchParams(form);
   const found = assertions.find((name) => sent.has(name));
   const description =
-    `This service does not know ${found} (private_key_jwt): send client_id and client_secret, in the form or by HTTP ` +
+    `This service does not support ${found} (private_key_jwt): send client_id and client_secret, in the form or by HTTP ` +
     'Basic.';
   return found && { status: 401, error: 'invalid_client', description };
 }
 
-/** Reads HTTP Basic; only the first colon separates. */
+/** Reads HTTP Basic; only the first colon is a separator. */
 function basicCredentials(authorization: string): { readonly id: string; readonly secret: string } | undefined {
   const [, encoded] = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization) ?? [];
   const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString()) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }
 
-/** The parameters of a form; `undefined` if one is there twice. */
+/** The parameters of a form; `undefined` if one occurs twice. */
 function single(form: string): Readonly<Record<string, string>> | undefined {
   const parameters = [...new URLSearchParams(form)];
   const values = new Map(parameters);
@@ -66,7 +66,7 @@ export function readTokenRequest(form: string, authorization: string | undefined
     return refusal(`Missing grant_type: send ${GRANT}.`);
   }
   if (grant !== GRANT) {
-    return refusal(`This service knows the grant_type ${GRANT} alone.`, 'unsupported_grant_type');
+    return refusal(`This service supports only the grant_type ${GRANT}.`, 'unsupported_grant_type');
   }
   const basic = authorization === undefined ? undefined : basicCredentials(authorization);
   if (authorization !== undefined && !basic) {

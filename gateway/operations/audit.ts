@@ -13,7 +13,7 @@ const personal: ReadonlySet<string> = new Set([
   'RelatedPerson',
 ]);
 
-/** FHIR's interactions, by method and the end of the route; the first that fits. */
+/** FHIR's interactions, by method and the end of the route; the first match counts. */
 const interactions: readonly (readonly [method: string, route: RegExp, interaction: string])[] = [
   ['POST', /^(?!.*\/[A-Z][a-z])/, 'batch'],
   ['POST', /\/_search$/, 'search-type'],
@@ -66,8 +66,8 @@ export function noteAnswer(request: FastifyRequest, answer: FhirResponse): void 
 
 /**
  * Records who reads or changes which appointment or patient: one log line per request of a verified client, with `client`
- * (its profile), `interaction`, `resources` (references) and `status`; the log adds the time and the request's id. No
- * name, no content and no value of a search is in it.
+ * (its profile), `interaction`, `resources` (references) and `status`; the log adds the time and the request's id. It
+ * contains no names, no content and no search values.
  *
  * @see https://hl7.org/fhir/R4/codesystem-restful-interaction.html
  */

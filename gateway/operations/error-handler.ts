@@ -28,14 +28,14 @@ export function refuseConnection(socket: Duplex, name: HttpProblemName, diagnost
   ];
   socket.once('error', () => socket.destroy());
   socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`);
-  // A connection that is cut at once loses the answer while the client still sends.
+  // If the connection is cut at once, a client that is still sending loses the answer.
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
 /**
  * Answers a connection on which no HTTP request could be read.
  *
- * @param error - of Node's parser
+ * @param error - from Node's parser
  */
 export function answerBrokenConnection(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -52,13 +52,15 @@ function describe(error: unknown): Record<string, unknown> {
   return { type: isError ? error.name : typeof error, code: isObject(error) ? error.code : undefined, frames };
 }
 
-/** The answer to something thrown: by Fastify with a status of the client's making, else a failure of our own. */
+/**
+ * The answer to a thrown error: Fastify gives those that the client causes a status; any other is a failure of our own.
+ */
 export function errorResponse(error: unknown): FhirResponse {
   const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
   return problem(problemOfStatus(status >= 400 ? status : 500));
 }
 
-/** Makes every failure and every unknown route an OperationOutcome. */
+/** Answers every failure and every unknown route with an OperationOutcome. */
 export function addErrorHandler(app: FastifyInstance, addresses: Addresses): void {
   const answer = (request: FastifyRequest, reply: FastifyReply, what: FhirResponse) =>
     send(reply, what, representationOrDefault(request), addresses);
@@ -67,7 +69,8 @@ export function addErrorHandler(app: FastifyInstance, addresses: Addresses): voi
     if (what.status >= 500) {
       request.log.error(describe(error), 'failed');
     }
-    // A connection that is closed while the client still sends loses the answer: the rest of a large body is read first.
+    // The answer is lost if the connection is closed while the client is still sending: the rest of a large body is read
+    // first.
     reply.removeHeader('connection');
     return answer(request, reply, what);
   });

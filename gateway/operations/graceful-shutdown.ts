@@ -11,8 +11,8 @@ export interface GracefulShutdown {
 const pollMs = 10;
 
 /**
- * Lets the service end gracefully: once `app.close()` is called new requests are refused (the caller of `isDraining`
- * does that), and the server closes when every request and every call to Medplum is finished, or the time is over.
+ * Lets the service end gracefully: once `app.close()` is called new requests are refused (the caller of `isDraining` does
+ * that), and the server closes when every request, every call to Medplum and every Bot has finished, or the time is up.
  */
 export function addGracefulShutdown(
   app: FastifyInstance,

@@ -4,8 +4,9 @@ import { defaultRepresentation, send } from '../http/response.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 
 /**
- * Adds `/healthz` (the process lives) and `/readyz` (Medplum answers, within a short time; where the Bots run; and which
- * credentials portals use). While the service shuts down neither is reached: every new request is answered 503.
+ * Adds `/healthz` (the process is alive) and `/readyz` (Medplum answers within a short time; also where the Bots run and
+ * which credentials portals use). While the service is shutting down neither can be reached: every new request is
+ * answered with 503.
  */
 export function addHealth(
   app: FastifyInstance,

@@ -7,11 +7,11 @@ function routeOf(request: FastifyRequest): string {
   return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
 }
 
-/** Routes that machines ask again and again: their requests are logged at the level debug. */
+/** Routes that machines poll: their requests are logged at the level debug. */
 const quiet: readonly string[] = ['/healthz', '/readyz'];
 
 /**
- * Adds one log line per request (method, route, status, milliseconds; no address, header or body), and measures.
+ * Adds one log line per request (method, route, status, milliseconds; no address, header or body), and the metrics.
  *
  * @param registry - where the metrics are collected
  * @param inFlight - number of requests being answered

@@ -4,7 +4,7 @@ import { httpProblems, outcomeOf, problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 
 /**
- * What is wrong with the header `Host`: HTTP/1.1 asks for one, and two could be read differently by a proxy and by us.
+ * What is wrong with the header `Host`: HTTP/1.1 requires one, and a proxy could read two differently from us.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2
  */
@@ -14,7 +14,7 @@ export function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): FhirR
   return isRight ? undefined : problem('bad-request', `A request must have exactly one Host header, not ${count}.`);
 }
 
-/** Answers an unknown `Expect` with an OperationOutcome, which Node would answer without a body. */
+/** Answers an unknown `Expect` with an OperationOutcome; Node would answer it without a body. */
 export function addProtocolChecks(app: FastifyInstance): void {
   app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const name = 'expectation-failed';

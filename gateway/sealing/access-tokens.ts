@@ -2,7 +2,7 @@ import { type Caller, fingerprint } from '../medplum/current-profile.ts';
 import { createMemory } from '../medplum/memory.ts';
 import type { OpenedToken, SealedTokens } from './sealed-token.ts';
 
-/** A token as it was presented, and as Medplum takes it. */
+/** A token that was presented, in the form that Medplum accepts. */
 export interface PresentedToken {
   /** The `Authorization` header for Medplum. */
   readonly authorization: string;
@@ -12,7 +12,7 @@ export interface PresentedToken {
 
 /** Reads the tokens that callers present. */
 export interface AccessTokens {
-  /** A token that was read lately, or that needs no reading; `undefined` for all others. */
+  /** A token that was read recently, or that needs no reading; `undefined` for all others. */
   readonly recall: (authorization: string) => PresentedToken | undefined;
   /** A token; `undefined` if it cannot be one of the service or of Medplum. */
   readonly read: (authorization: string) => Promise<PresentedToken | undefined>;
@@ -33,19 +33,19 @@ const mostCharacters = 8_192;
 const memorySize = 1_000;
 const rememberedMs = 600_000;
 
-/** Whether a caller is a program that acts for others than the clinic: a requestor or a consumer. */
+/** Whether a caller is a program that acts for someone other than the clinic: a requestor or a consumer. */
 export function isPortal({ profileType, role }: Caller): boolean {
   return profileType === 'ClientApplication' && role === 'requestor';
 }
 
-/** What becomes of credentials of portals that are not sealed. */
+/** What happens to credentials of portals that are not sealed. */
 export type UnsealedPolicy = 'refused' | 'accepted';
 
 /**
- * Reads sealed tokens, and those of Medplum that staff present. What was opened is remembered for ten minutes under the
- * fingerprint of the token, until it ends.
+ * Reads sealed tokens, and those of Medplum that staff present. An opened token is remembered under its fingerprint for
+ * ten minutes, but not beyond its expiry.
  *
- * @param unsealed - what becomes of Medplum's own tokens if they are of a portal
+ * @param unsealed - what happens to Medplum's own tokens if a portal presents them
  * @param now - the clock, in milliseconds
  */
 export function createAccessTokens(

@@ -1,9 +1,9 @@
 import { createECDH, createPrivateKey, createPublicKey, hkdfSync, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { createSealer, keyBytes, parseKey, type Sealer } from './sealer.ts';
 
-/** What is made of one key: each use has a key of its own. */
+/** What is derived from one key: each use has a key of its own. */
 export interface CredentialKey {
-  /** Names the key without telling it: 8 letters, digits, hyphens and underscores. */
+  /** Names the key without revealing it: 8 letters, digits, hyphens and underscores. */
   readonly id: string;
   /** Seals the secrets that clients log in with. */
   readonly secrets: Sealer;
@@ -19,7 +19,7 @@ export interface CredentialKey {
 /** The keys of an installation: the first seals and signs, all of them open and verify. */
 export type CredentialKeys = readonly [CredentialKey, ...CredentialKey[]];
 
-/** How many keys there can be: one that is used, and those before it. */
+/** How many keys there can be: the one in use, and those before it. */
 const mostKeys = 5;
 
 const curve = 'P-256';
@@ -29,7 +29,7 @@ function derive(key: Buffer, use: string): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', `booking-gateway credentials: ${use}`, keyBytes));
 }
 
-/** A private key of P-256. Of 2^32 numbers one is none: then the next one is taken. */
+/** A private key of P-256. One in 2^32 numbers is not a valid key: then the next one is taken. */
 function ellipticKey(key: Buffer, attempt = 0): JsonWebKey {
   const ecdh = createECDH('prime256v1');
   const scalar = derive(key, `signature ${attempt}`);
@@ -38,7 +38,7 @@ function ellipticKey(key: Buffer, attempt = 0): JsonWebKey {
   } catch {
     return ellipticKey(key, attempt + 1);
   }
-  // After one byte that says that neither coordinate is left out.
+  // Without the first byte, which says that neither coordinate is left out.
   const point = ecdh.getPublicKey().subarray(1);
   const coordinate = (start: number): string => point.subarray(start, start + coordinateBytes).toString('base64url');
   return { kty: 'EC', crv: curve, x: coordinate(0), y: coordinate(coordinateBytes), d: scalar.toString('base64url') };
@@ -59,7 +59,7 @@ function credentialKey(key: Buffer): CredentialKey {
 /**
  * Reads the keys that credentials are sealed with.
  *
- * @param text - one to five keys, separated by commas, each of 32 bytes in base64 or base64url; the newest is the first
+ * @param text - one to five keys, separated by commas, each of 32 bytes in base64 or base64url; the newest first
  * @throws Error saying how to make one
  * @see https://www.rfc-editor.org/rfc/rfc5869
  */

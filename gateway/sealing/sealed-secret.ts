@@ -9,8 +9,8 @@ const mostCharacters = 1_024;
 export const isSealedSecret = (secret: string): boolean => secret.startsWith(`${prefix}.`);
 
 /**
- * The secret that a client logs in with at the service: Medplum's, which it does not tell, and nothing that Medplum would
- * take. The same secret is always sealed alike.
+ * The secret with which a client logs in at the service. It contains Medplum's without revealing it, and Medplum would
+ * not accept it. The same secret is always sealed the same way.
  *
  * @param clientId - id of its ClientApplication: it works for no other
  * @returns `sealed.{id of the key}.{base64url}`, which needs no encoding in a form or in HTTP Basic

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { decodeProtectedHeader, type JWK, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { CredentialKeys } from './credential-keys.ts';
 
-/** A token of Medplum, and what a client may read of it. */
+/** A token of Medplum, and what a client may know about it. */
 export interface MedplumToken {
   readonly token: string;
-  /** When it ends, in seconds since 1970. */
+  /** When it expires, in seconds since 1970. */
   readonly expires: number;
   /** Id of the client. */
   readonly client: string;
@@ -17,21 +17,23 @@ export interface MedplumToken {
 /** A token of Medplum that was in a token of the service. */
 export type OpenedToken = Pick<MedplumToken, 'token' | 'expires'>;
 
-/** The tokens of the service: Medplum's own in them are sealed, so that they are good for nothing at Medplum itself. */
+/** The tokens of the service: they contain Medplum's own in sealed form, and are worthless at Medplum itself. */
 export interface SealedTokens {
   /** The access token that a client gets instead of Medplum's: a JWT (RFC 9068). */
   readonly seal: (token: MedplumToken) => Promise<string>;
-  /** The id token that belongs to it: says who the client is, and opens nothing. */
+  /** The ID token that belongs to it: it says who the client is, and gives no access. */
   readonly identify: (token: MedplumToken) => Promise<string>;
   /** Whether an access token claims to be of the service: Medplum need not be asked about it. */
   readonly isSealed: (token: string) => boolean;
-  /** Medplum's token; `undefined` if the sealed one is foreign, modified, expired, or of a key that is given up. */
+  /**
+   * Medplum's token; `undefined` if the sealed one is foreign, modified, expired, or of a key that is no longer in use.
+   */
   readonly open: (token: string) => Promise<OpenedToken | undefined>;
   /** The public keys by which clients verify what the service has signed, the newest first. */
   readonly publicKeys: readonly JWK[];
 }
 
-/** Begins the ids of the signing keys. */
+/** Prefix of the ids of the signing keys. */
 export const KEY_PREFIX = 'booking-';
 
 const algorithm = 'ES256';
@@ -69,7 +71,7 @@ export function createSealedTokens(keys: CredentialKeys, issuer: string, now: ()
     seal: (token) => {
       const { client, profile, scope } = token;
       const id = randomUUID();
-      // By `login_id` MedplumClient knows that it may ask who it is.
+      // From `login_id` MedplumClient knows that it may ask who it is.
       const claims = { client_id: client, login_id: id, profile, scope, jti: id, aud: issuer };
       return sign({ ...claims, sealed: newest.tokens.seal(token.token, id) }, accessType, token);
     },

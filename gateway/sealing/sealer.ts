@@ -7,15 +7,15 @@ const algorithm = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Seals texts: without the key nobody can read, change or make one. */
+/** Seals texts: without the key a sealed text cannot be read, changed or made. */
 export interface Sealer {
   /**
-   * A text as an opaque one, in base64url. Each time another one comes out, except with `isRepeatable`.
+   * Turns a text into an opaque one, in base64url: a different one each time, except with `isRepeatable`.
    *
-   * @param owner - whom it belongs to: it can be opened for nobody else
+   * @param owner - whom it belongs to: it can be opened for no other owner
    */
   readonly seal: (text: string, owner?: string) => string;
-  /** The text; `undefined` if what was sealed is foreign, modified, or somebody else's. */
+  /** The text; `undefined` if the sealed text is foreign, modified, or another owner's. */
   readonly open: (sealed: string, owner?: string) => string | undefined;
 }
 
@@ -38,7 +38,7 @@ export function parseKey(text: string): Buffer {
  *
  * @param key - 32 bytes
  * @param purpose - what was sealed with the same key for another purpose cannot be opened
- * @param isRepeatable - whether the same text of the same owner is always sealed alike
+ * @param isRepeatable - whether the same text of the same owner is always sealed the same way
  * @see https://csrc.nist.gov/pubs/sp/800/38/d/final
  */
 export function createSealer(key: Buffer, purpose: string, isRepeatable = false): Sealer {

@@ -15,9 +15,9 @@ function idsNamed(params: readonly SearchParam[]): string | undefined {
 }
 
 /**
- * Narrows a search for free Slots to those that the caller can book now: none of an inactive Schedule, none that a
- * booking policy would refuse. Medplum carries the conditions out, so that
- * pages and totals are right. Every other search stays as it is.
+ * Narrows a search for free Slots to those that the caller can book now: none of an inactive Schedule, and none that a
+ * booking policy would refuse. Medplum evaluates the conditions, so that pages and totals are right. Any other search is
+ * left unchanged.
  *
  * @param params - of a rewritten search, without chains
  * @returns the parameters (the same list if nothing is added), or the answer to give instead
@@ -40,7 +40,7 @@ export async function onlyBookable(
     return isSuccess(found) ? problem('bad-gateway') : upstreamProblem(found, config);
   }
   if (!found.isWhole) {
-    const diagnostics = `There are more than ${MOST} schedules: name those in which you search, by the parameter schedule.`;
+    const diagnostics = `There are more than ${MOST} schedules: use the parameter schedule to name those to search.`;
     return refusal([searchIssue('schedule', diagnostics)], config);
   }
   const filter = bookableFilter(found.schedules, found.services, caller.role, now, config);

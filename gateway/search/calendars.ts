@@ -9,7 +9,7 @@ import { createMemory } from '../medplum/memory.ts';
 export interface CalendarList {
   readonly schedules: readonly Schedule[];
   readonly services: readonly HealthcareService[];
-  /** Whether these are all that there are. */
+  /** Whether these lists are complete. */
   readonly isWhole: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface Calendars {
    *
    * @param ids - of the Schedules, if only some are wanted
    * @param headers - of calls to Medplum for this caller
-   * @returns them as they are now, or Medplum's answer if it does not give them
+   * @returns them as they are now, or Medplum's answer if it does not return them
    */
   readonly read: (
     ids: string | undefined,
@@ -28,7 +28,7 @@ export interface Calendars {
   ) => Promise<CalendarList | UpstreamAnswer | UpstreamFailure>;
 }
 
-/** Medplum's limit of one page. */
+/** Medplum's limit for one page. */
 export const MOST = 1000;
 
 /** How many lists are remembered, and for how long at most, in milliseconds. */
@@ -36,7 +36,7 @@ const memory = { size: 50, maxAgeMs: 30_000 };
 
 type Kind = 'Schedule' | 'HealthcareService';
 
-/** What policies depend on, and nothing else: a page of a thousand is read. */
+/** What policies depend on, and nothing else, because a page of a thousand is read. */
 const FIELDS = 'id,active,actor,serviceType,extension';
 
 const url = (type: Kind, query: Record<string, string>): string => `${type}?${new URLSearchParams(query)}`;
@@ -44,11 +44,11 @@ const url = (type: Kind, query: Record<string, string>): string => `${type}?${ne
 const listUrl = (type: Kind, ids?: string): string =>
   url(type, { ...(ids !== undefined && { _id: ids }), _count: String(MOST), _fields: FIELDS });
 
-/** How many there are, and which was changed last: as long as both are the same, so is the list. */
+/** How many there are, and which was changed last: as long as both stay the same, the list is unchanged. */
 const markUrl = (type: Kind): string =>
   url(type, { _sort: '-_lastUpdated', _count: '1', _total: 'accurate', _fields: 'id,meta' });
 
-/** What is read of the result of a search. */
+/** The parts of a search result that are read. */
 type Found = Pick<Bundle, 'entry' | 'link' | 'total'>;
 
 const nothing: Found = {};
@@ -63,7 +63,7 @@ function markOf(found: Found = nothing): string {
   return JSON.stringify([found.total, last?.id, last?.meta?.versionId]);
 }
 
-/** Some resources, and whether they are all that there are. */
+/** Some resources, and whether there are no others. */
 interface Page {
   readonly resources: readonly Resource[];
   readonly isWhole: boolean;
@@ -86,7 +86,7 @@ function together(pages: readonly Page[]): CalendarList {
   };
 }
 
-/** What a search has found: nothing, where the caller may not search. */
+/** What a search has found: nothing if the caller may not search. */
 function foundBy({ resource, response }: BundleEntry): Found[] {
   if (isResource(resource, 'Bundle')) {
     return [resource];
@@ -109,8 +109,8 @@ async function searchAll(upstream: Upstream, urls: readonly string[], headers: R
 }
 
 /**
- * Remembers the lists of Schedules and services, which each search for free Slots depends on. Before a list is used again,
- * Medplum is asked whether anything of it was changed, made or deleted since; only then it is read again.
+ * Remembers the lists of Schedules and services, on which each search for free Slots depends. Before a list is used
+ * again, Medplum is asked whether anything in it has been changed, created or deleted since; only then is it read again.
  *
  * @param now - the clock, in milliseconds
  */

@@ -21,7 +21,9 @@ interface Resolution {
   /** Whether the caller finds every resource of a type. */
   readonly findsAll: (type: ServedTypeName) => boolean;
   readonly sent: SearchParam;
-  /** Whether what the first link leads to is named, though the caller finds all of it. */
+  /**
+   * Whether the resources that the first link leads to are named one by one, even though the caller finds all of them.
+   */
   readonly isNamed: boolean;
 }
 
@@ -59,7 +61,7 @@ const inMedplum = (links: Chain['links'], end: Chain['end']): SearchParam => ({
   value: end.value,
 });
 
-/** The condition that a chain stands for; beginning with the link at `index`. */
+/** The condition that a chain stands for, beginning with the link at `index`. */
 async function conditionOf(
   { links, end }: Chain,
   index: number,
@@ -92,12 +94,12 @@ async function conditionOf(
 }
 
 /**
- * Replaces chains by what they find for the caller, link by link from the end. Medplum follows a chain without regard to
- * what the caller may read at its links (https://www.medplum.com/docs/search/chained-search), so that a search of one's
- * own patients would tell of others linked to them. Each link is therefore a search of its own, under the caller's
- * AccessPolicy. A chain over types of which the caller finds everything anyway is left to Medplum; but in a search for Slots
- * the Schedules that it leads to are looked up and named, if they are not too many: PostgreSQL finds the Slots of Schedules
- * by an index, and for the chain it walks through those of all.
+ * Replaces chains with what they find for the caller, link by link from the end. Medplum follows a chain without regard
+ * to what the caller may read at its links (https://www.medplum.com/docs/search/chained-search), so that a search of the
+ * caller's own patients would reveal others that are linked to them. Each link is therefore a search of its own, under
+ * the caller's AccessPolicy. A chain over types of which the caller finds everything anyway is left to Medplum; but in a
+ * search for Slots the Schedules that it leads to are looked up and named, if there are not too many: PostgreSQL finds
+ * the Slots of named Schedules by an index, but for the chain it walks through those of all Schedules.
  *
  * @param type - what is searched
  * @param params - of a rewritten search

@@ -1,11 +1,12 @@
 import { atMost } from '../at-most.ts';
 
-/** Carries out the same work once for all who want it at the same time. */
+/** Carries out the same work once for all callers that want it at the same time. */
 export interface Collapsing<T> {
   /**
-   * Gives the result of work that began after this call: of work that others wait for as well, as long as it has not begun.
+   * Gives the result of work that begins after this call. Work that others are waiting for is shared, as long as it has
+   * not begun.
    *
-   * @param key - says what is to be done and for whom; who gives the same key gets the same result
+   * @param key - says what is to be done and for whom; only calls with the same key share a result
    */
   readonly share: (key: string, work: () => Promise<T>) => Promise<T>;
 }
@@ -18,16 +19,16 @@ interface Flight<T> {
 }
 
 /**
- * Lets those who want the same while it is under way wait for one more run together. Nothing is kept: each result is of a
- * run that began after the request for it, so that everybody sees what they wrote before.
+ * Lets callers that want the same work while it is under way wait together for one more run. Nothing is cached: each
+ * result is from a run that began after it was requested, so that all callers see what they wrote before.
  *
- * @param longest - after so many milliseconds the next run begins, though the one before has not ended
+ * @param longest - after this many milliseconds the next run begins even if the one before has not ended
  * @see https://www.rfc-editor.org/rfc/rfc9111#section-4 ("collapse requests")
  */
 export function createCollapsing<T>(longest: number): Collapsing<T> {
   const flights = new Map<string, Flight<T>>();
   const begin = (key: string, work: () => Promise<T>): Promise<T> => {
-    // Also what is thrown at once is a result.
+    // An error that is thrown synchronously is a result, too.
     const result = (async () => work())();
     const end = (): void => {
       if (flights.get(key) === flight) {

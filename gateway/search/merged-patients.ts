@@ -11,10 +11,10 @@ import type { ServedTypeName } from '../served-types.ts';
 import type { SearchParam } from './parameters/param.ts';
 import { formatQuery } from './rewrite.ts';
 
-/** The parameters by which appointments are found that a patient takes part in. */
+/** The parameters that find the appointments in which a patient takes part. */
 const byPatient: readonly string[] = ['patient', 'actor'];
 
-/** How many patients of one search are looked up; more are searched for as they are. */
+/** How many patients of one search are looked up; a search for more is left unchanged. */
 const MOST = 100;
 
 /** How many merges in a row are followed. */
@@ -25,7 +25,7 @@ const patientIn = (reference: string): string | undefined => /^Patient\/([^/]+)$
 const patientsIn = ({ name, value }: SearchParam): string[] =>
   byPatient.includes(name) ? value.split(',').flatMap((one) => patientIn(one) ?? []) : [];
 
-/** Those of some patients whom the caller may read. */
+/** Reads those of the patients that the caller may read. */
 async function readPatients(
   ids: readonly string[],
   { upstreamHeaders }: FhirRequest,
@@ -50,7 +50,9 @@ async function readPatients(
   return entry.flatMap((one) => (isResource(one?.resource, 'Patient') ? [one.resource] : []));
 }
 
-/** Into whom patients were merged, as far as the caller may read those between: `[id, id of the survivor]`. */
+/**
+ * The patients into which others were merged, as far as the caller may read those in between: `[id, id of the survivor]`.
+ */
 async function readSurvivors(
   ids: readonly string[],
   exchange: FhirRequest,
@@ -75,7 +77,7 @@ async function readSurvivors(
   return survivors;
 }
 
-/** The values of a parameter, and after each patient those into whom it was merged. */
+/** The values of a parameter, each patient followed by those into which it was merged. */
 function extended({ name, value }: SearchParam, survivors: ReadonlyMap<string, string>): SearchParam {
   const chainOf = (id: string, seen: readonly string[] = []): string[] => {
     const survivor = survivors.get(id);
@@ -91,12 +93,12 @@ function extended({ name, value }: SearchParam, survivors: ReadonlyMap<string, s
 }
 
 /**
- * Finds the appointments of a patient by the id that the caller knows, although the clinic has merged the patient into a
- * record of its own: its open appointments name the survivor by then. Only appointments that the caller may read are
- * found, and only links of patients that it may read are followed.
+ * Finds the appointments of a patient by the id that the caller knows, even when the clinic has merged the patient into a
+ * record of its own, after which the open appointments name the survivor. Only appointments that the caller may read are
+ * found, and only links of patients that the caller may read are followed.
  *
  * @param params - of a rewritten search, without chains
- * @returns the parameters (the same list if nobody was merged), or the answer to give instead
+ * @returns the parameters (the same list if no patient was merged), or the answer to give instead
  */
 export async function withSurvivors(
   type: ServedTypeName,

@@ -14,7 +14,7 @@ import type { IgnoredParam } from './result/ignored.ts';
 import { checkControl, searchControls } from './result/result-parameters.ts';
 import { upcomingOnly } from './upcoming.ts';
 
-/** A parameter as Medplum understands it; a chained one also taken apart. */
+/** A parameter as Medplum understands it; a chained one also split into its links. */
 export interface RewrittenParam extends SearchParam {
   readonly chain?: Chain;
 }
@@ -24,7 +24,7 @@ export interface RewrittenSearch {
   readonly params: readonly RewrittenParam[];
   /** Conditions that Medplum cannot check; every one must hold. */
   readonly filters: readonly ResourceFilter[];
-  /** What was asked, for the links of the answer: without what was ignored, with what the service adds of its own. */
+  /** What was asked, for the links of the answer: without ignored parameters, with the `start` that the service adds. */
   readonly asked: readonly SearchParam[];
   readonly ignored: readonly IgnoredParam[];
 }
@@ -38,8 +38,8 @@ const defaults: Partial<Record<ServedTypeName, readonly SearchParam[]>> = {
 };
 
 /**
- * The types of which callers see different parts. Where nothing else orders them the database's own order would, which
- * depends on what others have stored; and pages could overlap.
+ * The types of which different callers see different resources. Without any other order they would come in the database's
+ * own, which depends on what others have stored, and pages could overlap.
  */
 const ordered: readonly ServedTypeName[] = [
   'Appointment',
@@ -50,7 +50,7 @@ const ordered: readonly ServedTypeName[] = [
   'Subscription',
 ];
 
-/** What stands for bytes that are not UTF-8, once they are decoded. */
+/** The character that replaces bytes that are not UTF-8 when they are decoded. */
 const REPLACED = '\uFFFD';
 
 const maxParameters = 100;
@@ -60,10 +60,10 @@ const maxChains = 5;
 const maxValues = 500;
 
 /**
- * Takes a query or an HTML form apart.
+ * Parses a query or an HTML form.
  *
  * @param query - without the question mark
- * @returns its parameters in their order, decoded; those without a value are left out (`?_count` is as good as nothing)
+ * @returns its parameters in their order, decoded; those without a value are left out (`?_count` counts as nothing)
  */
 export function parseQuery(query: string): readonly SearchParam[] {
   return [...new URLSearchParams(query)]
@@ -76,7 +76,7 @@ export function formatQuery(params: readonly SearchParam[]): string {
   return new URLSearchParams(params.map(({ name, value }): [string, string] => [name, value])).toString();
 }
 
-/** Parameters that are others in Medplum than on the wire, by type and name. */
+/** Parameters that are different in Medplum than on the wire, by type and name. */
 const inMedplum: Partial<Record<ServedTypeName, Readonly<Record<string, (value: string) => SearchParam>>>> = {
   Subscription: {
     type: (value) => ({ name: 'type', value: typeQuery(value) }),
@@ -90,7 +90,7 @@ interface Step {
   readonly filter?: ResourceFilter;
 }
 
-/** What a search is rewritten for: the installation, and the present. */
+/** What a search is rewritten for: the installation, and the current time. */
 export type RewriteContext = DateContext & Pick<BookingConfig, 'baseUrl' | 'handling'>;
 
 /** The conditions that a filter on dates stands for; `missing` is left as it is. */
@@ -163,9 +163,9 @@ function withOrder(type: ServedTypeName, params: readonly RewrittenParam[]): rea
  * Rewrites a search for Medplum, so that no part of it is ignored and none leads out of the service.
  *
  * @param type - resource type that is searched
- * @param sent - the query's parameters, as `parseQuery` gives them
- * @param context - the installation: the address of the service, the time zone of its days; what becomes of unknown
- *   parameters; and the present
+ * @param sent - the query's parameters, as `parseQuery` returns them
+ * @param context - the installation: the address of the service, the time zone of its days; what happens to unknown
+ *   parameters; and the current time
  * @returns the search, or every problem found (400)
  * @see specification 4.1 to 4.3
  */

@@ -37,7 +37,7 @@ function searchCall(
 
 const paging: readonly string[] = ['_count', '_offset', '_cursor'];
 
-/** A link that repeats what was asked, not how Medplum was; only the page is that of Medplum's link. */
+/** A link that repeats what the client asked, not what Medplum was asked; only the page is that of Medplum's link. */
 function asAsked(link: BundleLink, asked: readonly SearchParam[]): BundleLink {
   const [path, query = ''] = link.url.split('?', 2);
   const others = asked.filter(({ name }) => !paging.includes(name));
@@ -48,7 +48,9 @@ function asAsked(link: BundleLink, asked: readonly SearchParam[]): BundleLink {
 const isFirstPage = (params: readonly SearchParam[]): boolean =>
   !params.some(({ name, value }) => name === '_cursor' || (name === '_offset' && Number(value) > 0));
 
-/** The total of a search that is not counted by the way: the page's own, or what counting up to a limit gives. */
+/**
+ * The total of a search that is not counted along with its page: the page's own, or the result of counting up to a limit.
+ */
 async function totalInPart(
   type: ServedTypeName,
   params: readonly SearchParam[],
@@ -67,7 +69,7 @@ async function totalInPart(
   return total === undefined ? {} : { total };
 }
 
-/** Carries out a search that Medplum understands as far as it goes. */
+/** Carries out a rewritten search. */
 async function carryOut(
   type: ServedTypeName,
   search: RewrittenSearch,
@@ -103,9 +105,9 @@ async function carryOut(
 }
 
 /**
- * The searches of a type: by GET the query counts, by POST the query and the form. Who asks the same with the same token
- * while it is looked for waits for one more search together with all others who do: on the day on which a clinic
- * releases its times, all patients of a portal ask the same.
+ * The searches of a type: with GET the query counts, with POST the query and the form. Requests for the same search with
+ * the same token that arrive while it is running wait together for one more search: on the day when a clinic releases its
+ * times, all patients of a portal ask for the same.
  */
 function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string, method: 'GET' | 'POST'): Handler {
   const answer: Handler = async (exchange, context) => {
@@ -136,7 +138,7 @@ export function searchByGet(type: ServedTypeName): Handler {
 }
 
 /**
- * `POST /{type}/_search`: the same with the parameters in a form, which keeps them out of logs on the way.
+ * `POST /{type}/_search`: the same with the parameters in a form, which keeps them out of logs along the way.
  *
  * @see https://hl7.org/fhir/R4/http.html#search
  */

@@ -10,7 +10,7 @@ export interface Binding {
   readonly id: string;
   /** Medplum's token. It is an access token, too, and never leaves the service unsealed. */
   readonly token: string;
-  /** When it ends, as a dateTime. */
+  /** When it expires, as a dateTime. */
   readonly expiration: string;
   /** Name of the client that asked for it. */
   readonly client: string;
@@ -39,7 +39,7 @@ function bindingIn(value: unknown): Binding | undefined {
     : undefined;
 }
 
-/** The value of a JSON text; `undefined` if it is none. */
+/** The value of a JSON text; `undefined` if it is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -51,7 +51,7 @@ function parsed(text: string): unknown {
 /**
  * Prepares binding tokens.
  *
- * @param key - 32 bytes; gateways that serve the same clients need the same. Default: random, for this process alone
+ * @param key - 32 bytes; gateways that serve the same clients need the same. Default: random, for this process only
  * @param now - the clock, in milliseconds
  */
 export function createBindingTokens(key: Buffer = randomBytes(keyBytes), now: () => number = Date.now): BindingTokens {

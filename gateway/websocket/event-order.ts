@@ -18,7 +18,7 @@ function numbersIn(bundle: Bundle): { readonly events: number | undefined; reado
 
 type Element = Readonly<Record<string, unknown>>;
 
-/** The elements of a list; whatever else it may be has none. */
+/** The elements of a list; any other value has none. */
 const listOf = (value: unknown): Element[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
 const named = (name: string, parameters: readonly Element[]): Element[] =>
@@ -29,7 +29,7 @@ function numberOf(parameter: Element | undefined): number | undefined {
   return typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The order after a handshake: what happened before is known of. */
+/** The order after a handshake: events before it count as sent. */
 export function orderAfter(handshake: Bundle): Order {
   return { last: numbersIn(handshake).events ?? 0, waiting: new Map() };
 }
@@ -45,10 +45,10 @@ function tellable({ last, waiting }: Order): { readonly order: Order; readonly t
 }
 
 /**
- * Puts a notification into the order of the numbers: Medplum does not promise to tell messages in the order in which
+ * Puts a notification into the order of the numbers: Medplum does not promise to deliver messages in the order in which
  * they were written. Anything else, and a repeated event, is sent at once.
  *
- * @returns what is to be told now; what is still `waiting` is to be told by `released` when it has waited long enough
+ * @returns what is to be sent now; what is still `waiting` is to be sent by `released` when it has waited long enough
  */
 export function arrived(order: Order, bundle: Bundle): { readonly order: Order; readonly told: readonly Bundle[] } {
   const { event } = numbersIn(bundle);

@@ -31,7 +31,7 @@ export type ClientMessage =
 
 const verbs = { 'bind-with-token': 'bind', 'unbind-from-token': 'unbind' } as const;
 
-/** The words of a message, which is either JSON as Medplum has it or plain text as R5 has it (`bind-with-token …`). */
+/** The words of a message, which is either JSON as in Medplum or plain text as in R5 (`bind-with-token …`). */
 function wordsOf(text: string): readonly [verb?: string, token?: string] {
   if (!text.startsWith('{')) {
     const [verb, token] = text.trim().split(/\s+/, 2);

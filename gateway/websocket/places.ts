@@ -12,15 +12,15 @@ interface UnboundPlace<Socket> {
 }
 
 /**
- * Counts websockets: bound ones by the client that they belong to, others by their address. Anybody can open a websocket,
- * so those that are not bound take no place of those that are.
+ * Counts websockets: bound ones by the client that they belong to, others by their address. Anyone can open a websocket,
+ * so unbound ones take no places from bound ones.
  */
 export interface WebsocketPlaces<Socket> {
   /**
-   * Lets a websocket wait to be bound. If too many wait in all, the one that has waited longest at the address with most
-   * of them makes room.
+   * Lets a websocket wait to be bound. If too many are waiting in total, the one that has waited longest at the address
+   * with the most of them makes room.
    *
-   * @returns `undefined` if its address has too many that wait
+   * @returns `undefined` if too many are waiting at its address
    */
   readonly enter: (socket: Socket, address: string) => UnboundPlace<Socket> | undefined;
   /** Counts a websocket as bound, once; `false` if the limit, or the limit of this client, is reached. */

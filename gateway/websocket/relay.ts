@@ -21,11 +21,11 @@ export interface SharedSockets {
    */
   readonly claim: (binding: Binding) => 'claimed' | 'taken' | 'full';
   readonly release: (id: string) => void;
-  /** Is told what should not have happened. */
+  /** Called with errors that should not have happened. */
   readonly failed: (error: unknown) => void;
 }
 
-/** The timers of a websocket; a new one for the same takes the place of the old. */
+/** The timers of a websocket; a new one replaces the old one of the same kind. */
 function createTimers(ring: (timer: Timer) => void) {
   const timers = new Map<Timer, NodeJS.Timeout>();
   return {
@@ -60,8 +60,8 @@ function connectToMedplum(url: string, { limits }: GatewayContext, report: (even
 type Report = (event: SessionEvent) => void;
 
 /**
- * Takes a session from event to event. Effects report events, too: those come after all effects of the step that they
- * belong to. An effect that fails ends the session, nothing else.
+ * Takes a session from event to event. Effects report events, too: these are handled after all effects of the step that
+ * they belong to. An effect that fails ends the session, and nothing else.
  */
 function createLoop(
   limits: GatewayContext['limits'],
@@ -97,7 +97,7 @@ function createLoop(
   };
 }
 
-/** Writes to a client, as long as it reads what it is told. */
+/** Writes to a client, as long as it reads what it is sent. */
 function createVoice(client: WebSocket, { addresses }: GatewayContext, report: Report): (message: object) => void {
   return (message) => {
     if (client.bufferedAmount > unreadBytes) {
@@ -143,7 +143,7 @@ function createPerformer(
  * Serves one websocket: passes events to its session and performs the effects that the session returns.
  *
  * @param client - the client's websocket
- * @param medplumUrl - where Medplum takes websockets
+ * @param medplumUrl - where Medplum accepts websockets
  */
 export function relay(client: WebSocket, medplumUrl: string, context: GatewayContext, shared: SharedSockets): void {
   const report: Report = createLoop(context.limits, (effect) => perform(effect), shared.failed);

@@ -16,12 +16,15 @@ import { closing } from './session.ts';
 
 const PATH = '/ws';
 
-/** Where clients connect their websockets to. */
+/** The address to which clients connect their websockets. */
 export function websocketUrl({ baseUrl }: Pick<BookingConfig, 'baseUrl'>): string {
   return `${baseUrl.replace(/^http/, 'ws')}${PATH}`;
 }
 
-/** Whether a request wants to become a websocket of the service; every other offer to upgrade is a request like any. */
+/**
+ * Whether a request wants to become a websocket of the service; any other offer to upgrade is treated as an ordinary
+ * request.
+ */
 export function isWebsocket({ url, headers }: IncomingMessage, { basePath }: Addresses): boolean {
   const [path] = (url ?? '').split('?', 1);
   return headers.upgrade?.toLowerCase() === 'websocket' && path === `${basePath}${PATH}`;
@@ -33,7 +36,7 @@ const clientBytes = 64 * 1024;
 /** How long a client may take to close its end, in milliseconds. */
 const graceMs = 1_000;
 
-/** Asks regularly who is still there, and drops who is not. */
+/** Pings all clients regularly, and drops those that do not answer. */
 function keepAlive(server: WebSocketServer, everyMs: number): NodeJS.Timeout {
   const silent = new WeakSet<WebSocket>();
   server.on('connection', (client: WebSocket) => client.on('pong', () => silent.delete(client)));
@@ -53,7 +56,7 @@ function keepAlive(server: WebSocketServer, everyMs: number): NodeJS.Timeout {
 export interface WebsocketOptions {
   /** Medplum's base address. */
   readonly medplumBaseUrl: string;
-  /** Which proxies are believed what address a client has. */
+  /** Which proxies are trusted to name the address of a client. */
   readonly trustProxy: TrustProxy;
 }
 
@@ -63,7 +66,7 @@ export interface WebsocketCounts {
   readonly unbound: () => number;
 }
 
-/** Serves a websocket that was opened. */
+/** Prepares the serving of websockets, and counts their places. */
 function createRelays(context: GatewayContext, medplumUrl: string, failed: (error: unknown) => void) {
   const places = createWebsocketPlaces<WebSocket>(context.limits);
   const tokens = new Set<string>();
@@ -101,9 +104,9 @@ function upgradeProblem(request: IncomingMessage): string | undefined {
 }
 
 /**
- * Adds the websockets of the service: a client binds itself to Subscriptions with tokens of `$get-ws-binding-token`,
- * and is sent the same Bundles that others are posted. Medplum carries them, as messages that it tells on a websocket
- * of its own, and checks the tokens and the rights.
+ * Adds the websockets of the service: a client binds itself to Subscriptions with tokens of `$get-ws-binding-token`, and
+ * is sent the same Bundles that are posted to other subscribers. Medplum carries them, as messages on a websocket of its
+ * own, and checks the tokens and the rights.
  *
  * @returns the numbers of websockets that are open
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/channels.html

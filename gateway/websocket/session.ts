@@ -3,7 +3,7 @@ import type { Binding } from './binding-token.ts';
 import { arrived, type Order, orderAfter, released } from './event-order.ts';
 import type { ClientMessage, MedplumMessage } from './messages.ts';
 
-/** Closing codes (RFC 6455 section 7.4.1 and the registry that it founds). */
+/** Closing codes (RFC 6455 section 7.4.1 and the registry that it establishes). */
 export const closing = { goingAway: 1001, policy: 1008, failure: 1011, restart: 1012, tryLater: 1013 } as const;
 
 /** How many Subscriptions one websocket can be bound to. */
@@ -14,7 +14,7 @@ export const mostMessages = 120;
 
 const minuteMs = 60_000;
 
-/** How long an event waits for one before it, in milliseconds. */
+/** How long an event waits for an earlier one, in milliseconds. */
 const gapMs = 1_000;
 
 /** Medplum sends a heartbeat every ten seconds; after this time without one, in milliseconds, the connection is lost. */
@@ -81,7 +81,7 @@ export interface Step {
   readonly effects: readonly SessionEffect[];
 }
 
-/** A websocket that was just opened. */
+/** A websocket that has just been opened. */
 export const newSession: Session = { bound: new Map(), messages: 0, link: 'none', unsaid: [], isOver: false };
 
 const done = (session: Session, ...effects: readonly SessionEffect[]): Step => ({ session, effects });
@@ -127,7 +127,7 @@ function forget(session: Session, id: string): Step {
   return before(letGo(id), endIfIdle({ ...session, bound }));
 }
 
-/** Sends a message to Medplum, as soon as its websocket is open. */
+/** Sends a message to Medplum as soon as its websocket is open. */
 function say(session: Session, type: string, { token }: Binding): Step {
   const text = JSON.stringify({ type, payload: { token } });
   if (session.link === 'open') {
@@ -256,15 +256,15 @@ function ring(session: Session, timer: Timer): Step {
 }
 
 /**
- * What comes of an event. With the first token the session connects to Medplum, passes tokens on, and hands over the
- * notifications that Medplum's messages carry.
+ * What follows from an event. With the first token the session connects to Medplum; it passes tokens on, and sends the
+ * client the notifications that Medplum's messages carry.
  *
  * @param session - the websocket as it was
  * @param now - the time, in milliseconds
  */
 export function step(session: Session, event: SessionEvent, now: number, limits: SessionLimits): Step {
   if (session.isOver) {
-    // A claim that was answered after the end is given back.
+    // A claim that is answered after the end of the session is released.
     return event.kind === 'claimed' ? done(session, { kind: 'release', id: event.binding.id }) : done(session);
   }
   switch (event.kind) {

@@ -24,7 +24,7 @@ function namesOf(fields: Fields, name: string): string[] {
   });
 }
 
-/** Removes an element by its path (`channel.header`) in place; lists on the way are entered. */
+/** Removes an element by its path (`channel.header`) in place; lists along the path are entered. */
 function removeField(input: unknown, path: string): void {
   const [first = '', ...rest] = path.split('.');
   for (const fields of Array.isArray(input) ? input : [input]) {
@@ -50,10 +50,10 @@ function visibleMeta(meta: Meta | undefined): Meta | undefined {
 }
 
 /**
- * A resource as the caller gets to see it: without hidden fields, and without Medplum's own fields in `meta` unless it
- * asked for them. The content of a Binary is never shown here.
+ * A resource as the caller gets to see it: without hidden fields, and without Medplum's own fields in `meta` unless the
+ * caller asked for them. The content of a Binary is never shown here.
  *
- * @param resource - left as it is
+ * @param resource - not modified
  */
 export function visible<T extends StoredResource>(caller: Caller, resource: T): T {
   const hidden = satisfiedAccessPolicy(resource, 'read', caller.accessPolicy)?.hiddenFields ?? [];
@@ -70,7 +70,7 @@ export function visible<T extends StoredResource>(caller: Caller, resource: T): 
 /**
  * What is to be written, with the fields that the caller may not write set back to what they were.
  *
- * @param original - the version before; without one, such fields are removed
+ * @param original - the previous version; without one, such fields are removed
  */
 export function restored<T extends StoredResource>(caller: Caller, input: T, original: StoredResource | undefined): T {
   const rule = satisfiedAccessPolicy(original ?? input, original ? 'update' : 'create', caller.accessPolicy);

@@ -16,12 +16,12 @@ import { type Predicate, predicateOf } from '../search/predicate.ts';
 import type { SearchSource } from '../search/source.ts';
 import { adminTypes } from './admin-types.ts';
 
-/** Refuses what is no resource type. */
+/** Refuses anything that is not a resource type. */
 export function assertResourceType(type: string): asserts type is ResourceType {
   validateResourceType(type);
 }
 
-/** Whether the caller may do this with some resource of the type, at least. */
+/** Whether the caller may do this with at least some resource of the type. */
 function supports(caller: Caller, interaction: AccessPolicyInteraction, type: ResourceType): boolean {
   if (caller.isSystem) {
     return true;
@@ -40,8 +40,8 @@ export function assertSupports(caller: Caller, interaction: AccessPolicyInteract
 }
 
 /**
- * The rule by which the caller may do this with this very resource, as Medplum decides it in memory: criteria are
- * matched by `@medplum/core`, which knows no chained search.
+ * The rule by which the caller may do this with this very resource, as Medplum decides it in memory: criteria are matched
+ * by `@medplum/core`, which does not support chained search.
  *
  * @returns the rule, or `undefined` if there is none
  */

@@ -5,7 +5,7 @@ import type { UnitOfWork } from '../storage/unit-of-work.ts';
 import { isPassword } from './passwords.ts';
 import { isSame } from './tokens.ts';
 
-/** What a person signs in with, as `POST /auth/login` takes it. */
+/** What a person signs in with, as sent to `POST /auth/login`. */
 export interface LoginRequest {
   readonly clientId?: string | undefined;
   readonly email: string;
@@ -15,7 +15,7 @@ export interface LoginRequest {
   readonly codeChallengeMethod?: string | undefined;
 }
 
-/** A person who has signed in. The sandbox remembers it until it stops. */
+/** The sign-in of a person. The sandbox remembers it until it stops. */
 export interface Login {
   readonly id: string;
   readonly code: string;
@@ -31,7 +31,7 @@ export interface Login {
   isRevoked: boolean;
 }
 
-/** Those who have signed in. */
+/** The people who have signed in. */
 export interface Logins {
   /**
    * Signs a person in.
@@ -90,7 +90,7 @@ function validate({ email, password, codeChallenge, codeChallengeMethod }: Login
   }
 }
 
-/** @param unit - where people and their memberships are read, past all rules */
+/** @param unit - where people and their memberships are read, bypassing all rules */
 export function createLogins(unit: Reader): Logins {
   const logins = new Map<string, Login>();
   const where = (isWanted: (login: Login) => boolean) => [...logins.values()].find(isWanted);

@@ -9,7 +9,7 @@ import { directUnit } from '../storage/unit-of-work.ts';
 import { isVerified, type Login, newSecret } from './logins.ts';
 import { isSame } from './tokens.ts';
 
-/** Why no token is given, in Medplum's words: error code and description (RFC 6749, section 5.2). */
+/** Why no token is issued, in Medplum's words: error code and description (RFC 6749, section 5.2). */
 interface Refusal {
   readonly error: string;
   readonly error_description: string;
@@ -100,7 +100,7 @@ function findClient({ platform }: Server, id: string | undefined): WithId<Client
   return known?.resourceType === 'ClientApplication' ? known : undefined;
 }
 
-/** Tokens for a person who has signed in, each login with its own. */
+/** Tokens for a person who has signed in; each login has its own. */
 function grantToPerson(server: Server, login: Login): object {
   const { user, membership, scope, clientId, refreshSecret } = login;
   const client = findClient(server, clientId);
@@ -199,7 +199,7 @@ function send(reply: FastifyReply, result: object): FastifyReply {
   return reply.code('error' in result ? 400 : 200).send(result);
 }
 
-/** What Medplum tells of a token to whoever has it. */
+/** What Medplum tells the holder of a token about it. */
 function introspection({ platform, tokens }: Server, token: string): object {
   const claims = tokens.verify(token);
   const unit = directUnit(platform.store, platform.commit);

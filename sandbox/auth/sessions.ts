@@ -8,7 +8,7 @@ import type { UnitOfWork } from '../storage/unit-of-work.ts';
 import type { Logins } from './logins.ts';
 import { isSame, type Tokens } from './tokens.ts';
 
-/** Bearer tokens that work in the sandbox as they stand, and the names of the ClientApplications they stand for. */
+/** Fixed bearer tokens of the sandbox, and the names of the ClientApplications they stand for. */
 export const fixedTokens: Readonly<Record<string, string>> = {
   'portal-a': 'Portal A',
   'portal-b': 'Portal B',
@@ -22,8 +22,8 @@ export interface Sessions {
    * The member that an `Authorization` header stands for; `undefined` if it stands for no one (401).
    *
    * @param isExtended - whether the caller wants to see Medplum's own fields in `meta`
-   * @throws OperationOutcomeError (400) if the member was deleted since its token was issued, or its access policy is
-   *   missing
+   * @throws OperationOutcomeError (400) if the member has been deleted since its token was issued, or its access policy
+   *   is missing
    */
   authenticate(authorization: string | undefined, isExtended: boolean): Session | undefined;
   /** The session of a member that is known already. */
@@ -34,7 +34,7 @@ export interface Sessions {
 
 type Reader = Pick<UnitOfWork, 'find' | 'newest'>;
 
-/** What a literal reference points at, if it is there. */
+/** What a literal reference points to, if it exists. */
 function follow(unit: Reader, reference: string | undefined): StoredResource | undefined {
   const [type = '', id = ''] = reference?.split('/') ?? [];
   return isResourceType(type) ? unit.find(type, id)?.resource : undefined;
@@ -46,7 +46,7 @@ function isProfile(resource: StoredResource | undefined): resource is Session['p
   return resource !== undefined && profileTypes.includes(resource.resourceType);
 }
 
-/** Working out a policy takes longer than most requests; it stays the same as long as what it is made from does. */
+/** Caches policies: working one out takes longer than most requests, and it stays the same as long as its sources do. */
 function policyCache(unit: Reader): (membership: ProjectMembership) => AccessPolicy {
   interface Entry {
     readonly made: AccessPolicy;
@@ -82,7 +82,7 @@ function findClient(unit: Reader, name: string | undefined): WithId<ClientApplic
 }
 
 /**
- * @param unit - where members, projects and policies are read, past all rules
+ * @param unit - where members, projects and policies are read, bypassing all rules
  * @param tokens - checks tokens that were issued
  * @param logins - tells which sign-ins are over
  */
@@ -130,7 +130,7 @@ export function createSessions(unit: Reader, tokens: Tokens, logins: Logins): Se
     return claims && !isOver ? holderOf(claims.login_id) : undefined;
   }
 
-  /** Who a genuine token was issued to. Medplum answers no 401 when that member, or its client, is gone. */
+  /** Who a genuine token was issued to. Medplum does not answer 401 when that member, or its client, is gone. */
   function holderOf(login: string): WithId<ProjectMembership> {
     const found = unit.find('ProjectMembership', login)?.resource;
     if (found?.resourceType !== 'ProjectMembership' || !follow(unit, found.profile.reference)) {

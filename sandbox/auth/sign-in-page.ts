@@ -17,7 +17,7 @@ export function signInPolicy(redirectUri: string): string {
 }
 
 /**
- * Where people sign in: it stands in for the page of Medplum's app to which `GET /oauth2/authorize` leads.
+ * The page where people sign in, in place of the page of Medplum's app to which `GET /oauth2/authorize` leads.
  *
  * @param parameters - of the authorization request, sent along with the form
  * @param problem - why the last attempt failed

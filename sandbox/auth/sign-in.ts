@@ -30,7 +30,7 @@ function clientOf({ platform }: Server, id: string | undefined): ClientApplicati
   return known?.resourceType === 'ClientApplication' ? known : undefined;
 }
 
-/** What keeps people from being sent back to the client: said on a page, never by a redirect. */
+/** What keeps people from being sent back to the client; it is shown on a page, never sent by a redirect. */
 function clientProblem(server: Server, { client_id, redirect_uri }: Parameters): string | undefined {
   const client = clientOf(server, client_id);
   if (!client) {
@@ -42,7 +42,7 @@ function clientProblem(server: Server, { client_id, redirect_uri }: Parameters):
   return redirectUris(client).includes(redirect_uri) ? undefined : 'Invalid redirect URI';
 }
 
-/** What is wrong with the request otherwise: error and description for the client. */
+/** What else is wrong with the request: error and description for the client. */
 function requestProblem(parameters: Parameters): readonly [string, string] | undefined {
   if (!parameters.scope) {
     return ['invalid_request', 'Missing scope'];
@@ -55,7 +55,7 @@ function requestProblem(parameters: Parameters): readonly [string, string] | und
     : undefined;
 }
 
-/** The client's address with what it is told, and its `state`. */
+/** The client's address with the answer to the client and its `state`. */
 function backTo({ redirect_uri = '', state = '' }: Parameters, said: Parameters): string {
   const url = new URL(redirect_uri);
   for (const [name, value] of Object.entries({ ...said, state })) {

@@ -14,18 +14,18 @@ interface Claims {
   readonly membership_id?: string | undefined;
   /** Which sign-in of a person the token belongs to. */
   readonly session_id?: string | undefined;
-  /** In a refresh token only: it gives new tokens, and no access. */
+  /** In a refresh token only: it gives new tokens but no access. */
   readonly refresh_secret?: string | undefined;
 }
 
-/** What a token says that was issued; it expires at `exp`, in seconds since 1970-01-01T00:00:00Z, as is `iat`. */
+/** What an issued token says; it expires at `exp`, which, like `iat`, is in seconds since 1970-01-01T00:00:00Z. */
 export type VerifiedClaims = Claims & { readonly exp: number; readonly iat: number; readonly iss: string };
 
 /** Issues and checks access tokens: JWTs that only this sandbox can read. */
 export interface Tokens {
   /** @param lifetime - in seconds */
   issue(claims: Claims, lifetime: number): string;
-  /** The claims of a token that is genuine and has not expired, else `undefined`. */
+  /** The claims of a token that is genuine and has not expired, otherwise `undefined`. */
   verify(token: string): VerifiedClaims | undefined;
 }
 

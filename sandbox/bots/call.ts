@@ -17,7 +17,7 @@ import { repositoryOf, type Server } from '../server.ts';
 import { directUnit } from '../storage/unit-of-work.ts';
 
 /**
- * Runs a Bot for a member of the project who may read it. The Bot acts with its own membership, or with the caller's if
+ * Runs a Bot for a member of the project that may read it. The Bot acts with its own membership, or with the caller's if
  * it has none or is set to `runAsUser`.
  *
  * @param id - of the Bot
@@ -55,7 +55,7 @@ async function findBot(server: Server, session: Session, id: string | undefined,
 
 const mirrored = ['text/plain', 'x-application/hl7-v2+er7'];
 
-/** Answers a value that is no resource. What is no value at all, as a function, is an error of the server. */
+/** Answers with a value that is not a resource. What has no JSON form, such as a function, is a server error. */
 function sendValue(request: FastifyRequest, reply: FastifyReply, status: number, value: unknown): FastifyReply {
   const given = request.headers['content-type'] ?? '';
   const type = mirrored.includes(given) ? given : 'application/json';

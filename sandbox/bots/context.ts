@@ -33,8 +33,8 @@ function createConsole() {
 }
 
 /**
- * Compiles the code of a Bot, with what Medplum puts around it: `exports` and `module` before, and after it the call of
- * `exports.handler` with a client that passes the trace id on.
+ * Compiles the code of a Bot, with what Medplum puts around it: `exports` and `module` before it, and after it the call
+ * of `exports.handler` with a client that passes the trace id on.
  *
  * @throws SyntaxError if the code is not JavaScript
  */
@@ -98,7 +98,7 @@ function globalsOf(run: BotRun, console: ReturnType<typeof createConsole>): vm.C
 }
 
 /**
- * Runs a Bot in a context of its own that has the globals of Medplum's VM context and no others. As in Medplum the time
+ * Runs a Bot in a context of its own that has the globals of Medplum's VM context and no others. As in Medplum, the time
  * limit (`Bot.timeout` in seconds, default 10) ends code that computes, not code that waits.
  *
  * @returns what the handler returned; `success` is false if it threw, or returned an OperationOutcome that is not ok

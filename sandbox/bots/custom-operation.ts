@@ -10,8 +10,8 @@ import { operationOutput } from './operation-output.ts';
 const implementationUrl = 'https://medplum.com/fhir/StructureDefinition/operationDefinition-implementation';
 
 /**
- * Answers a request by the Bot that an OperationDefinition of the project names for it; Medplum tries this after its own
- * routes have answered 404.
+ * Answers a request with the Bot that an OperationDefinition of the project names for it; Medplum tries this after its
+ * own routes have answered 404.
  *
  * @returns `undefined` if there is no such operation
  * @see https://www.medplum.com/docs/bots/custom-fhir-operations
@@ -23,7 +23,7 @@ export async function customOperation(
   request: FastifyRequest,
 ): Promise<FhirResponse | undefined> {
   const repository = repositoryOf(server, session);
-  // The query is left where it is, as in Medplum: a GET with one finds no operation.
+  // The query is left in the path, as in Medplum: a GET with a query finds no operation.
   const path = fhirRequest.url.split('/');
   const position = path.findIndex((part) => part.startsWith('$'));
   if (position < 0) {

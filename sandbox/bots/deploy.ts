@@ -40,7 +40,7 @@ async function storeCode(server: Server, session: Session, bot: WithId<Bot>, cod
 }
 
 /**
- * `POST Bot/{id}/$deploy`: stores the code that the body brings, and from then on the Bot runs it.
+ * `POST Bot/{id}/$deploy`: stores the code in the body, and from then on the Bot runs it.
  *
  * @param body - `{ code, filename }`; without code the Bot must have some already
  * @see https://www.medplum.com/docs/api/fhir/operations/bot-deploy

@@ -6,7 +6,7 @@ import type { BotRequest, BotResult } from '../platform.ts';
 import type { UnitOfWork } from '../storage/unit-of-work.ts';
 import { compileBot, runBot } from './context.ts';
 
-/** What running Bots needs of the sandbox. */
+/** What the sandbox provides for running Bots. */
 export interface BotHost {
   readonly unit: Pick<UnitOfWork, 'find'>;
   readonly tokens: Tokens;

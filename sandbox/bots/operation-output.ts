@@ -41,8 +41,8 @@ function toParameters(parameters: readonly OperationDefinitionParameter[], outpu
 }
 
 /**
- * What a Bot returned, in the form in which its operation answers: the resource itself where the only output parameter is
- * called `return`, else Parameters made of the fields that are named like output parameters.
+ * What a Bot returned, in the form in which its operation answers: the resource itself if the only output parameter is
+ * called `return`, otherwise Parameters made of the fields that are named like output parameters.
  *
  * @throws Error or OperationOutcomeError (400) if it does not fit the definition
  * @see https://hl7.org/fhir/R4/operations.html#response

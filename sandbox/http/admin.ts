@@ -77,8 +77,8 @@ async function createBot(server: Server, session: Session, body: unknown): Promi
 }
 
 /**
- * `/admin/projects/{id}/…`: how Medplum's app and command line make clients, Bots and people, each with its membership. For
- * administrators of the project only (else 403); the id in the path does not matter, as in Medplum.
+ * `/admin/projects/{id}/…`: how Medplum's app and command line create clients, Bots and people, each with a membership.
+ * For administrators of the project only (otherwise 403); the id in the path does not matter, as in Medplum.
  */
 export function adminRoutes(app: FastifyInstance, server: Server, authenticate: Authenticate): void {
   function administrator(request: FastifyRequest, reply: FastifyReply): Session {

@@ -21,14 +21,14 @@ function tracing(request: FastifyRequest): Extension {
   };
 }
 
-/** Sends FHIR JSON without empty elements; `Prefer: return=minimal` leaves the body away, as Medplum reads it. */
+/** Sends FHIR JSON without empty elements; `Prefer: return=minimal`, read as Medplum reads it, leaves out the body. */
 function sendJson(request: FastifyRequest, reply: FastifyReply, body: unknown, contentType?: string): FastifyReply {
   reply.type(`${contentType ?? ContentType.FHIR_JSON}; charset=utf-8`);
   return reply.send(request.headers.prefer === 'return=minimal' ? '' : stringify(body));
 }
 
 /**
- * Answers an OperationOutcome; its id decides the status.
+ * Answers with an OperationOutcome; its id decides the status.
  *
  * @param outcome - its `diagnostics` become the `Content-Location` of a 202
  */
@@ -42,7 +42,7 @@ export function sendOutcome(request: FastifyRequest, reply: FastifyReply, outcom
 }
 
 /**
- * Answers a resource with `ETag`, `Last-Modified` and, when it was created, `Location`.
+ * Answers with a resource, with `ETag`, `Last-Modified` and, if it was created, `Location`.
  *
  * @param baseUrl - of the server, with a slash at its end
  */

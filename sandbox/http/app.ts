@@ -23,7 +23,7 @@ import { parseBody } from './body.ts';
 import { allowOrigins } from './cors.ts';
 import { fhirRoutes } from './fhir.ts';
 
-/** Medplum's default: larger bodies than this get 413. */
+/** Medplum's default: bodies larger than this get 413. */
 const bodyLimit = 1024 * 1024;
 
 function outcomeOf(error: FastifyError | OperationOutcomeError | Error): OperationOutcome {
@@ -64,9 +64,9 @@ function authenticator({ sessions, platform }: Server): Authenticate {
 }
 
 /**
- * The HTTP face of the sandbox. No answer leaves before everything that was written so far is on disk.
+ * The HTTP face of the sandbox. No answer is sent before everything written so far is on disk.
  *
- * @param flushed - resolves when it is
+ * @param flushed - resolves when everything is
  */
 export function createApp(server: Server, flushed: () => Promise<void>): FastifyInstance {
   const app = fastify({

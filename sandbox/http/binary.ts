@@ -5,7 +5,7 @@ import type { Session } from '../platform.ts';
 import { repositoryOf, type Server } from '../server.ts';
 import { sendResource } from './answer.ts';
 
-/** Finds out who asks, or answers 401. */
+/** Identifies the caller, or answers 401. */
 export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Session;
 
 function asBinary(request: FastifyRequest, content: Buffer): Binary {

@@ -13,7 +13,7 @@ function parseJson(body: Buffer): unknown {
       return value;
     }
   } catch {
-    // answered below like every other body that is no object
+    // answered below like any other body that is not an object
   }
   throw new OperationOutcomeError(badRequest('Content could not be parsed'));
 }
@@ -28,9 +28,9 @@ const parsers: readonly { readonly types: RegExp; readonly parse: Parse }[] = [
 ];
 
 /**
- * Reads a request's body by its content type. As Medplum does, a type that is not known gives an empty object.
+ * Reads a request's body by its content type. As in Medplum, an unknown type gives an empty object.
  *
- * @throws OperationOutcomeError (400) if it says JSON and is none
+ * @throws OperationOutcomeError (400) if it claims to be JSON and is not
  */
 export function parseBody(contentType: string | undefined, body: Buffer): unknown {
   const parser = parsers.find(({ types }) => types.test(contentType ?? ''));

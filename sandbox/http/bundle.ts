@@ -12,9 +12,9 @@ function withoutFhirPathPatch(entry: BundleEntry): BundleEntry {
 }
 
 /**
- * Medplum 5.1 knows FHIRPath Patch only on a request of its own; inside a Bundle it misses the `op` of its form of JSON
- * Patch and answers 400. The router used here is a newer one that would carry it out, so the part by which it tells
- * them apart is taken away.
+ * Medplum 5.1 supports FHIRPath Patch only in a request of its own; inside a Bundle it misses the `op` of its form of
+ * JSON Patch and answers 400. The router used here is newer and would carry it out, so the part by which it tells the two
+ * apart is removed.
  */
 export function asMedplum51(body: unknown): unknown {
   if (!isResource<Bundle>(body, 'Bundle') || !Array.isArray(body.entry)) {

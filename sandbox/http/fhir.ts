@@ -59,7 +59,7 @@ async function validateBody({ platform }: Server, body: Resource): Promise<FhirR
   return [allOk];
 }
 
-/** Medplum says that all is well whether or not there was such a resource. */
+/** Medplum reports success whether or not there was such a resource. */
 async function expunge({ platform }: Server, session: Session, reference: string): Promise<FhirResponse> {
   const [type = '', id = ''] = reference.split('/');
   if (!session.membership.admin) {
@@ -71,7 +71,7 @@ async function expunge({ platform }: Server, session: Session, reference: string
   return [allOk];
 }
 
-/** An operation; `id` is what the first group of its path has matched. */
+/** An operation; `id` is what the first group of its path matched. */
 interface Operation {
   readonly method: HttpMethod;
   readonly path: RegExp;

@@ -8,7 +8,7 @@ import type { Server } from '../server.ts';
 
 const referenceShape = z.object({ reference: z.string() });
 
-/** Whom an administrator invites: staff, with or without rights of their own. */
+/** The people whom an administrator invites: staff, with or without rights of their own. */
 export const inviteShape = z.object({
   resourceType: z.literal('Practitioner'),
   firstName: z.string().min(1),
@@ -19,9 +19,10 @@ export const inviteShape = z.object({
 });
 
 /**
- * `POST /admin/projects/{id}/invite`: makes a person who can sign in, with the profile of a Practitioner. No e-mail is sent.
+ * `POST /admin/projects/{id}/invite`: creates a person who can sign in, with a Practitioner as the profile. No e-mail is
+ * sent.
  *
- * @throws OperationOutcomeError (409) if the person is a member
+ * @throws OperationOutcomeError (409) if the person is already a member
  * @see https://www.medplum.com/docs/user-management
  */
 export async function invite(

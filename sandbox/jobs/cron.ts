@@ -34,7 +34,7 @@ function fieldValues(field: string, [low, high]: readonly [number, number]): Set
 /**
  * Reads a cron expression of five fields (UTC).
  *
- * @returns whether a minute is one of those meant; `undefined` if it is no such expression
+ * @returns a test of whether a minute matches; `undefined` if it is not such an expression
  */
 export function parseCron(expression: string): ((minute: Date) => boolean) | undefined {
   const fields = expression.trim().split(/\s+/);
@@ -48,7 +48,7 @@ export function parseCron(expression: string): ((minute: Date) => boolean) | und
   return (time) => {
     const isDate = dates.has(time.getUTCDate());
     const isWeekday = weekdays.has(time.getUTCDay()) || (time.getUTCDay() === 0 && weekdays.has(7));
-    // When both are restricted, either of them is enough.
+    // If both are restricted, either of them is enough.
     const isDay = isAnyDate || isAnyWeekday ? isDate && isWeekday : isDate || isWeekday;
     return (
       minutes.has(time.getUTCMinutes()) && hours.has(time.getUTCHours()) && months.has(time.getUTCMonth() + 1) && isDay
@@ -60,7 +60,7 @@ function isDue(bot: Bot, minute: Date): boolean {
   return Boolean(bot.cronString && parseCron(bot.cronString)?.(minute));
 }
 
-/** The Bots that run by the clock. */
+/** The running schedule of the Bots that have a `cronString`. */
 export interface Cron {
   close(): void;
 }
@@ -68,7 +68,7 @@ export interface Cron {
 const minute = 60_000;
 
 /**
- * Runs the Bots with `cronString` at their minutes; their input is the Bot itself.
+ * Runs the Bots that have a `cronString` at the minutes it names; their input is the Bot itself.
  *
  * @param unit - where Bots are read
  * @param delayScale - how long a minute lasts; 1 for a real one

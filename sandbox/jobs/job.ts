@@ -13,9 +13,9 @@ export interface Job {
   readonly requestTime: string;
   /** How many runs have failed. */
   readonly attemptsMade: number;
-  /** Not to be run before; milliseconds since 1970-01-01T00:00:00Z. */
+  /** Earliest time of the next run, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly notBefore: number;
 }
 
-/** What the journal records of jobs: one that is to be run (again), or one that is over. */
+/** What the journal records about jobs: one that is to be run (again), or one that is over. */
 export type JobEvent = { readonly due: Job } | { readonly over: string };

@@ -11,9 +11,9 @@ function isAbout({ criteria }: Subscription, type: string): boolean {
 }
 
 /**
- * Whether a Subscription is to be told of a change, once it is made.
+ * Whether a Subscription is to be notified of a change after it has been made.
  *
- * @param resource - that the change is about
+ * @param resource - the one that the change is about
  */
 export async function isMatched(
   change: Change,
@@ -34,7 +34,7 @@ export async function isMatched(
       }))
     );
   } catch {
-    // Medplum passes over a Subscription whose criteria cannot be evaluated.
+    // Medplum ignores a Subscription whose criteria cannot be evaluated.
     return false;
   }
 }

@@ -51,8 +51,8 @@ function botOf(unit: UnitOfWork, subscription: Subscription): Bot | undefined {
 }
 
 /**
- * Asks the first pre-commit Bot whose Subscription matches what is about to be written. As in Medplum a creation counts
- * as an update, and the server's own writes are not asked about.
+ * Asks the first pre-commit Bot whose Subscription matches what is about to be written. As in Medplum, a creation counts
+ * as an update, and no Bot is asked about the server's own writes.
  *
  * @returns what the Bot answered; `undefined` if there is none
  * @throws OperationOutcomeError with the Bot's own outcome if it refuses or fails

@@ -2,18 +2,20 @@ import { once } from 'node:events';
 import type { Job, JobEvent } from './job.ts';
 import type { RunResult } from './run.ts';
 
-/** The jobs that wait to be run. */
+/** The jobs that are waiting to be run. */
 export interface JobQueue {
-  /** Takes jobs on, in order. */
+  /** Accepts jobs, in order. */
   enqueue(jobs: readonly Job[]): void;
-  /** Starts no further job, and waits up to ten seconds for those that run; the others are left to the journal. */
+  /**
+   * Starts no further jobs, and waits up to ten seconds for those that are running; the others are left to the journal.
+   */
   close(): Promise<void>;
 }
 
-/** What the queue is made of. */
+/** What the queue works with. */
 export interface JobQueueOptions {
   run(job: Job): Promise<RunResult>;
-  /** Records what became of a job, so that it survives a restart. */
+  /** Records the state of a job, so that it survives a restart. */
   record(event: JobEvent): void;
   now(): Date;
   /** By how much the delays between attempts are multiplied; 1 for Medplum's own (20 s, 40 s … 8 h). */
@@ -25,10 +27,10 @@ const concurrency = 20;
 const longestGoodbye = 10_000;
 const firstDelay = 20_000;
 const longestDelay = 8 * 60 * 60_000;
-/** Longer timers do not exist. */
+/** The longest delay that a timer can have. */
 const longestTimer = 2 ** 31 - 1;
 
-/** Milliseconds to the next attempt: exponential, with 10 % of chance, at most 8 hours. */
+/** Milliseconds until the next attempt: exponential, with 10 % jitter, at most 8 hours. */
 export function retryDelay(attemptsMade: number, random: number): number {
   return Math.min(firstDelay * 2 ** (attemptsMade - 1) * (0.9 + 0.2 * random), longestDelay);
 }

@@ -5,7 +5,7 @@ import type { Job } from './job.ts';
 
 const timeout = 120_000;
 
-/** A header line is cut at its second colon: Medplum does so, and values like URLs lose their end. */
+/** A header line is cut off at its second colon, as in Medplum: values such as URLs lose their end. */
 function ownHeaders(subscription: Subscription): Record<string, string> {
   const lines = subscription.channel.header ?? [];
   return Object.fromEntries(
@@ -35,7 +35,7 @@ export function hookHeaders(
 /**
  * Sends a change to the address of a Subscription: Medplum's own rest-hook, which posts the bare resource.
  *
- * @throws Error if the answer does not come, or is no success or redirection
+ * @throws Error if there is no answer, or its status is 400 or above
  */
 export async function sendRestHook(subscription: Subscription, job: Job, resource: StoredResource): Promise<void> {
   const body = job.interaction === 'delete' ? '{}' : stringify(resource);

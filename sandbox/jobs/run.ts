@@ -36,7 +36,7 @@ async function callBot(
   }
   const input = job.interaction === 'delete' ? { deletedResource: resource } : resource;
   const headers = hookHeaders(subscription, job, resource);
-  // What the Bot answers is not looked at: as in Medplum 5.1, a Bot that throws is not run again.
+  // The Bot's answer is ignored: as in Medplum 5.1, a Bot that throws is not run again.
   await platform.executeBot({
     subscription,
     bot,
@@ -71,10 +71,10 @@ function stillDue(unit: Reader, job: Job): { subscription: Subscription; resourc
 }
 
 /**
- * Runs a job once, with Medplum's rules: nothing is done if the Subscription is gone or no longer active, if the
- * resource is gone, or, on a retry, if it has a newer version.
+ * Runs a job once, with Medplum's rules: nothing is done if the Subscription is gone or no longer active, if the resource
+ * is gone, or, on a retry, if it has a newer version.
  *
- * @param unit - where Subscription, Bot and resource are read, past all rules
+ * @param unit - where Subscription, Bot and resource are read, bypassing all rules
  */
 export async function runJob(platform: Platform, unit: Reader, job: Job): Promise<RunResult> {
   const due = stillDue(unit, job);

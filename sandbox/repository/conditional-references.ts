@@ -40,7 +40,7 @@ async function inValue(value: unknown, path: string, search: Search): Promise<un
 }
 
 /**
- * Replaces references that are a search (`Patient?identifier=…`) by references to what they find, with its name.
+ * Replaces references that are a search (`Patient?identifier=…`) with references to what they find, with its name.
  *
  * @throws OperationOutcomeError (400) if one finds nothing, or more than one resource
  * @see https://hl7.org/fhir/R4/http.html#trules

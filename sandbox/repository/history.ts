@@ -26,11 +26,11 @@ function entryOf(version: Write, fullUrl: string, show: (resource: StoredResourc
 }
 
 /**
- * The history of a resource as Medplum answers it.
+ * The history of a resource as Medplum returns it.
  *
  * @param versions - all of them, the newest first
  * @param page - `_count` (default 100, at most 1000) and `_offset`
- * @param show - makes a version what the caller may see of it
+ * @param show - reduces a version to what the caller may see of it
  * @see https://hl7.org/fhir/R4/http.html#history
  */
 export function historyBundle(

@@ -22,7 +22,7 @@ function countOf(parameters: readonly ParametersParameter[] | undefined, name: s
   return parameters?.filter((parameter) => parameter.name === name).length ?? 0;
 }
 
-/** Medplum checks a FHIRPath Patch against an operation definition, and answers in the words of its operations. */
+/** Medplum checks a FHIRPath Patch against an operation definition, and reports errors as it does for its operations. */
 function assertComplete({ parameter }: Parameters): void {
   if (countOf(parameter, 'operation') === 0) {
     throw new Error('Expected 1..* value(s) for input parameter operation, but 0 provided');
@@ -40,7 +40,7 @@ function assertComplete({ parameter }: Parameters): void {
 /**
  * Applies a JSON Patch or a FHIRPath Patch.
  *
- * @param resource - left as it is
+ * @param resource - not modified
  * @throws OperationOutcomeError (400) if it cannot be applied
  * @see https://hl7.org/fhir/R4/http.html#patch
  */

@@ -15,17 +15,17 @@ import type { StoredResource, Write } from '../storage/change.ts';
 import { type RepositoryContext, searchSource } from './context.ts';
 import { historyBundle } from './history.ts';
 
-/** A deleted resource has no values left that criteria could look at. */
+/** A deleted resource has no values left for criteria to test. */
 function deletedRow(context: RepositoryContext, { type, id }: Write): StoredResource {
   const row = { resourceType: type, id, meta: { project: context.caller.project?.id } };
   return Object.assign<object, StoredResource>({}, JSON.parse(JSON.stringify(row)));
 }
 
 /**
- * Reads the current version, whole, with no field hidden.
+ * Reads the whole current version, with no field hidden.
  *
  * @throws OperationOutcomeError: 403 for a type that the caller may not read at all, 404 for a resource that is unknown,
- *   not the caller's, or whose id is no UUID, 410 for a deleted one
+ *   not the caller's, or whose id is not a UUID, 410 for a deleted one
  */
 export function readStored(context: RepositoryContext, type: string, id: string): StoredResource {
   if (!isUUID(id)) {
@@ -53,7 +53,7 @@ export function readStored(context: RepositoryContext, type: string, id: string)
   return version.resource;
 }
 
-/** The content of a file may be read by those who may read the resource that it belongs to. */
+/** Only callers that may read the resource that a file belongs to may read its content. */
 function assertSecurityContext(context: RepositoryContext, resource: StoredResource): void {
   if (resource.resourceType !== 'Binary' || !resource.securityContext || context.caller.isSystem) {
     return;
@@ -66,7 +66,7 @@ function assertSecurityContext(context: RepositoryContext, resource: StoredResou
 }
 
 /**
- * Follows a reference; what cannot be read is an error as a value.
+ * Follows a reference; if the resource cannot be read, the error is returned as a value.
  *
  * @throws OperationOutcomeError (403) for a type that the caller may not read
  */

@@ -41,7 +41,7 @@ function typed<T extends Resource>(resource: StoredResource): WithId<T> {
   return resource as WithId<T>;
 }
 
-/** Medplum runs a transaction that met a concurrent one once more, after about this time, in milliseconds. */
+/** Medplum runs a transaction that conflicted with a concurrent one once more, after about this time, in milliseconds. */
 const retryDelay = 50;
 const transactionAttempts = 2;
 
@@ -60,8 +60,9 @@ function shortened(resource: StoredResource, { fields, summary }: SearchRequest)
 }
 
 /**
- * What a search has found, as far as a serializable transaction depends on it: what another one creates, deletes or moves
- * out of it. As in PostgreSQL, a change by a transaction that is not serializable does not make it fail.
+ * What a search has found, as far as a serializable transaction depends on it: it notices what another one creates,
+ * deletes or moves out of the result. As in PostgreSQL, a change by a transaction that is not serializable does not make
+ * it fail.
  */
 function fingerprint({ resources }: SearchResult): string {
   return resources

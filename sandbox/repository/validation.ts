@@ -25,7 +25,7 @@ function findProfile(unit: UnitOfWork, url: string): StructureDefinition | undef
 
 /**
  * Validates a resource as Medplum does in strict mode: against FHIR R4, and against every profile in `meta.profile` that
- * is stored as a StructureDefinition. Other profiles are passed over; terminology is not looked at.
+ * is stored as a StructureDefinition. Other profiles are ignored; terminology is not checked.
  *
  * @throws OperationOutcomeError (400) with an issue for each problem, `expression` naming the element
  */

@@ -31,7 +31,7 @@ export interface WriteOptions {
   readonly isNew: boolean;
   /** The version that must be the current one. */
   readonly ifMatch?: string | undefined;
-  /** Finds what conditional references mean, as the caller. */
+  /** Finds the targets of conditional references, with the caller's rights. */
   readonly search: (request: SearchRequest) => Promise<readonly Resource[]>;
 }
 
@@ -120,7 +120,7 @@ function withBinaryReferences(context: RepositoryContext, resource: StoredResour
   return json.includes(address) ? JSON.parse(json.replaceAll(address, '"url":"Binary/')) : resource;
 }
 
-/** A pre-commit Bot may hand back the resource in another form, which is then written. */
+/** A pre-commit Bot may return the resource in another form, which is then written. */
 function rewritten(context: RepositoryContext, answer: unknown, resource: StoredResource, isNew: boolean) {
   const isRewritten = isResource(answer, resource.resourceType) && answer.id === resource.id;
   return isRewritten ? admitted(context, answer, isNew) : resource;
@@ -132,8 +132,8 @@ function versionOf(resource: StoredResource): Write {
 }
 
 /**
- * Creates or updates a resource, in the order in which Medplum does it: rights, pre-commit Bot, what is there already,
- * `If-Match`, read-only fields, `meta`, validation, unchanged or not, rights to the result.
+ * Creates or updates a resource, in the same order as Medplum: rights, pre-commit Bot, existing version, `If-Match`,
+ * read-only fields, `meta`, validation, check for changes, rights to the result.
  *
  * @returns the new version, or the current one if nothing has changed
  * @throws OperationOutcomeError: 400, 403, 404, 412, or what a pre-commit Bot says
@@ -173,7 +173,7 @@ export async function writeResource(
 }
 
 /**
- * Deletes a resource; one that is deleted already stays so.
+ * Deletes a resource; one that is already deleted stays so.
  *
  * @throws OperationOutcomeError: 403, 404, or what a pre-commit Bot says
  */

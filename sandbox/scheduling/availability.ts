@@ -3,7 +3,7 @@ import type { CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { Temporal } from 'temporal-polyfill';
 import type { SchedulingParameters } from './parameters.ts';
 
-/** Milliseconds since 1970 UTC; the end does not belong to it. */
+/** Milliseconds since 1970 UTC; the end is exclusive. */
 export interface Interval {
   readonly start: number;
   readonly end: number;
@@ -25,7 +25,7 @@ function common(one: Interval, other: Interval): Interval | undefined {
   return start < end ? { start, end } : undefined;
 }
 
-/** In order, and those that touch joined. */
+/** The intervals in order, with those that touch joined. */
 function joined(intervals: readonly Interval[]): Interval[] {
   const result: Interval[] = [];
   for (const { start, end } of [...intervals].sort((a, b) => a.start - b.start)) {
@@ -55,7 +55,8 @@ function without(open: readonly Interval[], taken: readonly Interval[]): Interva
 }
 
 /**
- * Opening hours, day by day from the day on which the range begins; hours over midnight that began before it are lost.
+ * Opening hours, day by day from the day on which the range begins; hours past midnight that began on an earlier day are
+ * lost.
  */
 function openTime({ hours, timezone }: SchedulingParameters, range: Interval): Interval[] {
   return [...daysOf(range, timezone)].flatMap((day) =>
@@ -82,7 +83,7 @@ function isForService({ serviceType = [] }: Slot, wanted: readonly CodeableConce
 }
 
 /**
- * The time at which a service can be booked: its opening hours and the free Slots for it, without what is taken for any
+ * The time at which a service can be booked: its opening hours and the free Slots for it, minus the time taken for any
  * service.
  *
  * @param slots - of the Schedule, all that overlap the range
@@ -102,7 +103,7 @@ export function availableTime(
   return without(joined(open), joined(taken.map(intervalOf)));
 }
 
-/** The time that belongs to all lists. */
+/** The time that is in all lists. */
 export function inAll(lists: readonly (readonly Interval[])[]): Interval[] {
   const [first = [], ...others] = lists;
   return others.reduce<Interval[]>(

@@ -30,7 +30,7 @@ const intervalOf = ({ start, end }: Slot): Interval => ({ start: Date.parse(star
 
 const minutesOf = (slot: Slot): number => (Date.parse(slot.end) - Date.parse(slot.start)) / MINUTE;
 
-/** The one Slot `busy-unavailable` that a buffer demands, as long as the service says. */
+/** Demands the one Slot `busy-unavailable` of a buffer, as long as the service says. */
 function assertBuffer(side: 'Before' | 'After', slots: readonly Slot[], busy: Slot, wanted: number): void {
   if (wanted === 0) {
     return;
@@ -54,7 +54,7 @@ function assertBuffer(side: 'Before' | 'After', slots: readonly Slot[], busy: Sl
   }
 }
 
-/** Medplum books what `$find` gives: one Slot of the service's duration on its grid, with its buffers. */
+/** Medplum books what `$find` returns: one Slot of the service's duration on its grid, with its buffers. */
 function assertProposed(slots: readonly Slot[], { parameters }: Calendar): void {
   const [busy, ...others] = slots.filter(({ status }) => status === 'busy');
   if (!busy || others.length > 0) {
@@ -70,7 +70,7 @@ function assertProposed(slots: readonly Slot[], { parameters }: Calendar): void 
   assertBuffer('After', slots, busy, parameters.bufferAfter);
 }
 
-/** The refusal names the Slots that are in the way, but for those of holds. */
+/** The refusal names the Slots that are in the way, except those of holds. */
 function unavailable({ id }: Schedule, slots: readonly Slot[]): OperationOutcomeError {
   const inTheWay = slots.filter(({ status }) => status === 'busy' || status === 'busy-unavailable');
   const blockingSlots = inTheWay.map((slot) => ({
@@ -141,7 +141,7 @@ const written = {
 
 /**
  * `POST Appointment/$book` and `$hold`: creates the contained Slots of a proposed appointment and the appointment, if
- * their time is available. The free Slots that are there stay as they are.
+ * their time is available. Existing free Slots are left unchanged.
  *
  * @see https://www.medplum.com/docs/scheduling
  */

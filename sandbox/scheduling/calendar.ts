@@ -4,10 +4,10 @@ import type { SandboxRepository } from '../repository/repository.ts';
 import type { Interval } from './availability.ts';
 import { refusal, type SchedulingParameters, schedulingParameters } from './parameters.ts';
 
-/** How many Slots of a stretch of time Medplum looks at. */
+/** How many Slots Medplum reads for a period. */
 const MOST_SLOTS = 1000;
 
-/** A Schedule with the parameters of the service that is asked for. */
+/** A Schedule with the parameters of the requested service. */
 export interface Calendar {
   readonly schedule: WithId<Schedule>;
   readonly parameters: SchedulingParameters;
@@ -56,7 +56,7 @@ export async function readCalendars(
   });
 }
 
-/** All Slots of these Schedules that touch a stretch of time. */
+/** All Slots of these Schedules that touch a period. */
 export async function readSlots(
   repository: SandboxRepository,
   schedules: readonly Schedule[],
@@ -88,7 +88,7 @@ export async function readSlots(
 }
 
 /**
- * The part of a stretch of time for which a Schedule plans.
+ * The part of a period that is within a Schedule's planning horizon.
  *
  * @throws OperationOutcomeError (400) when none of it is
  */

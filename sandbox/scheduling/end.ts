@@ -34,7 +34,7 @@ export async function cancelAppointment(repository: SandboxRepository, id: strin
   return [allOk, cancelled];
 }
 
-/** `POST Appointment/{id}/$confirm`: books what `$hold` has made, and makes its Slots busy. */
+/** `POST Appointment/{id}/$confirm`: books an appointment that `$hold` has created, and makes its Slots busy. */
 export async function confirmAppointment(repository: SandboxRepository, id: string): Promise<FhirResponse> {
   const resources = await repository.withTransaction(
     async (transaction) => {

@@ -41,7 +41,7 @@ async function readService(repository: SandboxRepository, reference: string): Pr
   }
 }
 
-/** The Slots that an appointment takes of a Schedule: its time, and the buffers before and after it. */
+/** The Slots that an appointment takes in a Schedule: its time, and the buffers before and after it. */
 function slotsFor(
   { schedule, parameters }: Calendar,
   { start, end }: Interval,

@@ -4,7 +4,7 @@ import type { Extension, HealthcareService, Resource, Schedule } from '@medplum/
 const parametersUrl = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';
 const timeZoneUrl = 'http://hl7.org/fhir/StructureDefinition/timezone';
 
-/** Opening hours of some days of the week; an end that is not later than the start lies on the next day. */
+/** Opening hours of some days of the week; an end that is not later than the start is on the next day. */
 export interface Hours {
   readonly days: readonly string[];
   readonly start: string;
@@ -52,7 +52,7 @@ function minutes(extension: Extension, url: string): number | undefined {
   return found && (found.value ?? 0) * (minutesPerUnit[found.unit ?? ''] ?? 1);
 }
 
-/** Hours that are given as extensions; those without a start and an end are none. */
+/** Hours that are given as extensions; those without a start and an end do not count. */
 function hoursIn(availability: Extension): Hours[] {
   return partsOf(availability, 'availableTime').flatMap((time): Hours[] => {
     const days = partsOf(time, 'daysOfWeek').flatMap(({ valueCode }) => valueCode ?? []);

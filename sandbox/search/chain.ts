@@ -9,7 +9,7 @@ import {
 } from '@medplum/core';
 import type { SearchParameter } from '@medplum/fhirtypes';
 
-/** One step of a chained search, from the resources asked for towards the ones that are tested. */
+/** One step of a chained search, from the resources searched for towards those that are tested. */
 export interface ChainLink {
   readonly direction: 'forward' | 'reverse';
   /** Type of the resources at the far end of the link. */
@@ -84,7 +84,7 @@ function endFilter(part: string, type: string, filter: Filter): Filter {
 }
 
 /**
- * Reads a chained filter, with Medplum's limits and its wording of errors.
+ * Reads a chained filter, with Medplum's limits and its error messages.
  *
  * @param type - resource type that is searched
  * @throws Error or OperationOutcomeError that becomes a 400

@@ -62,7 +62,7 @@ function booleanTest(filter: Filter): ValuesTest {
   return hasAny([filter.value]);
 }
 
-/** A value without a type is completed where Medplum completes it, and else compared as it is. */
+/** A value without a type is completed where Medplum completes it, and otherwise compared unchanged. */
 function references(filter: Filter, column: Column): string[] {
   return splitSearchOnComma(filter.value).map((value) => {
     if (value.includes('/')) {
@@ -102,7 +102,7 @@ const dateForm =
   /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?(Z|[+-]((0\d|1[0-3]):[0-5]\d|14:00))?)?$/;
 const offset = /(Z|[+-]\d\d:\d\d)$/;
 
-/** Medplum compares with the start only, and takes a day for its midnight, a time without an offset for UTC. */
+/** Medplum compares with the start only, and takes a day as its midnight and a time without an offset as UTC. */
 function dateTest(filter: Filter): ValuesTest {
   const hasTime = filter.value.length > 10;
   const time = Date.parse(hasTime && !offset.test(filter.value) ? `${filter.value}Z` : filter.value);
@@ -144,7 +144,7 @@ function words(text: string): string[] {
     .filter(Boolean);
 }
 
-/** Names and addresses: every word that is asked for begins a word of the value. */
+/** Names and addresses: every word searched for must begin a word of the value. */
 function wordsTest(filter: Filter): ValuesTest {
   if (filter.operator === Operator.EXACT || filter.operator === Operator.CONTAINS) {
     return stringTest(filter);
@@ -171,7 +171,9 @@ const tests: Record<ColumnKind, (filter: Filter, column: Column) => ValuesTest> 
 };
 
 const withoutSets = new Set<ColumnKind>(['reference', 'date', 'boolean', 'words']);
-/** SQL compares nothing with NULL: a single value that is missing satisfies no negated condition of these kinds. */
+/**
+ * In SQL nothing compares with NULL: a single value that is missing does not satisfy a negated condition of these kinds.
+ */
 const nullIsNeverUnequal = new Set<ColumnKind>(['reference', 'date', 'number', 'quantity']);
 const comparesItself = new Set<ColumnKind>(['date', 'number', 'quantity']);
 
@@ -199,9 +201,9 @@ export function testOf(filter: Filter, column: Column): ValuesTest {
 }
 
 /**
- * The values of which a resource has one if it satisfies a filter.
+ * The values of which a resource must have one to satisfy a filter.
  *
- * @returns `undefined` if that cannot be said of the filter
+ * @returns `undefined` if the filter cannot be expressed this way
  */
 export function wantedValues(filter: Filter, column: Column): readonly string[] | undefined {
   if (filter.operator !== Operator.EQUALS) {

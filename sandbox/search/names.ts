@@ -15,7 +15,7 @@ function urlOf(resource: StoredResource): string[] {
   return 'url' in resource && typeof resource.url === 'string' ? [resource.url] : [];
 }
 
-/** By what a reference names a resource: its URL where references are canonical, else type and id. */
+/** The names by which a reference can name a resource: its URL if references are canonical, otherwise type and id. */
 export function namesOf(resource: StoredResource, isCanonical: boolean): string[] {
   return isCanonical ? urlOf(resource) : [`${resource.resourceType}/${resource.id}`];
 }

@@ -28,7 +28,7 @@ function keyOf(type: string, rule: SortRule): (resource: StoredResource) => Sort
   };
 }
 
-/** What has no value comes last in ascending order, as in PostgreSQL. */
+/** Missing values come last in ascending order, as in PostgreSQL. */
 function compare(left: SortKey, right: SortKey): number {
   if (left === right) {
     return 0;
@@ -46,7 +46,7 @@ function compare(left: SortKey, right: SortKey): number {
  * Orders search results.
  *
  * @param type - resource type that was searched
- * @param rules - from `_sort`; without any, what was written last comes last
+ * @param rules - from `_sort`; without any, the most recently written comes last
  * @throws OperationOutcomeError (400) for an unknown parameter
  * @see https://hl7.org/fhir/R4/search.html#sort
  */

@@ -23,7 +23,7 @@ export function parseCursor(cursor: string | undefined): Cursor | undefined {
   return { from, shown: new Set(version === '2' ? ids?.split(',') : []) };
 }
 
-/** Whether a resource belongs to what comes after the cursor. */
+/** Whether a resource comes after the cursor. */
 export function isAfter(cursor: Cursor, resource: StoredResource): boolean {
   return Date.parse(resource.meta?.lastUpdated ?? '') >= cursor.from && !cursor.shown.has(resource.id);
 }

@@ -31,17 +31,17 @@ export type ColumnKind =
 /** A search parameter of a resource type, ready to be evaluated. */
 export interface Column {
   readonly code: string;
-  /** By what Medplum names the parameter in errors. */
+  /** The name of the parameter in Medplum's errors. */
   readonly label: string;
   readonly kind: ColumnKind;
   readonly isArray: boolean;
   readonly isCanonical: boolean;
   readonly details: SearchParameterDetails;
-  /** The only type that the reference can point at, if there is only one. */
+  /** The only type that the reference can point to, if there is only one. */
   readonly targetType?: string;
 }
 
-/** The separator of tokens is no character that a system or code may contain. */
+/** The separator of tokens is a character that no system or code may contain. */
 const separator = '\u0001';
 const tokenTypes = new Set(['Identifier', 'CodeableConcept', 'Coding', 'ContactPoint']);
 const nameCodes = new Set(['name', 'given', 'family', 'phonetic']);
@@ -101,7 +101,7 @@ export function columnOf(resourceType: string, parameter: SearchParameter): Colu
   return column;
 }
 
-/** A token as it is stored and looked for: `system|`, `system|value`, `value` and `|value` are four different keys. */
+/** A token as it is stored and searched for: `system|`, `system|value`, `value` and `|value` are four different keys. */
 export const tokenKey = {
   system: (system: string) => `s${separator}${system}`,
   both: (system: string, value: string) => `b${separator}${system}${separator}${value}`,

@@ -7,9 +7,9 @@ import { columnOf, valuesOf } from './parameter.ts';
 import { idsOf, plainFilter, special } from './predicate.ts';
 import type { SearchSource } from './source.ts';
 
-/** How the resources are found that satisfy a filter, without looking at all of their type. */
+/** How to find the resources that satisfy a filter without examining all of their type. */
 interface Way {
-  /** How many resources are read first, at most. */
+  /** The most resources that are read first. */
   readonly most: number;
   /** The ids of all that satisfy the filter, and perhaps of others. */
   readonly ids: () => Set<string>;
@@ -64,9 +64,9 @@ function chainedWay(source: SearchSource, type: ResourceType, given: Filter): Wa
 }
 
 /**
- * The resources that need to be tried against all filters: those that one filter leaves, which begins with the fewest.
+ * The resources that need to be tested against all filters: those left by the one filter that begins with the fewest.
  *
- * @returns their ids; `undefined` if all resources of the type have to be tried
+ * @returns their ids; `undefined` if all resources of the type have to be tested
  * @throws as `predicateOf`
  */
 export function idsToTry(

@@ -22,12 +22,12 @@ import { idsNamed, lookupIn, namesOf } from './names.ts';
 import { type Column, columnOf, valuesOf } from './parameter.ts';
 import type { SearchSource } from './source.ts';
 
-/** Whether a stored resource is one of those asked for. */
+/** Whether a stored resource is one of those searched for. */
 export type Predicate = (resource: StoredResource) => boolean;
 
 const nobody = '00000000-0000-0000-0000-000000000000';
 
-/** The ids of an `_id`-like filter: a type before the id is dropped, and what is no UUID matches nothing. */
+/** The ids of an `_id`-like filter: a type before the id is dropped, and anything that is not a UUID matches nothing. */
 export function idsOf(filter: Filter): string[] {
   if (filter.operator === Operator.IN || filter.operator === Operator.NOT_IN) {
     throw new OperationOutcomeError(invalidSearchOperator(filter.operator, filter.code));
@@ -47,7 +47,7 @@ function idPredicate(filter: Filter, idOf: (resource: StoredResource) => readonl
   return (resource) => idOf(resource).some((id) => ids.has(id)) !== isNegated(filter);
 }
 
-/** Filters on what is no search parameter. */
+/** Filters that are not on a search parameter. */
 export const special: Partial<Record<string, (filter: Filter) => Predicate>> = {
   _id: (filter) => idPredicate(filter, ({ id }) => [id]),
   _project: (filter) => {
@@ -59,7 +59,7 @@ export const special: Partial<Record<string, (filter: Filter) => Predicate>> = {
   },
   _compartment: (filter) =>
     idPredicate(filter, ({ meta }) => (meta?.compartment ?? []).map(({ reference }) => reference?.split('/').at(-1))),
-  // Deleted resources are left out before any filter is asked.
+  // Deleted resources are left out before any filter is applied.
   _deleted: (filter) => () => (filter.value === 'true') === isNegated(filter),
 };
 
@@ -102,7 +102,7 @@ function plainPredicate(type: ResourceType, given: Filter): Predicate {
   return (resource) => test(valuesOf(resource, column));
 }
 
-/** Whether the resource that a reference names is as asked for; each is looked at once. */
+/** Whether the resource that a reference names satisfies the condition; each is tested once. */
 function forwardPredicate(source: SearchSource, target: ResourceType, column: Column, atEnd: Predicate): Predicate {
   const known = new Map<string, boolean>();
   const isAsAsked = (name: string): boolean => {
@@ -120,7 +120,7 @@ function forwardPredicate(source: SearchSource, target: ResourceType, column: Co
   return (resource) => valuesOf(resource, column).some((name) => isAsAsked(String(name)));
 }
 
-/** Whether one of the resources that refer to a resource is as asked for. */
+/** Whether one of the resources that refer to a resource satisfies the condition. */
 function reversePredicate(source: SearchSource, target: ResourceType, column: Column, atEnd: Predicate): Predicate {
   return (resource) => {
     const names = namesOf(resource, column.isCanonical);
@@ -171,9 +171,9 @@ function filterPredicate(source: SearchSource, type: ResourceType, filter: Filte
 }
 
 /**
- * The predicate that all filters of a search make together.
+ * The predicate that combines all filters of a search.
  *
- * @param source - where chained filters look things up
+ * @param source - where chained filters look up resources
  * @param type - resource type that is searched
  * @throws OperationOutcomeError or Error for what Medplum refuses with 400, and for a type in a chain with 403
  */

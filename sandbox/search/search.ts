@@ -16,14 +16,14 @@ import type { SearchSource } from './source.ts';
 /** What a search found. */
 export interface SearchResult {
   readonly resources: StoredResource[];
-  /** Of all pages; only when asked for. */
+  /** The number of matches on all pages; only when asked for. */
   readonly total: number | undefined;
   readonly link: BundleLink[];
 }
 
 const largestOffset = 10_000;
 
-/** Fills in the page that a search leaves open, within Medplum's limits. */
+/** Fills in the page if a search does not name one, within Medplum's limits. */
 function paged(request: SearchRequest): PagedSearch {
   const count = Math.min(request.count ?? DEFAULT_SEARCH_COUNT, DEFAULT_MAX_SEARCH_COUNT);
   const offset = request.offset ?? 0;
@@ -56,7 +56,8 @@ function matches(
  * @param source - what the caller sees
  * @param mayRead - the caller's rights, per type
  * @param baseUrl - of the server, with a slash at its end
- * @throws OperationOutcomeError as Medplum: 400 for what it does not understand, 403 for a type out of bounds
+ * @throws OperationOutcomeError as Medplum: 400 for what it does not understand, 403 for a type that the caller may not
+ *   search
  * @see https://hl7.org/fhir/R4/search.html
  */
 export function search(

@@ -3,6 +3,6 @@ import type { UnitOfWork } from '../storage/unit-of-work.ts';
 
 /** What a search reads from. */
 export interface SearchSource extends Pick<UnitOfWork, 'ids' | 'mostIds' | 'newest'> {
-  /** Refuses a search that passes through a type which the caller may not search; 403. */
+  /** Refuses a search that passes through a type that the caller may not search (403). */
   assertSearchable(type: string): asserts type is ResourceType;
 }

@@ -1,10 +1,10 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import { type Change, isCacheOnly, type Write } from './change.ts';
 
-/** What is kept in memory only: no search finds it, it has no history, and it is forgotten after a day. */
+/** Resources kept in memory only: no search finds them, they have no history, and they are forgotten after a day. */
 export interface Cache {
   find(type: ResourceType, id: string): Write | undefined;
-  /** Keeps what is never stored; what is stored takes the place of what was kept under the same id. */
+  /** Keeps resources that are never stored; one that is stored replaces what was kept under the same id. */
   apply(changes: readonly Change[]): void;
   delete(type: ResourceType, id: string): void;
 }

@@ -29,7 +29,7 @@ export interface Change {
   readonly previous?: Write;
 }
 
-/** The resource that a change is about: what was written, or what was there before it was deleted. */
+/** The resource that a change is about: what was written, or what existed before it was deleted. */
 export function subjectOf({ write, previous }: Change): StoredResource | undefined {
   return write.resource ?? previous?.resource;
 }

@@ -4,7 +4,7 @@ import type { ResourceType } from '@medplum/fhirtypes';
 import type { JobEvent } from '../jobs/job.ts';
 import type { Write } from './change.ts';
 
-/** One line of the journal: what one commit wrote, what became of jobs, and which resource was expunged. */
+/** One line of the journal: what one commit wrote, how the state of jobs changed, and which resource was expunged. */
 export interface JournalEntry {
   readonly writes?: readonly Write[];
   readonly jobs?: readonly JobEvent[];
@@ -28,7 +28,7 @@ export const memoryOnly: Journal = {
   close: () => Promise.resolve(),
 };
 
-/** Reads the complete lines of a journal, and cuts off a last line that was not written to its end. */
+/** Reads the complete lines of a journal, and cuts off a last line that was not completely written. */
 async function replay(path: string): Promise<JournalEntry[]> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') {
@@ -49,8 +49,8 @@ async function replay(path: string): Promise<JournalEntry[]> {
  *
  * Entries that arrive while the disk is busy are written together, with one fsync (group commit).
  *
- * @param folder - made if it does not exist; must not be used by two processes at once
- * @returns the journal, and the entries that it holds from before
+ * @param folder - created if it does not exist; must not be used by two processes at once
+ * @returns the journal, and the entries that it already holds
  * @throws Error if the folder cannot be used, or a line in the middle is damaged
  */
 export async function openJournal(folder: string): Promise<{ journal: Journal; entries: JournalEntry[] }> {
@@ -75,7 +75,7 @@ export async function openJournal(folder: string): Promise<{ journal: Journal; e
     append(entry) {
       waiting.push(`${JSON.stringify(entry)}\n`);
       writing ??= writeAll();
-      // A failure is reported to everyone who waits for it in `flushed`, and nothing is written from then on.
+      // A failure is reported to all callers that wait in `flushed`, and nothing is written from then on.
       writing.catch(() => undefined);
     },
     flushed: () => writing ?? Promise.resolve(),

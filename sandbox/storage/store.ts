@@ -2,9 +2,9 @@ import type { ResourceType } from '@medplum/fhirtypes';
 import { type Cache, createCache } from './cache.ts';
 import type { StoredResource, Version, Write } from './change.ts';
 
-/** Values of which a resource that is looked for has one. */
+/** Values of which a resource must have one to be found. */
 export interface Lookup {
-  /** What the values are those of; the same name always stands for the same values. */
+  /** What the values are values of; the same name always stands for the same `valuesOf`. */
   readonly name: string;
   readonly valuesOf: (resource: StoredResource) => readonly (string | number)[];
   readonly wanted: readonly (string | number)[];
@@ -12,7 +12,7 @@ export interface Lookup {
 
 /** All versions of all resources, in memory. A reader names the commit up to which it wants to see. */
 export interface Store {
-  /** What is not stored at all. */
+  /** The resources that are never stored. */
   readonly cache: Cache;
   /** Number of the newest commit; 0 when nothing was ever written. */
   commit(): number;
@@ -22,17 +22,18 @@ export interface Store {
   versions(type: ResourceType, id: string, at: number): Version[];
   /** The ids of the resources of a type that satisfy a lookup, or once did. */
   ids(type: ResourceType, lookup: Lookup): Set<string>;
-  /** How many ids `ids` gives at most, without looking for them. */
+  /** An upper bound on the number of ids that `ids` returns, without looking for them. */
   mostIds(type: ResourceType, lookup: Lookup): number;
   /**
-   * The newest version of every resource of a type at that commit, what was written last comes last; deletions included.
+   * The newest version of every resource of a type at that commit, deletions included; the most recently written comes
+   * last.
    *
-   * @param ids - if given, of these resources alone
+   * @param ids - if given, only of these resources
    */
   newest(type: ResourceType, at: number, ids?: ReadonlySet<string>): Iterable<Version>;
   /** Puts versions of resources of a type into the order of `newest`. */
   inOrder<T extends Write>(type: ResourceType, versions: readonly T[]): T[];
-  /** Makes writes visible, all at once. */
+  /** Makes all writes visible at once. */
   apply(writes: readonly Write[]): void;
   /** Forgets a resource with all its versions. */
   expunge(type: ResourceType, id: string): void;
@@ -64,7 +65,7 @@ class Index {
     }
   }
 
-  /** How many ids `find` gives at most. */
+  /** An upper bound on the number of ids that `find` returns. */
   most(values: Lookup['wanted']): number {
     return values.reduce<number>((sum, value) => sum + (this.#ids.get(value)?.size ?? 0), 0);
   }

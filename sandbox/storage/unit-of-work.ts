@@ -3,7 +3,7 @@ import type { ResourceType } from '@medplum/fhirtypes';
 import { type Change, isCacheOnly, type Version, type Write } from './change.ts';
 import type { Lookup, Store } from './store.ts';
 
-/** Makes changes durable and visible at once. */
+/** Makes changes durable, and all of them visible at once. */
 export type Commit = (changes: readonly Change[], stillValid: () => void) => Promise<void>;
 
 /** Reads and writes as one caller sees them: directly, or inside a transaction. */
@@ -16,16 +16,16 @@ export interface UnitOfWork {
   versions(type: ResourceType, id: string): Write[];
   /** The ids of the committed resources of a type that satisfy a lookup, or once did. */
   ids(type: ResourceType, lookup: Lookup): Set<string>;
-  /** How many ids `ids` gives at most, without looking for them. */
+  /** An upper bound on the number of ids that `ids` returns, without looking for them. */
   mostIds(type: ResourceType, lookup: Lookup): number;
   /**
    * The newest version of every resource of a type; deletions included.
    *
-   * @param ids - if given, of these resources, and of what was written here
+   * @param ids - if given, only of these resources and of those written in this unit of work
    */
   newest(type: ResourceType, ids?: ReadonlySet<string>): Iterable<Write>;
   write(change: Change): Promise<void>;
-  /** Has a condition that was read checked again before the transaction commits (serializable isolation). */
+  /** Has a condition that a read relied on checked again before the transaction commits (serializable isolation). */
   guard(stillTrue: (current: UnitOfWork) => Promise<boolean>): void;
 }
 
@@ -55,7 +55,7 @@ export function isSerializationConflict(error: unknown): boolean {
 }
 
 /**
- * Reads and writes without a transaction: everything committed is seen, each write is a commit of its own.
+ * Reads and writes without a transaction: everything committed is visible, and each write is a commit of its own.
  *
  * @param store - where to read
  * @param commit - makes a write durable and visible
@@ -80,8 +80,8 @@ function key(type: string, id: string): string {
 }
 
 /**
- * Begins a transaction at PostgreSQL's REPEATABLE READ: it sees what was committed before it began and its own writes;
- * it fails as soon as it writes a resource that another one has committed meanwhile (first committer wins).
+ * Begins a transaction at PostgreSQL's REPEATABLE READ: it sees what was committed before it began and its own writes; it
+ * fails as soon as it writes a resource that another one has committed in the meantime (first committer wins).
  *
  * @param store - where to read
  * @param commit - makes all writes durable and visible at once
@@ -108,7 +108,7 @@ export function beginTransaction(store: Store, commit: Commit): Transaction {
     }
   }
 
-  /** What was written here takes the place of what was there, or comes last. */
+  /** What was written here replaces what was there before, or comes last. */
   function newest(type: ResourceType, ids?: ReadonlySet<string>): Write[] {
     const found = new Map<string, Write>();
     for (const version of store.newest(type, snapshot, ids)) {

@@ -19,7 +19,7 @@ export interface Audience {
 }
 
 /**
- * @param unit - where projects and memberships are read, past all rules
+ * @param unit - where projects and memberships are read, bypassing all rules
  * @param sessions - works out what a member may do
  */
 export function createAudience(unit: Pick<UnitOfWork, 'find'>, sessions: Pick<Sessions, 'of'>): Audience {
@@ -40,7 +40,7 @@ export function createAudience(unit: Pick<UnitOfWork, 'find'>, sessions: Pick<Se
     isMember: (claims) => sessionOf(claims) !== undefined,
     mayRead(claims, resource) {
       const policy = sessionOf(claims)?.caller.accessPolicy;
-      // What administrators may do besides does not count here.
+      // The additional rights of administrators do not count here.
       const isCovered = policy && !adminTypes.includes(resource.resourceType);
       return Boolean(isCovered && satisfiedAccessPolicy(resource, 'read', policy));
     },
@@ -50,7 +50,7 @@ export function createAudience(unit: Pick<UnitOfWork, 'find'>, sessions: Pick<Se
 /**
  * Whether a change concerns a Subscription that is bound to websockets. Its status does not matter.
  *
- * @param criteria - as they were when it was bound; both they and the ones it has now must be met
+ * @param criteria - as they were when it was bound; both these and its current criteria must be met
  */
 export async function concerns(
   change: Change,

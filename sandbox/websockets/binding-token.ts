@@ -45,8 +45,8 @@ function output({ tokens, platform }: Server, { membership, loginId = '' }: Sess
 }
 
 /**
- * `GET Subscription/{id}/$get-ws-binding-token`: the token with which a websocket is bound to a Subscription, for
- * whoever may read it. It is good for an hour, and is an access token as well, as in Medplum.
+ * `GET Subscription/{id}/$get-ws-binding-token`: the token with which a websocket is bound to a Subscription, for any
+ * caller that may read it. It is valid for an hour, and is an access token as well, as in Medplum.
  *
  * @returns Parameters, or 400
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html

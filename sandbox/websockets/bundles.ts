@@ -3,7 +3,7 @@ import type { Bundle, SubscriptionStatus } from '@medplum/fhirtypes';
 import type { Platform } from '../platform.ts';
 import type { StoredResource } from '../storage/change.ts';
 
-/** Where ids, times and addresses of Bundles come from. */
+/** The source of the ids, times and addresses of Bundles. */
 export type BundleSource = Pick<Platform, 'now' | 'newId' | 'baseUrl'>;
 
 type Entry = NonNullable<Bundle['entry']>[number];
@@ -31,7 +31,7 @@ export function handshakeBundle(source: BundleSource, subscriptionId: string): B
   return bundle(source, [{ resource: statusOf(source, 'handshake', subscriptionId) }]);
 }
 
-/** Tells a websocket that its Subscriptions are still there. */
+/** Tells a websocket that its Subscriptions still exist. */
 export function heartbeatBundle(source: BundleSource, subscriptionIds: Iterable<string>): Bundle {
   return bundle(
     source,
@@ -40,10 +40,10 @@ export function heartbeatBundle(source: BundleSource, subscriptionIds: Iterable<
 }
 
 /**
- * Tells a websocket of a change. As in Medplum events are not counted, and nothing says whether the resource was created,
- * updated or deleted.
+ * Tells a websocket of a change. As in Medplum, events are not counted, and nothing says whether the resource was
+ * created, updated or deleted.
  *
- * @param resource - sent as it is
+ * @param resource - sent unchanged
  */
 export function eventBundle(source: BundleSource, subscriptionId: string, resource: StoredResource): Bundle {
   const timestamp = source.now().toISOString();

@@ -6,8 +6,8 @@ import type { StoredResource } from '../storage/change.ts';
 const defaultLimit = 20;
 
 /**
- * Refuses a further Subscription over websockets to those who have too many of them bound; those that are not bound
- * do not count. The project's system setting `maxUserWebSocketSubscriptions` sets the limit.
+ * Refuses a further Subscription over websockets to a caller that has too many of them bound; unbound ones do not count.
+ * The project's system setting `maxUserWebSocketSubscriptions` sets the limit.
  *
  * @throws OperationOutcomeError (400)
  */

@@ -7,7 +7,7 @@ import type { SandboxLogger } from '../platform.ts';
 import { readBindingToken } from './binding-token.ts';
 import type { Listener, WebsocketSubscriptions } from './subscriptions.ts';
 
-/** What the websockets are made of. */
+/** What the websockets work with. */
 export interface WebsocketOptions {
   readonly subscriptions: WebsocketSubscriptions;
   readonly tokens: Pick<Tokens, 'verify'>;
@@ -41,7 +41,7 @@ function parse(data: string): z.infer<typeof messageShape> | undefined {
   }
 }
 
-/** As in Medplum the second part of the path decides, whatever the first one is. */
+/** As in Medplum, the second part of the path decides, whatever the first one is. */
 function isEndpoint(url: string | undefined): boolean {
   return url?.split('/').filter(Boolean)[1] === endpoint;
 }
@@ -87,7 +87,7 @@ function serve(socket: WebSocket, { subscriptions, tokens, logger }: WebsocketOp
 }
 
 /**
- * `/ws/subscriptions-r4`: binds websockets to Subscriptions. Every other upgrade is answered with 404.
+ * `/ws/subscriptions-r4`: binds websockets to Subscriptions. Any other upgrade is answered with 404.
  *
  * @param server - the HTTP server; the websockets must be closed before it is
  */

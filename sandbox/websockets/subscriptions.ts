@@ -11,23 +11,25 @@ export interface Listener {
   send(message: object): void;
 }
 
-/** Who listens to which Subscriptions. */
+/** Which websockets are bound to which Subscriptions. */
 export interface WebsocketSubscriptions {
-  /** Binds a websocket to a Subscription and says so to it; to one that is gone nothing is said, as in Medplum. */
+  /**
+   * Binds a websocket to a Subscription and tells it so; if the Subscription is gone, it is told nothing, as in Medplum.
+   */
   bind(listener: Listener, claims: BindingClaims): void;
-  /** Ends a binding, and with it the Subscription, for all who are bound to it. */
+  /** Ends a binding, and with it the Subscription, for all websockets bound to it. */
   unbind(listener: Listener, claims: BindingClaims): void;
   /** Ends all bindings of a websocket that is closed, and their Subscriptions. */
   leave(listener: Listener): void;
-  /** Tells every websocket that is bound that it still is. */
+  /** Tells every bound websocket that it is still bound. */
   heartbeat(): void;
-  /** Tells of what was committed, in the order of the calls. */
+  /** Notifies the websockets of what was committed, in the order of the calls. */
   notify(changes: readonly Change[]): void;
   /** How many Subscriptions a member has bound; `user` is the reference to its profile. */
   countOf(user: string): number;
 }
 
-/** What is remembered of a Subscription from the moment when it was bound last. */
+/** What is remembered about a Subscription since it was last bound. */
 interface Active {
   readonly criteria: string;
   readonly claims: BindingClaims;

@@ -9,7 +9,7 @@ interface Token {
   readonly code?: string;
 }
 
-/** A `context-type-value`, taken apart: whether a resource has such a `useContext`. */
+/** A parsed `context-type-value`: tests whether a resource has such a `useContext`. */
 export interface UseContextSearch extends ResourceFilter {
   /** What Medplum can search by: wider than `matches`, never narrower. */
   readonly narrowing: readonly SearchParam[];
@@ -45,10 +45,10 @@ function useContexts(resource: Resource): readonly UsageContext[] {
 
 /**
  * Reads a `context-type-value`: `system|code$system|code`, several separated by commas. Both halves must hold in one and
- * the same `useContext`, which Medplum cannot search for: it has the halves as parameters of their own.
+ * the same `useContext`, which Medplum cannot search for: it only has a separate parameter for each half.
  *
  * @param value - of the parameter, decoded
- * @returns the exact condition and what narrows the search to be filtered by it, or the issue
+ * @returns the exact condition and the parameters that narrow the search before it is filtered, or the issue
  * @see specification 4.1; https://hl7.org/fhir/R4/search.html#combining
  */
 export function readContextTypeValue(value: string): UseContextSearch | Issue {

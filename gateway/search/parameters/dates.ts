@@ -11,7 +11,7 @@ export interface DateContext extends Pick<BookingConfig, 'timeZone'> {
   readonly now: number;
 }
 
-/** A comparison that Medplum carries out as FHIR means it: with one moment, not with a range. */
+/** A comparison that Medplum carries out the way FHIR means it: with one moment, not with a range. */
 interface Comparison {
   readonly operator: 'ge' | 'lt';
   readonly time: number;
@@ -23,15 +23,15 @@ type Condition = readonly Comparison[];
 const notBefore = (time: number): Comparison => ({ operator: 'ge', time });
 const before = (time: number): Comparison => ({ operator: 'lt', time });
 
-/** A range with a tenth of the time between it and the present on both sides, as FHIR recommends for `ap`. */
+/** A range extended on both sides by a tenth of the time between it and the present, as FHIR recommends for `ap`. */
 export function approximately({ start, end }: Interval, now: number): Interval {
   const more = Math.round(Math.max(0, start - now, now - end) / 10);
   return { start: start - more, end: end + more };
 }
 
 /**
- * FHIR's prefixes. Every date that is stored is one moment, or one day where the element knows no times, and never lies
- * across a border of the range that it is compared with; so `gt` and `sa`, `lt` and `eb` are the same.
+ * FHIR's prefixes. Every stored date is one moment, or one day where the element has no times, and never straddles a
+ * boundary of the range that it is compared with; so `gt` and `sa`, `lt` and `eb` are the same.
  */
 const prefixes = {
   eq: ({ start, end }) => [[notBefore(start), before(end)]],
@@ -65,7 +65,7 @@ const maxDates = 20;
 const first = Date.parse('0001-01-01T00:00:00Z');
 const last = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Written as Medplum reads it, within the years that it takes. */
+/** Writes a time as Medplum reads it, within the years that it accepts. */
 function written(time: number, isDate: boolean): string {
   const text = new Date(Math.min(last, Math.max(first, time))).toISOString();
   return isDate ? text.slice(0, 10) : text;
@@ -74,7 +74,7 @@ function written(time: number, isDate: boolean): string {
 /** A plus sign that was not encoded arrives as a space. */
 const restored = (value: string): string => value.replace(/ (?=\d\d:\d\d$)/, '+');
 
-/** The range of a date; of an element without times, in local days as if they were UTC. */
+/** The range of a date; for an element without times, in local days as if they were UTC. */
 function rangeOf(value: string, isDate: boolean, timeZone: string): Interval | undefined {
   return isDate ? localDateRange(value) : dateRange(restored(value), timeZone);
 }
@@ -90,8 +90,8 @@ function readDate(value: string, isDate: boolean, timeZone: string): SearchedDat
  * Reads the dates of a search, separated by commas.
  *
  * @param sent - name of the parameter, without chain or modifier, and its value
- * @param isDate - whether the element knows no times (`Patient.birthDate`)
- * @returns the dates, of which one must hold; or the issue
+ * @param isDate - whether the element has no times (`Patient.birthDate`)
+ * @returns the dates, of which one must match; or the issue
  */
 export function readDates(
   { name, value }: SearchParam,
@@ -112,18 +112,18 @@ export function readDates(
   return read.flatMap((one) => one ?? []);
 }
 
-/** Where `_filter` stands in brackets it is read as meant: Medplum knows no precedence of `and` before `or`. */
+/** Brackets make Medplum read a `_filter` as meant: it gives `and` no precedence over `or`. */
 function asExpression(name: string, conditions: readonly Condition[], isDate: boolean): string {
   const one = ({ operator, time }: Comparison) => `${name} ${operator} "${written(time, isDate)}"`;
   return conditions.map((condition) => `(${condition.map(one).join(' and ')})`).join(' or ');
 }
 
 /**
- * Rewrites a search for dates as Medplum answers it right. Medplum compares with the first moment of what was written, in
- * UTC: to it a day is its midnight, and `eq` finds nothing else.
+ * Rewrites a search for dates so that Medplum answers it correctly. Medplum compares with the first moment of what was
+ * written, in UTC: it takes a day as its midnight, and `eq` finds nothing else.
  *
  * @param sent - name of the parameter, without chain or modifier, and the dates, separated by commas
- * @param isDate - whether the element knows no times (`Patient.birthDate`)
+ * @param isDate - whether the element has no times (`Patient.birthDate`)
  * @returns the conditions, which must all hold: `ge` and `lt` with moments, or one `_filter` where one of several must;
  *   or the issue
  * @see https://hl7.org/fhir/R4/search.html#date
@@ -146,7 +146,7 @@ export function rewriteDates(
 }
 
 /**
- * Joins conditions of `rewriteDates` where there is place for one only, as at the end of a chain: they must hold for one
+ * Joins conditions of `rewriteDates` where there is room for only one, as at the end of a chain: they must hold for one
  * and the same resource.
  */
 export function inOneCondition(params: readonly SearchParam[]): SearchParam {

@@ -28,7 +28,7 @@ export interface Filter extends SearchParam {
 
 const maxLinks = 3;
 
-/** The issue of a parameter that the service does not know, as against one that is wrong. */
+/** The issue of a parameter that the service does not know, as opposed to one that is wrong. */
 interface UnknownParameter extends Issue {
   readonly isUnknown: true;
 }
@@ -43,7 +43,7 @@ function unknownParameter(type: ServedTypeName, sent: string, name: string): Unk
   return { ...searchIssue(sent, `${type} cannot be searched by '${name}'. Supported: ${known}.`), isUnknown: true };
 }
 
-/** The name of a parameter, and its modifier: all that stands after the first colon. */
+/** The name of a parameter, and its modifier: everything after the first colon. */
 function splitModifier(text: string): readonly [string, string | undefined] {
   const colon = text.indexOf(':');
   return colon < 0 ? [text, undefined] : [text.slice(0, colon), text.slice(colon + 1)];
@@ -76,7 +76,7 @@ function rewriteReferences(value: string, targets: readonly ResourceType[], base
     .join(',');
 }
 
-/** A value as Medplum finds it; what stands after `:not` is written like the rest. */
+/** A value as Medplum finds it; the values of `:not` are written like any others. */
 function rewriteValue(sent: SearchParam, entry: SearchParameterEntry, baseUrl: string): string | Issue {
   if (entry.codeSystem) {
     return rewriteCodes(sent, entry.codeSystem);
@@ -85,7 +85,7 @@ function rewriteValue(sent: SearchParam, entry: SearchParameterEntry, baseUrl: s
   return targets ? rewriteReferences(sent.value, targets, baseUrl) : sent.value;
 }
 
-/** The last part of a filter's name, `status` or `active:not`, for the type that it stands at. */
+/** The last part of a filter's name, `status` or `active:not`, for the type that it applies to. */
 function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl: string): Filter | Issue {
   const [name, modifier] = splitModifier(last);
   const entry = searchParameter(type, name);
@@ -112,9 +112,9 @@ function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl
 }
 
 /**
- * Reads one filter of a search and writes it the way Medplum understands it: parameters by Medplum's names (also at the
- * end of a chain, `schedule.actor:HealthcareService.type`), references relative. A chain is followed through the table
- * of search parameters, so that it never leaves the types of the service; `resolveChains` follows it through the data.
+ * Reads one filter of a search and writes it the way Medplum understands it: parameters with Medplum's names (also at the
+ * end of a chain, `schedule.actor:HealthcareService.type`), references relative. A chain is followed through the table of
+ * search parameters, so that it never leaves the types of the service; `resolveChains` follows it through the data.
  *
  * @param type - resource type that is searched
  * @param sent - one parameter of the query, decoded, not empty

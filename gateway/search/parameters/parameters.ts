@@ -1,24 +1,24 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import type { ServedTypeName } from '../../served-types.ts';
 
-/** What of a period is compared with a date: all of it, its start, or its end. */
+/** The part of a period that is compared with a date: the whole of it, its start, or its end. */
 export type PeriodPart = 'whole' | 'start' | 'end';
 
 /** A search parameter: its FHIR type, and for references the types of the service that it can lead to. */
 export interface SearchParameterEntry {
   readonly type: 'token' | 'date' | 'string' | 'uri' | 'reference' | 'composite';
   readonly targets?: readonly ServedTypeName[];
-  /** The name under which Medplum knows the parameter, if it is another. */
+  /** The name under which Medplum knows the parameter, if it is a different one. */
   readonly upstreamName?: string;
   /** The code system that FHIR defines for an element that is a plain code or boolean. */
   readonly codeSystem?: string;
-  /** Of a string: whether Medplum searches it word by word, as it does names and addresses of people. */
+  /** For a string: whether Medplum searches it word by word, as it does names and addresses of people. */
   readonly isWords?: boolean;
-  /** Of a date: whether its element knows no times. */
+  /** For a date: whether its element has no times. */
   readonly isWholeDay?: boolean;
-  /** Of a date: the part of the element `period` that it compares; Medplum does not know the end of a period. */
+  /** For a date: the part of the element `period` that it compares; Medplum does not know the end of a period. */
   readonly period?: PeriodPart;
-  /** Of a reference that leads out of the service: the type at its end, which cannot be read or included. */
+  /** For a reference that leads out of the service: its target type, which cannot be read or included. */
   readonly outside?: ResourceType;
   /** The canonical URL of its definition, if FHIR R4 does not define it. */
   readonly definition?: string;
@@ -32,13 +32,13 @@ const boolean = code('http://terminology.hl7.org/CodeSystem/special-values');
 const gender = code('http://hl7.org/fhir/administrative-gender');
 const date: SearchParameterEntry = { type: 'date' };
 const string: SearchParameterEntry = { type: 'string' };
-/** A part of names or addresses: Medplum takes the value of `:missing` for one of them, and finds nothing. */
+/** A part of names or addresses: Medplum takes the value of `:missing` for such a part, and finds nothing. */
 const part: SearchParameterEntry = { type: 'string', isWords: true, modifiers: ['exact', 'contains'] };
 const uri: SearchParameterEntry = { type: 'uri' };
 const composite: SearchParameterEntry = { type: 'composite' };
 const reference = (...targets: ServedTypeName[]): SearchParameterEntry => ({ type: 'reference', targets });
 
-/** A search parameter of FHIR R5, which compares one end of the time that an encounter takes. */
+/** A search parameter of FHIR R5, which compares one end of the period of an encounter. */
 const encounterDate = (period: PeriodPart, name: string): SearchParameterEntry => ({
   type: 'date',
   period,
@@ -81,8 +81,9 @@ export const commonSearchParameters: Readonly<Record<string, SearchParameterEntr
 };
 
 /**
- * The search parameters of each resource type: those of FHIR R4 that Medplum carries out and that lead nowhere else.
- * Anything else is refused with 400, because a filter passed over in silence shows more than was asked for.
+ * The search parameters of each resource type: those of FHIR R4 that Medplum carries out and that cannot be followed out
+ * of the service. Anything else is refused with 400, because a filter that is silently ignored shows more than was asked
+ * for.
  *
  * @see https://hl7.org/fhir/R4/searchparameter-registry.html
  */
@@ -140,7 +141,7 @@ export const searchParameters: Readonly<Record<ServedTypeName, Readonly<Record<s
     name: string,
     organization: reference('Organization'),
     program: token,
-    // R4 knows the element `type` by this parameter; the specification (4.3) names it after the element.
+    // In R4 `service-type` searches the element `type`; the specification (4.3) names the parameter after the element.
     type: { type: 'token', upstreamName: 'service-type' },
   },
   CodeSystem: {
@@ -263,7 +264,7 @@ export const modifiersOf = ({ type, modifiers }: SearchParameterEntry): readonly
   modifiers ?? searchModifiers[type];
 
 /**
- * Looks a search parameter up.
+ * Looks up a search parameter.
  *
  * @param type - resource type that is searched
  * @param name - without modifier

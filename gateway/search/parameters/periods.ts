@@ -9,8 +9,9 @@ import type { PeriodPart } from './parameters.ts';
 import type { ResourceFilter } from './resource-filter.ts';
 
 /**
- * FHIR's prefixes for a period, which may begin before what is searched for and end after it. At a border that lies
- * within the searched time `ge` and `le` count the whole of it: a stay that ended on the 5th is `ge` the 5th.
+ * FHIR's prefixes for a period, which may begin before what is searched for and end after it. If a boundary of the period
+ * lies within the searched time, `ge` and `le` count the whole of that time: a stay that ended on the 5th is `ge` the
+ * 5th.
  */
 const prefixes: Readonly<Record<Prefix, (searched: Interval, target: Interval, now: number) => boolean>> = {
   eq: contains,
@@ -28,7 +29,7 @@ function periodOf(resource: Resource): Period {
   return 'period' in resource && isObject(resource.period) ? resource.period : {};
 }
 
-/** The time that a part of a period takes; an end that is not said is open. */
+/** The time that a part of a period covers; a missing start or end is open. */
 function timeOf(resource: Resource, part: PeriodPart, timeZone: string): Interval | undefined {
   const { start, end } = periodOf(resource);
   const [from, to] = [start, end].map((value) => (value === undefined ? undefined : dateRange(value, timeZone)));
@@ -41,8 +42,8 @@ function timeOf(resource: Resource, part: PeriodPart, timeZone: string): Interva
 }
 
 /**
- * A search for the period of a resource, or one end of it. Medplum compares its start alone, or its end if it has no
- * start; so the gateway compares periods itself.
+ * A search for the period of a resource, or one end of it. Medplum compares only its start, or its end if it has no
+ * start, so the gateway compares periods itself.
  *
  * @param sent - name of the parameter, with the modifier `:missing` or none, and the dates, separated by commas
  * @returns the condition, or the issue

@@ -4,7 +4,7 @@ import type { FhirResponse } from '../../http/response.ts';
 import { isBundle } from '../../medplum/public-resources.ts';
 import type { SearchParam } from '../parameters/param.ts';
 
-/** A parameter that the service does not know and, asked to be lenient, passes over. */
+/** A parameter that the service does not know and, in lenient handling, ignores. */
 export interface IgnoredParam {
   readonly param: SearchParam;
   readonly issue: Issue;

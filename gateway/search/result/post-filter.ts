@@ -10,11 +10,11 @@ import { type SearchParam, searchIssue } from '../parameters/param.ts';
 import { formatQuery, type RewrittenSearch } from '../rewrite.ts';
 import { MAX_COUNT } from './result-parameters.ts';
 
-/** How many resources are looked through, and how many are asked of Medplum at once. */
+/** How many pages of resources are examined, and how many resources Medplum is asked for at once. */
 const looked = { pages: 10, atOnce: MAX_COUNT } as const;
 const defaultCount = 20;
 
-/** Parameters that shape a page; while the gateway looks for what matches, they do not count. */
+/** Parameters that shape a page; they do not count while the gateway looks for matches. */
 const paging: readonly string[] = ['_count', '_offset', '_cursor', '_total'];
 const shape: readonly string[] = [
   '_summary',
@@ -32,7 +32,10 @@ function nextQuery(bundle: Bundle): string | undefined {
   return url?.split('?', 2)[1];
 }
 
-/** The ids of everything that matches, in order: all pages of the search without the conditions, filtered. */
+/**
+ * The ids of everything that matches, in order: all pages of the search that Medplum carries out, filtered by the
+ * conditions that it cannot check.
+ */
 async function matchingIds(
   type: ServedTypeName,
   { params, filters }: RewrittenSearch,
@@ -63,11 +66,11 @@ async function matchingIds(
     query = nextQuery(answer.body);
   }
   const most = looked.pages * looked.atOnce;
-  const diagnostics = `The search has more than ${most} ${type} resources to look through: narrow it, for example by patient.`;
+  const diagnostics = `The search has more than ${most} ${type} resources to examine: narrow it, for example by patient.`;
   return query === undefined ? ids : refusal([searchIssue(elements, diagnostics)], config);
 }
 
-/** The resources of a page as they were asked for, with what is included. */
+/** The resources of a page in the form that was asked for, with those to include. */
 async function readPage(
   type: ServedTypeName,
   ids: readonly string[],
@@ -100,7 +103,7 @@ async function readPage(
   return (publicBundle(answer.body, type, addresses).entry ?? []).toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
-/** The links of one page of a result that the gateway has cut into pages itself. */
+/** The links of one page of a result that the gateway itself has divided into pages. */
 function pageLinks(
   address: string,
   sent: readonly SearchParam[],
@@ -131,9 +134,9 @@ function numberOf(sent: readonly SearchParam[], name: string): number | undefine
 }
 
 /**
- * A search with a condition that Medplum cannot check: everything that may match is looked through, filtered exactly, and
- * cut into pages here, so that total and links are right. Meant for the few resources with a `useContext`, and for
- * encounters, of which a requestor sees its own; a search with more to look through is refused.
+ * A search with a condition that Medplum cannot check: everything that may match is read, filtered exactly, and divided
+ * into pages here, so that total and links are right. Meant for the few resources with a `useContext`, and for
+ * encounters, of which a requestor sees only its own; a search with more to examine is refused.
  *
  * @param type - resource type that is searched
  * @param search - the search as Medplum understands it, and the conditions left

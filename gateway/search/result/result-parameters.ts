@@ -40,8 +40,8 @@ const inclusion: Check = (value) => {
 };
 
 /**
- * The parameters that shape a result rather than filter it: what each accepts (a check gives the end of the sentence
- * that tells the client). `_fields` is what Medplum writes for `_elements` into its links; `_cursor` is Medplum's.
+ * The parameters that shape a result rather than filter it: what each accepts (a check returns the end of the sentence
+ * that tells the client). `_fields` is what Medplum writes for `_elements` in its links; `_cursor` is Medplum's.
  *
  * @see https://hl7.org/fhir/R4/search.html#return
  */

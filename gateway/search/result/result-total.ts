@@ -3,7 +3,7 @@ import type { ServedTypeName } from '../../served-types.ts';
 import type { SearchParam } from '../parameters/param.ts';
 import { MAX_COUNT } from './result-parameters.ts';
 
-/** Whether a search asks for the number of matches alone; `_count=0` is the same as `_summary=count`. */
+/** Whether a search asks only for the number of matches; `_count=0` is the same as `_summary=count`. */
 function isCountOnly(params: readonly SearchParam[]): boolean {
   return params.some(
     ({ name, value }) => (name === '_summary' && value === 'count') || (name === '_count' && Number(value) === 0),
@@ -16,8 +16,8 @@ const none: SearchParam = { name: '_total', value: 'none' };
 const asksForTotal = (params: readonly SearchParam[]): boolean => params.some(({ name }) => name === '_total');
 
 /**
- * Whether to count may cost much more than to find a page: a search for Slots of every Schedule of a clinic. Such a search
- * is counted up to {@link MAX_COUNT}, unless the client asks for the number.
+ * Whether counting may cost much more than finding a page: a search for Slots of every Schedule of a clinic. Such a
+ * search is counted up to {@link MAX_COUNT}, unless the client asks for the number.
  *
  * @param params - of a search as the client sent it, with its chains
  */
@@ -27,11 +27,10 @@ export function isCountedInPart(type: ServedTypeName, params: readonly SearchPar
 }
 
 /**
- * Asks Medplum to count, which it does only where it is told to. A client that wants no count says `_total=none`, or
- * `estimate`.
+ * Asks Medplum to count, which it does only when told to. A client that wants no count says `_total=none`, or `estimate`.
  *
  * @param params - of a search as Medplum understands it
- * @param isInPart - whether it is counted by the way
+ * @param isInPart - whether it is counted separately, up to a limit
  * @see https://hl7.org/fhir/R4/search.html#total
  */
 export function withTotal(params: readonly SearchParam[], isInPart: boolean): readonly SearchParam[] {
@@ -47,7 +46,7 @@ export function countAsked(sent: readonly SearchParam[], queries: readonly strin
   return isAsked && !asksForTotal(sent) ? [...sent, accurate] : sent;
 }
 
-/** What shapes a page, and is no condition. */
+/** Parameters that shape a page and are not conditions. */
 const shape: readonly string[] = ['_count', '_offset', '_cursor', '_sort', '_summary', '_elements', '_fields'];
 
 const isShape = ({ name }: SearchParam): boolean => shape.includes(name) || /^_(rev)?include/.test(name);
@@ -60,7 +59,7 @@ export const countingParams = (params: readonly SearchParam[]): readonly SearchP
 ];
 
 /**
- * The number of all matches, if a page shows it: it is the only one.
+ * The number of all matches, if a page shows it because it is the only one.
  *
  * @param isFirst - whether the page is the first
  */

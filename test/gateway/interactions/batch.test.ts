@@ -98,13 +98,13 @@ describe('a batch', () => {
       'a write',
       { request: { method: 'DELETE', url: 'Slot/s1' } },
       '405',
-      "A batch can hold GET only, not 'DELETE': send writes by themselves.",
+      "A batch can hold GET only, not 'DELETE': send each write as a request of its own.",
     ],
     [
       'a long method',
       { request: { method: 'X'.repeat(30), url: 'Slot/s1' } },
       '405',
-      `A batch can hold GET only, not '${'X'.repeat(20)}': send writes by themselves.`,
+      `A batch can hold GET only, not '${'X'.repeat(20)}': send each write as a request of its own.`,
     ],
     ...[
       'Bot/1',
@@ -202,7 +202,7 @@ describe('as a batch is refused', () => {
     [
       { resourceType: 'Bundle', type: 'transaction' },
       'Bundle.type',
-      "The service takes Bundles of the type 'batch' only: it has no transactions.",
+      "The service accepts only Bundles of type 'batch': it does not support transactions.",
     ],
     [{ ...batchOf(), entry: {} }, 'Bundle.entry', 'Bundle.entry must be a list of at most 1000 entries.'],
     [

@@ -151,7 +151,7 @@ describe('a client is refused', () => {
       {
         error: 'invalid_client',
         error_description:
-          'This secret cannot be read: it is not the one of this client, or the key that it was sealed with is given up. Ask the clinic for a new one.',
+          'This secret cannot be read: it is not the one of this client, or the key it was sealed with is no longer in use. Ask the clinic for a new one.',
       },
     ]);
   });

@@ -26,7 +26,7 @@ describe('a request for a token', () => {
       'grant_type=password',
       undefined,
       'unsupported_grant_type',
-      'This service knows the grant_type client_credentials alone.',
+      'This service supports only the grant_type client_credentials.',
     ],
     ...[
       'Bearer abc',
@@ -52,7 +52,7 @@ describe('a signed assertion', () => {
   const refused = (name: string) => ({
     status: 401,
     error: 'invalid_client',
-    description: `This service does not know ${name} (private_key_jwt): send client_id and client_secret, in the form or by HTTP Basic.`,
+    description: `This service does not support ${name} (private_key_jwt): send client_id and client_secret, in the form or by HTTP Basic.`,
   });
 
   test.each(['client_assertion', 'client_assertion_type'])('%s is refused, also where it stands twice', (name) => {

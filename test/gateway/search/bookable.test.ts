@@ -173,7 +173,7 @@ describe('over HTTP', () => {
     expect([status, body.issue[0].expression, body.issue[0].diagnostics]).toEqual([
       400,
       ['http.schedule'],
-      'There are more than 1000 schedules: name those in which you search, by the parameter schedule.',
+      'There are more than 1000 schedules: use the parameter schedule to name those to search.',
     ]);
   });
 
