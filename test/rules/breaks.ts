@@ -144,12 +144,12 @@ export const breaks: readonly Break[] = [
     fails: ['a priority without a system'],
   },
   {
-    rule: 'a referenced patient exists and is active, provisional ones too',
+    rule: 'a referenced patient exists and is active, even if provisional',
     edits: [edit(persons, 'return submitted || isActivePatient(found) ? [] : [inactive(expression)];', 'return [];')],
     fails: ['an %s patient is refused with 422'],
   },
   {
-    rule: 'a referenced patient exists and is active, provisional ones too',
+    rule: 'a referenced patient exists and is active, even if provisional',
     edits: [edit(persons, '...(isActivePatient(known ?? patient.value) ? [] : [inactive(patient.path)]),', '')],
     fails: ['an inactive patient found again by the parameter patient is refused with 422'],
   },
@@ -299,13 +299,13 @@ export const breaks: readonly Break[] = [
     edits: [edit('gateway/interactions/book.ts', 'if (exchange.prefersAsync && ', 'if (false && ')],
   },
   {
-    rule: 'it is answered 202 with an absolute `Content-Location`',
+    rule: 'it is answered with 202 and an absolute `Content-Location`',
     edits: [
       edit(async, 'const location = `${config.baseUrl}/async/${body.id}`;', 'const location = `async/${body.id}`;'),
     ],
   },
   {
-    rule: 'it is answered 202 with an absolute `Content-Location`',
+    rule: 'it is answered with 202 and an absolute `Content-Location`',
     edits: [
       edit(
         async,
