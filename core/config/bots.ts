@@ -9,7 +9,7 @@ const byFolder = {
     patch: 'Changes or cancels an appointment: PATCH on Appointment',
     'find-deleted': 'Tells the owner of a resource that it was deleted',
     'validate-appointment': 'Checks every other change of an appointment by the same rules before Medplum stores it',
-    'validate-patient': 'Refuses a portal to make a patient inactive whose appointments it could not cancel',
+    'validate-patient': 'Keeps a portal from making a patient inactive whose appointments it could not cancel',
     'end-requests': 'Reminds staff of requests that wait for the clinic, and ends those whose deadline is over',
     'tag-encounter': 'Shows an encounter to the requestor whose appointment led to it',
     'handle-patient-change':

@@ -17,9 +17,9 @@ export const MOST_APPOINTMENTS = 100;
 
 const PATH = 'Patient.active';
 
-const expected = (why: string): Issue => ({
+const expected = (which: string): Issue => ({
   code: 'patient-has-appointments',
-  diagnostics: `The patient has an appointment that ${why}: ask the clinic to make the patient inactive.`,
+  diagnostics: `The patient has ${which}: ask the clinic to make the patient inactive.`,
   expression: PATH,
 });
 
@@ -30,10 +30,10 @@ function appointmentIssues(
   config: TagConfig,
 ): Issue[] {
   if (!belongsTo(appointment, requestor, config)) {
-    return [expected('you did not book')];
+    return [expected('an appointment that you did not book')];
   }
   if (!mayBecome(appointment, 'cancelled', 'requestor')) {
-    return [expected(`is ${appointment.status}`)];
+    return [expected(`an appointment that is ${appointment.status}`)];
   }
   const start = Date.parse(appointment.start ?? '');
   return isHold(appointment, config) ? [] : policyIssues('cancel', policies, { start, end: start }, now, PATH);
@@ -54,7 +54,7 @@ export function deactivationIssues(
   config: TagConfig,
 ): Issue[] {
   if (open.length >= MOST_APPOINTMENTS) {
-    return [expected(`is one of ${MOST_APPOINTMENTS} or more`)];
+    return [expected(`${MOST_APPOINTMENTS} open appointments or more`)];
   }
   const issues = open.flatMap((one) => appointmentIssues(one, requestor, now, config));
   return [...new Map(issues.map((issue) => [issue.diagnostics, issue])).values()];

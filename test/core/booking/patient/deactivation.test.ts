@@ -63,7 +63,7 @@ describe('a portal makes its patient inactive', () => {
   it('not if there are more appointments than are looked at', () => {
     const open = Array.from({ length: MOST_APPOINTMENTS }, () => ({ appointment: own(), policies: [] }));
     expect(issues(...open)).toEqual([
-      `patient-has-appointments: The patient has an appointment that is one of 100 or more: ${asked}`,
+      `patient-has-appointments: The patient has 100 open appointments or more: ${asked}`,
     ]);
     expect(issues(...open.slice(1))).toEqual([]);
   });
