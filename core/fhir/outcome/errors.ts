@@ -3,7 +3,7 @@ import type { OperationOutcomeIssue } from '@medplum/fhirtypes';
 /** A kind of error of the service: its HTTP status, the FHIR issue type it belongs to, and what it means. */
 export interface BookingError {
   readonly status: 400 | 409 | 412 | 422 | 429 | 503 | 504;
-  /** The status where it is the result of a patch that has the error, if that is another one. */
+  /** The status if the error is in the result of a patch, where it is a different one. */
   readonly statusInPatch?: 400;
   readonly type: OperationOutcomeIssue['code'];
   readonly display: string;
