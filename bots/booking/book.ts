@@ -17,7 +17,8 @@ import { config } from '../lib/config.ts';
  * Carries out `$book` while the caller waits.
  *
  * @param event - input: the body of `$book`; headers: those of the request, for the caller's credentials
- * @returns the Appointment, `booked` or `pending` (to the gateway in Parameters, `formatBookingAnswer`), or an OperationOutcome whose id stands for the HTTP status
+ * @returns the Appointment, `booked` or `pending` (in Parameters if the gateway asks for them, `formatBookingAnswer`), or
+ *   an OperationOutcome whose id stands for the HTTP status
  * @see specification 4.4
  */
 export async function handler(

@@ -15,7 +15,7 @@ const notFound: OperationOutcome = {
   issue: [{ severity: 'error', code: 'not-found', diagnostics: 'There is no such job.' }],
 };
 
-/** The job's id in an input of whatever content, for anybody who may call the Bot can send anything. */
+/** The job's id in the input, whose content is unchecked: every caller of the Bot can send anything. */
 function idIn(input: unknown): unknown {
   const parameters: readonly unknown[] =
     isResource(input, 'Parameters') && Array.isArray(input.parameter) ? input.parameter : [];
@@ -23,7 +23,7 @@ function idIn(input: unknown): unknown {
   return isObject(found) ? found.valueId : undefined;
 }
 
-/** The job as its requestor sees it: what it had sent stays with the Bots. */
+/** The job as its requestor sees it; only the Bots see the request that it sent. */
 async function readTask(
   medplum: MedplumClient,
   id: string,
@@ -45,10 +45,10 @@ async function cancel(
 }
 
 /**
- * Drops an asynchronous booking that was not carried out yet. One that has ended stays as it is.
+ * Cancels an asynchronous booking that has not been carried out yet. One that has ended stays as it is.
  *
  * @param event - input: Parameters with the parameter `id`, the job's id
- * @returns the Task as it is then, or `not-found` if it does not belong to the caller
+ * @returns the Task as it is afterwards, or `not-found` if it does not belong to the caller
  * @throws Error when Medplum does not answer
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Task | OperationOutcome> {

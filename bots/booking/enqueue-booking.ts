@@ -24,8 +24,8 @@ const dryRun: Issue = {
 };
 
 /**
- * Accepts a booking that is carried out later. What is malformed, or names what the caller cannot see, is refused at
- * once; the rest is stored as a Task before the caller is answered.
+ * Accepts a booking that is carried out later. A request that is malformed, or that names something the caller cannot
+ * see, is refused at once; any other is stored as a Task before the caller is answered.
  *
  * @param event - input: the body of `$book`; headers: those of the request, for the caller's credentials
  * @returns the Task, whose id names the job, or an OperationOutcome whose id stands for the HTTP status

@@ -8,7 +8,7 @@ import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { sendBundle } from '../lib/medplum.ts';
 
-/** A parameter of an input of whatever content, for anybody who may call the Bot can send anything. */
+/** A parameter of the input, whose content is unchecked: every caller of the Bot can send anything. */
 function valueIn(input: unknown, name: string, element: string): unknown {
   const parameters: readonly unknown[] =
     isResource(input, 'Parameters') && Array.isArray(input.parameter) ? input.parameter : [];
@@ -17,7 +17,8 @@ function valueIn(input: unknown, name: string, element: string): unknown {
 }
 
 /**
- * Tells the owner of a resource that it was deleted: Medplum itself hides that from whoever finds it by its tags.
+ * Tells the owner of a resource that it was deleted: Medplum itself hides that from callers whose access depends on the
+ * tags of the resource.
  *
  * @param event - input: Parameters with `type` (code) and `id`
  * @returns an OperationOutcome: `deleted` if it was the caller's own when it was deleted, else `not-found`

@@ -9,7 +9,7 @@ import { config } from '../lib/config.ts';
 import { retryOvertaken, sendBundle } from '../lib/medplum.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
 
-/** How often a merge is decided again when the patient has changed meanwhile. */
+/** How often a merge is attempted when the patient changes in the meantime. */
 const ATTEMPTS = 5;
 
 async function readPatients(medplum: MedplumClient, query: Iterable<[string, string]>): Promise<Patient[]> {
@@ -17,7 +17,7 @@ async function readPatients(medplum: MedplumClient, query: Iterable<[string, str
   return ofType('Patient', found);
 }
 
-/** Merges the duplicates once; gives their ids. */
+/** Tries once to merge the duplicates; returns their ids. */
 async function merge(medplum: MedplumClient, patient: Patient): Promise<string[] | 'overtaken'> {
   const query = identifierQuery(patient.identifier, requestorQuery(ownerOf(patient, config) ?? '', config));
   const { oldest, duplicates } = duplicatesOf(patient, query ? await readPatients(medplum, query) : [], config);
@@ -34,9 +34,9 @@ async function merge(medplum: MedplumClient, patient: Patient): Promise<string[]
 }
 
 /**
- * Merges what two bookings have made of one patient; gives the ids of those who are merged into another one.
+ * Merges the records that two bookings created for one patient; returns the ids of those merged into another one.
  *
- * @throws Error when the server does not answer or refuses it, or others were faster too often
+ * @throws Error when the server does not answer or refuses the merge, or other requests overtake every attempt
  */
 async function mergeDuplicates(medplum: MedplumClient, patient: Patient): Promise<string[]> {
   const merged = await retryOvertaken(
@@ -53,8 +53,8 @@ async function mergeDuplicates(medplum: MedplumClient, patient: Patient): Promis
 }
 
 /**
- * Looks after the appointments of a patient who has gone (inactive, deleted, merged): open ones are handed on to the
- * survivor of a merge, else cancelled. A patient that two bookings have made at the same moment becomes one again.
+ * Handles the appointments of a patient who is inactive, deleted or merged: open ones are transferred to the survivor of
+ * a merge, otherwise cancelled. Two records that simultaneous bookings created for one patient are merged.
  *
  * @param event - input: the Patient, or `deletedResource` with it, as the Subscription delivers it
  * @throws Error when it could not be done

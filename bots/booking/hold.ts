@@ -8,11 +8,11 @@ import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 
 /**
- * Carries out `$hold`: keeps a time for the caller for some minutes, under the rules of a booking.
+ * Carries out `$hold`: keeps a time for the caller for some minutes, under the same rules as a booking.
  *
  * @param event - input: the body of `$hold`; headers: those of the request, for the caller's credentials
- * @returns the Appointment, `proposed` (to the gateway in Parameters, `formatBookingAnswer`), or an OperationOutcome whose
- *   id stands for the HTTP status
+ * @returns the Appointment, `proposed` (in Parameters if the gateway asks for them, `formatBookingAnswer`), or an
+ *   OperationOutcome whose id stands for the HTTP status
  */
 export async function handler(
   medplum: MedplumClient,

@@ -116,13 +116,13 @@ async function readAsCaller(medplum: MedplumClient, { id, ifMatch }: PatchReques
     : refuse([outdated]);
 }
 
-/** An appointment that is to be changed, with its slots and patients, and as whom the caller changes it. */
+/** An appointment that is to be changed, with its slots and patients, and the role in which the caller changes it. */
 type Target = Related &
   Pick<RelatedAppointment, 'tasks' | 'calendars'> & { readonly appointment: Appointment; readonly role: Changer };
 
 /**
- * Reads an appointment with the caller's rights, and at the same time what it depends on with the Bot's own: nothing of
- * that reaches a caller who does not see the appointment.
+ * Reads an appointment with the caller's rights, and at the same time what it depends on with the Bot's own: none of the
+ * latter reaches a caller who cannot see the appointment.
  */
 async function read(
   medplum: MedplumClient,
@@ -146,7 +146,7 @@ async function read(
     : { ...related, ...(await completeRelated(medplum, appointment, related)), appointment, role };
 }
 
-/** What keeps the caller from attaching answers that were not attached before. */
+/** Why the caller may not attach answers that were not attached before; empty if it may. */
 async function attachmentIssues(
   medplum: MedplumClient,
   stored: Appointment,
@@ -167,7 +167,7 @@ async function attachmentIssues(
   return found && 'state' in found ? unreadableAnswersIssues(added, found.state) : [unavailable];
 }
 
-/** What the booking policy of its Schedules has against a requestor's cancellation. */
+/** Why the booking policies of its Schedules forbid a requestor's cancellation; empty if they do not. */
 async function cancellationIssues(
   medplum: MedplumClient,
   { appointment, slots, calendars, role }: Target,
@@ -234,11 +234,11 @@ async function attempt(
 }
 
 /**
- * Changes or cancels an appointment. A requestor changes its own; clinic staff is who may change appointments in
- * Medplum, too.
+ * Changes or cancels an appointment. A requestor changes its own; clinic staff are those who may also change appointments
+ * in Medplum.
  *
  * @param event - input: as `parsePatchRequest` reads it; headers: those of the request, for the caller's credentials
- * @returns the Appointment as it is then, or an OperationOutcome whose id stands for the HTTP status
+ * @returns the Appointment as it is afterwards, or an OperationOutcome whose id stands for the HTTP status
  * @see specification 4.5
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Answer> {

@@ -44,10 +44,13 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
   }
 }
 
-/** A job that could not be carried out for a day, in milliseconds, is refused, with the reason as its result. */
+/**
+ * After this time (a day, in milliseconds), a job that could not be carried out is refused, with the reason as its
+ * result.
+ */
 const LONGEST = 24 * 60 * 60_000;
 
-/** In an order that is another one each time: a job that fails again and again does not keep those after it waiting. */
+/** In random order, so that a job that keeps failing does not hold up those after it. */
 function shuffled<T>(items: readonly T[]): T[] {
   return items
     .map((item) => ({ item, place: Math.random() }))

@@ -3,7 +3,8 @@ import type { Encounter } from '@medplum/fhirtypes';
 import { shareEncounter } from '../lib/booking/encounter-owner.ts';
 
 /**
- * Shows an encounter that clinic staff have made or changed to the requestor of its appointment, and to nobody else.
+ * Makes an encounter that clinic staff have created or changed visible to the requestor of its appointment, and to no
+ * other.
  *
  * @param event - input: the Encounter
  * @throws Error when it could not be done

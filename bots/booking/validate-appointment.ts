@@ -22,7 +22,7 @@ function deletionIssues(appointment: Appointment): Issue[] {
     : [];
 }
 
-/** Reads what takes the time of a new appointment, and judges it. */
+/** Reads what already takes the time of a new appointment, and checks it for overbooking. */
 async function readOverbooking(medplum: MedplumClient, created: Appointment): Promise<Issue[]> {
   const state = resourceSet(await readWhole(medplum, overbookingReads(created, config)));
   const offered = await readOffered(medplum, unmarkedFor(created, state, config));
@@ -46,8 +46,9 @@ async function issuesOf(
 }
 
 /**
- * Checks every write to an Appointment before Medplum stores it: by staff in Medplum's app, through its API, or by its own
- * operations. A deletion is remembered, so that slots and subscribers follow it in any case. Writes by the Bots of the service are not checked here, because the Bots apply the same rules themselves.
+ * Checks every write to an Appointment before Medplum stores it: by staff in Medplum's app, through its API, or by its
+ * own operations. A deletion is recorded, so that slots and subscribers follow it in any case. Writes by the Bots of the
+ * service are not checked here, because the Bots apply the same rules themselves.
  *
  * @param event - input: the Appointment as it would be stored, or as it is if it is to be deleted
  * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it

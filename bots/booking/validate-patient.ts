@@ -35,12 +35,12 @@ async function withPolicies(
 }
 
 /**
- * Looks at a patient whom a portal makes inactive, before Medplum stores it: the open appointments of the patient will be
- * cancelled, and the portal must be allowed to cancel them. Staff may do so in any case.
+ * Checks a patient that a portal makes inactive, before Medplum stores it: the patient's open appointments will be
+ * cancelled, and the portal must be allowed to cancel them. Staff may make any patient inactive.
  *
  * @param event - input: the Patient as it would be stored
  * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it
- * @throws ReadError when the server could not be read; Medplum refuses the write then
+ * @throws ReadError when the server could not be read; Medplum then refuses the write
  * @see https://www.medplum.com/docs/bots/bot-pre-commit
  */
 export async function handler(medplum: MedplumClient, { input }: BotEvent<Patient>): Promise<true | OperationOutcome> {

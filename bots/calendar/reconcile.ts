@@ -13,18 +13,18 @@ import { config } from '../lib/config.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
 import { RUN_LIMIT } from '../lib/run-limit.ts';
 
-/** How far it looks back, in milliseconds. What is older, `npm run check:consistency` finds. */
+/** How far it looks back, in milliseconds. Anything older is found by `npm run check:consistency`. */
 const HORIZON = 60 * 60_000;
 
 /** How many appointments and patients are read at once: with their slots they must stay under Medplum's limit of 1000. */
 const PAGE = 100;
 
 /**
- * Holds and requests that are over, page by page: however many others there are at the moment, the oldest are found. They
- * count as free already; here they are tidied up. Requests are usually ended by their Tasks (`end-requests`): here are
- * those whose Task somebody has closed or deleted.
+ * Holds and requests that are over, page by page, the oldest first, so that they are found however many others there are.
+ * Their time already counts as free; here they are only tidied up. Requests are usually ended through their Tasks
+ * (`end-requests`): those found here are the ones whose Task was closed or deleted.
  *
- * @param share - of the time that the Bot has, until when it looks
+ * @param share - the share of the Bot's time after which it stops looking
  */
 async function endedOnes(
   medplum: MedplumClient,
@@ -45,7 +45,7 @@ async function endedOnes(
   return ended;
 }
 
-/** What is to be done about one page of what was changed lately, the latest first. */
+/** What is to be done about one page of the recent changes, the latest first. */
 async function leftOn(medplum: MedplumClient, page: number, start: number) {
   const lately = `_lastUpdated=ge${formatInstant(start - HORIZON)}&_sort=-_lastUpdated&_count=${PAGE}&_offset=${page * PAGE}`;
   const [changed, persons, visits] = await readInBatch(medplum, [
@@ -88,9 +88,8 @@ async function leftOn(medplum: MedplumClient, page: number, start: number) {
 }
 
 /**
- * Runs every minute, ends holds and requests that are over, and does what `sync-slots`, `handle-patient-change` and
- * `tag-encounter` should have done:
- * Medplum does not start a Bot again that has failed, and a job may be lost with its server.
+ * Runs every minute: ends holds and requests that are over, and does what `sync-slots`, `handle-patient-change` and
+ * `tag-encounter` should have done: Medplum does not rerun a Bot that has failed, and a job may be lost with its server.
  *
  * @throws Error when Medplum does not answer, or something could not be corrected; the next run tries again
  */

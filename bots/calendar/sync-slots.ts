@@ -4,7 +4,7 @@ import { syncAppointment } from '../lib/booking/slot-sync.ts';
 
 /**
  * Follows what clinic staff do with an appointment in Medplum: a confirmation makes its slots busy, a cancellation or
- * deletion frees them, one whose patient has gone does not stay open.
+ * deletion frees them, and an appointment whose patient is gone does not stay open.
  *
  * @param event - input: the Appointment, or `deletedResource` with it, as the Subscription delivers it
  * @throws Error when it could not be done

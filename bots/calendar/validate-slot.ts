@@ -14,8 +14,8 @@ import { retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 
 /**
- * How many Slots are looked at: those that it overlaps, of which a block of many weeks withholds the nearest, while the
- * others follow it within seconds; and the nearest on either side, to which its buffers may reach.
+ * How many Slots are read: those that the Slot overlaps (`under`), of which a block of many weeks withholds the nearest,
+ * while the others follow within seconds; and the nearest on either side (`beside`), which buffers may reach.
  */
 const MOST = { under: '1000', beside: '500' } as const;
 
@@ -35,7 +35,7 @@ async function readBuffers(medplum: MedplumClient, schedule: string): Promise<Bu
   };
 }
 
-/** The Slots of a Schedule that the time concerns, with the longest buffers that there can be. */
+/** The Slots of a Schedule that overlap a time, or lie so near that the longest possible buffers reach them. */
 async function readSlots(medplum: MedplumClient, schedule: string, { start, end }: Interval): Promise<Slot[]> {
   const [from, to] = [formatInstant(start), formatInstant(end)];
   const search = (filter: string, _sort: string, _count: string): string => {
@@ -50,7 +50,7 @@ async function readSlots(medplum: MedplumClient, schedule: string, { start, end 
   return ofType('Slot', found.flat());
 }
 
-/** Why the Slot may not be written because of the appointment that holds it. */
+/** Why the appointment that holds a Slot forbids writing it. */
 async function readHeld(medplum: MedplumClient, slot: Slot): Promise<readonly Issue[]> {
   const [found] = await readInTransaction(medplum, slot.id === undefined ? [] : [holdersUrl(slot.id)]);
   const stored = ofType('Slot', found).find(({ id }) => id === slot.id);
@@ -82,7 +82,7 @@ async function attempt(medplum: MedplumClient, taking: Slot, schedule: string, t
 
 const contested: Issue = {
   code: 'booking-conflict',
-  diagnostics: 'Others book this time at the same moment. Nothing was written; try again.',
+  diagnostics: 'Other requests booked this time at the same moment. Nothing was written; try again.',
   expression: 'Slot',
 };
 
@@ -102,9 +102,10 @@ async function issuesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Is
 }
 
 /**
- * Looks at a Slot before Medplum stores it that takes time from the start: one that a person, an import or Medplum's own
- * `$book` and `$hold` write. Medplum runs it inside the transaction that writes the Slot, so that of a booking and of what
- * takes the same time one fails. A Slot that an appointment holds is not offered again, nor moved, by anybody else.
+ * Checks a Slot that takes time as soon as it is created, before Medplum stores it: one written by a person, an import,
+ * or Medplum's own `$book` and `$hold`. Medplum runs this Bot inside the transaction that writes the Slot, so that if a
+ * booking and another write take the same time, one of them fails. No one else may offer a Slot again, or move it, while
+ * an appointment holds it.
  *
  * @param event - input: the Slot as it would be stored
  * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it

@@ -2,9 +2,9 @@ import type { BotEvent } from '@medplum/core';
 import type { Requestor } from './booking/decide.ts';
 
 /**
- * Who has called a Bot, with the credentials that came with the call: the Bot reads no more than its caller may.
+ * Who called a Bot, with the credentials that came with the call: the Bot reads no more than its caller may.
  *
- * @throws Error when Medplum does not say who calls: the result would have no owner
+ * @throws Error when Medplum does not identify the caller: the result would have no owner
  */
 export function callerOf({ requester, headers }: BotEvent<unknown>): Requestor {
   const [, id] = requester?.reference?.split('/') ?? [];

@@ -19,7 +19,7 @@ export type BundleAnswer =
   /** No usable response: a transaction may have been carried out. */
   | { readonly kind: 'lost'; readonly issue: Issue };
 
-/** Whose rights a request has, and how much of `meta` the server shows. */
+/** With whose rights a request is sent, and how much of `meta` the server shows. */
 export interface RequestOptions {
   /** Credentials to send; by default the Bot's own. */
   readonly authorization?: string | undefined;
@@ -30,11 +30,11 @@ export interface RequestOptions {
 /** How long the server may take for one answer: a read and a write fit into the time that the gateway waits. */
 const LIMIT = timeLimits(config).exchange;
 
-/** What one request sends, and to where. */
+/** What one request sends, and where. */
 export interface ServerRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Without one it is a GET, else a POST. */
+  /** A request with a body is a POST, one without a GET. */
   readonly body?: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface Connections {
 /** The client that a runtime gives to a Bot; Medplum's own has no connections that last. */
 type Client = MedplumClient & { readonly connections?: Connections };
 
-/** Whether the process that runs a Bot goes on after it, with what its modules remember. */
+/** Whether the process that runs a Bot outlives the run, with what its modules remember. */
 export const lasts = ({ connections }: Client): boolean => connections !== undefined;
 
 /** Between a Bot and its server, compressing a response takes longer than sending it uncompressed. */
@@ -74,7 +74,7 @@ export interface Answer {
 /** Why a request has no answer. */
 export type Unanswered = 'not-connected' | 'no-answer' | 'too-late';
 
-/** Errors of a connection that was never made: what should have been sent has not arrived. */
+/** Errors of a connection that was never made: nothing of the request has arrived. */
 const notConnected = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH/;
 
 function reasonOf(error: unknown): Unanswered {
@@ -117,7 +117,7 @@ const unanswered: Readonly<Record<Unanswered, BundleAnswer>> = {
   'too-late': lost('upstream-timeout', 'The FHIR server did not answer in time.'),
 };
 
-/** A transaction is refused as a whole if what it changes was removed since it was read. */
+/** A transaction is refused as a whole if something that it changes was removed after it was read. */
 const isAbsence = (status: number): boolean => status === 404 || status === 410;
 
 function classify({ status, body }: Answer): BundleAnswer {
@@ -161,10 +161,11 @@ export const sendTransaction = (medplum: MedplumClient, entry: BundleEntry[]): P
   sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
 
 /**
- * Sends a request that cannot be part of a batch. It never throws, and gives up after two fifths of `BookingConfig.timeout`.
+ * Sends a request that cannot be part of a batch. It never throws, and gives up after two fifths of
+ * `BookingConfig.timeout`.
  *
  * @param path - relative to the base address of the server, for example `auth/me`
- * @returns status and body; `undefined` without an answer that can be read
+ * @returns status and body; `undefined` if there is no readable answer
  */
 export async function get(medplum: MedplumClient, path: string, options: RequestOptions): Promise<Answer | undefined> {
   const url = new URL(path, medplum.getBaseUrl()).toString();
@@ -185,14 +186,14 @@ export async function backOff(attempt: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(attempt, LONGEST_PAUSE)));
 }
 
-/** How long something is tried. */
+/** How often, and for how long, something is tried. */
 export interface Attempts {
   readonly most: number;
-  /** After so many milliseconds no further attempt begins. */
+  /** No further attempt begins after this many milliseconds. */
   readonly within?: number;
 }
 
-/** How often something of a Subscription is tried that others have overtaken, and for how many milliseconds. */
+/** How often, and for how many milliseconds, a change of a Subscription is tried that other requests overtake. */
 export const contestedAttempts: Attempts = { most: 50, within: 6_000 };
 
 /**

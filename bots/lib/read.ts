@@ -5,7 +5,7 @@ import { mustBeWhole } from '../../core/booking/slots/takings.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type BundleAnswer, type RequestOptions, sendBundle } from './medplum.ts';
 
-/** The resources that one search, history or read gave. */
+/** The resources that one search, history or read returned. */
 function resourcesIn({ resource }: BundleEntry): Resource[] {
   if (!isResource(resource, 'Bundle')) {
     return resource ? [resource] : [];
@@ -89,8 +89,8 @@ export async function readHistories(medplum: MedplumClient, urls: readonly strin
  * answers from its primary database. Resources carry their authors.
  *
  * @param urls - relative to the FHIR base address
- * @param rights - of whom; by default the Bot's own
- * @returns the resources that each of them gave
+ * @param rights - whose rights apply; by default the Bot's own
+ * @returns the resources that each of them returned
  * @throws ReadError when the server does not answer or refuses one of them
  */
 export const readInTransaction = (
@@ -103,19 +103,20 @@ export const readInTransaction = (
  * Reads several searches and histories, each by itself, with the Bot's own rights. Resources carry their authors.
  *
  * @param urls - relative to the FHIR base address
- * @returns the resources that each of them gave
+ * @returns the resources that each of them returned
  * @throws ReadError when the server does not answer or refuses one of them
  */
 export const readInBatch = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
   read(medplum, 'batch', urls);
 
 /**
- * What the answers to searches leave out that must be whole (`mustBeWhole`); usually nothing, and then nothing is read.
+ * What is missing from the answers to searches that must be complete (`mustBeWhole`); usually nothing, and then nothing
+ * is read.
  *
  * @param searches - as they were sent in a batch
  * @param answers - to each of them
- * @param rights - of whom; by default the Bot's own
- * @throws ReadError when the server does not answer, or there is more at that time than it gives
+ * @param rights - whose rights apply; by default the Bot's own
+ * @throws ReadError when the server does not answer, or there is more at that time than it returns
  */
 export async function readRest(
   medplum: MedplumClient,
@@ -130,7 +131,7 @@ export async function readRest(
       const urls = pagesOf(search).flatMap(({ request }) => request?.url ?? []);
       const pages = await readEntries(medplum, 'transaction', urls, rights);
       if (pages.slice(-1).some(hasMore)) {
-        throw new ReadError('There are more Slots at that time than the FHIR server finds.');
+        throw new ReadError('There are more Slots at that time than the FHIR server returns.');
       }
       found.push(...pages.flatMap(resourcesIn));
     }
@@ -139,7 +140,7 @@ export async function readRest(
 }
 
 /**
- * Reads searches with the Bot's own rights, those for what is in the way at some time to their end.
+ * Reads searches with the Bot's own rights; those that must be complete (`mustBeWhole`) to the last page.
  *
  * @throws ReadError when the server does not answer or refuses one of them
  */

@@ -4,7 +4,7 @@ import { forgetDeletion } from '../lib/notifications/events/deletions.ts';
 import { recordEvents } from '../lib/notifications/events/event-writer.ts';
 
 /**
- * Writes the events of an appointment that was changed or deleted, for all who must know of it.
+ * Writes the events of an appointment that was changed or deleted, for all subscribers that must know of it.
  *
  * @param event - input: the Appointment, or `deletedResource` with it, as the Subscription delivers it
  * @throws Error when it could not be done; the Bot retry-deliveries catches up

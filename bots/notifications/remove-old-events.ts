@@ -1,12 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
 import { removeLeftovers, removeOldEvents } from '../lib/notifications/events/retention.ts';
 
-/** After so many milliseconds what is left is left to the next run: the Bot has ten seconds. */
+/** After this many milliseconds, what is left waits for the next run: the Bot has ten seconds. */
 const LIMIT = 6_000;
 
 /**
- * Runs by the clock and deletes what is no longer needed: delivered events that are older than
- * `notifications.keepEventsDays`, and what Subscriptions that are over have left. It can be interrupted at any point.
+ * Is started by the clock and deletes what is no longer needed: delivered events that are older than
+ * `notifications.keepEventsDays`, and what ended Subscriptions have left behind. It can be interrupted at any point.
  *
  * @throws Error when Medplum does not answer; the next run does it
  */

@@ -21,10 +21,10 @@ import { recordEvents, recordRemainingEvents } from '../lib/notifications/events
 import { isTimed, type SubscriptionOutbox, withStatusStored, writeOutbox } from '../lib/notifications/outbox-store.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 
-/** After so many milliseconds what is left is left to the next run: the Bot has ten seconds. */
+/** After this many milliseconds, what is left waits for the next run: the Bot has ten seconds. */
 const LIMIT = 6_000;
 
-/** The same for saying anew when outboxes are due, so that the events have their time. */
+/** The same for updating when outboxes are due, so that enough time is left for the events. */
 const TIMES_LIMIT = 2_000;
 
 /** How many outboxes are written at the same time. */
@@ -53,8 +53,8 @@ async function startDeliveries(medplum: MedplumClient, outboxes: readonly Subscr
 }
 
 /**
- * Lets outboxes say anew when they are due, whose Subscriptions were changed by somebody else, and stores the status of these
- * as the service does. What is left when the time is over is found again by the next runs.
+ * Updates when outboxes are due whose Subscriptions were changed by others, and stores the status of those Subscriptions
+ * the way the service does. What is left when time runs out is found again by the next runs.
  */
 async function setTimes(medplum: MedplumClient, outboxes: readonly SubscriptionOutbox[], end: number): Promise<void> {
   const now = Date.now();
@@ -75,9 +75,9 @@ async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, 
 }
 
 /**
- * Records the events of appointments that are missing: a share of each subscriber's for all of them, then what is left.
+ * Records the missing events of appointments: first a share of each subscriber's for all appointments, then what is left.
  *
- * @returns the number of appointments, of the first, whose events are all recorded
+ * @returns how many appointments, counted from the first, have all their events recorded
  */
 async function recordMissing(
   medplum: MedplumClient,
@@ -102,7 +102,7 @@ async function recordMissing(
   return Math.min(looked, changed.length);
 }
 
-/** Records missing events of recent changes, whose job never ran, failed, or left some. */
+/** Records missing events of recent changes whose jobs never ran, failed, or left some. */
 async function recordMissedEvents(
   medplum: MedplumClient,
   checkpoint: Task | undefined,

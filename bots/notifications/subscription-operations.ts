@@ -138,7 +138,7 @@ const ended: Issue = {
 
 const contested: Issue = {
   code: 'version-conflict',
-  diagnostics: 'The Subscription changed again and again at the same moment: try again.',
+  diagnostics: 'The Subscription kept changing at the same moment: try again.',
 };
 
 /** Starts the delivery of what waits, unless it is under way: first the handshake, if the Subscription was in error. */
@@ -163,7 +163,7 @@ async function startDelivery(medplum: MedplumClient, id: string): Promise<Answer
   return written === 'overtaken' ? written : statusBundle([reportOf(written, 'query-status')], context());
 }
 
-/** Staff ask for the delivery of what waits. Two who ask at the same moment start one delivery. */
+/** Delivers what waits, at the request of staff. Two requests at the same moment start one delivery. */
 async function deliverNow(medplum: MedplumClient, { id = '' }: SubscriptionOperation, caller: Subscriber) {
   const seen = await readAsCaller(medplum, id, caller);
   if (seen.resourceType === 'OperationOutcome') {

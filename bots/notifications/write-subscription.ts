@@ -64,7 +64,7 @@ async function check(sent: unknown, kind: 'create' | 'update'): Promise<Submissi
   return submission && found.length === 0 ? submission : refuse(found);
 }
 
-/** The result of an attempt to write: entries with the Subscription first, or a refusal. */
+/** The result of an attempt to write: the Subscription, a refusal, or `overtaken`. */
 type Attempt = Answer | 'overtaken';
 
 /** Writes entries, the first of which is the Subscription. */
@@ -144,8 +144,8 @@ async function attempt(medplum: MedplumClient, id: string, decide: Change): Prom
 }
 
 /**
- * Changes a Subscription that the caller may see. Deliveries that record what they do meanwhile are no reason to
- * refuse: it is then tried again.
+ * Changes a Subscription that the caller may see. A delivery that records its progress in the meantime is not a reason to
+ * refuse: the change is then tried again.
  */
 async function change(medplum: MedplumClient, input: unknown, caller: Subscriber, decide: Change): Promise<Answer> {
   const id = member(input, 'id');
@@ -195,7 +195,7 @@ function remove(medplum: MedplumClient, input: unknown, caller: Subscriber): Pro
   ]);
 }
 
-/** What each interaction does; the input may hold whatever a caller makes up. */
+/** What each interaction does; the input may name anything that a caller makes up. */
 const interactions: ReadonlyMap<unknown, typeof create> = new Map([
   ['create', create],
   ['update', update],
@@ -208,12 +208,12 @@ const unknownInteraction: Issue = {
 };
 
 /**
- * Creates, changes and ends topic-based Subscriptions: the one place where they are checked. The outbox is written in
- * the same transaction.
+ * Creates, changes and ends topic-based Subscriptions: the one place where they are checked. The outbox is written in the
+ * same transaction.
  *
- * @param event - input: `interaction` (create, update, delete), `id` and `version` of the stored Subscription (a
- *   version that it must have), `resource` (as sent); of whatever content, for anybody who may call the Bot can send
- *   anything; headers: those of the request, for the caller's credentials
+ * @param event - input: `interaction` (create, update, delete), `id` and `version` of the stored Subscription (a version
+ *   that it must have), `resource` (as sent); with unchecked content, since every caller of the Bot can send anything;
+ *   headers: those of the request, for the caller's credentials
  * @returns the Subscription without its headers, or an OperationOutcome whose id stands for the HTTP status
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/index.html
  */

@@ -85,8 +85,8 @@ export function botSource(name: BotName): string {
 }
 
 /**
- * When Medplum starts a Bot by the clock (a cron expression, UTC), besides whatever else starts it. It does so in
- * projects with the feature `cron` only.
+ * When Medplum starts a Bot by the clock (a cron expression, UTC), in addition to anything else that starts it. It does
+ * so only in projects with the feature `cron`.
  */
 export const clock: Readonly<Partial<Record<BotName, string>>> = {
   'publish-slots': '* * * * *',

@@ -4,7 +4,7 @@ import type { AppointmentRules, PatientRules } from './profile-rules.ts';
 /** How a new booking is answered: confirmed by the service at once, or by the clinic's staff later. */
 export type Confirmation = 'automatic' | 'manual';
 
-/** Where the Bots run that are called through the gateway: in Medplum, or in the gateway itself. */
+/** Where the Bots that are called through the gateway run: in Medplum, or in the gateway itself. */
 export type BotRuntimeName = 'medplum' | 'gateway';
 
 /** What runs the Bots that run in Medplum, by the name that Medplum gives it (`Bot.runtimeVersion`). */
@@ -84,7 +84,7 @@ export interface BookingConfig {
   readonly terminologySystem: string;
   /** Base address of the service's own artefacts, without a trailing slash: never under another publisher's address. */
   readonly localBase: string;
-  /** What the CapabilityStatement claims to carry out: canonical URIs of a publisher's CapabilityStatements. */
+  /** What the CapabilityStatement claims to implement: canonical URIs of a publisher's CapabilityStatements. */
   readonly instantiates: readonly string[];
   /** Profiles of a publisher that resources conform to, by type, where the service has no profile of its own. */
   readonly supportedProfiles: Readonly<Partial<Record<ResourceType, string>>>;
@@ -99,28 +99,28 @@ export interface BookingConfig {
    * `https://example.org/fhir/StructureDefinition/LocalTermin`.
    */
   readonly uris: Readonly<Record<Artefact, string>>;
-  /** Whether Schedules that say nothing about it are confirmed at once or by hand. */
+  /** Whether bookings are confirmed at once or by hand in Schedules that do not say. */
   readonly confirmation: Confirmation;
-  /** How often a booking is decided again when another one has taken one of its slots meanwhile; at least 1. */
+  /** How often a booking is attempted when another one takes one of its slots in the meantime; at least 1. */
   readonly maxAttempts: number;
   /**
    * The shortest appointment that takes part of a slot, and the steps in which slots are split, in minutes. The
-   * scheduling parameters of a Schedule or its HealthcareService go before it.
+   * scheduling parameters of a Schedule or its HealthcareService take precedence.
    */
   readonly smallestBooking: number;
   /** IANA name of the time zone in which a date without a time is a whole day. */
   readonly timeZone: string;
-  /** How searches with unknown parameters are answered to clients that do not say how (`Prefer: handling=…`). */
+  /** How searches with unknown parameters are answered if the client does not say (`Prefer: handling=…`). */
   readonly handling: SearchHandling;
   /** How long Medplum may take to answer a request of the gateway, in seconds; all other limits follow from it. */
   readonly timeout: number;
-  /** Where the Bots run that are called through the gateway. Medplum runs all others. */
+  /** Where the Bots that are called through the gateway run. Medplum runs all others. */
   readonly bots: BotRuntimeName;
   /** What runs the Bots that run in Medplum. */
   readonly botRuntime: MedplumRuntime;
   /**
    * Id of the ClientApplication with which the gateway writes where it runs Bots itself: what it has written counts as
-   * written by the service. The deployment finds it, and the gateway knows it as its own; no file says it.
+   * written by the service. The deployment looks it up, and the gateway knows it as its own; it is not in any file.
    */
   readonly gatewayClient?: string | undefined;
   readonly holds: HoldSettings;
@@ -135,15 +135,15 @@ interface CalendarSettings {
   /** How many weeks ahead free Slots are published, for Schedules that have no planning horizon. */
   readonly horizonWeeks: number;
   /**
-   * The share of the time that publishing many Schedules may take while somebody books, more than 0 and at most 1: the
-   * less, the less bookings feel it, and the longer it takes.
+   * The share of the time that publishing many Schedules may take while bookings are being made, more than 0 and at most
+   * 1: the smaller it is, the less bookings are slowed, and the longer publishing takes.
    */
   readonly publishingShare: number;
 }
 
 /** What an installation decides about holds. */
 interface HoldSettings {
-  /** How many times one requestor may hold at once; at least 1. */
+  /** How many holds one requestor may have at the same time; at least 1. */
   readonly maxPerRequestor: number;
 }
 
@@ -157,9 +157,9 @@ export interface RequestorSettings {
 
 /** What an installation decides about requests that the clinic has to confirm by a deadline. */
 export interface RequestSettings {
-  /** After how much of the time until the deadline staff are reminded, in percent. */
+  /** After what percentage of the time until the deadline staff are reminded. */
   readonly remindAfter: number;
-  /** Whether the reminder is a Communication, too, besides the priority of the Task. */
+  /** Whether the reminder is also a Communication, in addition to the priority of the Task. */
   readonly communication: boolean;
 }
 
@@ -174,12 +174,14 @@ export interface NotificationSettings {
   readonly timeout: number;
   /** How often one notification is tried before the Subscription is given up. */
   readonly maxAttempts: number;
-  /** How long the first attempt is followed by none, in seconds; it doubles with every further one, up to 8 hours. */
+  /**
+   * How long to wait after the first failed attempt, in seconds; the wait doubles with each further one, up to 8 hours.
+   */
   readonly retryAfter: number;
-  /** How many Subscriptions one subscriber may have that are not over. */
+  /** How many Subscriptions that are not over one subscriber may have. */
   readonly maxSubscriptions: number;
   /**
-   * How many Subscriptions the Medplum project may have that are not over, those of others and of the service included.
+   * How many Subscriptions that are not over the Medplum project may have, those of others and of the service included.
    */
   readonly maxAllSubscriptions: number;
   /** How many days delivered events are kept, for `$events`. */
@@ -189,7 +191,7 @@ export interface NotificationSettings {
 /** Code of the tag that marks resources which originate outside the repository (specification 2.1). */
 export const EXTERNAL_TAG = 'external';
 
-/** What a rule needs to know of the configuration in order to name the artefacts of the service. */
+/** What a rule needs from the configuration in order to name the artefacts of the service. */
 export type ArtefactConfig = Pick<BookingConfig, 'uris'>;
 
 /** The canonical URI of an artefact in this installation. */

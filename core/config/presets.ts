@@ -8,11 +8,11 @@ export interface Preset
     'profileBase' | 'metaTagSystem' | 'contextTypeSystem' | 'resourceTypesSystem' | 'terminologySystem'
   > {
   /**
-   * The artefacts that the preset takes over from its publisher: their path below `profileBase`, or the whole address
-   * where the publisher keeps one elsewhere. The others are the service's own and stand below `localBase`.
+   * The artefacts that the preset takes over from its publisher: their path below `profileBase`, or the whole address if
+   * the publisher keeps one elsewhere. The others are the service's own, below `localBase`.
    */
   readonly published?: Readonly<Partial<Record<Artefact, string>>>;
-  /** Paths of the publisher's CapabilityStatements that the service carries out. */
+  /** Paths of the publisher's CapabilityStatements that the service implements. */
   readonly instantiates?: readonly string[];
   /** Likewise the profiles of what the clinic itself keeps, by type. */
   readonly supportedProfiles?: BookingConfig['supportedProfiles'];
@@ -24,7 +24,7 @@ export interface Preset
   readonly handling?: SearchHandling;
 }
 
-/** Where the service's own artefacts stand if the installation says nothing: a neutral address, for trying out. */
+/** The base address of the service's own artefacts if the installation does not name one: neutral, for trying out. */
 export const neutralBase = 'https://example.org/fhir';
 
 const ofGematik = {
@@ -122,7 +122,7 @@ const roles = [
   'CapabilityStatement/ISiKCapabilityStatementStammdatenRolle',
 ];
 
-/** What there is from stage 5 on. */
+/** What is published from stage 5 on. */
 const formsAndSubscriptions = {
   LocalQuestionnaireResponse: 'StructureDefinition/ISiKFormularDaten',
   LocalSubscriptionTermin: 'StructureDefinition/ISiKSubscriptionTermin',
@@ -191,8 +191,8 @@ const published: ReadonlySet<string> = new Set(
 );
 
 /**
- * Whether an artefact has a publisher of its own, from whom a preset takes over URI and name. Such an artefact is used
- * and never created under its publisher's address.
+ * Whether an artefact has a publisher of its own, from whom a preset takes over URI and name. Such an artefact is used,
+ * but never created under its publisher's address.
  *
  * @param uri - canonical URI of the artefact
  */

@@ -2,11 +2,13 @@
 export interface AppointmentRules {
   /** Whether an appointment must name a service type. */
   readonly needsServiceType: boolean;
-  /** Whether every participant must say by `actor.display` who it is. */
+  /** Whether every participant must be named in `actor.display`. */
   readonly needsDisplay: boolean;
   /** Whether a service type or a specialty may be given in words alone. */
   readonly allowsText: boolean;
-  /** Which specialties must be coded in these systems, if an appointment names any: each, exactly one, or one at most. */
+  /**
+   * Which specialties must be coded in these systems, if an appointment names any: each, exactly one, or at most one.
+   */
   readonly specialty: { readonly systems: readonly string[]; readonly within: 'each' | 'one' | 'at-most-one' };
   /** The code system of priorities. */
   readonly prioritySystem: string;

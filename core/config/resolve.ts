@@ -9,7 +9,7 @@ const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]
 
 const artefactNames = Object.keys(artefacts) as [Artefact, ...Artefact[]];
 
-/** All of them are looked through when an appointment is deleted, and every ten minutes for what can be removed. */
+/** All of them are read when an appointment is deleted, and every ten minutes to find what can be removed. */
 const MOST_SUBSCRIPTIONS = 1_000;
 
 const notificationsSchema = z.strictObject({
@@ -70,13 +70,13 @@ const fileSchema = z.strictObject({
   calendar: calendarSchema.default(calendarSchema.parse({})),
 });
 
-/** What neither every preset nor the file has to say. */
+/** What may be missing from both the preset and the file. */
 const defaults: Pick<BookingConfig, 'timeZone' | 'handling'> = { timeZone: 'UTC', handling: 'strict' };
 
 type Addresses = Pick<Preset, 'published' | 'profileBase'> &
   Pick<BookingConfig, 'localBase'> & { readonly names: Partial<Record<Artefact, string>> };
 
-/** A publisher's artefacts stand below `profileBase`, the service's own below `localBase`; both can be renamed. */
+/** A publisher's artefacts are below `profileBase`, the service's own below `localBase`; both can be renamed. */
 function urisOf({ published = {}, profileBase, localBase, names }: Addresses): BookingConfig['uris'] {
   const uriOf = (artefact: Artefact): string => {
     const path = published[artefact];

@@ -10,13 +10,13 @@ export interface TimeLimits {
   readonly answer: number;
   /** One run of a Bot. */
   readonly bot: number;
-  /** How long a Bot decides a booking again that others have overtaken. */
+  /** How long a Bot keeps deciding again about a booking that others have overtaken. */
   readonly decide: number;
   /** One answer of Medplum to a Bot. */
   readonly exchange: number;
   /** How long a request waits for others of the same client. */
   readonly place: number;
-  /** How long a booking waits for others of the same slot before it. */
+  /** How long a booking waits for earlier ones of the same slot. */
   readonly turn: number;
 }
 
@@ -32,7 +32,10 @@ const shares: TimeLimits = {
   turn: 1 / 3,
 };
 
-/** Strangers need no token to keep a connection open until its headers are there: for a minute at most, in milliseconds. */
+/**
+ * A stranger without a token can keep a connection open until its headers have arrived: a minute at most, in
+ * milliseconds.
+ */
 const LONGEST_HEADERS = 60_000;
 
 /** The time limits that follow from the one that an installation sets. */

@@ -1,7 +1,7 @@
 import type { Issue } from './outcome/outcome.ts';
 import { isObject } from './resource.ts';
 
-/** How deep what is sent may be nested. */
+/** How deeply a request may be nested. */
 export const DEEPEST = 64;
 
 /**
@@ -21,8 +21,8 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
 }
 
 /**
- * How many values (objects, lists, and what they hold) a request has at most. Medplum checks each of them at one go: this
- * many take it a tenth of a second or two, in which it serves nobody else.
+ * How many values (objects, lists, and what they hold) a request may have. Medplum checks all of them in one go: this
+ * many take it a tenth of a second or two, during which it serves no one else.
  */
 export const MOST_VALUES = 5_000;
 
@@ -32,14 +32,14 @@ export interface Size {
   readonly values: number;
   /** Characters of all texts and names of elements. Files do not count, except in an appointment. */
   readonly text: number;
-  /** Characters of the texts that stand in lists, as in `name.given`. */
+  /** Characters of the texts in lists, such as `name.given`. */
   readonly listed: number;
 }
 
 /**
- * How large a request is at most, apart from its files. Medplum copies each character of what a Bot is given by itself, several
- * times for an appointment, and looks at each character of texts in lists: with a million it serves nobody else for a second
- * or more.
+ * How large a request may be, apart from its files. Medplum copies the input of a Bot character by character, several
+ * times for an appointment, and examines each character of texts in lists: with a million of them it serves no one else
+ * for a second or more.
  */
 export const mostSize: Size = { values: MOST_VALUES, text: 131_072, listed: 32_768 };
 
@@ -49,7 +49,7 @@ const unlimited: Size = {
   listed: Number.POSITIVE_INFINITY,
 };
 
-/** The elements in which files are written. */
+/** The elements that hold files. */
 const files: ReadonlySet<string> = new Set(['data', 'valueBase64Binary']);
 
 const isOver = (size: Size, most: Size): boolean =>
@@ -58,7 +58,7 @@ const isOver = (size: Size, most: Size): boolean =>
 /** A value that is still to be counted. */
 interface Uncounted {
   readonly value: unknown;
-  /** The element that it is; absent in a list. */
+  /** The name of its element; absent in a list. */
   readonly name?: string | undefined;
   readonly isInAppointment: boolean;
 }
@@ -90,8 +90,8 @@ function sizeOf(value: unknown, most: Size = unlimited): Size {
 }
 
 /**
- * What a stored value may grow to: to the size of a request, or beyond the size that it has already by so many values and
- * characters.
+ * The size that a stored value may grow to: the limit for a request, or so many values and characters more than it has
+ * already, whichever is larger.
  */
 export function sizeBeyond(stored: unknown, more: Size): Size {
   const { values, text, listed } = sizeOf(stored);
@@ -102,7 +102,7 @@ export function sizeBeyond(stored: unknown, more: Size): Size {
   };
 }
 
-/** Why a value is too large to be looked at any further, as the rest of a sentence; `undefined` if it is not. */
+/** Why a value is too large to be checked any further, as the rest of a sentence; `undefined` if it is not. */
 export function sizeProblem(value: unknown, most: Size = mostSize): string | undefined {
   if (isDeeperThan(value, DEEPEST)) {
     return `be nested deeper than ${DEEPEST} levels`;
@@ -156,10 +156,13 @@ export const personBounds: Bounds = Object.fromEntries(
   ].map((name) => [name, 50]),
 );
 
-/** The most characters that identifiers have in the address of a search for all of them: Medplum takes 70,000 in all. */
+/**
+ * The most characters that identifiers may take in the address of a search for all of them: Medplum accepts 70,000 in
+ * all.
+ */
 const LONGEST_IDENTIFIERS = 50_000;
 
-/** How long a text is in an address, with what escapes it in the value of a search. */
+/** How long a text is in an address, including the characters that escape it in a search value. */
 function lengthInSearch(text: unknown): number {
   const escaped = typeof text === 'string' ? text.replace(/[\\,$|]/g, '\\$&') : '';
   return new URLSearchParams({ '': escaped }).toString().length;

@@ -1,5 +1,5 @@
 /**
- * The media types that stand for FHIR's formats; the first of each is what the service itself says.
+ * The media types that stand for FHIR's formats; the first of each is the one that the service itself uses.
  *
  * @see https://hl7.org/fhir/R4/http.html#mime-type
  */
@@ -8,7 +8,7 @@ export const mediaTypes = {
   xml: ['application/fhir+xml'],
 } as const;
 
-/** The media type itself, in small letters, without parameters such as `charset`. */
+/** The media type itself, in lower case, without parameters such as `charset`. */
 export const withoutParameters = (mediaType: string): string => (mediaType.split(';', 1)[0] ?? '').trim().toLowerCase();
 
 /** Whether a media type, with parameters or without, stands for XML. */

@@ -8,7 +8,7 @@ type ReservedConfig = Pick<BookingConfig, 'uris' | 'metaTagSystem'>;
 /** The R5 extension by which an appointment names the one that it replaces. The service alone sets it. */
 export const REPLACES = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';
 
-/** The artefacts whose addresses clients use in what they send; those of all others are the service's. */
+/** The artefacts whose addresses clients may use in what they send; those of all others are reserved for the service. */
 const forClients: ReadonlySet<string> = new Set<Artefact>([
   'LocalTerminPriorityExtension',
   'LocalOwnChanges',
@@ -24,7 +24,7 @@ function reservedUris(config: ReservedConfig): ReadonlySet<string> {
   return new Set([...own, REPLACES].map((uri) => uri.toLowerCase()));
 }
 
-/** The elements that can be reserved, and the child that says so. */
+/** The elements whose entries can be reserved, and the child element that says so. */
 const marks = {
   tag: 'system',
   identifier: 'system',
@@ -33,7 +33,7 @@ const marks = {
   modifierExtension: 'url',
 } as const;
 
-/** Decides about the entry of an element, such as a tag, whether it is the service's. */
+/** Decides whether an entry of an element, such as a tag, is reserved for the service. */
 type IsReserved = (element: string, entry: unknown) => boolean;
 
 function reservedBy(config: ReservedConfig): IsReserved {
@@ -85,15 +85,15 @@ function without(value: unknown, isReserved: IsReserved): unknown {
 
 /**
  * What a client has sent, without the tags, extensions, identifiers and codes that the service alone sets, at any depth.
- * Addresses are compared without regard to letter case, as Medplum does it.
+ * Addresses are compared without regard to letter case, as Medplum does.
  *
- * @param sent - of whatever content, at most as deep as `boundIssues` allows
+ * @param sent - of any content, at most as deep as `DEEPEST`
  */
 export function withoutReserved(sent: unknown, config: ReservedConfig): unknown {
   return without(sent, reservedBy(config));
 }
 
-/** An entry that the service alone sets, and the path of the element that it stands in, without positions. */
+/** An entry that the service alone sets, and the path of its element, without list indexes. */
 export interface ReservedEntry {
   readonly path: string;
   readonly entry: Readonly<Record<string, unknown>>;

@@ -6,8 +6,8 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /**
- * Whether a value says of itself that it is a resource of this type. Nothing more is checked: what the rules read of
- * it is checked by its shape, and the whole of it by Medplum when it is written.
+ * Whether a value claims to be a resource of this type. Nothing more is checked: the rules check the shape of what they
+ * read, and Medplum checks the whole when it is written.
  */
 export function isResource<T extends ResourceType>(value: unknown, type: T): value is ExtractResource<T> {
   return isObject(value) && value.resourceType === type;

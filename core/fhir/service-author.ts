@@ -1,7 +1,7 @@
 import type { Meta } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../config/config.ts';
 
-/** What a rule needs to know in order to tell the service from all others. */
+/** What a rule needs to know in order to tell the service from all other authors. */
 export type ServiceConfig = Pick<BookingConfig, 'gatewayClient'>;
 
 /** Reference to the client with which the gateway writes where it runs Bots itself; `undefined` if there is none. */

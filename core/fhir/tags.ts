@@ -26,12 +26,12 @@ function isOwnerTag(tag: Coding | undefined, config: TagConfig): boolean {
   return isSameToken(tag?.system, requestorTag('', config).system);
 }
 
-/** The tags of a resource that name its owner; more than one only where somebody has tampered with it. */
+/** The tags of a resource that name its owner; more than one only if the resource was tampered with. */
 function ownerTags({ meta }: Pick<Resource, 'meta'>, config: TagConfig): Coding[] {
   return (Array.isArray(meta?.tag) ? meta.tag : []).filter((tag) => isOwnerTag(tag, config));
 }
 
-/** The tags of a resource that name no owner, as they are. */
+/** The tags of a resource that do not name an owner, unchanged. */
 export function tagsOfOthers({ meta }: Pick<Resource, 'meta'>, config: TagConfig): Coding[] {
   return (Array.isArray(meta?.tag) ? meta.tag : []).filter((tag) => !isOwnerTag(tag, config));
 }
@@ -47,11 +47,11 @@ export function belongsTo(resource: Pick<Resource, 'meta'>, requestor: string, c
 }
 
 /**
- * The `meta` of a resource that a requestor hands over, as it is stored: its own tags and profiles are kept, the tag
+ * The `meta` of a resource that a requestor submits, as it is stored: its own tags and profiles are kept, the tag
  * `external` and the requestor's own are added, and every other claim (another requestor's tag, accounts, versions) is
  * dropped.
  *
- * @param sent - `meta` as sent, of whatever shape
+ * @param sent - `meta` as sent, of any shape
  * @param requestor - id of the requestor's profile
  * @param profiles - canonical URLs that the stored resource claims in any case
  * @see specification 2.1 and 2.2, meta.tag
@@ -70,9 +70,9 @@ export function metaOfSubmitted(
 }
 
 /**
- * The `meta` of a resource that a Bot writes on behalf of somebody, with a tag that says so: its code is the profile's
- * id, its version the version that is replaced. It therefore speaks of this one change only: when somebody else changes
- * the resource later and leaves the tag in it, the tag says nothing any more (`changedBy`).
+ * The `meta` of a resource that a Bot writes on behalf of a profile, with a tag that says so: its code is the profile's
+ * id, its version the version that is replaced. The tag therefore applies to this one change only: if another author
+ * changes the resource later and leaves the tag in it, the tag no longer counts (`changedBy`).
  *
  * @param meta - as it is to be written
  * @param who - id of the profile on whose behalf it is written

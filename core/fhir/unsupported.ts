@@ -8,18 +8,18 @@ const unsupported: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Why an element cannot be honoured. No element of FHIR is called as something that every object has (`toString`,
- * `constructor`), but Medplum takes these for elements, and whoever makes text of such an object fails.
+ * Why an element cannot be honoured. No FHIR element has the name of something that every object has (`toString`,
+ * `constructor`), but Medplum takes these for elements, and code that converts such an object to text fails.
  */
 function problemOf(name: string): string | undefined {
   return unsupported.get(name) ?? (name in Object.prototype ? `FHIR has no element ${name}.` : undefined);
 }
 
 /**
- * Finds what would change the meaning of a resource in a way that the service does not know, and what is no element of any
- * resource, at any depth.
+ * Finds what would change the meaning of a resource in a way that the service does not know, and what is not an element
+ * of any resource, at any depth.
  *
- * @param sent - of whatever content, at most as deep as `DEEPEST`
+ * @param sent - of any content, at most as deep as `DEEPEST`
  * @param path - FHIRPath of what was sent
  * @returns a `malformed-request` for each
  * @see https://hl7.org/fhir/R4/extensibility.html#modifierExtension; https://hl7.org/fhir/R4/resource.html#implicitRules

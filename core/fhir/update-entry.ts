@@ -16,8 +16,8 @@ export function updateEntry<T extends Resource>(stored: T, changed: T): BundleEn
 }
 
 /**
- * Entries in one order for all who write: two transactions that change the same resources one after the other in
- * different orders wait for each other, until the database ends one of them.
+ * Entries in an order that all writers share: two transactions that change the same resources in different orders wait
+ * for each other until the database ends one of them.
  */
 export function inWriteOrder(entries: readonly BundleEntry[]): BundleEntry[] {
   const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';

@@ -5,8 +5,8 @@ function isEmpty(value: unknown): boolean {
 }
 
 /**
- * A resource as Medplum stores it: without elements that are sent as null, or as an empty text, list or object, at any depth.
- * FHIR forbids them, but Medplum's own apps send them. Members of lists stay in their places.
+ * A resource as Medplum stores it: without elements that are sent as null, or as an empty text, list or object, at any
+ * depth. FHIR forbids them, but Medplum's own apps send them. Entries of lists keep their positions.
  */
 export function withoutEmpty<T extends Resource>(resource: T): T {
   const text = JSON.stringify(resource, function (this: unknown, _name: string, value: unknown) {

@@ -34,7 +34,7 @@ export interface Erasure {
 
 /** What a removal depends on. */
 export interface ErasureContext {
-  /** The named patient. It is removed last, because the other records are found by it. */
+  /** The named patient. It is removed last, because the other records are found through it. */
   readonly id: string;
   readonly config: Pick<BookingConfig, 'uris' | 'baseUrl'>;
   /** Whether open appointments are to be cancelled. */

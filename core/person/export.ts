@@ -110,7 +110,7 @@ function withoutInternals(resource: Resource): Resource {
  *
  * @param versions - every stored version of every resource, grouped by resource, the newest first
  * @param now - milliseconds since 1970 UTC
- * @returns a Bundle of type collection; the versions of a resource share its `fullUrl` and differ by `meta.versionId`
+ * @returns a Bundle of type collection; the versions of a resource share its `fullUrl` and differ in `meta.versionId`
  * @see https://hl7.org/fhir/R4/bundle.html (bdl-7)
  */
 export function exportBundle(versions: readonly Resource[], now: number, { ids, baseUrl }: ExportContext): Bundle {

@@ -17,22 +17,22 @@ import { isSameToken } from '../fhir/token.ts';
 
 type Stored<T extends Resource> = T & { readonly id: string };
 
-/** What the service stores about one person, in the current versions. */
+/** What the service stores about one person, in its current versions. */
 export interface PersonRecords {
   /** The named patient, and existing patients that were merged into it or that it was merged into. */
   readonly patients: readonly Stored<Patient>[];
   readonly relatedPersons: readonly Stored<RelatedPerson>[];
   readonly appointments: readonly Stored<Appointment>[];
   readonly answers: readonly Stored<QuestionnaireResponse>[];
-  /** The encounters to which the appointments have led; an encounter may name one and be about somebody else. */
+  /** The encounters to which the appointments have led; an encounter may name one of them and be about someone else. */
   readonly encounters: readonly Stored<Encounter>[];
   /** Asynchronous bookings, which contain the requests. */
   readonly jobs: readonly Stored<Task>[];
-  /** What participants have answered to the appointments, or the person to any. */
+  /** The responses of participants to the appointments, and of the person to any appointment. */
   readonly responses: readonly Stored<AppointmentResponse>[];
   /**
-   * Other Tasks that name the person or an appointment: of requests that wait or have waited for the clinic, with their
-   * reminders, of double bookings, and counters of the person's appointments.
+   * Other Tasks that name the person or an appointment: Tasks of requests that wait or have waited for the clinic, with
+   * their reminders, Tasks of double bookings, and counters of the person's appointments.
    */
   readonly tasks: readonly Stored<Task | Communication>[];
   /** Events about the appointments. They name an appointment, not the person. */

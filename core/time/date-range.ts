@@ -45,13 +45,12 @@ function offsetOf(text: string): number {
 
 /**
  * The period that a FHIR date, dateTime or instant stands for, depending on its precision: a year, a month, a day, a
- * minute, a second or a part of a second. A value without an offset is in the time zone; a day on which the clocks
- * change is shorter or longer than others, and a local time that occurs twice is the earlier one.
+ * minute, a second or a part of a second. A value without an offset is in the time zone; a day on which the clocks change
+ * is shorter or longer than others, and a local time that occurs twice is the earlier one.
  *
  * @param value - as the client wrote it
  * @param timeZone - IANA name
- * @returns from `start` up to, not including, `end`, in milliseconds since 1970 UTC; `undefined` if there is no such
- *   time
+ * @returns from `start` up to, not including, `end`, in milliseconds since 1970 UTC; `undefined` if there is no such time
  *   (30 February, 24:00, a leap second)
  * @see https://hl7.org/fhir/R4/search.html#date
  */

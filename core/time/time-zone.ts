@@ -78,7 +78,7 @@ export function changeOfOffset(timeZone: string, from: number, to: number): numb
   return later;
 }
 
-/** The clocks are changed by two hours at most. */
+/** Clocks are changed by two hours at most. */
 const MOST_CHANGED = 2 * 3_600_000;
 
 /**

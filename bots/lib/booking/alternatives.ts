@@ -29,7 +29,7 @@ import { readRole } from './read-more.ts';
 /** How many times are judged for one refusal, in the Schedules that it names, and in others. */
 const MOST_JUDGED = 6;
 
-/** A refused request, and for whom another time is looked for. */
+/** A refused request, and the requestor for whom another time is sought. */
 interface Refusal {
   readonly request: BookRequest & { readonly interval: Interval };
   readonly requestor: Requestor & { readonly role: Role };
@@ -37,7 +37,7 @@ interface Refusal {
   readonly now: number;
 }
 
-/** Reads with the rights of the caller: what it may not read is proposed to nobody. */
+/** Reads with the rights of the caller: what it may not read is not proposed. */
 async function read(medplum: MedplumClient, entry: BundleEntry[], { requestor }: Refusal): Promise<ResourceSet> {
   if (entry.length === 0) {
     return new Map();
@@ -52,7 +52,7 @@ async function read(medplum: MedplumClient, entry: BundleEntry[], { requestor }:
 }
 
 /**
- * The free Slots of some Schedules nearby, as far as their policies permit it.
+ * The free Slots of some Schedules near the requested time, as far as the Schedules' policies permit booking them.
  *
  * @param returning - Slots that are free for this request alone
  */
@@ -78,7 +78,7 @@ async function readOffers(
   }));
 }
 
-/** Of some candidates those that the rules would accept now, in their order; no more than are needed. */
+/** Those candidates that the rules would accept now, in their order; no more than are needed. */
 async function accepted(
   medplum: MedplumClient,
   candidates: readonly Alternative[],
@@ -99,7 +99,7 @@ async function accepted(
   return found.slice(0, most);
 }
 
-/** The free Slots that the appointment which is moved has withdrawn or narrowed: they return if it goes there. */
+/** The free Slots that the appointment to be moved has withdrawn or narrowed: they return when it moves. */
 async function readReturningSlots(medplum: MedplumClient, state: ResourceSet, { request, purpose, now }: Refusal) {
   const returning = returningFor(request, findEarlierAppointments(request, state, { purpose, now, config }), state);
   const changes = returning ? await readReturning(medplum, returning) : [];
@@ -145,7 +145,8 @@ async function alternatives(medplum: MedplumClient, state: ResourceSet, refusal:
   const schedules = schedulesNamed(request, state);
   const here = await inTheSamePlace(medplum, schedules, state, refusal);
   const missing = MOST_ALTERNATIVES - here.length;
-  // A job knows what its requestor saw of what it names, not which other Schedules it may read.
+  // A job knows what its requestor could see of the resources it names, but not which other Schedules the requestor may
+  // read.
   const mayLookElsewhere = requestor.authorization !== undefined && schedules.length < 2;
   return missing > 0 && mayLookElsewhere
     ? [...here, ...(await elsewhere(medplum, schedules, state, missing, refusal))]
@@ -153,10 +154,10 @@ async function alternatives(medplum: MedplumClient, state: ResourceSet, refusal:
 }
 
 /**
- * Adds to a refusal the nearest times that the caller could book instead: of the same Schedules first, then of others of the
- * same service. They are looked for with the caller's rights, and judged by the rules as `$book` does; nothing is written.
- * Only a refusal that another time could solve costs anything, and a bounded number of reads; if they fail, it stays as it
- * is.
+ * Adds to a refusal the nearest times that the caller could book instead: of the same Schedules first, then of others of
+ * the same service. They are looked for with the caller's rights, and judged by the rules as `$book` does; nothing is
+ * written. Only for a refusal that another time could solve is anything read, in a bounded number of reads; if they fail,
+ * the refusal stays as it is.
  *
  * @param state - what was read for the request that was refused
  */

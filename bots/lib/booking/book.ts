@@ -22,7 +22,10 @@ export type BookingResult =
   | {
       readonly kind: 'refused';
       readonly issues: readonly Issue[];
-      /** Others of the same requestor were faster, and a quota counts them all: to be tried again in turns. */
+      /**
+       * Other bookings of the same requestor were faster, and a quota counts them all: they should be tried again in
+       * turn.
+       */
       readonly isOutOfTurn?: boolean;
     };
 
@@ -124,9 +127,10 @@ export function isTransient(issues: readonly Issue[]): boolean {
 }
 
 /**
- * Decides about a booking and writes it. After a conflict with a concurrent booking it decides again, at most
- * `config.maxAttempts` times. The same applies to a lost response if the request has an identifier, by which an existing
- * booking is found. Until then it never answers that nothing was booked. A refusal says what could be booked instead.
+ * Decides about a booking and writes it. After a conflict with a concurrent booking it decides again, in
+ * `config.maxAttempts` attempts at most. The same applies to a lost response if the request has an identifier, by which
+ * an existing booking is found. As long as it is unknown whether the lost attempt booked, it never answers that nothing
+ * was booked. A refusal says what could be booked instead.
  */
 export async function bookAppointment(
   medplum: MedplumClient,

@@ -19,10 +19,10 @@ import { sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { syncAppointment } from './slot-sync.ts';
 
-/** How many Slots are looked at together. */
+/** How many Slots are read at a time. */
 const PAGE = 200;
 
-/** A Slot as it is stored, and one page of what of its Schedule overlaps it and is taken. */
+/** A Slot as it is stored, and one page of the taken Slots of its Schedule that overlap it. */
 async function readOverlapping(medplum: MedplumClient, { id, schedule, start, end }: Slot, offset: number) {
   const query = new URLSearchParams([
     ['schedule', schedule.reference ?? ''],
@@ -55,7 +55,7 @@ async function find(medplum: MedplumClient, taking: Slot, slots: readonly Slot[]
 
 async function write(medplum: MedplumClient, entry: BundleEntry, appointment: Appointment): Promise<void> {
   const { kind } = await sendTransaction(medplum, [entry]);
-  // Somebody has changed the appointment meanwhile: what it is now is looked at when Medplum reports that change.
+  // Overtaken: the appointment has changed in the meantime, and is checked again when Medplum reports that change.
   if (kind !== 'done' && kind !== 'overtaken') {
     throw new Error(`The collision of Appointment/${appointment.id} could not be resolved (${kind}).`);
   }
@@ -72,9 +72,9 @@ async function resolve(medplum: MedplumClient, collision: Collision): Promise<vo
 }
 
 /**
- * Resolves what a Slot collides with that somebody has written over booked time: a hold or a request that is not
- * confirmed gives way, and its portal is told; of a confirmed appointment staff decide, and find it among their Tasks.
- * The guards refuse what is seen in time: this is about what they let pass.
+ * Resolves the collisions of a Slot that was written over booked time: a hold or an unconfirmed request gives way, and
+ * its portal is told; a confirmed appointment is left to staff, who find it among their Tasks. Collisions that are seen
+ * in time are refused before the write; this handles those that get through.
  *
  * @param taking - as Medplum has reported it
  * @throws Error when the server could not be read or written

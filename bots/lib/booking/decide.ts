@@ -23,15 +23,15 @@ import { checkLimits } from './requestor-limits.ts';
 export interface Requestor {
   /** Id of the requestor's profile. */
   readonly id: string;
-  /** The same as a reference, with its name where Medplum tells it. */
+  /** The profile as a reference, with its name if Medplum gives it. */
   readonly reference?: Reference | undefined;
-  /** The credentials to read with; without them the Bot's own. */
+  /** The credentials to read with; by default the Bot's own. */
   readonly authorization?: string | undefined;
   /** Narrows what was read down to what the requestor may see; needed where it is read with the Bot's credentials. */
   readonly narrow?: (state: ResourceSet) => ResourceSet;
-  /** The limits of the installation that are asked for; by default those of a booking while the caller waits. */
+  /** The limits of the installation that are checked; by default those of a booking while the caller waits. */
   readonly limits?: readonly RequestorLimit[];
-  /** As whom the requestor acts, where Medplum cannot be asked with its credentials. */
+  /** The role in which the requestor acts, if Medplum cannot be asked with its credentials. */
   readonly role?: Role | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface BookingDecision {
 export interface DecisionOptions {
   /** What the request is for; by default a booking. */
   readonly purpose?: Purpose | undefined;
-  /** Whether the decision is only asked for: then nothing is written on the way to it, no row of a quota either. */
+  /** Whether this is a dry run: then nothing is written while deciding, not even the row of a quota. */
   readonly isDry?: boolean | undefined;
 }
 
@@ -59,8 +59,8 @@ export const unavailable: Issue = {
 const undecided: BookingDecision = { plan: { kind: 'refuse', issues: [unavailable] }, state: new Map() };
 
 /**
- * Adds the authors of the patients to the state. Medplum returns them only on demand; they distinguish duplicates from
- * simultaneous bookings from patients that a portal has submitted.
+ * Adds the authors of the patients to the state. Medplum returns them only on demand; they tell duplicates made by
+ * simultaneous bookings from patients that a portal submitted.
  */
 async function withAuthors(medplum: MedplumClient, state: ResourceSet): Promise<ResourceSet> {
   const ids = resourcesOfType(state, 'Patient').flatMap(({ id }) => id ?? []);
@@ -74,7 +74,7 @@ async function withAuthors(medplum: MedplumClient, state: ResourceSet): Promise<
 const isAmbiguous = (plan: BookingPlan): boolean =>
   plan.kind === 'refuse' && plan.issues.some(({ code }) => code === 'patient-ambiguous');
 
-/** How often a decision may turn out to depend on more. */
+/** How often the rules are asked while a decision turns out to depend on more. */
 const MOST_ROUNDS = 6;
 
 /** Asks the rules, reads what they ask for, and asks them again. */

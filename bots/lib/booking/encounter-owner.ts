@@ -21,7 +21,7 @@ async function attempt(medplum: MedplumClient, id: string): Promise<BundleAnswer
 }
 
 /**
- * Gives an encounter the tags of the requestors that may see it. It depends on what is stored only, so that a missed or
+ * Gives an encounter the tags of the requestors that may see it. It depends only on what is stored, so that a missed or
  * repeated run does no harm.
  *
  * @throws Error when the server could not be reached, refuses the result, or conflicts with other requests persist

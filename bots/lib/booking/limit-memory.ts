@@ -6,9 +6,9 @@ import {
 
 /** Remembers for a moment that requestors are below their limits. */
 export interface LimitMemory {
-  /** The limits that must be asked for before this decision; each call counts as a decision. */
+  /** The limits that must be checked before this decision; each call counts as a decision. */
   readonly toAsk: (limits: readonly RequestorLimit[], requestor: string, now: number) => RequestorLimit[];
-  /** Limits that were asked for and not reached. */
+  /** Notes limits that were checked and not reached. */
   readonly below: (limits: readonly RequestorLimit[], requestor: string, now: number) => void;
 }
 
@@ -18,9 +18,9 @@ const LASTS = 1_000;
 const MOST = 1_000;
 
 /**
- * A requestor that was below a limit stays below it for some bookings: for so many, and for a second, it is not asked for
- * again. What a question costs grows with the appointments of the requestor; thus it does not grow with its bookings, too.
- * Where each run of a Bot has a context of its own, nothing is remembered and every booking asks.
+ * A requestor that was below a limit stays below it for some bookings: for that many, and for a second, the limit is not
+ * checked again. The cost of a check grows with the requestor's appointments; this way it does not grow with the number
+ * of its bookings, too. Where each run of a Bot has a context of its own, nothing is remembered and every booking checks.
  */
 export function createLimitMemory(config: RequestorLimitConfig): LimitMemory {
   const known = new Map<string, { left: number; readonly until: number }>();

@@ -11,9 +11,9 @@ const search = (type: 'Schedule' | 'HealthcareService', ids: readonly string[], 
   `${type}?_id=${[...new Set(ids)].join(',')}&_count=1000${more}`;
 
 /**
- * The booking policies of the Schedules of some Slots, with the Bot's own rights.
+ * The booking policies of the Schedules of some Slots, read with the Bot's own rights.
  *
- * @param known - Schedules with their actors that were read already; the others are read first
+ * @param known - Schedules, with their actors, that have been read already; the others are read first
  * @throws ReadError when the server could not be read
  */
 export async function readPolicies(

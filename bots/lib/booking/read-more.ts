@@ -44,7 +44,7 @@ function isInTheWay(appointment: Appointment, { now, interval }: ReadContext): b
   return isThere && hasEnded(appointment, now, config) && overlaps({ start, end }, interval);
 }
 
-/** With the Bot's own rights: the appointments of others count as well, and none of them reaches the caller. */
+/** Reads with the Bot's own rights: the appointments of others count as well, and none of them reaches the caller. */
 async function readFragmentsOf(
   medplum: MedplumClient,
   { origins, rewritten }: NonNullable<Wanted['fragments']>,
@@ -62,15 +62,15 @@ async function readFragmentsOf(
 }
 
 /**
- * As whom a caller acts.
+ * The role in which a caller acts.
  *
- * @throws ReadError when Medplum does not say
+ * @throws ReadError when Medplum does not identify the caller
  */
 export async function readRole(medplum: MedplumClient, authorization: string | undefined): Promise<Role> {
   const me = await get(medplum, 'auth/me', { authorization });
   const role = me?.status === 200 ? roleOf(me.body) : undefined;
   if (!role) {
-    throw new ReadError('Medplum does not say who calls.');
+    throw new ReadError('Medplum does not identify the caller.');
   }
   return role;
 }
@@ -89,11 +89,12 @@ async function readServices(
   return read.state;
 }
 
-/** How many versions of an appointment are looked at, the latest ones. */
+/** How many versions of an appointment are read: the latest ones. */
 const VERSIONS = 100;
 
 /**
- * The versions of appointments that the caller may read, and the Slots of those that were at the time of the booking.
+ * The versions of appointments that the caller may read, and the Slots of those versions whose time is that of the
+ * booking.
  */
 async function readVersions(
   medplum: MedplumClient,
@@ -117,8 +118,8 @@ async function readVersions(
 }
 
 /**
- * Patients and into whom they were merged. What the caller may not see of them decides only whom its appointment is
- * for.
+ * Patients, and those into whom they were merged. What the caller may not see of them only decides whom its appointment
+ * is for.
  */
 async function readMerged(medplum: MedplumClient, ids: readonly string[]): Promise<Patients> {
   const [found] = await readInBatch(medplum, [`Patient?_id=${ids.join(',')}&_count=1000`]);
@@ -130,7 +131,7 @@ async function readTasks(medplum: MedplumClient, appointments: readonly string[]
   return ofType('Task', found);
 }
 
-/** With the Bot's own rights: what others have taken counts as well, and none of it reaches the caller. */
+/** Reads with the Bot's own rights: what others have taken counts as well, and none of it reaches the caller. */
 async function readAround(
   medplum: MedplumClient,
   { schedules, interval }: NonNullable<Wanted['around']>,
@@ -139,13 +140,13 @@ async function readAround(
   return { slots, offered: await readOffered(medplum, unmarkedIn(slots, interval, config)) };
 }
 
-/** Creates the row of a quota, once even if several try at the same moment. */
+/** Creates the row of a quota, only once even if several requests try at the same moment. */
 async function createRow(medplum: MedplumClient, quota: Quota): Promise<void> {
   const request = { method: 'POST' as const, url: 'Task', ifNoneExist: quotaRowSearch(quota, config) };
   await sendTransaction(medplum, [{ request, resource: quotaRow(quota, config) }]);
 }
 
-/** How often the row of a quota is looked for, which somebody else may be making. */
+/** How often the row of a quota is looked for: another request may be creating it. */
 const ATTEMPTS = 5;
 
 /** How many quotas are counted at the same time: each patient who takes part has one. */
@@ -158,8 +159,8 @@ async function readCountedSlots(medplum: MedplumClient, quota: Quota, found: rea
 }
 
 /**
- * The row and the appointments that count for it are read as they were at one moment: no booking between them is missed.
- * The Schedule of a Slot does not change and can be read later.
+ * The row and the appointments that count for it are read as they were at one moment, so that no booking in between is
+ * missed. The Schedule of a Slot does not change and can be read later.
  */
 async function readUsage(
   medplum: MedplumClient,
@@ -180,7 +181,7 @@ async function readUsage(
     }
     await createRow(medplum, quota);
   }
-  throw new ReadError('The row of a quota could not be made.');
+  throw new ReadError('The row of a quota could not be created.');
 }
 
 /**

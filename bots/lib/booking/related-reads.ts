@@ -32,7 +32,7 @@ export interface Related {
 export interface RelatedAppointment extends Related {
   /** Absent if it was deleted. */
   readonly appointment: Appointment | undefined;
-  /** Its Tasks that are not over, as a request that waits for the clinic has one. */
+  /** Its open Tasks, such as the one of a request that waits for the clinic. */
   readonly tasks: readonly Task[];
   /** The Schedules of its slots with their actors, if they were asked for. */
   readonly calendars: readonly Resource[];
@@ -47,7 +47,7 @@ const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `
 /**
  * Reads an appointment with its slots, patients and Tasks in one batch, with the Bot's own rights.
  *
- * @param id - of the appointment, as the caller has sent it
+ * @param id - of the appointment, as the caller sent it
  * @param withCalendars - whether the Schedules of its slots are needed, too
  * @throws ReadError when the server could not be read
  */
@@ -73,8 +73,8 @@ export async function readRelatedAppointment(
 }
 
 /**
- * What an appointment names and `known` lacks, read by id, with the Bot's own rights: the slots and patients of another
- * version, those that a search does not follow (absolute references), and in vain those that were deleted.
+ * What an appointment names and `known` lacks, read by id, with the Bot's own rights: slots and patients of another
+ * version, those that a search does not follow (absolute references), and, without result, those that were deleted.
  *
  * @throws ReadError when the server could not be read
  */
@@ -121,7 +121,7 @@ export async function readSurvivors(medplum: MedplumClient, known: Patients): Pr
 }
 
 /**
- * An appointment as it is stored, and those patients who exist of what it is to become, in one batch.
+ * An appointment as it is stored, and the existing patients that its changed version names, in one batch.
  *
  * @throws ReadError when the server could not be read
  */
@@ -145,7 +145,7 @@ async function sendReads(medplum: MedplumClient, bundle: Bundle): Promise<Bundle
   return answer.bundle;
 }
 
-/** A slot that was never there has no history. */
+/** The last versions of deleted slots, as `lostOffer` gives them; a slot that never existed has no history. */
 async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<Slot[]> {
   if (ids.length === 0) {
     return [];
@@ -157,7 +157,9 @@ async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<S
   );
 }
 
-/** What histories tell of the slots that an appointment gives back: read only where the slots themselves do not. */
+/**
+ * What histories say about the slots that an appointment gives back, read only where the slots themselves do not say it.
+ */
 async function readMarks(medplum: MedplumClient, { id }: Appointment, slots: readonly Slot[]) {
   const unmarked = slots.filter((slot) => isUnmarked(slot, config)).flatMap((slot) => slot.id ?? []);
   const byHand = slots.filter((slot) => isByHand(slot, config));

@@ -16,18 +16,18 @@ import { createLimitMemory } from './limit-memory.ts';
 
 const memory = createLimitMemory(config);
 
-/** The limits of a requestor, to be asked for in the batch that a booking reads. */
+/** The limits of a requestor, to be checked in the batch that a booking reads. */
 export interface LimitCheck {
   readonly entry: readonly BundleEntry[];
   /**
-   * Which limits are reached, by the answers to the entries.
+   * Which limits are reached, according to the answers to the entries.
    *
    * @throws ReadError when the server could not be read
    */
   readonly conclude: (answers: readonly BundleEntry[]) => Promise<ReadonlySet<LimitQuestion>>;
 }
 
-/** Whose limits are asked for, and with which credentials. */
+/** Whose limits are checked, and with which credentials. */
 export interface LimitContext {
   readonly id: string;
   readonly authorization?: string | undefined;
@@ -36,7 +36,7 @@ export interface LimitContext {
   readonly isDry: boolean;
 }
 
-/** Where the process goes on after a booking, it remembers for a moment who is below a limit. */
+/** Where the process outlives a booking, it remembers for a moment who is below a limit. */
 function checkByMemory(limits: readonly RequestorLimit[], { id, now }: LimitContext): LimitCheck {
   const asked = memory.toAsk(limits, id, now);
   return {
@@ -51,7 +51,7 @@ function checkByMemory(limits: readonly RequestorLimit[], { id, now }: LimitCont
   };
 }
 
-/** Medplum refuses to search for what a caller may not see; every other failure leaves a question open. */
+/** Medplum answers 403 to a search for what a caller may not see; any other failure leaves a question open. */
 function assertAnswered(questions: readonly LimitQuestion[], answers: readonly BundleEntry[]): void {
   const isAnswered = ({ response }: BundleEntry): boolean => response?.status === '200' || response?.status === '403';
   if (answers.length !== questions.length || !answers.every(isAnswered)) {
@@ -74,7 +74,7 @@ async function readFurther(
   return answers;
 }
 
-/** Where each run stands for itself, Medplum remembers who is near a limit. */
+/** Where no memory outlives a run, a mark in Medplum remembers who is near a limit. */
 function checkByMark(medplum: MedplumClient, limits: readonly RequestorLimit[], context: LimitContext): LimitCheck {
   const { id, now, isDry } = context;
   const first = questionsFor(limits, Math.random(), config);
@@ -88,7 +88,7 @@ function checkByMark(medplum: MedplumClient, limits: readonly RequestorLimit[], 
         [...found, ...(await readFurther(medplum, further, context))],
       ];
       const mark = isDry ? undefined : markEntry(asked, answers, id, config);
-      // One that could not be written is written when the appointments are counted again.
+      // A mark that could not be written is written the next time the appointments are counted.
       await (mark && sendTransaction(medplum, [mark]));
       return answeredYes(asked, answers);
     },

@@ -41,8 +41,8 @@ async function attempt(medplum: MedplumClient, seen: Appointment): Promise<Bundl
 }
 
 /**
- * Updates an appointment, its slots and its Task to match its status, its patients and, for a hold or a request, its end. It
- * depends on the stored state only, not on the change that started it, so that a missed or repeated run does no harm.
+ * Updates an appointment, its slots and its Task to match its status, its patients and, for a hold or a request, its end.
+ * It depends only on the stored state, not on the change that started it, so that a missed or repeated run does no harm.
  *
  * @param seen - the appointment as it was reported; only its id counts, or, once it is deleted, its slots
  * @throws Error when the server could not be reached, refuses the result, or conflicts with other requests persist

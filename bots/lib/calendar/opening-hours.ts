@@ -13,22 +13,22 @@ import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts'
 import { config } from '../config.ts';
 import { ofType, readInBatch } from '../read.ts';
 
-/** A Schedule with everything that its opening hours are made of. */
+/** A Schedule with everything that defines its opening hours. */
 export interface OpeningHours {
   readonly schedule: Schedule & { readonly id: string };
   readonly publishing: Publishing;
   readonly closedDays: readonly Closure[];
-  /** Changes with everything that decides what is published of the Schedule, except for time and its Slots. */
+  /** A hash that changes with everything that decides what is published for the Schedule, except time and its Slots. */
   readonly inputs: string;
 }
 
-/** Changed whenever the rules for making Slots from opening hours change: then all Slots are made again. */
+/** Must be changed whenever the rules for making Slots from opening hours change: then all Slots are made again. */
 const RULES = 1;
 
 /** How many services are read at most. */
 const COUNT = '1000';
 
-/** The types of resources whose calendar a Schedule can be and that Bots may read. */
+/** The types of actors that a Schedule can have and that Bots may read. */
 const actorTypes: readonly string[] = ['Device', 'HealthcareService', 'Location', 'Practitioner', 'PractitionerRole'];
 
 const byIds = (type: string, ids: readonly string[]): string =>
@@ -59,9 +59,9 @@ function inputsOf(resources: readonly Resource[]): string {
 }
 
 /**
- * Reads what the opening hours of several Schedules are made of.
+ * Reads what defines the opening hours of several Schedules.
  *
- * @param schedules - at most some hundreds
+ * @param schedules - at most a few hundred
  * @throws ReadError when the server could not be read
  */
 export async function readOpeningHoursOf(
@@ -97,7 +97,7 @@ export async function readOpeningHoursOf(
 }
 
 /**
- * Reads what the opening hours of a Schedule are made of.
+ * Reads what defines the opening hours of a Schedule.
  *
  * @param id - of the Schedule
  * @returns `undefined` if there is no such Schedule

@@ -12,7 +12,10 @@ import { config } from '../config.ts';
 import { retryOvertaken, sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 
-/** How many Schedules are published at the same time, at once: more wait for their turn, so that bookings need not. */
+/**
+ * How many Schedules are published immediately, at the same time: any more wait for their turn, so that bookings need not
+ * wait.
+ */
 const MOST_AT_ONCE = 2;
 
 async function done(medplum: MedplumClient, entry: BundleEntry, what: string): Promise<boolean> {
@@ -25,7 +28,7 @@ async function done(medplum: MedplumClient, entry: BundleEntry, what: string): P
 
 async function persistently(act: () => Promise<boolean>, what: string): Promise<void> {
   if (!(await retryOvertaken(act, (isDone) => !isDone, { most: config.maxAttempts }))) {
-    throw new Error(`${what} could not be requested: others were faster each time.`);
+    throw new Error(`${what} could not be requested: other requests were faster at each attempt.`);
   }
 }
 
@@ -36,11 +39,11 @@ function taskEntry(task: Task | undefined, resource: Task, query: string): Bundl
     : { request: { method: 'POST', url: 'Task', ifNoneExist: query.replace('Task?', '') }, resource };
 }
 
-/** How a pass through all Schedules is requested: start again, or continue if it has ended. */
+/** How a pass through all Schedules is requested: begin anew, or go on with the last one if it has ended. */
 export type PassRequest = 'begin' | 'go-on';
 
 /**
- * Asks for the pass through all Schedules, which publishes what is out of date.
+ * Requests the pass through all Schedules, which publishes what is out of date.
  *
  * @throws Error when it could not be requested
  */
@@ -50,7 +53,7 @@ export async function requestRollForward(medplum: MedplumClient, request: PassRe
   await persistently(async () => {
     const [found] = await readInBatch(medplum, [query]);
     const [task] = ofType('Task', found);
-    // A Task that keeps no pass, as when somebody has cancelled it, keeps the next one.
+    // A Task that keeps no pass, for example because it was cancelled, is used for the next one.
     const last = task && rollForwardIn(task);
     if (request === 'go-on' && last && last.status !== 'completed') {
       return true;
@@ -61,7 +64,7 @@ export async function requestRollForward(medplum: MedplumClient, request: PassRe
 }
 
 /**
- * Asks for the publication of a whole calendar from now on. It begins as soon as Medplum has seen the request, or, when
+ * Requests the publication of a whole calendar from now on. It begins as soon as Medplum has seen the request, or, when
  * several are being published, when its turn comes.
  *
  * @throws Error when it could not be requested

@@ -27,27 +27,27 @@ import { ofType, readInBatch } from '../read.ts';
 import { readOpeningHoursOf } from './opening-hours.ts';
 import { publishedUntil, workOn } from './publication.ts';
 
-/** How many Schedules are looked at together. */
+/** How many Schedules are read at a time. */
 const LOOK = 50;
 
-/** How many Schedules are put in line together, with a rest in between while somebody books. */
+/** How many Schedules are put in line at a time, with rests in between while bookings are being made. */
 const PORTION = 10;
 
-/** How many Schedules of the line are read. */
+/** How many Schedules of the line are read at a time. */
 const PAGE = 200;
 
-/** How many resources one search gives at most. */
+/** How many resources one search returns at most. */
 const COUNT = 1000;
 
 /** Whether a Schedule names services, and so may have opening hours. */
 export const takesPart = (schedule: Schedule): boolean =>
   offersAllServices(schedule) || serviceIdsOf(schedule).length > 0;
 
-/** The search that finds something if somebody has booked or changed an appointment lately. */
+/** The search that finds something if an appointment was booked or changed lately. */
 const bookedLately = (): string =>
   `Appointment?${new URLSearchParams({ _lastUpdated: `gt${formatInstant(Date.now() - QUIET_AFTER)}`, _count: '1', _fields: 'id' })}`;
 
-/** The Schedules among these of which Slots were taken since an instant, or may have been. */
+/** Those of the Schedules whose Slots were taken since an instant, or may have been. */
 async function takenSince(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
@@ -70,7 +70,7 @@ async function takenSince(
   );
 }
 
-/** The Tasks that keep the publications of Schedules, or did until somebody cancelled them, by the Schedule's id. */
+/** The Tasks that keep the publications of Schedules, or did until they were cancelled, by the Schedule's id. */
 export async function publicationsOf(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
@@ -81,7 +81,7 @@ export async function publicationsOf(
   return new Map(ofType('Task', found).map((task) => [idIn(task.focus, 'Schedule'), task]));
 }
 
-/** Puts publications in line, each by itself: what somebody else changes meanwhile is up to them. */
+/** Puts publications in line, each by itself: one that something else changes in the meantime is left alone. */
 async function putInLine(
   medplum: MedplumClient,
   due: readonly Publication[],
@@ -103,17 +103,17 @@ async function putInLine(
   });
   const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry });
   if (answer.kind !== 'done') {
-    throw new Error(`What is to be published could not be written (${answer.kind}).`);
+    throw new Error(`The publications that are due could not be written (${answer.kind}).`);
   }
 }
 
-/** Leaves the server to others after some work, as long as the pace says and the run has time. */
+/** Leaves the server to others after some work, for as long as the pace says and the run has time. */
 async function restAfter(began: number, { rest }: Pace, deadline: number): Promise<void> {
   const now = Date.now();
   await wait(Math.max(0, Math.min((now - began) * rest, deadline - now)));
 }
 
-/** Puts publications in line, a portion at a time with rests in between; all of them, however late it is. */
+/** Puts publications in line, a portion at a time with rests in between; all of them, even after the deadline. */
 async function putAllInLine(
   medplum: MedplumClient,
   due: readonly Publication[],
@@ -129,7 +129,7 @@ async function putAllInLine(
 }
 
 /**
- * Looks at one page of Schedules, and puts those in line whose published Slots are out of date.
+ * Reads one page of Schedules, and puts in line those whose published Slots are out of date.
  *
  * @returns the offset of the next page, `undefined` after the last one
  */
@@ -177,7 +177,7 @@ async function write(medplum: MedplumClient, task: Task, pass: RollForward): Pro
   return isResource(written, 'Task') ? written : undefined;
 }
 
-/** The Schedules that are in line, in the order of their turns, and whether somebody books meanwhile. */
+/** The Schedules that are in line, in the order of their turns, and whether bookings are being made. */
 async function readLine(medplum: MedplumClient): Promise<{ tasks: Task[]; isBooked: boolean }> {
   const [line, booked = []] = await readInBatch(medplum, [
     publicationQuery({ status: 'accepted', _sort: '_lastUpdated', _count: `${PAGE}` }, config),
@@ -186,21 +186,21 @@ async function readLine(medplum: MedplumClient): Promise<{ tasks: Task[]; isBook
   return { tasks: turnsOf(ofType('Task', line)), isBooked: booked.length > 0 };
 }
 
-/** What came of the turns of a run. */
+/** The result of the turns of a run. */
 interface Turns {
-  /** `unfinished`: the time was over. `ahead`: publishing has had its share, and others have the server for a while. */
+  /** `unfinished`: time ran out. `ahead`: publishing has had its share, and others have the server for a while. */
   readonly result: 'finished' | 'unfinished' | 'ahead';
   readonly madeUpAt: number | undefined;
 }
 
-/** What is to become of the pass. */
+/** The status of the pass after each result. */
 const statusAfter: Readonly<Record<Turns['result'], RollForward['status']>> = {
   finished: 'completed',
   unfinished: 'requested',
   ahead: 'in-progress',
 };
 
-/** Publishes Schedules that are in line, a turn each. */
+/** Publishes the Schedules that are in line, in turns. */
 async function workInTurns(
   medplum: MedplumClient,
   { madeUpAt: before }: RollForward,
@@ -222,7 +222,7 @@ async function workInTurns(
       if (!pace) {
         return { result: 'ahead', madeUpAt };
       }
-      // One that cannot be written does not keep the others waiting: the clock takes it up again.
+      // One that cannot be written does not hold up the others: the clock takes it up again.
       const turns = tasks
         .splice(0, pace.concurrency)
         .map((task) => workOn(medplum, task, pace).catch((reason: unknown) => console.error(String(reason))));
@@ -235,12 +235,12 @@ async function workInTurns(
 }
 
 /**
- * Goes on with the pass through all Schedules: looks for those that are out of date, page by page, then publishes them.
- * What is left when the time is over starts the next run. A run that dies, or has to wait, leaves it in progress, and the
+ * Continues the pass through all Schedules: looks for those that are out of date, page by page, then publishes them. If
+ * time runs out, what is left starts the next run. A run that dies, or has to wait, leaves the pass in progress, and the
  * clock finds it.
  *
- * @param task - that keeps the pass
- * @param deadline - after it nothing more is begun, milliseconds since 1970
+ * @param task - the Task that keeps the pass
+ * @param deadline - nothing more is begun after it; milliseconds since 1970
  * @throws Error when the server could not be read or written
  */
 export async function rollForward(medplum: MedplumClient, task: Task, deadline: number): Promise<void> {

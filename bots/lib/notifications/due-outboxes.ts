@@ -11,20 +11,22 @@ import { config } from '../config.ts';
 import { ofType, readInTransaction } from '../read.ts';
 import { OPEN, readOutboxes, type SubscriptionOutbox } from './outbox-store.ts';
 
-/** How many outboxes or Subscriptions one search names: the most that Medplum gives. */
+/** How many outboxes or Subscriptions one search returns: the most that Medplum allows. */
 const PAGE = 1000;
 
-/** What a run of the clock begins with. */
+/** What a run started by the clock begins with. */
 export interface DueOutboxes {
   /** How far the events of all changes are recorded. */
   readonly checkpoint: Task | undefined;
-  /** Whether anybody is told about appointments. */
+  /** Whether there is anyone to tell about appointments. */
   readonly isListened: boolean;
-  /** The outboxes, but for those that are over, of which something may be due, or whose Subscription was changed. */
+  /** The outboxes for which something may be due, or whose Subscription was changed; ended ones are left out. */
   readonly outboxes: readonly SubscriptionOutbox[];
 }
 
-/** The searches that find the outboxes that are due by themselves, and Subscriptions whose outboxes may have to follow them. */
+/**
+ * The searches for the outboxes that are due by themselves, and for Subscriptions whose outboxes may have to follow them.
+ */
 function searches(checkpoint: Task | undefined, now: number): string[] {
   const code = outboxCodeQuery(config);
   const profile = artefactUri(config, 'LocalSubscriptionTermin');
@@ -42,7 +44,7 @@ function searches(checkpoint: Task | undefined, now: number): string[] {
 const subscriptionOf = (resource: Resource): string | undefined =>
   resource.resourceType === 'Task' ? idIn(resource.focus, 'Subscription') : resource.id;
 
-/** The ids of the Subscriptions that some searches name, page by page. */
+/** The ids of the Subscriptions that some searches find, page by page. */
 async function subscriptionsFound(medplum: MedplumClient, queries: readonly string[]): Promise<string[]> {
   const ids: (string | undefined)[] = [];
   let left = queries;
@@ -59,9 +61,9 @@ async function subscriptionsFound(medplum: MedplumClient, queries: readonly stri
 }
 
 /**
- * Reads what a run of the clock begins with. What it reads does not grow with the Subscriptions for which nothing is due:
- * an outbox says itself when it is to be looked at, and a changed Subscription is looked at until all is recorded that
- * was changed before it.
+ * Reads what a run started by the clock begins with. How much it reads does not grow with the Subscriptions for which
+ * nothing is due: an outbox itself says when it must be looked at, and a changed Subscription is looked at until every
+ * earlier change has been recorded.
  *
  * @param now - milliseconds since 1970 UTC
  * @throws Error when the server does not answer

@@ -20,7 +20,7 @@ const CHUNK = 100;
 /**
  * Reads the events of a Subscription by their numbers, in order.
  *
- * @param from - the first number, and `to` the last
+ * @param from - the first number; `to` is the last
  */
 export async function readEvents(
   medplum: MedplumClient,
@@ -48,7 +48,7 @@ const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWi
 const isKnown = (entry: BundleEntry): boolean =>
   isGood(entry) || entry.response?.status === '404' || entry.response?.status === '410';
 
-/** What Medplum answers to each of some requests, in one batch, which must not be empty; `undefined` if it does not. */
+/** Medplum's answers to requests sent in one batch, which must not be empty; `undefined` if any answer is missing. */
 async function get(
   medplum: MedplumClient,
   urls: readonly string[],
@@ -63,19 +63,19 @@ async function get(
   return answers?.length === urls.length ? answers : undefined;
 }
 
-/** The ids of what a search has found. */
+/** The ids of the resources that a search found. */
 function idsIn({ resource }: BundleEntry): (string | undefined)[] {
   const entries = isResource(resource, 'Bundle') ? resource.entry : undefined;
   return entries?.map((entry) => entry.resource?.id) ?? [];
 }
 
 /**
- * Reads what of some events may be told: the versions that they are about, if they are still there, and if the
- * appointment is one that may be read.
+ * Reads what may be told about some events: the versions that they are about, if these still exist and the appointment
+ * may be read.
  *
  * @param searches - searches that find the appointments that may be read
- * @param readable - criteria by which deleted ones could be read
- * @param authorization - whose rights the searches have; by default the Bot's own
+ * @param readable - criteria that decide which deleted appointments could be read
+ * @param authorization - whose rights the searches use; by default the Bot's own
  * @throws Error when the server does not answer
  */
 export async function readContents(

@@ -29,9 +29,12 @@ import { ofType, readInTransaction } from '../read.ts';
 export interface SubscriptionOutbox {
   /** With the status that subscribers see. */
   readonly subscription: Subscription & { readonly id: string };
-  /** Whether Medplum has its status as the service stores it; else somebody has set another one there. */
+  /** Whether its status in Medplum is the one that the service stored; if not, someone has set another one there. */
   readonly hasStoredStatus: boolean;
-  /** The parameters of the Subscription; absent if they are no longer valid, for example after a change of the configuration. */
+  /**
+   * The parameters of the Subscription; absent if they are no longer valid, for example after the configuration has
+   * changed.
+   */
   readonly settings: SubscriptionParameters | undefined;
   /** Id of the profile that owns the Subscription. */
   readonly owner: string;
@@ -39,10 +42,10 @@ export interface SubscriptionOutbox {
   readonly outbox: Outbox;
 }
 
-/** How many outboxes one search gives: the most that Medplum gives. */
+/** How many outboxes one search returns: the most that Medplum allows. */
 const PAGE = 1000;
 
-/** How many Subscriptions one search names whose outboxes are wanted. */
+/** For how many Subscriptions one search asks for the outboxes. */
 const CHUNK = 100;
 
 /** Which outboxes are wanted: those to which events are still written, or those of some Subscriptions, by their ids. */
@@ -52,9 +55,9 @@ type OutboxSelection = 'open' | readonly string[];
 export const OPEN = 'ready,received,in-progress,on-hold,accepted,failed';
 
 /**
- * The searches that find outboxes and their Subscriptions, a page of both; `offset` is how many of each are left out.
+ * The searches that find outboxes and their Subscriptions, a page of both; `offset` is how many of each are skipped.
  *
- * @param concerned - the value of `concernQuery`, if only those are wanted that some appointments concern
+ * @param concerned - the value of `concernQuery`, if only the outboxes that some appointments concern are wanted
  */
 function outboxQueries(
   wanted: OutboxSelection,
@@ -80,7 +83,7 @@ function outboxQueries(
 /**
  * Reads all open outboxes with their Subscriptions, page by page.
  *
- * @param concerned - the value of `concernQuery`, if only those are wanted that some appointments concern
+ * @param concerned - the value of `concernQuery`, if only the outboxes that some appointments concern are wanted
  * @throws Error when the server does not answer
  */
 export async function readOpenOutboxes(medplum: MedplumClient, concerned?: string): Promise<SubscriptionOutbox[]> {
@@ -94,7 +97,7 @@ export async function readOpenOutboxes(medplum: MedplumClient, concerned?: strin
 }
 
 /**
- * A Subscription with the status that subscribers see. Whoever makes one active in Medplum that the service has given up
+ * A Subscription with the status that subscribers see. If the service has given one up, setting it to active in Medplum
  * requests it again: it begins with a handshake.
  */
 function followed(
@@ -134,7 +137,7 @@ function outboxesIn(resources: readonly Resource[]): SubscriptionOutbox[] {
 }
 
 /**
- * Reads the outboxes of Subscriptions, by their ids, with the Subscriptions; those that have none are left out.
+ * Reads Subscriptions, by their ids, with their outboxes; those without an outbox are left out.
  *
  * @throws Error when the server does not answer
  */
@@ -155,20 +158,20 @@ export const readOutbox = async (
   subscriptionId: string,
 ): Promise<SubscriptionOutbox | undefined> => (await readOutboxes(medplum, [subscriptionId]))[0];
 
-/** What a Subscription asks for that decides when its outbox is due. */
+/** Those settings of a Subscription that decide when its outbox is due. */
 function timesOf(subscription: Subscription): DeliveryTimes {
   const { heartbeat, end } = storedParameters(subscription, config) ?? {};
   return { heartbeat, end };
 }
 
-/** Whether the Task of an outbox says when the clock is to look at it. */
+/** Whether the Task of an outbox says correctly when the clock must look at it. */
 export const isTimed = ({ outbox, settings, task }: SubscriptionOutbox): boolean =>
   dueIn(task) === dueAt(outbox, settings ?? {});
 
 /**
  * The entry that stores an outbox, on condition of the version that was read.
  *
- * @param subscription - as it is to be from then on
+ * @param subscription - as it will be from then on
  */
 export function outboxEntry(
   { task, owner, ...stored }: SubscriptionOutbox,
@@ -203,7 +206,10 @@ export interface OutboxUpdate {
   readonly entries?: readonly BundleEntry[];
 }
 
-/** What to write of an outbox so that its Subscription, too, is stored as the service does, whoever has changed it. */
+/**
+ * The update of an outbox that also stores the status of its Subscription the way the service does, whoever has changed
+ * it.
+ */
 export const withStatusStored = (stored: SubscriptionOutbox, outbox: Outbox): OutboxUpdate => ({
   outbox,
   ...(!stored.hasStoredStatus && { subscription: stored.subscription }),
@@ -221,7 +227,7 @@ const updateEntries = (
 /**
  * Writes an outbox in one transaction.
  *
- * @returns the outbox as it is then; `overtaken` if it had changed meanwhile, and nothing was written
+ * @returns the outbox as it is afterwards; `overtaken` if it had changed in the meantime, and nothing was written
  * @throws Error when the server does not answer or refuses it
  */
 export async function writeOutbox(
@@ -250,19 +256,20 @@ export async function writeOutbox(
   };
 }
 
-/** An outbox and what is to be written of it. */
+/** An outbox, and what is to be written to it. */
 export interface PlannedUpdate {
   readonly stored: SubscriptionOutbox;
   readonly update: OutboxUpdate;
 }
 
-/** How many outboxes are written at the same time where each has a transaction of its own. */
+/** How many outboxes are written at the same time when each has a transaction of its own. */
 const AT_ONCE = 4;
 
 /**
- * Writes several outboxes in one transaction; if one of them had changed, or is refused, each in one of its own.
+ * Writes several outboxes in one transaction; if one of them had changed, or is refused, each is written in one of its
+ * own.
  *
- * @returns whether all are written; else some had changed meanwhile
+ * @returns whether all were written; if not, some had changed in the meantime
  * @throws Error when the server does not answer or refuses one of them
  */
 export async function writeOutboxes(medplum: MedplumClient, planned: readonly PlannedUpdate[]): Promise<boolean> {

@@ -29,12 +29,12 @@ const outcome = (id: string, code: OperationOutcome['issue'][number]['code'], di
   issue: [{ severity: 'error' as const, code, diagnostics }],
 });
 
-/** The outcomes of a subscriber's request that are no business errors; Medplum makes HTTP statuses of their ids. */
+/** The outcomes of a subscriber's request that are not business errors; Medplum turns their ids into HTTP statuses. */
 export const refusals = {
   'not-found': outcome('not-found', 'not-found', 'There is no such Subscription for the caller.'),
   gone: outcome('gone', 'deleted', 'The Subscription was deleted.'),
   forbidden: outcome('forbidden', 'forbidden', 'The caller may not read appointments.'),
-  'not-owner': outcome('forbidden', 'forbidden', 'This Subscription belongs to somebody else, who alone may do that.'),
+  'not-owner': outcome('forbidden', 'forbidden', 'This Subscription has another owner, who alone may do that.'),
   'not-staff': outcome(
     'forbidden',
     'forbidden',
@@ -51,7 +51,7 @@ export const unavailable: Issue = {
   diagnostics: 'The FHIR server could not be reached. Read the Subscription to see whether it was written.',
 };
 
-/** Whether a Subscription is one to a topic of the service. */
+/** Whether a Subscription is to a topic of the service. */
 const isToTopic = ({ criteria }: Subscription): boolean => topicOf(criteria, config) !== undefined;
 
 /**
@@ -107,8 +107,8 @@ async function describeCaller(medplum: MedplumClient, { authorization }: Subscri
 }
 
 /**
- * Whether the caller may change a Subscription that it sees: its owner, and whoever may change any in Medplum. Staff see
- * those of portals, and change none.
+ * Whether the caller may change a Subscription that it sees: its owner may, and so may those who can change any
+ * Subscription in Medplum. Staff see those of portals, but may not change them.
  *
  * @throws Error when Medplum does not answer
  */
@@ -119,7 +119,7 @@ export async function mayChange(medplum: MedplumClient, seen: Subscription, call
 }
 
 /**
- * Whether the caller is of the clinic's staff.
+ * Whether the caller belongs to the clinic's staff.
  *
  * @throws Error when Medplum does not answer
  */

@@ -25,7 +25,7 @@ function lastPlaceQuery(): string {
   return `Subscription?${new URLSearchParams({ status: NOT_OVER, _offset: offset, _count: '1', _fields: 'id' })}`;
 }
 
-/** The Subscriptions of a subscriber that are not over, no more of them than it may have. */
+/** The search for the Subscriptions of a subscriber that are not over, at most as many as it may have. */
 function openSubscriptionsQuery(subscriber: string): string {
   const { system, code } = requestorTag(subscriber, config);
   const query = new URLSearchParams([
@@ -41,7 +41,7 @@ function openSubscriptionsQuery(subscriber: string): string {
  * Takes a place for one more Subscription of a subscriber.
  *
  * @returns the entry that must go into the transaction that adds the Subscription: it fails if another one was added
- *   since; or why there is no place; or `overtaken` if it must be asked again
+ *   since; or why there is no place; or `overtaken` if the caller must ask again
  * @throws ReadError when Medplum does not answer
  */
 export async function takePlace(

@@ -24,9 +24,9 @@ function askForToken(medplum: MedplumClient, id: string, { authorization }: Subs
  * Lets the caller bind a websocket of Medplum to the messages of a Subscription. Medplum keeps the binding for an hour,
  * and checks with each message whether the caller may still read it.
  *
- * @param handshake - what the websocket is to be told once it is bound
- * @returns Parameters: `token` and `expiration` as Medplum gave them, `message-subscription` (the id of what Medplum
- *   keeps), and `handshake`
+ * @param handshake - the notification that the websocket is sent once it is bound
+ * @returns Parameters: `token` and `expiration` as Medplum gave them, `message-subscription` (the id of the Subscription
+ *   that Medplum keeps), and `handshake`
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
  */
 export async function createBindingToken(

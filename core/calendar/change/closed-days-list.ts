@@ -19,7 +19,7 @@ export function emptyClosedDays(config: ArtefactConfig): HealthcareService {
   };
 }
 
-/** What is closed, in order. */
+/** The closed days in a list, in the order of their start. */
 export function closedDaysIn({ notAvailable = [] }: HealthcareService): ClosedDay[] {
   return notAvailable
     .map(({ description, during }) => ({ start: during?.start ?? '', end: during?.end ?? '', reason: description }))
@@ -35,7 +35,7 @@ function withDays(list: HealthcareService, days: readonly ClosedDay[]): Healthca
   return { ...rest, ...(notAvailable.length > 0 && { notAvailable }) };
 }
 
-/** The list with more closed days; those that are in it already are not entered twice. */
+/** The list with more closed days; days that are already in it are not entered twice. */
 export function close(list: HealthcareService, days: readonly ClosedDay[]): HealthcareService {
   const stored = closedDaysIn(list);
   const isNew = ({ start, end }: ClosedDay): boolean => !stored.some((one) => one.start === start && one.end === end);
@@ -45,7 +45,7 @@ export function close(list: HealthcareService, days: readonly ClosedDay[]): Heal
   );
 }
 
-/** The list without the closures that begin within some days. */
+/** The list without the closures that begin within a period. */
 export function reopen(list: HealthcareService, { start, end }: ClosedDay): HealthcareService {
   return withDays(
     list,

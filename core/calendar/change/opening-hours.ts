@@ -1,7 +1,7 @@
 import type { Extension, HealthcareService, HealthcareServiceAvailableTime, Schedule } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../parameters/scheduling-parameters.ts';
 
-/** What is changed of the opening hours of a service or a schedule; what is left out stays. */
+/** A change to the opening hours of a service or a schedule; what is absent stays as it is. */
 export interface HoursChange {
   readonly hours?: readonly HealthcareServiceAvailableTime[];
   /** Minutes. */
@@ -16,7 +16,10 @@ export interface HoursChange {
 
 const minutes = (url: string, value: number): Extension => ({ url, valueDuration: { value, unit: 'min' } });
 
-/** The scheduling parameters that a change sets. A duration alone is also the interval: appointments follow each other. */
+/**
+ * The scheduling parameters that a change sets. For new parameters, a duration without an interval is also the interval
+ * if it divides a day: appointments follow each other.
+ */
 function parametersOf(change: HoursChange, isNew: boolean): Extension[] {
   const { duration, bufferBefore, bufferAfter, places, timeZone } = change;
   const every = change.every ?? (isNew && duration !== undefined && 1440 % duration === 0 ? duration : undefined);
@@ -40,7 +43,7 @@ function merged(parameters: readonly Extension[] = [], changes: readonly Extensi
   return [...parameters.filter(({ url }) => !urls.has(url)), ...changes];
 }
 
-/** R5's Availability, as Medplum keeps it on a Schedule, with the closures that are kept. */
+/** R5's Availability, as Medplum keeps it on a Schedule, with the closures to keep. */
 function availability(times: readonly HealthcareServiceAvailableTime[], closures: readonly Extension[]): Extension {
   const open = times.map(({ daysOfWeek = [], allDay, availableStartTime, availableEndTime }) => ({
     url: 'availableTime',
@@ -54,7 +57,7 @@ function availability(times: readonly HealthcareServiceAvailableTime[], closures
   return { url: 'availability', extension: [...open, ...closures] };
 }
 
-/** The closures in the hours of a schedule's own: other hours leave them as they are. */
+/** The closures in a schedule's own hours: changing the hours leaves them as they are. */
 const closuresIn = (parameters: readonly Extension[]): Extension[] =>
   parameters
     .filter(({ url }) => url === 'availability')
@@ -82,14 +85,14 @@ export function ownParameters({ extension = [] }: Schedule, service: string): Ex
   return extension.find((one) => one.url === SCHEDULING_PARAMETERS && namedService(one) === service);
 }
 
-/** A parameter of a schedule's own that can be taken back: then it is as the service says. */
+/** A parameter of its own that a schedule can give up: then the service's value applies. */
 export type OwnParameter = 'availability' | 'duration' | 'alignmentInterval' | 'bufferBefore' | 'bufferAfter';
 
 /**
  * A schedule with opening hours of its own for one of its services.
  *
- * @param service - reference to the service; what the schedule does not say of it is as the service says
- * @param takenBack - what the schedule is not to say any more
+ * @param service - reference to the service, whose values apply where the schedule gives none
+ * @param takenBack - the parameters that the schedule gives up
  */
 export function changeSchedule(
   schedule: Schedule,

@@ -31,17 +31,17 @@ export function holidayCountries(): HolidayCountry[] {
  * The public holidays of a year.
  *
  * @param region - country, or country and state: `AT`, `DE-BY`
- * @returns the holidays, or a sentence that says which regions there are
+ * @returns the holidays, or a sentence that says what is wrong with the region
  */
 export function holidaysOf(region: string, year: number): readonly ClosedDay[] | { readonly problem: string } {
   const [country = '', state, district] = region.toUpperCase().split('-');
   const known = new Holidays();
   if (!Object.hasOwn(known.getCountries(), country)) {
-    return { problem: `There are no holidays of '${region}'. Write a country as AT, or with its state as DE-BY.` };
+    return { problem: `There are no holidays for '${region}'. Write a country as AT, or with its state as DE-BY.` };
   }
   const names = regionsIn(known.getStates(country)).map(({ code }) => code);
   if (state !== undefined && !names.includes(state)) {
-    return { problem: `${country} has no state '${state}', but ${names.join(', ') || 'none at all'}.` };
+    return { problem: `${country} has no state '${state}'. Known states: ${names.join(', ') || 'none'}.` };
   }
   const calendar = district ? new Holidays(country, state ?? '', district) : new Holidays(country, state ?? '');
   return calendar

@@ -16,7 +16,7 @@ const MINUTES_OF_A_DAY = 1440;
 export const slotsADay = ({ interval }: Alignment, capacity: number): number =>
   Math.ceil(MINUTES_OF_A_DAY / interval) * capacity;
 
-/** The problem of a list that is too long; nothing else is said about it. */
+/** The problem of a list that is too long; nothing else in it is checked. */
 export function tooMany(count: number, most: number, what: string, path: string): readonly CalendarProblem[] {
   return count > most
     ? faulty('hours-invalid', `There can be at most ${most} ${what}, not ${count}.`, path).problems

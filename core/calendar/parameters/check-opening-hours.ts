@@ -37,7 +37,7 @@ function valueProblems(layer: Layer): CalendarProblem[] {
   ];
 }
 
-/** The zone does not matter for whether a period can be read. */
+/** Whether a period can be read does not depend on the time zone. */
 function closureProblems(closures: readonly Closure[], holder: string): readonly CalendarProblem[] {
   const problems = tooMany(closures.length, MOST_CLOSURES, 'closures', holder);
   return problems.length > 0
@@ -59,7 +59,7 @@ function scheduleProblems({ planningHorizon }: Schedule, parameters: readonly Pa
     ]),
     ...twice.flatMap(
       ({ path }) =>
-        faulty('parameters-contradictory', 'There are scheduling parameters once for each service.', path).problems,
+        faulty('parameters-contradictory', 'Give the scheduling parameters of a service only once.', path).problems,
     ),
     ...(hasHorizon ? periodInterval(planningHorizon, 'UTC', 'Schedule.planningHorizon').problems : []),
   ];
@@ -75,19 +75,19 @@ function serviceProblems(service: HealthcareService, parameters: readonly Parame
       ({ path, extension }) =>
         faulty(
           'parameters-contradictory',
-          `A HealthcareService has no parameter ${extension.url}; its hours are in availableTime.`,
+          `A HealthcareService cannot have the parameter ${extension.url}; enter its hours in availableTime.`,
           path,
         ).problems,
     ),
     ...(second
-      ? faulty('parameters-contradictory', 'A HealthcareService has scheduling parameters once.', second.path).problems
+      ? faulty('parameters-contradictory', 'Give scheduling parameters only once.', second.path).problems
       : []),
   ];
 }
 
 /**
- * What is wrong with the opening hours that a Schedule or a HealthcareService gives, whatever the other one says. What
- * is missing is none of it: the other one may have it.
+ * What is wrong with the opening hours that a Schedule or a HealthcareService gives, whatever the other one says. A
+ * missing value is not a problem: the other one may have it.
  *
  * @param holder - as it is about to be stored
  */

@@ -9,7 +9,7 @@ export const TIME_ZONE = 'http://hl7.org/fhir/StructureDefinition/timezone';
  * The times at which appointments may begin: counted from midnight of each day, as the clocks of a time zone show it.
  */
 export interface Alignment {
-  /** Minutes from one start to the next; a whole number of them makes a day. */
+  /** Minutes from one start to the next; they divide a day into equal parts. */
   readonly interval: number;
   /** Minutes between midnight and a start. */
   readonly offset: number;

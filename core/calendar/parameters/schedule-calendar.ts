@@ -8,7 +8,7 @@ import { type SchedulingParameters, schedulingParameters } from './scheduling-pa
 /** Medplum's code for a Schedule that offers every service. */
 const allServices = { system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' } as const;
 
-/** A service that a Schedule offers, and when and how long. */
+/** A service that a Schedule offers, with its hours and lengths. */
 export interface ServiceCalendar {
   readonly service: HealthcareService & { readonly id: string };
   readonly parameters: SchedulingParameters;

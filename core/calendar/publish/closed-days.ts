@@ -7,7 +7,7 @@ import { closedSlot, type WantedSlot } from '../slots/published-slot.ts';
 
 import { type Closure, periodInterval, serviceClosures } from '../time/not-available.ts';
 
-/** The longest time of closed days, in milliseconds. */
+/** The longest closure, in milliseconds. */
 const LONGEST = 366 * DAY;
 
 type ClosedDaysConfig = ArtefactConfig;
@@ -39,7 +39,7 @@ function* daysOf({ start, end }: Interval, timeZone: string): Generator<Interval
 /**
  * The Slots that block a Schedule on the days on which the whole installation is closed, one a day.
  *
- * @param timeZone - of the Schedule, whose days they are
+ * @param timeZone - of the Schedule, in which the days begin and end
  * @param period - those that lie outside it are left out
  */
 export function closedSlots(

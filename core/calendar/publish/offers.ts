@@ -19,7 +19,7 @@ const LONGEST = 3 * DAY;
 /** A place where no Slot is published. */
 const NO_PLACE = 0;
 
-/** The furthest that a Schedule is published ahead, whatever its planning horizon: two years, in milliseconds. */
+/** How far ahead a Schedule is published at most, whatever its planning horizon: two years, in milliseconds. */
 export const FURTHEST = 2 * 366 * DAY;
 
 /**

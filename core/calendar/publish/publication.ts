@@ -67,7 +67,7 @@ export function publicationTask(
   };
 }
 
-/** The publication that a Task keeps, or `undefined` if it is none. */
+/** The publication that a Task keeps, or `undefined` if it does not keep one. */
 export function publicationIn({ focus, status, input = [] }: Task): Publication | undefined {
   const schedule = idIn(focus, 'Schedule');
   const from = parseInstant(input.find(({ type }) => type.text === 'from')?.valueInstant);
@@ -75,7 +75,10 @@ export function publicationIn({ focus, status, input = [] }: Task): Publication 
   return schedule !== undefined && isPublicationStatus(status) ? { schedule, status, from, inputs } : undefined;
 }
 
-/** The publications that are in line in the order of their turns: each has its nearest days before one has the rest. */
+/**
+ * The publications that are in line, in the order of their turns: all have their nearest days published before any has
+ * the rest.
+ */
 export function turnsOf(tasks: readonly Task[]): Task[] {
   const isBegun = (task: Task): boolean => publicationIn(task)?.from !== undefined;
   return [...tasks.filter((task) => !isBegun(task)), ...tasks.filter(isBegun)];
@@ -87,13 +90,13 @@ export function publicationQuery(more: Readonly<Record<string, string>>, config:
   return `Task?${new URLSearchParams({ code, ...more })}`;
 }
 
-/** How much of a calendar is read and written at once, at most, in days. */
+/** How much of a calendar is read and written at once at most, in days. */
 const WINDOW = 14;
 
-/** How many Slots are decided about at once: Medplum does nothing else in the meantime. */
+/** How many Slots one decision covers at most: Medplum does nothing else in the meantime. */
 const AT_ONCE = 1_500;
 
-/** How much of a calendar is published at once, in milliseconds: the less, the more Slots a day it has. */
+/** How much of a calendar is published at once, in milliseconds: the more Slots a day it has, the less. */
 function windowLength(publishing: Publishing): number {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
   const perDay = calendars.reduce(
@@ -108,7 +111,6 @@ function windowLength(publishing: Publishing): number {
  * change does not restart windows that others have finished.
  *
  * @param publishing - of the Schedule
- *
  * @param from - where to begin
  * @param to - the end of the published period; the time after it is one last window, in which all Slots are withdrawn
  */

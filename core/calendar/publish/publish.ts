@@ -40,7 +40,9 @@ export interface PublishState {
   readonly horizonWeeks: number;
 }
 
-/** How far around a window Slots influence it, in milliseconds: the length of an appointment with both its buffers. */
+/**
+ * How far outside a window Slots still influence it, in milliseconds: the length of an appointment with both its buffers.
+ */
 const MARGIN = 3 * DAY;
 
 /** The period whose Slots must all be known to decide about a window. */
@@ -60,7 +62,7 @@ function isClosedDay({ resource }: PlacedSlot, config: PublishConfig): boolean {
   return publishedKeyOf(resource, config)?.kind === 'closed';
 }
 
-/** A Slot that is about to be stored, as if it were. */
+/** A Slot that is about to be stored, as if it were stored already. */
 function asTaking({ key, start, end, resource }: WantedSlot): PlacedSlot {
   return { id: key, origin: key, start, end, resource, role: { kind: 'taking' } };
 }
@@ -138,7 +140,7 @@ function wantedOf(
 /**
  * Decides what to publish, withdraw and narrow in one Schedule. Once this is done, a second call finds nothing to do.
  *
- * - Free Slots are made from the opening hours, as many places as there are, each for one appointment.
+ * - Free Slots are made from the opening hours, one for each place, each for one appointment.
  * - A taking withdraws the published Slots that it overlaps, and narrows free ones made by hand; they return when the
  *   taking ends.
  * - Booked, held or blocked Slots are never changed.

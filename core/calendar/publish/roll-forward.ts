@@ -12,13 +12,13 @@ export const PUBLISH_ALL_TASK = 'publish-all';
  */
 export interface RollForward {
   /**
-   * `requested`: it is to go on. `in-progress`: a run is about it, or the clock will take it up. `completed`: nothing is
-   * left to do.
+   * `requested`: it is to go on. `in-progress`: a run is working on it, or the clock will take it up. `completed`:
+   * nothing is left to do.
    */
   readonly status: 'requested' | 'in-progress' | 'completed';
   /** How many Schedules it has looked at; absent once it has seen all of them. */
   readonly offset: number | undefined;
-  /** When this pass has begun, and the one before it: milliseconds since 1970 UTC. */
+  /** When this pass began, and the one before it: milliseconds since 1970 UTC. */
   readonly began: number;
   readonly lastBegan: number | undefined;
   /** When publishing will have had no more than its share of the time (`Occasion.madeUpAt`). */
@@ -51,7 +51,7 @@ export function rollForwardTask(
 const isStatus = (status: Task['status']): status is RollForward['status'] =>
   status === 'requested' || status === 'in-progress' || status === 'completed';
 
-/** The pass that a Task keeps, or `undefined` if it is none. */
+/** The pass that a Task keeps, or `undefined` if it does not keep one. */
 export function rollForwardIn({ code, status, input = [] }: Task): RollForward | undefined {
   const inputNamed = (name: string) => input.find(({ type }) => type.text === name);
   const isPass = code?.coding?.some((coding) => coding.code === PUBLISH_ALL_TASK);
@@ -91,8 +91,8 @@ export interface Standing {
 }
 
 /**
- * What is to be published of a Schedule, if anything: all of it when what it is made from has changed, what the horizon
- * has gained when time has passed.
+ * What is to be published of a Schedule, if anything: all of it if what it is made from has changed or one of its Slots
+ * was taken; otherwise what the horizon has gained as time passed.
  *
  * @returns `undefined` if it is up to date, waiting, or being published
  */
@@ -104,7 +104,7 @@ export function dueOf(schedule: string, standing: Standing): Publication | undef
     return undefined;
   }
   if (publication?.status === 'in-progress') {
-    // That run has read what was there before; it stops at its next write.
+    // That run has read the state before the change; it stops at its next write.
     return isChanged ? { schedule, status: 'accepted' } : undefined;
   }
   if (!publication || isChanged || wasTaken) {

@@ -16,13 +16,14 @@ export function withdrawal(stored: Slot, group: string): SlotChange {
   return { stored, resource: { ...stored, status: 'entered-in-error' }, group };
 }
 
-/** Whether a change gives a stored Slot another version: what is written unchanged keeps the one that it has. */
+/** Whether a change gives a stored Slot a new version: a Slot that is written unchanged keeps its version. */
 const isNewVersion = ({ stored, resource }: SlotChange): boolean =>
   stored !== undefined && canonicalJson(stored) !== canonicalJson(resource);
 
 /**
- * The changes that may be written whatever else is written at that moment: a group that creates Slots changes another one,
- * too, on condition of its version. Two who create the same Slot at the same moment do not notice each other.
+ * The changes that may be written whatever else is written at that moment: a group that creates Slots is among them only
+ * if it also changes a stored one, on condition of its version. Two runs that only create the same Slot at the same
+ * moment do not notice each other.
  */
 export function onVersions(changes: readonly SlotChange[]): SlotChange[] {
   const creating = new Set(changes.flatMap(({ stored, group }) => (stored ? [] : group)));
@@ -30,7 +31,9 @@ export function onVersions(changes: readonly SlotChange[]): SlotChange[] {
   return changes.filter(({ group }) => !creating.has(group) || changing.has(group));
 }
 
-/** The order of a change: a Slot is withdrawn before the overlapping Slots that replace it are created. */
+/**
+ * The time by which changes are ordered: a Slot is withdrawn before the overlapping Slots that replace it are created.
+ */
 function moment({ resource }: SlotChange): number {
   return parseInstant(resource.status === 'entered-in-error' ? resource.start : resource.end) ?? 0;
 }
@@ -61,7 +64,7 @@ export function portions(changes: readonly SlotChange[], size: number): SlotChan
   return result;
 }
 
-/** The transaction entries that make all the changes or none. */
+/** The transaction entries that make all of the changes or none. */
 export function slotChangeEntries(changes: readonly SlotChange[]): BundleEntry[] {
   return inWriteOrder(
     changes.map(({ stored, resource }) =>

@@ -7,7 +7,7 @@ import { isBuffer, isTaken, type PlacedSlot, takesFrom } from './slot-role.ts';
 export interface Claim {
   /** The time of the appointment. */
   readonly interval: Interval;
-  /** The same with its buffers; by default it needs none. */
+  /** The same with its buffers; by default there are none. */
   readonly around?: Interval | undefined;
   /** Ids of the Slots to be booked. */
   readonly slots: readonly string[];
@@ -26,9 +26,9 @@ function claimed(slots: readonly PlacedSlot[], ids: readonly string[]) {
 }
 
 /**
- * The Slots that prevent a booking although its own Slots are free: takings, held Slots published for the same place, and,
- * as far as its buffers go, what is held of the Slot that it takes a part of. A Slot that was never offered takes the time of
- * every place: for it whatever is confirmed counts, while requests and holds give way to it.
+ * The Slots that prevent a booking although its own Slots are free: takings, held Slots published for the same place,
+ * and, within its buffers, the held parts of the Slot that it takes a part of. A Slot that was never offered takes the
+ * time of every place: against it everything confirmed counts, while requests and holds give way to it.
  *
  * @param slots - of the Schedule, at least those that overlap the time; Slots that the booking releases are left out
  * @returns empty if nothing prevents the booking

@@ -58,7 +58,7 @@ function offersIn(slots: readonly PlacedSlot[], config: OfferConfig): Offer[] {
   return [...members].map(([origin, found]) => {
     const whole = found.map(({ resource }) => wholeOf(resource, url)).find((one) => one !== undefined);
     const live = found.filter(({ resource }) => resource.status !== 'entered-in-error');
-    // Somebody has moved a piece elsewhere by hand: then the offer stays as staff left it.
+    // If a piece was moved elsewhere by hand, the offer stays as staff left it.
     const isCurrent = whole !== undefined && live.every((slot) => contains(whole, slot));
     return { origin, members: found, whole: isCurrent ? whole : undefined };
   });

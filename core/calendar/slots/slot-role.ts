@@ -66,12 +66,15 @@ export function isTaken({ status }: Slot): boolean {
   return status !== 'free' && status !== 'entered-in-error';
 }
 
-/** Whether a Slot is taken by an appointment, or as if by one: no block. */
+/** Whether a Slot is taken by an appointment, or as if by one; a block does not count. */
 export function isBooked({ status }: Slot): boolean {
   return status === 'busy' || status === 'busy-tentative';
 }
 
-/** Whether a Slot or an appointment says that it takes time on purpose that is taken (extension LocalOverbooking). */
+/**
+ * Whether a Slot or an appointment says that it deliberately takes time that is already taken (extension
+ * LocalOverbooking).
+ */
 export function isOverbooking({ extension = [] }: Appointment | Slot, config: ArtefactConfig): boolean {
   const url = artefactUri(config, 'LocalOverbooking');
   return extension.some((one) => one.url === url && one.valueBoolean === true);
@@ -136,18 +139,18 @@ export const BUFFER_COMMENTS = { before: 'buffer before appointment', after: 'bu
 
 const bufferComments: ReadonlySet<string | undefined> = new Set(Object.values(BUFFER_COMMENTS));
 
-/** The id of the booked Slot of which a Slot is a buffer that the service has written. */
+/** The id of the booked Slot whose buffer a Slot is, if the service has written it. */
 export function bufferOf(slot: Slot, config: ArtefactConfig): string | undefined {
   return identifierIn(slot, artefactUri(config, 'LocalBuffer'));
 }
 
-/** Whether a Slot is a buffer, written by the service, of one of some booked Slots. */
+/** Whether a Slot is a buffer, written by the service, for one of some booked Slots. */
 export function isBufferOf(slot: Slot, booked: readonly string[], config: ArtefactConfig): boolean {
   const id = bufferOf(slot, config);
   return id !== undefined && booked.includes(id);
 }
 
-/** Whether a Slot is the buffer of an appointment: time that its Schedule needs, whatever for. */
+/** Whether a Slot is the buffer of an appointment: time that its Schedule needs, whatever the service. */
 export function isBuffer({ status, comment }: Slot): boolean {
   return status === 'busy-unavailable' && bufferComments.has(comment);
 }

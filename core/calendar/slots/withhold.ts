@@ -8,8 +8,8 @@ import { type Interval, overlaps } from '../../time/interval.ts';
 import { isBooked, isBuffer, isOverbooking, type PlacedSlot, placedSlots, takesFrom } from './slot-role.ts';
 
 /**
- * How long a request of another writer may take from its first read to its end, in milliseconds. A booking that is
- * younger may be unknown to it, and its own Slot may still be unknown to a booking.
+ * How long a request of another writer may take from its first read to its end, in milliseconds. That request may not
+ * know of a younger booking, and a booking may not yet know of the request's own Slot.
  */
 export const LONGEST_REQUEST = 30_000;
 
@@ -19,11 +19,11 @@ export interface Buffers {
   readonly after: number;
 }
 
-/** What a Slot that is about to be stored demands of the others. */
+/** What a Slot that is about to be stored requires of the others. */
 export interface TakingPlan {
   /** Why it cannot be stored. */
   readonly issues: readonly Issue[];
-  /** The free Slots of which nobody may book that time until it is stored. */
+  /** The free Slots in which that time must not be booked until the Slot is stored. */
   readonly withheld: readonly Slot[];
   readonly time: Interval;
 }
@@ -45,12 +45,12 @@ function withholdings({ extension = [] }: Slot, now: number, config: ArtefactCon
   return extension.filter((one) => one.url === url && now < withholdingIn(one).until);
 }
 
-/** Whether nobody may book that time of a free Slot at a moment, because it is about to be taken. */
+/** Whether a time within a free Slot must not be booked at a moment, because it is about to be taken. */
 export function isWithheld(slot: Slot, time: Interval, now: number, config: ArtefactConfig): boolean {
   return withholdings(slot, now, config).some((one) => overlaps(withholdingIn(one), time));
 }
 
-/** A Slot without the marks of time that it has lost or got back since: what took it is stored, or gone. */
+/** A Slot without the marks on time that it has since lost or got back: what took that time is stored, or gone. */
 export function withoutWithheld(slot: Slot, changed: readonly Interval[], config: ArtefactConfig): Slot {
   const url = artefactUri(config, 'LocalWithheld');
   const { extension = [], ...rest } = slot;
@@ -79,14 +79,14 @@ export function withholdEntries({ withheld, time }: TakingPlan, now: number, con
   );
 }
 
-/** Whether a Slot was booked through the service so lately that whoever takes its time may not have seen it. */
+/** Whether a Slot was booked through the service so recently that the writer who takes its time may not have seen it. */
 function isNewBooking({ resource }: PlacedSlot, now: number, config: ServiceConfig): boolean {
   const { meta } = resource;
   const age = now - (parseInstant(meta?.lastUpdated) ?? 0);
   return isBooked(resource) && isByService(meta, config) && age < LONGEST_REQUEST;
 }
 
-/** A block that a person sets may lie over appointments: they are cancelled or moved one by one. */
+/** A block that a person sets may lie over appointments: these are cancelled or moved one by one. */
 const isAppointment = (taking: Slot): boolean => taking.status !== 'busy-unavailable' || isBuffer(taking);
 
 function collision(taking: Slot, { id, start, end }: PlacedSlot, config: ArtefactConfig): Issue {
@@ -99,12 +99,12 @@ function collision(taking: Slot, { id, start, end }: PlacedSlot, config: Artefac
 }
 
 /**
- * Decides about a Slot that takes time from the start, before it is stored: whoever writes it has read the calendar
- * before, and may share nothing with a booking of that moment. A booking that is there already makes it fail; the free
- * Slots that it overlaps are withheld, which makes a booking fail that comes later.
+ * Decides about a Slot that takes time as soon as it is created, before it is stored: its writer read the calendar
+ * earlier, and may write nothing in common with a simultaneous booking. A booking that already exists makes the write
+ * fail; the free Slots that it overlaps are withheld, which makes a later booking fail.
  *
  * @param taking - as it is about to be stored
- * @param slots - of its Schedule, those that overlap it and its buffers, with their authors
+ * @param slots - of its Schedule, those that overlap it or its buffers, with their authors
  * @param now - milliseconds since 1970 UTC
  */
 export function planTaking(
@@ -117,7 +117,7 @@ export function planTaking(
   const [start, end] = [parseInstant(taking.start), parseInstant(taking.end)];
   const placed = placedSlots(slots, new Set(), config);
   const stored = placed.find(({ id }) => id === taking.id);
-  // What was once on offer takes its own place only.
+  // What was once on offer takes only its own place.
   if (start === undefined || end === undefined || start >= end || (stored && stored.role.kind !== 'taking')) {
     return { issues: [], withheld: [], time: { start: 0, end: 0 } };
   }

@@ -4,7 +4,7 @@ import type { Alignment } from '../parameters/parameter-values.ts';
 
 const MINUTE = 60_000;
 
-/** The longest beginning of a period that lies on one local day and has one offset. */
+/** The longest first part of a period that lies on one local day and has one offset. */
 function evenPart({ start, end }: Interval, timeZone: string): Interval & { readonly offset: number } {
   const offset = offsetAt(timeZone, start);
   const midnight = (Math.floor((start + offset) / DAY) + 1) * DAY - offset;

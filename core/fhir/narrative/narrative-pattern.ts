@@ -2,16 +2,16 @@ import { allowedAttributes, allowedElements, forbiddenInStyle } from './narrativ
 
 const space = '[ \\t\\r\\n]';
 
-/** Some names, longest first, so that none stands in another's way. */
+/** Some names, longest first, so that no name matches the beginning of a longer one. */
 const oneOf = (names: Iterable<string>): string =>
   `(?:${[...names].sort((one, other) => other.length - one.length).join('|')})`;
 
-/** A word in whatever letter case. */
+/** A word in any letter case. */
 const anyCase = (word: string): string => word.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 
 const styleWords = oneOf(forbiddenInStyle.map(anyCase));
 
-/** What the attributes with rules of their own may say, within quotes. */
+/** The values that attributes with rules of their own may have, within quotes. */
 const ruled: Readonly<Record<string, string>> = {
   href: '(?:(?:https?://|mailto:|tel:)[^"<]*|[^":<&]*(?:&amp;[^":<&]*)*)',
   src: '(?:#|data:image/(?:png|jpeg|gif);base64,)[^"<]*',
@@ -34,8 +34,8 @@ function attributes(): string {
 
 /**
  * A regular expression for narratives that are safe to display, for Medplum, which runs no code of the service where a
- * portal writes to it directly. It knows the elements, attributes and values that `narrativeProblem` lets through. It takes
- * time in proportion to the length of what it looks at.
+ * portal writes to it directly. It knows the elements, attributes and values that `narrativeProblem` lets through. It
+ * takes time in proportion to the length of the text.
  *
  * @see https://hl7.org/fhir/R4/narrative.html, txt-1
  */

@@ -18,7 +18,7 @@ export const allowedAttributes = words(
     'xml:space',
 );
 
-/** Where a link may lead: to the web, to a person, or without a scheme to what is near; never to a script. */
+/** Where a link may lead: to the web, to a person, or, without a scheme, to a relative address; never to a script. */
 const link = /^(https?:\/\/|mailto:|tel:|[^:]*$)/i;
 
 /** What an image may show: something within the resource. One from elsewhere would tell its host who reads what. */
@@ -27,7 +27,7 @@ const image = /^(#|data:image\/(png|jpeg|gif);base64,)/i;
 /** Colours, the only functions that a style may call. */
 const colour = /rgba?\([\d\s,.%]*\)/gi;
 
-/** What a style may say else: plain words and numbers; no address, no escapes, no place on the screen. */
+/** What else a style may contain: plain words and numbers; no address, no escapes, no place on the screen. */
 const plainStyle = /^[\w\s:;,.#%!'-]*$/;
 /** Properties and functions that a style may not name. */
 export const forbiddenInStyle = ['position', 'behavior', 'binding', 'content', 'expression', 'z-index'] as const;
@@ -98,7 +98,7 @@ export function narrativeProblem(div: string): string | undefined {
   return problem;
 }
 
-/** What is left of a narrative without its tags. It is looked at once, whatever it holds. */
+/** What is left of a narrative without its tags. It is scanned only once, whatever it holds. */
 export function textOf(div: string): string {
   return div
     .replace(/<[^<>]*>/g, '')
@@ -127,12 +127,12 @@ function narrativesIn(value: unknown, path: string): readonly Found[] {
 }
 
 /**
- * Judges the narratives of a resource that somebody hands over, and of what is contained in it, at any depth: what is
- * stored must be safe to display at once.
+ * Checks the narratives of a submitted resource, and of what is contained in it, at any depth: what is stored must be
+ * safe to display without further checks.
  *
- * @param resource - JSON of any shape, at most as deep as `DEEPEST`; whatever is no narrative is passed over
+ * @param resource - JSON of any shape, at most as deep as `DEEPEST`; anything that is not a narrative is skipped
  * @param path - of the resource, for the expression of an issue
- * @param stored - the resource as it is stored, if it is changed: narratives that are there already are not judged again
+ * @param stored - the resource as it is stored, if it is changed: narratives that are already in it are not checked again
  * @returns `profile-violation` for each narrative that is not safe
  * @see specification 2.3; https://hl7.org/fhir/R4/security.html#narrative
  */

@@ -22,7 +22,7 @@ export interface Issue {
   readonly alternatives?: readonly Alternative[];
 }
 
-/** The HTTP statuses of errors, the gravest first: what is malformed hides what breaks a rule hides a conflict. */
+/** The HTTP statuses of errors, the gravest first: a malformed request hides a broken rule, which hides a conflict. */
 const gravity: readonly BookingError['status'][] = [400, 422, 412, 409, 429, 504, 503];
 
 /** The ids by which Medplum turns an OperationOutcome of a Bot into an HTTP status (`getStatus` in @medplum/core). */
@@ -55,10 +55,10 @@ export function statusOf(
   return gravity.find((status) => found.has(status)) ?? 400;
 }
 
-/** Most issues of one outcome. */
+/** The most issues in one outcome. */
 export const MOST_ISSUES = 50;
 
-/** The issues that are reported; of very many the first, and last how many there are besides. */
+/** The issues that are reported; if there are too many, the first ones, and then how many more there are. */
 function reported(issues: readonly Issue[], interaction: Interaction): readonly Issue[] {
   if (issues.length <= MOST_ISSUES) {
     return issues;
@@ -83,8 +83,8 @@ function alternativeExtension({ slots, start, end }: Alternative, config: Artefa
 
 /**
  * The one place where issues become an OperationOutcome. Its `id` carries the HTTP status through Medplum's
- * `Bot/$execute`; each issue carries its code from the CodeSystem LocalBookingError. Of more than fifty issues the last
- * says how many were left out.
+ * `Bot/$execute`; each issue carries its code from the CodeSystem LocalBookingError. If there are more than fifty issues,
+ * the last one says how many were left out.
  *
  * @param issues - at least one
  * @param config - the installation, for the address of the CodeSystem

@@ -2,9 +2,9 @@
 const LONGEST = 100;
 
 /**
- * What was sent, as a sentence repeats it: in quotes, and its beginning only.
+ * What was sent, as a sentence repeats it: in quotes, and only its beginning.
  *
- * @param sent - JSON of whatever kind; an object may have members called `toString` or `valueOf`
+ * @param sent - any JSON; an object may have members called `toString` or `valueOf`
  */
 export function quoted(sent: unknown): string {
   const text = typeof sent === 'string' ? sent : (JSON.stringify(sent) ?? 'nothing');

@@ -7,7 +7,7 @@ import type { Issue } from './outcome.ts';
  *
  * @param outcome - the server's response; its expressions begin with the type of the resource at fault
  * @param code - the code of every issue
- * @param rejected - what the server rejected, for an issue of the server that gives no reason: `request`
+ * @param rejected - what the server rejected, for issues in which it gives no reason: `request`
  * @param pathOf - the path of the element in the request; by default the server's own expression
  * @returns one issue for each issue of the server
  */
@@ -24,7 +24,10 @@ export function serverRejectionIssues(
   }));
 }
 
-/** What PostgreSQL says when it ends one of two transactions that wait for each other, or of what follows in it. */
+/**
+ * What PostgreSQL says when it ends one of two transactions that wait for each other, or about the statements that follow
+ * in it.
+ */
 const endedByDatabase = /^(deadlock detected|current transaction is aborted)/;
 
 /**

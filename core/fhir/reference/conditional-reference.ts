@@ -18,9 +18,9 @@ const maxIssues = 50;
  * Finds conditional references (`Patient?identifier=…`). The server resolves them when it stores the resource, with the
  * rights of the client that stores it; the result can reveal resources that the sender may not read.
  *
- * @param value - what was sent, of whatever shape and depth
+ * @param value - what was sent, of any shape and depth
  * @param path - FHIRPath of the value
- * @param told - what has been found already: the elements that it names are passed over
+ * @param told - the issues found already: the elements that they name are skipped
  * @returns a `malformed-request` for each, with the path of its `reference`, and for 50 at most
  * @see https://hl7.org/fhir/R4/http.html#trules, conditional references
  */

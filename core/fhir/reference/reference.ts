@@ -1,6 +1,6 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 
-/** A reference to a resource of this service, read to its parts. */
+/** A reference to a resource of this service, split into its parts. */
 export interface LocalReference<T extends ResourceType = ResourceType> {
   readonly type: T;
   readonly id: string;
@@ -18,12 +18,12 @@ export function isId(value: unknown): value is string {
 }
 
 /**
- * Reads a literal reference to a resource of this service: `Type/id`, `{baseUrl}/Type/id`, either of them with a
- * version, which is read as the current one.
+ * Reads a literal reference to a resource of this service: `Type/id`, `{baseUrl}/Type/id`, either of them with a version,
+ * which is read as the current one.
  *
- * @param value - anything; what is not such a reference (another server's address, a query, a path that climbs,
- *   a contained or an urn reference) gives `undefined`
- * @param baseUrl - public base address of this service, without a slash at its end
+ * @param value - anything; what is not such a reference (another server's address, a query, a path that climbs, a
+ *   contained reference or a URN) gives `undefined`
+ * @param baseUrl - public base address of this service, without a trailing slash
  * @param types - the resource types that are allowed here
  * @see https://hl7.org/fhir/R4/references.html#literal
  */

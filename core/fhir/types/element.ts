@@ -53,5 +53,5 @@ export function elementsOf(type: string): Elements | undefined {
 export const isResourceType = (type: string): boolean =>
   type !== 'DomainResource' && elementsOf(type)?.get('id')?.isAttribute === false;
 
-/** Whether a type is a primitive one: FHIR writes those with a small letter. */
+/** Whether a type is primitive: the names of those begin with a lower-case letter. */
 export const isPrimitive = (type: string): boolean => /^[a-z]/.test(type);

@@ -3,9 +3,9 @@ import { quoted } from '../outcome/quoted.ts';
 import { isObject } from '../resource.ts';
 import { type Element, type Elements, elementsOf, isPrimitive } from './element.ts';
 
-/** What reading a JSON value as a type of FHIR gives. */
+/** The result of reading a JSON value as a FHIR type. */
 export interface Structure {
-  /** The value without what could not be read. In lists the places stay: what cannot be read there becomes empty. */
+  /** The value without what could not be read. Lists keep their length: an entry that cannot be read becomes empty. */
   readonly readable: unknown;
   /** A `malformed-request` for each element that FHIR does not have, and for each of another JSON type. */
   readonly issues: readonly Issue[];
@@ -50,7 +50,10 @@ function elementNamed(name: string, elements: Elements): Element | undefined {
   );
 }
 
-/** A primitive and what belongs to it stand side by side; where one of a list lacks something, there is `null`. */
+/**
+ * A primitive and its id and extensions are side by side (`name`, `_name`); where an entry of either list is missing,
+ * there is `null`.
+ */
 const hasCounterpart = (value: object, name: string): boolean =>
   Object.hasOwn(value, name.startsWith('_') ? name.slice(1) : `_${name}`);
 
@@ -121,10 +124,10 @@ function readElement(
 
 /**
  * Compares a JSON value with the elements that FHIR gives to its type, at any depth: their names and JSON types. The
- * formats of dates and codes, and what is required, are not looked at.
+ * formats of dates and codes, and what is required, are not checked.
  *
  * @param value - at most as deep and as large as `sizeProblem` allows
- * @param type - of a resource or a data type of the service; nothing of another type has elements
+ * @param type - of a resource or a data type of the service; a value of any other type has no elements
  * @param path - FHIRPath of the value
  * @see https://hl7.org/fhir/R4/json.html
  */

@@ -1,12 +1,12 @@
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Characters that XML does not know, not even as references. */
+/** Characters that XML does not allow, not even as references. */
 const unknownToXml =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /**
- * Writes text so that it can stand between tags; what XML cannot say becomes the replacement character.
+ * Writes text so that it can stand between tags; what XML cannot express becomes the replacement character.
  *
  * @see https://www.w3.org/TR/xml/#charsets
  */

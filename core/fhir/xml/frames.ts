@@ -11,14 +11,14 @@ import { attribute, escapeText } from './escape.ts';
 
 type JsonObject = Record<string, unknown>;
 
-/** An element that is open: what its children and its text mean, and what comes of it when it is closed. */
+/** An open element: what to do with its children, with its text, and when it is closed. */
 export interface Frame {
   readonly open: (tag: SaxesTagNS) => Frame;
   readonly text: (text: string) => void;
   readonly close: () => void;
 }
 
-/** Takes the value of an element, and what there is besides (`_name` in JSON). */
+/** Takes the value of an element, and its id and extensions (`_name` in JSON) if it is primitive. */
 type Store = (value: unknown, more?: JsonObject) => void;
 
 /** Notes what is wrong. */
@@ -46,7 +46,7 @@ const attributeOf = ({ attributes }: SaxesTagNS, name: string): string | undefin
 
 const numbers: readonly string[] = ['decimal', 'integer', 'positiveInt', 'unsignedInt'];
 
-/** A primitive value as JSON has it; one that is not of its type stays text, and the rules say so. */
+/** A primitive value as JSON has it; one that is not of its type stays text, and the rules report it. */
 function primitive(type: string, text: string): unknown {
   if (type === 'boolean' && /^(true|false)$/.test(text)) {
     return text === 'true';
@@ -65,7 +65,9 @@ function listIn(target: JsonObject, name: string): unknown[] {
   return fresh;
 }
 
-/** Puts a value where JSON has it: repeating elements in a list, and beside it what they have besides. */
+/**
+ * Puts a value where JSON has it: repeating elements in a list, and their ids and extensions in another one beside it.
+ */
 function put(target: JsonObject, name: string, { repeats }: Element, value: unknown, more?: JsonObject): void {
   const side = `_${name}`;
   if (!repeats) {
@@ -93,13 +95,13 @@ const noText =
 
 const nothing = (): void => undefined;
 
-/** What is within an element that is not known: passed over. */
+/** The content of an unknown element: skipped. */
 const skipped: Frame = { open: () => skipped, text: nothing, close: nothing };
 
 /** The namespaces that attributes of a narrative may have, besides none. */
 const ofNarrative: readonly string[] = ['', XHTML_NAMESPACE, 'http://www.w3.org/XML/1998/namespace'];
 
-/** The narrative: it is kept as it is, without prefixes. */
+/** The narrative: it is kept as it is, except for prefixes. */
 function narrativeFrame(tag: SaxesTagNS, path: string, store: Store, report: Report): Frame {
   const parts: string[] = [];
   const inner = (tagged: SaxesTagNS): Frame => {
@@ -182,7 +184,7 @@ function frameOf(tag: SaxesTagNS, { type }: Element, path: string, store: Store,
   return { ...complexFrame(target, type, path, report), close: () => store(target) };
 }
 
-/** The children of an element that is no primitive. */
+/** The children of an element: for a primitive, its extensions. */
 function complexFrame(target: JsonObject, type: string, path: string, report: Report): Pick<Frame, 'open' | 'text'> {
   const elements = elementsOf(type);
   const counts = new Map<string, number>();
@@ -220,7 +222,7 @@ function resourceFrame(tag: SaxesTagNS, path: string | undefined, store: Store, 
   return { ...complexFrame(target, type, path ?? type, report), close: () => store(target) };
 }
 
-/** What is around the whole: it takes one resource. */
+/** What surrounds the whole document: it takes one resource. */
 export function outermostFrame(store: (resource: unknown) => void, report: Report): Frame {
   return { open: (tag) => resourceFrame(tag, undefined, store, report), text: nothing, close: nothing };
 }

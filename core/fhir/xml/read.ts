@@ -6,10 +6,10 @@ import { type Frame, outermostFrame, type Report } from './frames.ts';
 /** What an XML text says: the resource as JSON has it, or everything that is wrong with the text. */
 export type XmlReading = { readonly value: unknown } | { readonly issues: readonly Issue[] };
 
-/** Ends reading at once: what follows is not worth it. */
+/** Ends reading at once: what follows is not worth reading. */
 class Unreadable extends Error {}
 
-/** How many problems are reported; one who has more has another problem. */
+/** How many problems are reported at most. */
 const MOST_ISSUES = 50;
 
 /** No element of FHIR or of a narrative needs more. */
@@ -24,8 +24,8 @@ export interface XmlReader {
 }
 
 /**
- * Reads a resource from XML. All that FHIR's JSON can say is read alike; order does not count. Document types, and so
- * entities of one's own, are refused.
+ * Reads a resource from XML. Everything that FHIR's JSON can express is read; the order of elements does not matter.
+ * Document type declarations, and with them custom entities, are refused.
  *
  * @param depth - deepest nesting of elements allowed
  * @returns a reader that gives the resource as JSON has it, or `malformed-request` for everything that is wrong

@@ -4,7 +4,7 @@ import { type Element, type Elements, elementsOf, FHIR_NAMESPACE } from '../type
 import { attribute } from './escape.ts';
 import { writeNarrative } from './narrative.ts';
 
-/** How far an element is moved in; nothing if the text is not for human readers. */
+/** The indentation of an element; `undefined` if the text is not for human readers. */
 type Indent = string | undefined;
 
 const deeper = (indent: Indent): Indent => (indent === undefined ? undefined : `${indent}  `);
@@ -28,7 +28,7 @@ function namesOf(value: object, elements: Elements | undefined): string[] {
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value]);
 
-/** What of a primitive element is not its value: id and extensions (`_name` in JSON). */
+/** Writes a primitive element: its value, and its id and extensions (`_name` in JSON). */
 function writePrimitive(name: string, value: unknown, more: unknown, indent: Indent): string {
   const { id, ...rest } = isObject(more) ? more : {};
   const attributes = `${id === undefined ? '' : attribute('id', id)}${value === undefined || value === null ? '' : attribute('value', value)}`;
@@ -74,9 +74,9 @@ function writeResource(value: object, type: string, attributes: string, indent: 
 }
 
 /**
- * Writes a resource as XML. Elements come in FHIR's order, those that are not known here last: of a contained resource of
- * another type than those on the wire, all but what every resource has. A narrative that is not well-formed is written as
- * text.
+ * Writes a resource as XML. Elements come in FHIR's order, unknown ones last: in a contained resource of a type that the
+ * service does not exchange, these are all but the elements that every resource has. A narrative that is not well-formed
+ * is written as text.
  *
  * @param pretty - with line breaks and indentation
  * @see https://hl7.org/fhir/R4/xml.html

@@ -6,7 +6,7 @@ import { formatInstant } from '../../fhir/instant.ts';
 export const CHECKPOINT = 'announce';
 
 /**
- * How far a run looks back behind the moment up to which all changes have their events, in milliseconds: a change that
+ * How far a run looks back beyond the moment up to which all changes have their events, in milliseconds: a change that
  * was under way then is in the history by now, and clocks may differ a little.
  */
 export const OVERLAP = 2 * 60_000;
@@ -18,11 +18,11 @@ export const CHANGED_AT_ONCE = 1000;
 export interface Recorded {
   /** Appointments whose last change was earlier have all their events. */
   readonly until: number;
-  /** All changes that were made earlier have their events, also those of appointments that have changed since. */
+  /** All changes that were made earlier have their events, including those of appointments that have changed since. */
   readonly settled: number | undefined;
 }
 
-/** The Task that keeps how far the events of all changes are recorded. */
+/** The Task that keeps track of how far the events of all changes are recorded. */
 export function checkpointTask({ until, settled }: Recorded, config: ArtefactConfig, stored?: Task): Task {
   return {
     resourceType: 'Task',
@@ -48,7 +48,7 @@ export function settledAt(stored: Task | undefined): number | undefined {
 }
 
 /**
- * The moment before which no change needs to be looked at, with the overlap.
+ * The moment before which no change needs to be checked, overlap included.
  *
  * @param stored - the checkpoint
  * @param listening - when the first of the subscribers concerned began to listen

@@ -13,7 +13,7 @@ export const OVERDUE = 10_000;
 
 const LONGEST_WAIT = 8 * 60 * 60_000;
 
-/** How long the next attempt is waited for, in milliseconds: doubling, up to 8 hours. */
+/** How long to wait for the next attempt, in milliseconds: doubling, up to 8 hours. */
 export function waitAfter(attempts: number, { retryAfter }: Pick<NotificationSettings, 'retryAfter'>): number {
   return Math.min(retryAfter * 1000 * 2 ** (attempts - 1), LONGEST_WAIT);
 }
@@ -23,14 +23,14 @@ const idle = { until: undefined, lease: undefined } as const;
 /**
  * New events were recorded: starts a delivery, unless one is running or must wait.
  *
- * @param start - `received` if other deliveries of the subscriber are started that go on with this one
+ * @param start - `received` if other deliveries of the subscriber are being started that will go on with this one
  */
 export function withNewEvents(outbox: Outbox, count: number, start: 'ready' | 'received' = 'ready'): Outbox {
   const status = outbox.status === 'accepted' ? start : outbox.status;
   return { ...outbox, status, events: outbox.events + count };
 }
 
-/** Whether something is to be sent that no delivery has begun with. */
+/** Whether something is to be sent that no delivery has begun to send. */
 const isWaiting = (status: OutboxStatus): boolean => status === 'ready' || status === 'received';
 
 /** Whether a delivery may take the outbox now. */
@@ -48,12 +48,12 @@ export function delivered(outbox: Outbox, number: number, now: number): Outbox {
   return { ...outbox, delivered: number, attempts: 0, error: undefined, sent: now, until: now + LEASE };
 }
 
-/** Something that is no event was delivered: a handshake or a heartbeat. */
+/** Something other than an event was delivered: a handshake or a heartbeat. */
 export function handshakeSucceeded(outbox: Outbox, now: number): Outbox {
   return { ...outbox, attempts: 0, error: undefined, sent: now, until: now + LEASE };
 }
 
-/** The delivery lets the outbox go, done or not. */
+/** The delivery releases the outbox, done or not. */
 export function released(outbox: Outbox): Outbox {
   return { ...outbox, ...idle, status: outbox.delivered < outbox.events ? 'ready' : 'accepted' };
 }
@@ -61,7 +61,7 @@ export function released(outbox: Outbox): Outbox {
 /**
  * An attempt has failed: there will be another, or, after the last one, the Subscription is in error.
  *
- * @param error - what went wrong, for administrators and subscriber
+ * @param error - what went wrong, for administrators and the subscriber
  */
 export function failed(
   outbox: Outbox,
@@ -80,15 +80,15 @@ export function abandoned(outbox: Outbox, error: string): Outbox {
   return { ...outbox, ...idle, status: 'failed', error };
 }
 
-/** The Subscription is requested again: the handshake is sent. Changes while it had ended are not events. */
+/** The Subscription is requested again: the handshake is sent. Changes made after it had ended are not events. */
 export function restarted(outbox: Outbox, now: number): Outbox {
   const since = outbox.status === 'cancelled' ? now : outbox.since;
   return { ...outbox, ...idle, status: 'ready', attempts: 0, since };
 }
 
-/** What somebody who asks for a delivery at once brings about. */
+/** The effect of asking for a delivery at once. */
 export type DeliveryRequest =
-  /** The Subscription is over: only its subscriber starts it anew. */
+  /** The Subscription is over: only its subscriber can start it anew. */
   | { readonly kind: 'ended' }
   /** Nothing waits, or a delivery has begun or is about to. */
   | { readonly kind: 'unchanged' }
@@ -98,8 +98,8 @@ export type DeliveryRequest =
   | { readonly kind: 'requested'; readonly outbox: Outbox };
 
 /**
- * Somebody asks for a delivery at once, instead of waiting for the next attempt, or after the Subscription had gone to
- * error. Asked twice, it is started once: while a delivery is under way nothing changes.
+ * Asks for a delivery at once, instead of waiting for the next attempt, or after the Subscription went into error. Asking
+ * twice starts one delivery: while a delivery is under way, nothing changes.
  *
  * @param status - of the Subscription
  * @param now - milliseconds since 1970 UTC
@@ -121,20 +121,20 @@ export function woken(outbox: Outbox, now: number): Outbox {
   return { ...outbox, ...idle, status: 'ready', woken: now };
 }
 
-/** What is due of outboxes that are not waiting yet is left to the deliveries of the same subscriber. */
+/** A due outbox that is not waiting yet is left to the deliveries of the same subscriber. */
 export function queued(outbox: Outbox): Outbox {
   return { ...outbox, ...idle, status: 'received' };
 }
 
-/** Which of the outboxes of one subscriber that are due start a delivery, and which only have to be queued. */
+/** Which of the due outboxes start a delivery, and which only have to be queued. */
 export interface Turns<T> {
   readonly started: readonly T[];
   readonly queued: readonly T[];
 }
 
 /**
- * Shares out the outboxes that are due: of each subscriber as many start a delivery as its share allows. The deliveries
- * go on with the others by themselves; those that do not say yet that they wait are queued for that.
+ * Shares out the due outboxes: for each subscriber, as many start a delivery as its share allows. These deliveries go on
+ * with the others by themselves; outboxes that are not marked as waiting yet are queued for that.
  */
 export function turnsOf<T extends { readonly owner: string; readonly outbox: Outbox }>(due: readonly T[]): Turns<T> {
   const counts = new Map<string, number>();
@@ -166,7 +166,7 @@ export function isHeartbeatDue({ sent }: Outbox, period: number | undefined, now
 }
 
 /**
- * Whether an outbox must be woken: its waiting is over, its delivery has died, was never started, a heartbeat is due, or
+ * Whether an outbox must be woken: its wait is over, its delivery has died or was never started, a heartbeat is due, or
  * its Subscription is over.
  *
  * @param times - of its Subscription

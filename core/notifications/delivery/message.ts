@@ -12,8 +12,8 @@ const tokenOf = (subscriptionId: string, config: MessageConfig) => ({
 });
 
 /**
- * The Communication that carries the last notification of a Subscription to its websockets: Medplum hands it to whoever
- * is bound when it is written. There is one for each Subscription, and its owner may read it.
+ * The Communication that carries the last notification of a Subscription to its websockets: Medplum sends it to the
+ * websockets that are bound when it is written. There is one for each Subscription, and its owner may read it.
  *
  * @param stored - the Communication as it was read, if there is one
  */
@@ -58,7 +58,8 @@ export function messageQuery(subscriptionId: string, config: MessageConfig): str
 }
 
 /**
- * What Medplum itself is asked to tell over a websocket: each message of a Subscription. It keeps this in memory.
+ * The Subscription that makes Medplum itself send each message of a Subscription over a websocket. Medplum keeps it in
+ * memory.
  *
  * @param binder - id of the profile that binds a websocket to it
  */

@@ -10,10 +10,10 @@ export const OUTBOX = 'notify';
  * Where the delivery of a Subscription's events stands:
  * - `ready`: something is to be sent: events, a heartbeat, a handshake; the delivery is being started;
  * - `received`: something is to be sent, by a delivery of the same subscriber that is started or under way;
- * - `in-progress`: a delivery has it, until its lease is over;
+ * - `in-progress`: a delivery has it, until its lease runs out;
  * - `on-hold`: the last attempt failed, and the time for the next has not come;
  * - `accepted`: everything is delivered;
- * - `failed`: the Subscription is in error; events are still written down, and wait;
+ * - `failed`: the Subscription is in error; events are still recorded, and wait;
  * - `cancelled`: the Subscription is over.
  */
 export type OutboxStatus = 'ready' | 'received' | 'in-progress' | 'on-hold' | 'accepted' | 'failed' | 'cancelled';
@@ -34,7 +34,7 @@ export interface Outbox {
   readonly since: number;
   /** When the subscriber was last sent anything. */
   readonly sent?: number | undefined;
-  /** `on-hold`: not to be tried before. `in-progress`: whose delivery has not ended by then has died. */
+  /** `on-hold`: not to be tried before then. `in-progress`: a delivery that has not ended by then has died. */
   readonly until?: number | undefined;
   /** `in-progress`: which delivery has it. */
   readonly lease?: string | undefined;
@@ -71,7 +71,7 @@ function entriesOf(outbox: Outbox): TaskOutput[] {
   ];
 }
 
-/** What of a Subscription decides when its outbox is to be looked at again. */
+/** Those settings of a Subscription that decide when its outbox must be looked at again. */
 export interface DeliveryTimes {
   /** Seconds between notifications; absent if no heartbeats are wanted. */
   readonly heartbeat?: number | undefined;
@@ -88,10 +88,10 @@ export interface OutboxOwner extends DeliveryTimes {
 }
 
 /**
- * When an outbox is to be looked at though nothing has happened to it: at the next attempt or the end of its lease, for
- * a heartbeat, or at the end of its Subscription.
+ * When an outbox must be looked at even if nothing has happened to it: at the next attempt or the end of its lease, for a
+ * heartbeat, or at the end of its Subscription.
  *
- * @returns milliseconds since 1970 UTC; `undefined` if nothing is to be done by the clock, or something waits already
+ * @returns milliseconds since 1970 UTC; `undefined` if the clock has nothing to do, or something waits already
  */
 export function dueAt({ status, until = 0, sent }: Outbox, { heartbeat, end }: DeliveryTimes): number | undefined {
   const isBeaten = status === 'accepted' && heartbeat !== undefined && sent !== undefined;
@@ -108,7 +108,7 @@ export function dueAt({ status, until = 0, sent }: Outbox, { heartbeat, end }: D
   return known.length > 0 ? Math.min(...known) : undefined;
 }
 
-/** When the clock is to look at an outbox, as its Task says it. */
+/** When the clock must look at an outbox, according to its Task. */
 export function dueIn({ executionPeriod }: Task): number | undefined {
   const due = Date.parse(executionPeriod?.start ?? '');
   return Number.isFinite(due) ? due : undefined;
@@ -152,7 +152,7 @@ const outboxCode = (config: ArtefactConfig): string => `${artefactUri(config, 'L
 export const outboxCodeQuery = (config: ArtefactConfig): string => `code=${encodeURIComponent(outboxCode(config))}`;
 
 /**
- * The search for outboxes of one subscriber, those first that were written first.
+ * The search for outboxes of one subscriber, the least recently written first.
  *
  * @param count - the most that are wanted
  */
@@ -189,7 +189,7 @@ export function outboxOf(task: Task): Outbox | undefined {
     events,
     delivered,
     attempts: entry('failed attempts')?.valueInteger ?? 0,
-    // Tasks that were written before it had a name of its own have it as the start of the period.
+    // Tasks that were written before this entry existed have it as the start of the period.
     since: moment('listening since') ?? Date.parse(task.executionPeriod?.start ?? ''),
     sent: moment('last sent'),
     until: moment('next attempt') ?? moment('lease'),
@@ -200,7 +200,7 @@ export function outboxOf(task: Task): Outbox | undefined {
   };
 }
 
-/** Whether the statuses of a Subscription and its outbox say that a new handshake must be started. */
+/** Whether the outbox of a requested Subscription says that a handshake must still be started. */
 export function awaitsHandshake({ status }: Outbox): boolean {
   return status !== 'ready' && status !== 'received' && status !== 'in-progress';
 }

@@ -7,8 +7,8 @@ const DAY = 24 * 60 * 60_000;
 type RetentionConfig = Pick<BookingConfig, 'uris' | 'notifications'>;
 
 /**
- * From when on changes can be events. What happened earlier may have had an event that is not kept any more, and must
- * not have a second one.
+ * The moment from which on changes can be events. An earlier change may have had an event that is no longer kept, and
+ * must not get a second one.
  *
  * @param since - when the subscriber began to listen; milliseconds since 1970 UTC, like `now`
  */
@@ -20,13 +20,15 @@ export function recordedSince(
   return Math.max(since, now - notifications.keepEventsDays * DAY);
 }
 
-/** What happened so long ago that its event can go: a day longer than changes can still become events. */
+/**
+ * The search value for changes so long ago that their events can go: a day longer than changes can still become events.
+ */
 function before(now: number, { notifications }: RetentionConfig): string {
   return `lt${formatInstant(now - (notifications.keepEventsDays + 1) * DAY)}`;
 }
 
 /**
- * The search for delivered events that are kept no longer, the oldest first.
+ * The search for delivered events that are no longer kept, the oldest first.
  *
  * @param now - milliseconds since 1970 UTC
  * @param count - the most that are wanted
@@ -47,8 +49,8 @@ export function oldEventsQuery(now: number, count: number, config: RetentionConf
 export type Ending = 'deleted' | 'off';
 
 /**
- * The searches for what a Subscription that is over has left and nobody needs: everything if it was deleted; else the
- * message of its websockets, which has no time, and events that were never delivered and are kept no longer.
+ * The searches for leftovers of an ended Subscription that are no longer needed: everything if it was deleted; otherwise
+ * the message of its websockets, which has no time, and events that were never delivered and are no longer kept.
  */
 export const leftoverQueries: Readonly<
   Record<Ending, (subscriptionId: string, now: number, count: number, config: RetentionConfig) => string[]>

@@ -40,8 +40,8 @@ export const isDeletion = (version: Version | undefined): version is { readonly 
 const SECOND = 1_000;
 
 /**
- * The entries of a history, the newest first. Versions of Medplum tell a deletion by its method, or by status 410
- * alone.
+ * The entries of a history, the newest first. Depending on its version, Medplum marks a deletion by the method, or by
+ * status 410 alone.
  *
  * @param now - milliseconds since 1970 UTC
  */
@@ -60,10 +60,10 @@ export function versionsIn({ entry = [] }: Bundle, now: number): Version[] {
 }
 
 /**
- * The changes that an appointment has gone through, the oldest first. Nobody is known to have made a deletion.
+ * The changes that an appointment has gone through, the oldest first. Who made a deletion is not known.
  *
  * @param versions - of one appointment, the newest first, as a FHIR history lists them
- * @param isCut - whether there are older ones: then nobody knows what the oldest of these has changed
+ * @param isCut - whether there are older ones: then it is not known what the oldest of these changed
  */
 export function changesOf(versions: readonly Version[], config: ChangeConfig, isCut = false): Change[] {
   const oldest = isCut ? versions.length - 1 : undefined;
@@ -94,9 +94,9 @@ function concernsHold({ previous, current }: Change, config: ChangeConfig): bool
 }
 
 /**
- * Whether a subscriber must be told of a change, rights aside. A requestor that books does not change an appointment;
- * whatever is changed afterwards, and whatever the repository makes, is told to everyone but the one who made it. The
- * latter is told too if it wishes.
+ * Whether a subscriber must be told of a change, rights aside. A requestor's booking is not a change of an appointment.
+ * Every change after it, and whatever the repository creates, is told to every subscriber except its author, and to the
+ * author too if it wishes.
  *
  * @see specification section 6
  */
@@ -130,7 +130,7 @@ function eventFor({ previous, current, deleted }: Change): Omit<Event, 'number'>
 }
 
 /**
- * The events of a subscriber that are not written down yet.
+ * The events of a subscriber that are not recorded yet.
  *
  * @param changes - of one appointment, the oldest first
  * @param known - the events that the subscriber has already, by `eventKey`

@@ -25,7 +25,7 @@ export interface StatusReport {
   readonly events: number;
   /** Why the Subscription is in error. */
   readonly error?: string | undefined;
-  /** Which of the events that were asked for are not kept any more. */
+  /** Which of the events that were asked for are no longer kept. */
   readonly missing?: string | undefined;
 }
 
@@ -114,8 +114,8 @@ function appointmentEntry({ event, appointment }: EventContent, content: Content
 }
 
 /**
- * A notification: a Bundle of type history whose first entry is the state of the Subscription. Its events come after
- * it, except for `empty`, which tells their numbers and times only.
+ * A notification: a Bundle of type history whose first entry is the state of the Subscription. Its events come after it,
+ * except for `empty`, which tells only their numbers and times.
  *
  * @param contents - the events, in order; none for a handshake or a heartbeat
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription-notification-r4.html

@@ -10,10 +10,10 @@ const anyAppointment = (config: ArtefactConfig): Identifier => ({
   value: 'any-appointment',
 });
 
-/** What would be something else in the value of a search. */
+/** Characters that have another meaning in a search value. */
 const special = /[\\,|$\s]/;
 
-/** The tags of which criteria ask for one; `undefined` if they can be met without one of them. */
+/** The tags of which criteria demand one; `undefined` if the criteria can be met without any of them. */
 function tagsAskedFor(criteria: string): Identifier[] | undefined {
   const [, query = ''] = criteria.split(/\?(.*)/s);
   const asked = [...new URLSearchParams(query)].find(([name]) => name === '_tag')?.[1];
@@ -29,7 +29,7 @@ const lowerCase = ({ system = '', value = '' }: Identifier): Identifier => ({
 
 /**
  * What an appointment must have to be told to a subscriber: one of these tags, in lower case. It only narrows a search;
- * whether a subscriber may read an appointment is asked of Medplum.
+ * Medplum is asked whether a subscriber may read an appointment.
  *
  * @param readable - criteria of the appointments that the subscriber may read, one of which must be met
  */

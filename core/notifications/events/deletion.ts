@@ -5,20 +5,21 @@ import { formatInstant } from '../../fhir/instant.ts';
 /** Code of the Tasks that remember appointments which are about to be deleted, in the CodeSystem LocalTask. */
 export const DELETION = 'deletion';
 
-/** The milliseconds after which a deletion that was not processed counts as left over. */
+/** After how many milliseconds a deletion that was not processed counts as left over. */
 const OVERDUE = 5_000;
 
 /**
- * After how many milliseconds an appointment that is still there was not deleted: the write after the check has failed.
+ * After how many milliseconds an appointment that still exists counts as not deleted: the write after the check has
+ * failed.
  */
 const FAILED = 10 * 60_000;
 
-/** How many deletions that were left over are followed in one go. */
+/** How many deletions that were left over are processed in one go. */
 const AT_ONCE = '20';
 
 /**
- * The Task that is written before an appointment is deleted. Medplum finds nothing deleted again: without it a deletion
- * whose job is lost would be told to nobody.
+ * The Task that is written before an appointment is deleted. Medplum does not find deleted resources: without the Task, a
+ * deletion whose job is lost would be told to no one.
  *
  * @param id - of the appointment
  */
@@ -41,7 +42,7 @@ export const deletionsOf = (id: string, config: ArtefactConfig): string =>
   search(config, { focus: `Appointment/${id}` });
 
 /**
- * The search for deletions that should have been followed by now, the oldest first.
+ * The search for deletions that should have been processed by now, the oldest first.
  *
  * @param now - milliseconds since 1970 UTC
  */
@@ -51,7 +52,7 @@ export const overdueDeletions = (now: number, config: ArtefactConfig): string =>
 /** The id of the appointment that a Task remembers. */
 export const deletedId = ({ focus }: Task): string => focus?.reference?.split('/')[1] ?? '';
 
-/** Whether a deletion has failed after it was checked, if its appointment is still there. */
+/** Whether a deletion failed after it was checked, given that its appointment still exists. */
 export function hasFailed({ meta }: Task, now: number): boolean {
   return Date.parse(meta?.lastUpdated ?? '') < now - FAILED;
 }

@@ -22,7 +22,7 @@ export interface Event {
   readonly kind: EventKind;
 }
 
-/** By what the same event is known when it is found again in the history of its appointment. */
+/** The key by which an event is recognized when it is found again in the history of its appointment. */
 export const eventKey = ({ version, kind }: Pick<Event, 'version' | 'kind'>): string =>
   kind === 'delete' ? `${version} deleted` : version;
 
@@ -78,10 +78,10 @@ export function eventsQuery(subscriptionId: string, from: number, to: number, co
 }
 
 /**
- * Says which of the events that were asked for are not there any more.
+ * Says which of the events that were asked for no longer exist.
  *
- * @param from - the first number asked for, and `to` the last
- * @param found - the numbers that are there
+ * @param from - the first number asked for; `to` is the last
+ * @param found - the numbers that still exist
  * @returns a sentence for the subscriber; `undefined` if none is missing
  */
 export function missingEvents(from: number, to: number, found: readonly number[]): string | undefined {

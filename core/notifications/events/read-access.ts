@@ -5,9 +5,9 @@ import { isObject } from '../../fhir/resource.ts';
 const EVERYTHING = 'Appointment';
 
 /**
- * The appointments that somebody may read, as search criteria, one of which an appointment must meet: taken from the
- * rules of the AccessPolicy that Medplum has worked out for them (`GET /auth/me`). The rules ask Medplum itself later;
- * nothing of how it compares is repeated here.
+ * The appointments that a caller may read, as search criteria, one of which an appointment must meet: taken from the
+ * rules of the AccessPolicy that Medplum has worked out for the caller (`GET /auth/me`). Medplum itself evaluates the
+ * criteria later; nothing of how it compares is repeated here.
  *
  * @param me - Medplum's answer
  * @returns criteria as in an AccessPolicy (`Appointment`, `Appointment?_tag=…`); empty if no appointment may be read
@@ -34,7 +34,7 @@ export function readableAppointments(me: unknown): string[] {
 }
 
 /**
- * The search that finds, of some appointments, those that meet criteria.
+ * The search that finds those of some appointments that meet the criteria.
  *
  * @param criteria - one of `readableAppointments`
  * @param ids - of the appointments
@@ -51,11 +51,11 @@ function hasTag({ tag = [] }: Meta, token: string): boolean {
 }
 
 /**
- * Whether somebody could read an appointment that was deleted. Medplum finds it no more, so the criteria are judged
- * here: those by tags, the only ones that the policies of the service have. By other criteria, it could read what it
- * was told of before.
+ * Whether a subscriber could read an appointment that was deleted. Medplum no longer finds it, so the criteria are
+ * evaluated here: those by tag, the only ones that the policies of the service have. With other criteria, the subscriber
+ * is taken to have been able to read what it was told of before.
  *
- * @param readable - criteria as of `readableAppointments`
+ * @param readable - criteria, as `readableAppointments` returns them
  * @param appointment - as it was last
  * @param wasTold - whether it has an event about this appointment
  */

@@ -12,12 +12,13 @@ function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, networks: readonly string[
 /** How notifications may be sent to an address: `public` ones need TLS, those in an allowed network do not. */
 export type Reach = 'public' | 'allowed' | 'forbidden';
 
-/** The part of IPv6 that is routed in public; everything outside it is reserved or local. */
+/** The part of IPv6 that is publicly routed; everything outside it is reserved or local. */
 const GLOBAL_UNICAST = ['2000::/3'];
 
 /**
- * Whether an address is an endpoint of its own. The library knows the ranges for special purposes: protocol assignments
- * (Teredo among them), 6to4, documentation. Some carry an IPv4 address inside, which a relay reaches whatever it is.
+ * Whether an address is public and does not stand for another one. The library knows the ranges for special purposes:
+ * protocol assignments (Teredo among them), 6to4, documentation. In some of them an address carries an IPv4 address,
+ * which a relay reaches whatever it is.
  *
  * @see https://www.iana.org/assignments/iana-ipv6-special-registry
  */
@@ -61,7 +62,7 @@ export function hostOf({ hostname }: URL): string {
 }
 
 /**
- * The addresses that a hosts file gives a name; those of loopback for `localhost`, whatever the file says.
+ * The addresses that a hosts file gives a name; the loopback addresses for `localhost`, whatever the file says.
  *
  * @param hosts - text of the file: on each line an address and its names
  * @see https://www.rfc-editor.org/rfc/rfc6761#section-6.3

@@ -76,13 +76,13 @@ export function parseFilter(text: unknown, expression: string, baseUrl: string):
   return wrong === undefined ? conditions : issue(wrong);
 }
 
-/** The patients who were merged into one, as references; none of other resources. */
+/** The patients that were merged into one, as references; none for other resources. */
 export type FormerOf = (reference: string) => readonly string[];
 
 /**
  * Whether an appointment meets all conditions.
  *
- * @param formerOf - a filter that names a merged patient means the one into whom it was merged, too
+ * @param formerOf - a filter that names a merged patient also means the one that it was merged into
  */
 export function matchesFilter(
   appointment: Appointment,

@@ -19,8 +19,8 @@ const reserved: readonly string[] = [
 ];
 
 /**
- * Reads one line of `channel.header`: the name up to the first colon, the value after it exactly as given, further
- * colons among it; only the white space around it goes.
+ * Reads one line of `channel.header`: the name up to the first colon, the value after it exactly as given, with any
+ * further colons; only the white space around it is removed.
  *
  * @returns name and value, or `undefined` if a notification cannot carry it
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-5
@@ -43,9 +43,10 @@ const MOST_HEADERS = 20;
 const MOST_CHARACTERS = 8_000;
 
 /**
- * What is wrong with the headers that a subscriber sends: too many, too long, or none that a notification can carry.
+ * What is wrong with the headers that a subscriber sends: they are too many, too long, or such that a notification cannot
+ * carry them.
  *
- * @param sent - `channel.header`, of whatever shape
+ * @param sent - `channel.header`, of any shape
  */
 export function headerIssues(sent: unknown): Issue[] {
   if (sent === undefined) {
@@ -69,7 +70,7 @@ export function headerIssues(sent: unknown): Issue[] {
 }
 
 /**
- * The headers of a Subscription. A name that is given several times, in whatever letter case, has several values.
+ * The headers of a Subscription. A name that is given several times, in any letter case, has several values.
  *
  * @param lines - `channel.header`, checked when it was stored
  * @returns own properties only: a header may be called `constructor` or `__proto__`

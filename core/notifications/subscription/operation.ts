@@ -4,7 +4,7 @@ import { member } from './extension-values.ts';
 /** The operations on Subscriptions: `$status`, `$events`, `$get-ws-binding-token`, `$deliver`. */
 const names = ['status', 'events', 'binding', 'deliver'] as const;
 
-/** An operation on Subscriptions, as the Bot is asked for it. */
+/** An operation on Subscriptions, as the Bot is asked to carry it out. */
 export interface SubscriptionOperation {
   readonly operation: (typeof names)[number];
   /** The id of the Subscription; absent for `$status` on the type. */
@@ -17,7 +17,7 @@ export interface SubscriptionOperation {
   readonly since?: number | undefined;
   /** `$events`: the last number wanted. */
   readonly until?: number | undefined;
-  /** `$events`: how much of the appointments is wanted, if it is another content than the Subscription's. */
+  /** `$events`: how much of the appointments is wanted, if not the same as in the Subscription. */
   readonly content?: string | undefined;
 }
 
@@ -30,9 +30,9 @@ const numberIn = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
 
 /**
- * Reads what the Bot is asked for. What is of the wrong kind counts as absent.
+ * Reads what the Bot is asked for. A value of the wrong type counts as absent.
  *
- * @param sent - of whatever content, for anybody who may call the Bot can send anything
+ * @param sent - with unchecked content, since every caller of the Bot can send anything
  * @returns the operation, or `malformed-request` if it names none
  */
 export function readSubscriptionOperation(sent: unknown): SubscriptionOperation | Issue {

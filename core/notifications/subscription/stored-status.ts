@@ -6,7 +6,7 @@ const SYSTEM = 'http://hl7.org/fhir/subscription-status';
 /** The tag of a Subscription that is active on the wire. */
 const ACTIVE: Coding = { system: SYSTEM, code: 'active', display: 'Active: the booking service delivers' };
 
-/** Medplum finds the tag in whatever letter case: nobody else is to leave one like it. */
+/** Medplum finds the tag in any letter case, so a variant that another writer has left counts, too. */
 const isActiveTag = (tag: Coding | undefined): boolean =>
   isSameToken(tag?.system, ACTIVE.system) && isSameToken(tag?.code, ACTIVE.code);
 
@@ -25,7 +25,7 @@ function withoutTag<T extends Subscription>(subscription: T): T {
 
 /**
  * A Subscription with its status as Medplum stores it. To Medplum `active` means that it is to carry out the Subscription
- * itself: it reads all active ones of the project before and after each write of whatever resource, 1,000 at most. Those of
+ * itself: it reads all active ones of the project before and after each write of any resource, 1,000 at most. Those of
  * the service, which Medplum does not carry out, stay `requested` there, and a tag says that they are active.
  *
  * @param subscription - with the status that subscribers see
@@ -38,8 +38,8 @@ export function withStoredStatus<T extends Subscription>(subscription: T): T {
 }
 
 /**
- * A Subscription with the status that subscribers see. What administrators set in Medplum holds: the tag counts only as
- * long as the Subscription is requested.
+ * A Subscription with the status that subscribers see. What administrators set in Medplum takes precedence: the tag
+ * counts only as long as the Subscription is requested.
  *
  * @param subscription - as stored; one with the status that subscribers see stays as it is
  */
@@ -48,7 +48,9 @@ export function withPublicStatus<T extends Subscription>(subscription: T): T {
   return { ...withoutTag(subscription), ...(isActive && { status: 'active' }) };
 }
 
-/** Whether the status of a Subscription is stored as `withStoredStatus` does: nobody has set another one in Medplum. */
+/**
+ * Whether the status of a Subscription is stored as `withStoredStatus` does it: no one has set another one in Medplum.
+ */
 export function hasStoredStatus(subscription: Subscription): boolean {
   const isTagged = tagsOf(subscription).some(isActiveTag);
   return subscription.status !== 'active' && (!isTagged || subscription.status === 'requested');
@@ -75,8 +77,8 @@ function conditionsOf(status: string): string[] {
 /**
  * A search by the status that subscribers see, as Medplum carries it out: one `_filter`.
  *
- * @param value - one or several statuses, separated by commas; one that there is not finds nothing
- * @param isNot - all but those are wanted
+ * @param value - one or several statuses, separated by commas; an unknown one finds nothing
+ * @param isNot - whether all but those are wanted
  */
 export function statusQuery(value: string, isNot: boolean): { readonly name: '_filter'; readonly value: string } {
   const sent = value.split(',').map((status) => status.trim());

@@ -53,10 +53,10 @@ function endIssues(settings: SubscriptionParameters | undefined, now: number): I
 }
 
 /**
- * Checks a Subscription that a subscriber sends. An update may say that it is over, by its status or its end. What the
+ * Checks a Subscription that a subscriber sends. An update may end the Subscription, by its status or its end. What the
  * service alone sets is dropped.
  *
- * @param body - of the request, of whatever content
+ * @param body - of the request, with unchecked content
  * @param now - milliseconds since 1970 UTC
  */
 export function parseSubmission(
@@ -91,7 +91,9 @@ export function newSubscription({ sent }: Submission, owner: string, config: Boo
   return asStored({ ...rest, meta: metaOfSubmitted(meta, owner, config, [profile]) });
 }
 
-/** Whether an update changes where or how notifications arrive, so that a new handshake must show whether they do. */
+/**
+ * Whether an update changes where or how notifications are sent, so that a new handshake must show whether they arrive.
+ */
 function isRedirected(stored: Subscription, changed: Subscription): boolean {
   const channel = ({ channel: { type, endpoint, header } }: Subscription) => JSON.stringify([type, endpoint, header]);
   return channel(stored) !== channel(changed);
@@ -104,7 +106,7 @@ function originOf({ endpoint = '' }: Subscription['channel']): string | undefine
 
 /**
  * The headers after an update: those that were sent; else the stored ones, if the endpoint stays at its origin. They may
- * hold a secret that no other origin is to see.
+ * hold a secret that no other origin may see.
  */
 function headersAfter(sent: Subscription['channel'], stored: Subscription['channel']): string[] | undefined {
   const kept = originOf(sent) === originOf(stored) ? stored.header : undefined;

@@ -9,8 +9,9 @@ type TaskConfig = ArtefactConfig;
 const STARTED = 'started';
 
 /**
- * The Task that stands for a subscriber: the one row that every transaction changes, with `ifMatch`, that creates a
- * Subscription of it or starts one anew. So no two of them count the same Subscriptions, and a limit holds.
+ * The Task that stands for a subscriber: the one row that is changed, with `ifMatch`, by every transaction that creates
+ * one of its Subscriptions or starts one anew. Thus no two of these transactions count the same Subscriptions, and the
+ * limit holds.
  *
  * @param subscriber - id of the profile
  * @param stored - the Task as it was read, if there is one; the new one differs from it

@@ -166,8 +166,8 @@ function readEnd(sent: unknown): Read<number> {
  * Reads what a Subscription asks for. Whether the name of its endpoint resolves to an allowed address is checked where
  * names are resolved (`endpointProblem`).
  *
- * @param sent - a Subscription as subscribers send it, of whatever shape
- * @returns the settings if nothing speaks against them, and every issue found
+ * @param sent - a Subscription as subscribers send it, of any shape
+ * @returns the settings if there are no issues, and every issue found
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription.html
  */
 export function readSubscriptionParameters(

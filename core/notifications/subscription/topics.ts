@@ -2,11 +2,11 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { isOpen } from '../../booking/appointment/status.ts';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 
-/** What happened to an appointment: how it was and how it is. `previous` is absent when it was made. */
+/** What happened to an appointment: how it was and how it is. `previous` is absent when it was created. */
 export interface Transition {
   readonly previous: Appointment | undefined;
   readonly current: Appointment;
-  /** When it was deleted, as an instant; both are its last version then. */
+  /** When it was deleted, as an instant; then `previous` and `current` are both its last version. */
   readonly deleted?: string;
 }
 

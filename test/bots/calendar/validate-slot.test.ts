@@ -263,7 +263,7 @@ describe('free Slots that others change meanwhile', () => {
     expect(answer).toMatchObject({
       issue: [
         {
-          diagnostics: 'Others book this time at the same moment. Nothing was written; try again.',
+          diagnostics: 'Other requests booked this time at the same moment. Nothing was written; try again.',
           expression: ['Slot'],
         },
       ],

@@ -153,7 +153,7 @@ describe('a change', () => {
     const stored = await subscribe(medplum());
     const { id } = stored.subscription;
     const answer = await call(await aCaller(), { interaction, id, resource: toPortal() });
-    expect([answer.id, textOf(answer)]).toEqual(['forbidden', expect.stringContaining('belongs to somebody else')]);
+    expect([answer.id, textOf(answer)]).toEqual(['forbidden', expect.stringContaining('has another owner')]);
     expect(attempts()).toEqual([]);
   });
 

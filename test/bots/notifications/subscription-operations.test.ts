@@ -181,7 +181,7 @@ describe('$get-ws-binding-token', () => {
     const answer = await binding(await reader(), await toSocket('active'));
     expect(answer).toMatchObject({
       id: 'forbidden',
-      issue: [{ diagnostics: expect.stringContaining('belongs to somebody else') }],
+      issue: [{ diagnostics: expect.stringContaining('has another owner') }],
     });
   });
 });
@@ -267,7 +267,7 @@ describe('$deliver', () => {
     });
     const answer = await ahead(clock, () => deliver(administrator, stored));
     expect(codesIn(answer)).toEqual(['version-conflict']);
-    expect(answer).toMatchObject({ issue: [{ diagnostics: expect.stringContaining('again and again') }] });
+    expect(answer).toMatchObject({ issue: [{ diagnostics: expect.stringContaining('kept changing') }] });
     expect(medplum().asked.filter(writes)).toHaveLength(2);
   });
 });

@@ -13,13 +13,13 @@ const ATTEMPTS = 50;
 /** An outbox that one delivery has claimed. */
 export interface Claim {
   readonly medplum: MedplumClient;
-  /** Which delivery has it. */
+  /** Identifies the delivery that has it. */
   readonly lease: string;
   readonly stored: SubscriptionOutbox;
   readonly settings: SubscriptionParameters;
 }
 
-/** Computes the next write, again whenever the outbox has changed; `undefined` if nothing is left to write. */
+/** Computes the next write, anew each time the outbox has changed; `undefined` if nothing is left to write. */
 export type Decide = (stored: SubscriptionOutbox) => OutboxUpdate | undefined;
 
 async function write(medplum: MedplumClient, stored: SubscriptionOutbox | undefined, decide: Decide) {

@@ -14,10 +14,10 @@ const JOB_WAITS = 200;
 /** After this time, in milliseconds, the deliveries of a job start nothing new. */
 const LONGEST = 60_000;
 
-/** How many waiting outboxes are looked at, so that deliveries at the same moment seldom choose the same one. */
+/** How many waiting outboxes a delivery chooses among, so that simultaneous deliveries seldom choose the same one. */
 const CHOICE = 10;
 
-/** How many outboxes whose last attempt failed are looked at: most of them have to wait longer. */
+/** How many outboxes whose last attempt failed are read: most of them have to wait longer. */
 const FAILED = 50;
 
 const subscriptionOf = ({ focus }: Task): string | undefined => idIn(focus, 'Subscription');
@@ -34,7 +34,7 @@ async function isShareUsed(medplum: MedplumClient, subscriber: string): Promise<
   return underWay.length >= SHARE;
 }
 
-/** Another outbox of the subscriber: one that waits, or else one that failed and is to be tried again by now. */
+/** Another outbox of the subscriber: one that waits, or else one that failed and is due to be tried again. */
 async function nextDue(medplum: MedplumClient, subscriber: string): Promise<string | undefined> {
   const [waiting = [], failed] = await readInTransaction(medplum, [
     subscriberOutboxesQuery(subscriber, ['ready', 'received'], CHOICE, config),
@@ -50,7 +50,7 @@ async function nextDue(medplum: MedplumClient, subscriber: string): Promise<stri
 
 /**
  * Delivers one outbox after the other: the one that was asked for, then those of the same subscriber that wait. It ends
- * if others have used the subscriber's share meanwhile.
+ * if other deliveries have used up the subscriber's share in the meantime.
  */
 async function deliverInTurn(medplum: MedplumClient, first: string, subscriber: string | undefined): Promise<void> {
   const end = Date.now() + LONGEST;
@@ -63,12 +63,12 @@ async function deliverInTurn(medplum: MedplumClient, first: string, subscriber: 
 }
 
 /**
- * Starts the delivery of an outbox, unless the subscriber has used its share: then one of the deliveries that are under
- * way goes on with it.
+ * Starts the delivery of an outbox, unless the subscriber has used up its share: then one of the deliveries under way
+ * goes on with it.
  *
- * A job of Medplum's queue takes one of few places, which bookings need too. So it waits for a moment only. What takes
- * longer goes on in the server's process, and occupies no place; should that process end, the lease of the outbox runs
- * out, and the Bot retry-deliveries starts the delivery anew.
+ * A job occupies one of the few places in Medplum's queue, which bookings need too. So it waits only for a moment. A
+ * delivery that takes longer goes on in the server's process without occupying a place; should that process end, the
+ * lease of the outbox runs out, and the Bot retry-deliveries starts the delivery anew.
  *
  * @param task - the outbox
  * @throws Error when Medplum does not answer

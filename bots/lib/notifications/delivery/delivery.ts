@@ -28,13 +28,13 @@ import { sendWebsocketMessage } from './websocket-message.ts';
 /** After this time, in milliseconds, a delivery starts nothing new; the next one continues. */
 const SLICE = 5_000;
 
-/** Milliseconds: what fails faster is tried again after as long. */
+/** An attempt that fails within this time, in milliseconds, is repeated after the same time. */
 const SOON = 1_000;
 
 /** How many events are read ahead. */
 const AHEAD = 20;
 
-/** Sends a notification; gives what went wrong, whatever it was. */
+/** Sends a notification; returns what went wrong, if anything. */
 async function send({ medplum, stored, settings }: Claim, type: StatusType, contents: readonly EventContent[] = []) {
   const { subscription, outbox } = stored;
   const report: StatusReport = {

@@ -19,14 +19,14 @@ export type Destination =
   | { readonly addresses: readonly [Address, ...Address[]] }
   | { readonly problem: string; readonly isUnknown: boolean };
 
-/** How long name servers may take, in milliseconds, if the caller leaves that much. */
+/** How long name servers may take, in milliseconds, if the caller allows that much. */
 const NAME_LIMIT = 2_000;
 
 const HOSTS_FILE = '/etc/hosts';
 
 /**
  * Asks the name servers for the addresses of a name. `dns.lookup` would take one of the four threads that the whole
- * server has for names, files and ciphers, for as long as no name server answers; this takes a socket.
+ * server has for names, files and ciphers, for as long as no name server answers; this takes only a socket.
  */
 async function askNameServers(host: string, limit: number, resolver: Resolver): Promise<string[]> {
   const timer = setTimeout(() => resolver.cancel(), limit);

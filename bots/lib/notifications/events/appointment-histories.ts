@@ -7,10 +7,10 @@ import { config } from '../../config.ts';
 import { ofType, readHistories, readInTransaction } from '../../read.ts';
 import type { SubscriptionOutbox } from '../outbox-store.ts';
 
-/** The newest versions of an appointment that are looked at; older ones only while their events may be missing. */
+/** How many of an appointment's newest versions are read; older ones are read only while their events may be missing. */
 export const VERSIONS = 200;
 
-/** How many older versions are read at a time, and the most of one appointment: Medplum pages no further. */
+/** How many older versions are read at a time, and how many of one appointment at most: Medplum pages no further. */
 const OLDER = { page: 1_000, most: 10_000 };
 
 /** Whether a history that was read lacks older versions. */
@@ -20,11 +20,11 @@ export const isCut = ({ entry = [], total = 0 }: Pick<Bundle, 'entry' | 'total'>
 export const momentOf = (version: Version | undefined): number =>
   Date.parse((isDeletion(version) ? version.deleted : version?.meta?.lastUpdated) ?? '');
 
-/** What tells an entry of a history from the others: a version that is written meanwhile shifts the pages. */
+/** Identifies an entry of a history: a version that is written in the meantime shifts the pages. */
 const entryKey = ({ resource, response }: BundleEntry): string =>
   resource?.meta?.versionId ?? JSON.stringify(response?.outcome);
 
-/** A history with older entries, as far as they may be about changes later than a moment. */
+/** A history with older entries added, as long as these may be about changes after a moment. */
 async function withOlder(medplum: MedplumClient, about: string, first: Bundle, since: number): Promise<Bundle> {
   const { entry = [], total = 0 } = first;
   const entries = new Map(entry.map((one) => [entryKey(one), one]));
@@ -44,11 +44,11 @@ async function withOlder(medplum: MedplumClient, about: string, first: Bundle, s
 }
 
 /**
- * Reads the histories of appointments as far as events of their changes may be missing: their newest versions, and where
- * runs were missed also older ones.
+ * Reads the histories of appointments as far as events of their changes may be missing: their newest versions, and older
+ * ones too if runs were missed.
  *
  * @param about - references to the appointments
- * @param outboxes - of those who may have to be told
+ * @param outboxes - of the subscribers that may have to be told
  * @throws ReadError when the server does not answer
  */
 export async function readAppointmentHistories(

@@ -16,7 +16,7 @@ import { recordRemainingEvents } from './event-writer.ts';
 /**
  * Remembers that an appointment is about to be deleted.
  *
- * @throws Error when it could not be written: the appointment must not be deleted then
+ * @throws Error when it could not be written: then the appointment must not be deleted
  */
 export async function rememberDeletion(medplum: MedplumClient, { id = '' }: Appointment): Promise<void> {
   const resource = deletionTask(id, config);
@@ -26,7 +26,7 @@ export async function rememberDeletion(medplum: MedplumClient, { id = '' }: Appo
   }
 }
 
-/** Forgets deletions; if Medplum does not answer, they are followed once more, which does no harm. */
+/** Forgets deletions; if Medplum does not answer, they are processed once more, which does no harm. */
 async function forget(medplum: MedplumClient, tasks: readonly Task[]): Promise<void> {
   if (tasks.length > 0) {
     const request = tasks.map(({ id }) => ({ request: { method: 'DELETE' as const, url: `Task/${id}` } }));
@@ -34,7 +34,7 @@ async function forget(medplum: MedplumClient, tasks: readonly Task[]): Promise<v
   }
 }
 
-/** Forgets the deletion of an appointment, whose events are recorded. */
+/** Forgets the deletion of an appointment, once its events are recorded. */
 export async function forgetDeletion(medplum: MedplumClient, id: string): Promise<void> {
   const [tasks] = await readInTransaction(medplum, [deletionsOf(id, config)]);
   await forget(medplum, ofType('Task', tasks));
@@ -50,7 +50,7 @@ async function lastVersion(medplum: MedplumClient, id: string): Promise<Appointm
 }
 
 /**
- * Follows deletions whose jobs were lost: frees the slots, and records the events.
+ * Catches up on deletions whose jobs were lost: frees the slots, and records the events.
  *
  * @param end - after this moment nothing further is begun
  * @throws Error when Medplum does not answer; the next run tries again

@@ -5,10 +5,10 @@ import { readInTransaction } from '../../read.ts';
 import type { SubscriptionOutbox } from '../outbox-store.ts';
 import { type EventState, knownEvents } from './event-state.ts';
 
-/** Whether the appointments that a subscriber may read are among them. */
+/** Whether a subscriber may read an appointment. */
 export type MayRead = (stored: SubscriptionOutbox, appointment: string) => boolean;
 
-/** Asks which appointments meet which criteria, each of them once. */
+/** Asks which of some appointments the subscribers may read; nothing is asked twice. */
 export type AskRights = (outboxes: readonly SubscriptionOutbox[], ids: readonly string[]) => Promise<MayRead>;
 
 /** Asks Medplum which appointments meet which criteria, and remembers its answers. */
@@ -32,7 +32,7 @@ export function rightsOf(medplum: MedplumClient): AskRights {
   };
 }
 
-/** Whether a subscriber may be notified of a change. Medplum no longer answers for deleted appointments. */
+/** Whether a subscriber may be notified of a change. Medplum can no longer be asked about deleted appointments. */
 export function mayBeTold(
   state: EventState,
   stored: SubscriptionOutbox,

@@ -18,32 +18,32 @@ import { readOpenOutboxes, type SubscriptionOutbox } from '../outbox-store.ts';
 import { isCut, momentOf, readAppointmentHistories, VERSIONS } from './appointment-histories.ts';
 import { formerPatients, type MergedPatients, readMergedPatients } from './merged-patients.ts';
 
-/** The most resources that one search gives. */
+/** The most resources that one search returns. */
 const MOST = 1000;
 
 /** How many searches are sent together. */
 const TOGETHER = 20;
 
-/** How many appointments are looked at together: the events of one Subscription about them fit into one search. */
+/** How many appointments are processed together: the events of one Subscription about them fit into one search. */
 export const BATCH_SIZE = MOST / VERSIONS;
 
-/** Everything that decides about events. */
+/** Everything that decides which events are recorded. */
 export interface EventState {
   readonly outboxes: readonly SubscriptionOutbox[];
   readonly changes: readonly Change[];
   readonly events: readonly Communication[];
   /** Ids of the appointments that were deleted. */
   readonly gone: ReadonlySet<string>;
-  /** Who was merged into the patients of the appointments. */
+  /** The patients that were merged into those of the appointments. */
   readonly merged: MergedPatients;
 }
 
 /**
  * Outboxes are read first, so that concurrent changes make the later write fail. Outboxes and events are read in
- * transactions, which a server with a read replica answers from its primary database. Histories may come from the replica:
- * one without the current version is not used.
+ * transactions, which a server with a read replica answers from its primary database. Histories may come from the
+ * replica: a history without the current version is not used.
  *
- * @param tags - only the outboxes are read that appointments with these tags concern
+ * @param tags - only the outboxes that appointments with these tags concern are read
  * @throws Error when a history lags behind
  */
 export async function readEventState(
@@ -80,14 +80,14 @@ export async function readEventState(
   };
 }
 
-/** Whether a history has the version that an appointment has now, or the deletion of one that is not there. */
+/** Whether a history has the current version of an appointment, or, if the appointment is gone, its deletion. */
 function isCurrent(versions: readonly Version[] = [], current: string | undefined): boolean {
   return current === undefined
     ? isDeletion(versions[0])
     : versions.some((one) => !isDeletion(one) && one.meta?.versionId === current);
 }
 
-/** The searches for the events of a Subscription about an appointment, from its oldest version on that was read. */
+/** The searches for the events of a Subscription about an appointment, starting at the oldest version that was read. */
 function eventSearches(
   { subscription }: SubscriptionOutbox,
   id: string,
@@ -105,8 +105,8 @@ function eventSearches(
 }
 
 /**
- * The same events Subscription by Subscription and appointment by appointment, where they are too many for one search. There
- * is at most one event for a version.
+ * The same events, read Subscription by Subscription and appointment by appointment, because they are too many for one
+ * search. There is at most one event for each version.
  */
 async function readEventsOfEach(
   medplum: MedplumClient,
@@ -130,7 +130,7 @@ const timeOf = ({ current, deleted }: Change): number => Date.parse(deleted ?? c
 
 const byTime = (one: Change, other: Change): number => timeOf(one) - timeOf(other);
 
-/** The events that a Subscription has already. */
+/** The events that a Subscription already has. */
 export function knownEvents({ events }: EventState, subscriptionId: string): Event[] {
   const own = events.filter(({ partOf }) => partOf?.[0]?.reference === `Subscription/${subscriptionId}`);
   return own.flatMap((event) => eventOf(event, config) ?? []);

@@ -12,38 +12,38 @@ import { type PlannedUpdate, type SubscriptionOutbox, writeOutboxes } from '../o
 import { type AskRights, mayBeTold, rightsOf } from './event-rights.ts';
 import { missingEvents, readEventState } from './event-state.ts';
 
-/** How long new attempts are made when others are faster, in milliseconds: the Bot has ten seconds. */
+/** How long new attempts are made when other runs are faster, in milliseconds: the Bot has ten seconds. */
 const LIMIT = 7_000;
 
 /** How many transactions one Bot sends at once: the server has others to serve. */
 const AT_ONCE = 4;
 
 /**
- * Of how many Subscriptions of one subscriber the events are recorded in one transaction; of so many at once when an
- * appointment changes. The Bot retry-deliveries goes on with the others, so that the Subscriptions of one subscriber,
- * however many, take little of the server from others.
+ * For how many Subscriptions of one subscriber events are recorded in one transaction, and for how many immediately when
+ * an appointment changes. The Bot retry-deliveries goes on with the rest, so that the Subscriptions of one subscriber,
+ * however many, do not keep the server from serving others.
  */
 const TOGETHER = 10;
 
-/** The most events that one transaction records: after an outage many may be missing of one appointment. */
+/** The most events that one transaction records: after an outage, many events of one appointment may be missing. */
 const MOST_EVENTS = 500;
 
 /** An appointment that was changed. */
 type Changed = Pick<Appointment, 'id' | 'meta'>;
 
-/** Which Subscriptions are looked at: all, or those that the tags of the appointments concern. */
+/** Which Subscriptions are considered: all, or those that the tags of the appointments concern. */
 type Among = 'all' | 'concerned';
 
-/** What is done at once, and what in between. */
+/** How many transactions are sent, how many of them at once, and with what pauses. */
 interface Pace {
   /** The most transactions per subscriber. */
   readonly transactions: number;
-  /** Whether to go on, and after which pause. */
+  /** Pauses, if at all, and then says whether to go on. */
   readonly next: (took: number) => Promise<boolean>;
   readonly atOnce: number;
 }
 
-/** What has become of an attempt: everything is recorded, some is left for later, or others were faster. */
+/** The result of an attempt: everything is recorded, some is left for later, or other runs were faster. */
 type Attempt = 'complete' | 'left' | 'overtaken';
 
 interface Needed {
@@ -68,7 +68,7 @@ function planned(needed: readonly Needed[], isFirst: boolean): PlannedUpdate[] {
   }));
 }
 
-/** What goes into one transaction each: of one subscriber only, and those of subscribers with few Subscriptions first. */
+/** Divides events into transactions, each for one subscriber; subscribers with few Subscriptions come first. */
 function transactionsOf(needed: readonly Needed[], most: number): { now: PlannedUpdate[][]; isAll: boolean } {
   const isAll = needed.every(({ events }) => events.length <= MOST_EVENTS / TOGETHER);
   const bySubscriber = new Map<string, Needed[]>();
@@ -121,10 +121,12 @@ async function attempt(
   return written === 'complete' && !isAll ? 'left' : written;
 }
 
-/** How far back changes count as simultaneous, in milliseconds, and how many of them are looked at together. */
+/** How far back changes count as simultaneous, in milliseconds, and how many of them are read at most. */
 const RECENT = { span: 10_000, count: 20 };
 
-/** The appointments that changed just now: others are writing their events at this moment, and meet with this Bot. */
+/**
+ * The appointments that changed just now: other Bots are writing their events at this moment, and collide with this one.
+ */
 async function readRecent(medplum: MedplumClient): Promise<Appointment[]> {
   const since = new Date(Date.now() - RECENT.span).toISOString();
   const query = `Appointment?_lastUpdated=ge${since}&_sort=-_lastUpdated&_count=${RECENT.count}&_fields=id,meta`;
@@ -159,10 +161,10 @@ async function record(
 
 /**
  * Records the missing events of appointments that were just changed, for the Subscriptions that they concern: for all
- * of most subscribers, and for the first ten of one that has more of them. The events are derived from the histories of
- * the appointments, not from the version that started the Bot, so that any number of Bots may run, repeatedly and
- * concurrently. After a conflict a Bot also records the events that the others are recording, so that the first one
- * finishes for all.
+ * Subscriptions of most subscribers, and for the first ten of a subscriber that has more. The events are derived from the
+ * histories of the appointments, not from the version that started the Bot, so that any number of Bots may run,
+ * repeatedly and concurrently. After a conflict a Bot also records the events that the others are recording, so that the
+ * first one finishes for all.
  *
  * @param appointments - with the tags that they have now
  * @returns whether nothing is left to `recordRemainingEvents`
@@ -172,10 +174,12 @@ export const recordEvents = (medplum: MedplumClient, appointments: readonly Chan
   record(medplum, appointments, 'concerned', { transactions: 1, next: async () => true, atOnce: AT_ONCE });
 
 /**
- * Records all missing events of appointments, one transaction after the other; it rests as long as each of them took.
+ * Records all missing events of appointments, one transaction after the other; after each it rests for as long as that
+ * one took.
  *
- * @param among - `concerned` suffices for appointments that are still there: whoever may read one asks for a tag that it
- *   has. Of a deleted one those are told, too, who were told of it under another tag.
+ * @param among - `concerned` suffices for appointments that still exist: the criteria of a subscriber that may read one
+ *   ask for a tag that it has. Subscribers that were told of a deleted one under another tag are told of its deletion,
+ *   too.
  * @param isTime - whether there is time for another transaction
  * @returns whether nothing is left
  * @throws Error as `recordEvents`

@@ -11,7 +11,7 @@ import type { SubscriptionOutbox } from '../outbox-store.ts';
 /** How many merges in a row are followed. */
 const LONGEST_CHAIN = 8;
 
-/** How many merged patients are looked at. */
+/** How many merged patients are followed at most. */
 const MOST = 1000;
 
 const isPatient = (reference: string | undefined): reference is string => reference?.startsWith('Patient/') ?? false;
@@ -20,12 +20,12 @@ const isPatient = (reference: string | undefined): reference is string => refere
 const asksForPatients = ({ settings }: SubscriptionOutbox): boolean =>
   settings?.conditions.some(({ values }) => values.some(isPatient)) ?? false;
 
-/** Those who were merged into the patients of some changes, and their records. */
+/** The records of the patients that were merged into those of some changes. */
 export type MergedPatients = readonly Patient[];
 
 /**
- * Reads who was merged into the patients of appointments, if a Subscription asks for certain patients: the subscriber
- * knows the patient whom it has submitted, and the appointment names the one into whom the clinic has merged it.
+ * Reads the patients that were merged into those of appointments, if a Subscription asks for certain patients: the
+ * subscriber knows the patient that it submitted, but the appointment names the one that the clinic merged it into.
  *
  * @throws Error when the server does not answer
  */

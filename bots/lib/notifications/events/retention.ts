@@ -14,10 +14,10 @@ import { ofType, readInTransaction } from '../../read.ts';
 /** How many resources one batch deletes: the server has others to serve. */
 const AT_ONCE = 100;
 
-/** How many resources one search gives: the most that Medplum gives. */
+/** How many resources one search returns: the most that Medplum allows. */
 const PAGE = 1000;
 
-/** Deletes resources; whether all of them are gone. */
+/** Deletes resources; returns whether all of them are gone. */
 async function remove(medplum: MedplumClient, resources: readonly Resource[]): Promise<boolean> {
   if (resources.length === 0) {
     return true;
@@ -32,7 +32,7 @@ async function remove(medplum: MedplumClient, resources: readonly Resource[]): P
 }
 
 /**
- * Deletes delivered events that are kept no longer, a hundred at a time.
+ * Deletes delivered events that are no longer kept, a hundred at a time.
  *
  * @param isTime - whether there is time for another hundred
  */
@@ -65,8 +65,8 @@ interface Ended {
 const isAtRest = ({ meta }: Task): boolean => Date.parse(meta?.lastUpdated ?? '') + LEASE < Date.now();
 
 /**
- * The outboxes whose Subscriptions are over. A Subscription is created together with its outbox, so one that is not
- * found after its outbox was deleted.
+ * The outboxes whose Subscriptions are over. A Subscription is created together with its outbox, so if an outbox was read
+ * and its Subscription is not found afterwards, the Subscription was deleted.
  */
 async function endedAmong(medplum: MedplumClient, tasks: readonly Task[]): Promise<Ended[]> {
   const owned = tasks.filter(isAtRest).flatMap((task) => {
@@ -87,7 +87,7 @@ async function endedAmong(medplum: MedplumClient, tasks: readonly Task[]): Promi
   });
 }
 
-/** Deletes what one Subscription has left; its outbox last, and only if the Subscription was deleted. */
+/** Deletes what one Subscription has left behind; its outbox last, and only if the Subscription was deleted. */
 async function removeLeftover(medplum: MedplumClient, { task, id, ending }: Ended, isTime: () => boolean) {
   let isMore = true;
   while (isMore && isTime()) {
@@ -102,9 +102,9 @@ async function removeLeftover(medplum: MedplumClient, { task, id, ending }: Ende
 }
 
 /**
- * Deletes what Subscriptions that are over have left.
+ * Deletes what ended Subscriptions have left behind.
  *
- * @param isTime - whether there is time for another one
+ * @param isTime - whether there is time for another Subscription
  */
 export async function removeLeftovers(medplum: MedplumClient, isTime: () => boolean): Promise<void> {
   const tasks = await readAllOutboxes(medplum);

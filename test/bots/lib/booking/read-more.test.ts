@@ -120,7 +120,7 @@ describe('the role of a caller', () => {
     ['that says nothing', { status: 200, body: {} }],
   ] as const)('is unknown %s', async (_, answer) => {
     medplum().interfere(() => answer);
-    await expect(readRole(medplum().medplum, 'Bearer admin')).rejects.toThrow('Medplum does not say who calls.');
+    await expect(readRole(medplum().medplum, 'Bearer admin')).rejects.toThrow('Medplum does not identify the caller.');
   });
 });
 
@@ -303,7 +303,7 @@ describe('the use of a quota', () => {
   it('is unknown if its row cannot be made', async () => {
     medplum().interfere((asked) => (writes(asked) ? unavailable() : undefined));
     const quota = quotaOf('portal-without-row');
-    await expect(read({ quotas: [quota] })).rejects.toThrow('The row of a quota could not be made.');
+    await expect(read({ quotas: [quota] })).rejects.toThrow('The row of a quota could not be created.');
     expect(medplum().asked.filter(writes)).toHaveLength(5);
   });
 

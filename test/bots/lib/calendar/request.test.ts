@@ -91,7 +91,7 @@ describe('the pass through all Schedules', () => {
   it('is given up when others are always faster', async () => {
     medplum().interfere(({ type }) => (type === 'transaction' ? overtaken : undefined));
     await expect(request('begin')).rejects.toThrow(
-      'The publication of all Schedules could not be requested: others were faster each time.',
+      'The publication of all Schedules could not be requested: other requests were faster at each attempt.',
     );
     expect(written()).toHaveLength(config.maxAttempts);
   });
@@ -207,7 +207,7 @@ describe('the publication of a Schedule', () => {
   it('is given up when others are always faster', async () => {
     medplum().interfere(({ type }) => (type === 'transaction' ? overtaken : undefined));
     await expect(request('one')).rejects.toThrow(
-      'The publication of Schedule/one could not be requested: others were faster each time.',
+      'The publication of Schedule/one could not be requested: other requests were faster at each attempt.',
     );
   });
 

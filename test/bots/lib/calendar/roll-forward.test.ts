@@ -212,7 +212,7 @@ describe('a pass', () => {
     medplum().interfere(({ type, bundle }) =>
       type === 'batch' && bundle?.entry?.some(({ resource }) => resource) ? 'no-answer' : undefined,
     );
-    await expect(run()).rejects.toThrow('What is to be published could not be written (lost).');
+    await expect(run()).rejects.toThrow('The publications that are due could not be written (lost).');
     expect((await medplum().passThrough())?.status).toBe('in-progress');
   });
 });

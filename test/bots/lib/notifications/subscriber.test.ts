@@ -242,7 +242,7 @@ it.each([
   ['not-found', 'not-found', 'not-found', /no such Subscription/],
   ['gone', 'gone', 'deleted', /was deleted/],
   ['forbidden', 'forbidden', 'forbidden', /may not read appointments/],
-  ['not-owner', 'forbidden', 'forbidden', /belongs to somebody else/],
+  ['not-owner', 'forbidden', 'forbidden', /has another owner/],
   ['not-staff', 'forbidden', 'forbidden', /Only staff of the clinic/],
 ] as const)('the refusal %s has the status that Medplum makes of its id, a code and a text', (name, id, code, text) => {
   expect(refusals[name]).toEqual({
