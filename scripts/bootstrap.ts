@@ -12,11 +12,11 @@ import { type ProjectWishes, withWishes } from './medplum/project-features.ts';
 /** Name of the ClientApplication that deploys the service. */
 const ADMINISTRATOR = 'Appointment booking: administrator';
 
-/** What a new installation needs to know. */
+/** What has to be known to set up a new installation. */
 export interface BootstrapOptions extends ProjectWishes {
   /** Server and ClientApplication of a super administrator. */
   readonly superAdministrator: Credentials;
-  /** Name of the project; one that exists is completed, not made twice. */
+  /** Name of the project; an existing one is completed, not created again. */
   readonly project: string;
   /** E-mail address of a user of the server who is to own a new project and can log in to it in Medplum's app. */
   readonly owner?: string | undefined;
@@ -87,10 +87,10 @@ export async function bootstrap(options: BootstrapOptions): Promise<Bootstrapped
 }
 
 /**
- * Waits until a server says that it is well.
+ * Waits until a server reports that it is healthy.
  *
  * @param seconds - how long at most
- * @throws Error when the time is over
+ * @throws Error when the time is up
  */
 export async function waitForServer(baseUrl: string, seconds: number): Promise<void> {
   const url = new URL('healthcheck', baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
@@ -112,14 +112,14 @@ export async function waitForServer(baseUrl: string, seconds: number): Promise<v
  * The key that credentials of portals are sealed with: the one that is in use, else a new one.
  *
  * @param environment - where it may be set
- * @param before - the lines that an earlier run has left, if any
+ * @param before - the lines left by an earlier run, if any
  */
 export function credentialsKey({ CREDENTIALS_KEY }: { readonly CREDENTIALS_KEY?: string }, before: string): string {
   const [, known] = /^CREDENTIALS_KEY=(.+)$/m.exec(before) ?? [];
   return CREDENTIALS_KEY || known || randomBytes(keyBytes).toString('base64');
 }
 
-/** The credentials, and the key that those of portals are sealed with, as lines for a shell or an environment file. */
+/** The credentials, and the key that portal credentials are sealed with, as lines for a shell or an environment file. */
 export function environmentLines({ baseUrl, clientId, clientSecret }: Credentials, key: string): string {
   const administrator = `MEDPLUM_CLIENT_ID=${clientId}\nMEDPLUM_CLIENT_SECRET=${clientSecret}`;
   return `MEDPLUM_BASE_URL=${baseUrl}\n${administrator}\nCREDENTIALS_KEY=${key}\n`;

@@ -10,7 +10,7 @@ import { wholeNumber } from './cli/whole-number.ts';
 
 const minutes = wholeNumber(0, 1440);
 
-/** The options of a command that says when appointments are possible. */
+/** The options of a command that sets when appointments are possible. */
 function withHours(command: Command): Command {
   return command
     .option('--hours <text>', 'weekly opening hours: "mon-fri 09:00-12:30; wed 14:00-18:00"')
@@ -65,20 +65,20 @@ async function main(): Promise<void> {
     .action(changeHorizon);
   withCredentials(program.command('closed')).description('lists the closed days').action(listClosedDays);
   withWriting(withCredentials(program.command('close').argument('[first]').argument('[last]')))
-    .description('closes all schedules on some days, or one for an absence')
+    .description('closes all schedules on some days, or one schedule for an absence')
     .option('--reason <text>', 'what staff see')
     .option('--holidays <region>', 'public holidays of a country or state: DE-BY')
     .option('--year <year>', 'of the holidays', wholeNumber(2000, 2100))
     .option('--schedule <schedule>', 'closes this schedule only')
     .action(closeDays);
   withWriting(withCredentials(program.command('reopen').argument('<first>').argument('[last]')))
-    .description('takes back closed days that begin then')
+    .description('reopens the closed days that begin on these days')
     .action(reopenDays);
   withCredentials(program.command('preview').argument('<schedule|service>'))
     .description('says what would be published and withdrawn now')
     .action(showPreview);
   withCredentials(program.command('publish').argument('[schedule|service]'))
-    .description('publishes again, looking at every slot; everything without an argument')
+    .description('publishes again, checking every slot; without an argument, all schedules')
     .option('--no-wait', 'do not wait until it is published')
     .action(publish);
   await program.parseAsync();

@@ -54,15 +54,15 @@ const explanation = `
 Secrets are better given in the environment: CONFORMANCE_CLIENT_SECRET or CONFORMANCE_TOKEN (a bearer token, instead of
 credentials), CONFORMANCE_STAFF_CLIENT_SECRET or CONFORMANCE_STAFF_TOKEN.
 
-What has to be prepared in a JSON file (--data) where there is no access as staff: references by name, several where
-each check takes one, for example { "schedule": ["Schedule/1"], "slot": ["Slot/1", "Slot/2"] }.
+Without access as staff, prepare the following in a JSON file (--data): references by name, several where each check
+uses one up, for example { "schedule": ["Schedule/1"], "slot": ["Slot/1", "Slot/2"] }.
 ${Object.entries(needs)
   .map(([name, description]) => `  ${name.padEnd(20)}${description}`)
   .join('\n')}
 
 Exit status: 0 if no binding rule is broken, 1 otherwise. Skipped checks do not count; the report names what they need.
-Everything that is made is taken back: Subscriptions are ended, appointments cancelled, patients set inactive; with access
-as staff it is deleted.`;
+Everything that the checks create is cleaned up: Subscriptions are ended, appointments cancelled, patients set inactive;
+with access as staff it is deleted.`;
 
 const givenSchema = z.partialRecord(
   z.enum(Object.keys(needs) as [Need, ...Need[]], { error: `must be one of ${Object.keys(needs).join(', ')}` }),
@@ -97,7 +97,7 @@ function readServiceType(text: string | undefined): { system: string; code: stri
   return system && code ? { system, code } : undefined;
 }
 
-/** Ten o'clock UTC, so that the half hours after it belong to one date all over Europe. */
+/** Ten o'clock UTC, so that the half hours after it fall on one date all over Europe. */
 function readFrom(text: string | undefined): number {
   const day = text ?? new Date(Date.now() + AHEAD * DAY).toISOString().slice(0, 10);
   const from = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T10:00:00Z`) : Number.NaN;
@@ -185,7 +185,7 @@ async function main(): Promise<void> {
   const command = new Command()
     .name('npm run conformance --')
     .description(
-      'Examines a booking service of this interface: each rule of the specification, and of a stage of ISiK.',
+      'Examines a booking service with this interface: each rule of the specification, and of a stage of ISiK.',
     )
     .requiredOption('--base-url <url>', 'FHIR base address of the service')
     .addOption(new Option('--stage <name>', 'what the service claims').choices(Object.keys(presets)))
@@ -200,10 +200,10 @@ async function main(): Promise<void> {
     .option('--data <file>', 'what the tester has prepared (JSON)')
     .option('--service-type <system|code>', 'what is booked (default: what the service offers)')
     .option('--from <day>', `first day of the appointments (default: in ${AHEAD} days)`)
-    .option('--hook-url <url>', 'address under which the service reaches this machine')
+    .option('--hook-url <url>', 'address at which the service reaches this machine')
     .option('--hook-port <port>', 'port of this machine that the address leads to')
     .option('--only <names...>', 'only the checks whose names begin like this')
-    .option('--list', 'print the checks with all they send and expect, and carry out none')
+    .option('--list', 'print the checks with everything they send and expect, without carrying them out')
     .option('--json <file>', 'write the result as JSON')
     .option('--junit <file>', 'write the result as JUnit XML')
     .addHelpText('after', explanation);

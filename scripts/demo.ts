@@ -13,7 +13,7 @@ import { sealingFrom } from './gateway/settings.ts';
 import { type Report, startReport } from './medplum/report.ts';
 import { type DesiredResource, upsert } from './medplum/upsert.ts';
 
-/** The demo data, as far as one needs it to try the service. */
+/** The demo data, as far as it is needed to try the service. */
 export interface Demo {
   readonly clients: Readonly<Record<DemoClientName, DemoClient>>;
   /** References to the demo patients, by the portal that has submitted them. */
@@ -33,7 +33,7 @@ const byIdentifier = (resource: Identified): DesiredResource => {
   };
 };
 
-/** Makes what is missing and gives the references, by the values of the demo identifiers. */
+/** Creates what is missing and returns the references, by the values of the demo identifiers. */
 async function ensure(
   { connection }: Deployment,
   resources: readonly Identified[],
@@ -53,12 +53,12 @@ async function ensure(
 }
 
 /**
- * Puts a small clinic with opening hours into a project that the service is deployed to, two portals, and a front desk.
- * The Bots make its free slots. What is there already stays as it is.
+ * Puts a small clinic with opening hours into a project that the service is deployed to, with two portals and a front desk.
+ * The Bots make its free slots. What is already there stays as it is.
  *
  * @param deployment - what {@link deploy} has left
- * @param log - takes each line of the report
- * @param keys - with which the secrets of the portals are sealed; by default they are Medplum's own
+ * @param log - receives each line of the report
+ * @param keys - seal the secrets of the portals; by default the portals get Medplum's own secrets
  */
 export async function loadDemo(
   deployment: Deployment,

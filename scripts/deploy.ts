@@ -22,7 +22,9 @@ import { upsert } from './medplum/upsert.ts';
 /** What a deployment needs to know. */
 export interface DeployOptions extends Credentials {
   readonly config: BookingConfig;
-  /** The bundles of the Bots; built from `bots/` when absent, or when the gateway has a client, which is built into them. */
+  /**
+   * The bundles of the Bots; built from `bots/` when absent, or when the gateway has a client, whose id is built into them.
+   */
   readonly code?: Readonly<Record<BotName, string>>;
   /** Says what would be done, and writes nothing. */
   readonly dryRun?: boolean;
@@ -30,7 +32,7 @@ export interface DeployOptions extends Credentials {
   readonly cliConfig?: string | undefined;
   /** Path of the configuration, for `cliConfig`. */
   readonly configPath?: string | undefined;
-  /** Takes each line of the report as soon as it is known. */
+  /** Receives each line of the report as soon as it is known. */
   readonly log: (line: string) => void;
 }
 
@@ -47,12 +49,12 @@ export interface Deployment {
 }
 
 /**
- * Brings a Medplum project to what the service needs: terminology, profiles, AccessPolicies, Bots and operations.
- * What is there already and right is left alone, so that a second run changes nothing. What another version of the
- * service has deployed and this one does not have goes last, when its successors are at work.
+ * Gives a Medplum project what the service needs: terminology, profiles, AccessPolicies, Bots and operations. What is
+ * already there and correct is left alone, so that a second run changes nothing. What another version of the service has
+ * deployed and this one does not have is removed last, when its successors are at work.
  *
- * @throws Error that says what to do when the server cannot be reached, refuses the credentials or a resource, or lacks
- *   what the service needs
+ * @throws Error that says what to do when the server cannot be reached, refuses the credentials or a resource, or lacks what
+ *   the service needs
  */
 export async function deploy(options: DeployOptions): Promise<Deployment> {
   const { dryRun = false, cliConfig, log } = options;
@@ -84,18 +86,18 @@ export async function deploy(options: DeployOptions): Promise<Deployment> {
   return { connection, counts: report.counts(), policies, bots, gatewayClient };
 }
 
-/** What was built before is used as long as the Bots need not know the gateway's client. */
+/** The given bundles are used unless the Bots have to know the gateway's client. */
 async function codeFor({ code }: DeployOptions, config: BookingConfig): Promise<Readonly<Record<BotName, string>>> {
   return code && !config.gatewayClient ? code : buildBots(config);
 }
 
-/** References to all by whom the service writes. */
+/** References to everyone whose writes are the service's. */
 function authorsOf(bots: readonly string[], config: BookingConfig): string[] {
   const gateway = gatewayAuthor(config);
   return [...bots.map((id) => `Bot/${id}`), ...(gateway ? [gateway] : [])];
 }
 
-/** Takes what is written a second time in one deployment. */
+/** Discards the report of what is written a second time in one deployment. */
 const silent = startReport(() => undefined);
 
 /** The counts of a deployment as a sentence. */

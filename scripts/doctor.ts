@@ -34,7 +34,7 @@ const checks: readonly Check[] = [
   ...exposureChecks,
 ];
 
-/** What an examination needs to know. */
+/** What has to be known to examine an installation. */
 export interface DoctorOptions {
   readonly config: BookingConfig;
   readonly credentials: Credentials;

@@ -33,11 +33,11 @@ async function rotate(given: CredentialArguments & { finish?: boolean }): Promis
   );
 }
 
-/** The command line: the secret of the client with which a gateway writes that runs Bots itself. */
+/** The command line: the secret of the client with which a gateway that runs Bots itself writes. */
 async function main(): Promise<void> {
   const program = new Command()
     .name('npm run gateway:client --')
-    .description('The client with which a gateway writes that runs the Bots itself ("bots": "gateway").')
+    .description('The client with which a gateway that runs the Bots itself writes ("bots": "gateway").')
     .showHelpAfterError();
   withCredentials(program.command('rotate'))
     .description('gives the client a new secret, and prints it once, as settings of the gateway')

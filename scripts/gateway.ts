@@ -17,7 +17,7 @@ import {
 } from './gateway/settings.ts';
 import { portOf } from './start/settings.ts';
 
-/** How long Medplum may take to say that it is well, in milliseconds. */
+/** How long Medplum may take to report that it is healthy, in milliseconds. */
 const HEALTH_LIMIT = 5_000;
 
 /** @throws Error that says how to set the address */
@@ -30,7 +30,7 @@ function medplumUrl(address: string | undefined): string {
   return address;
 }
 
-/** A gateway may start before its Medplum: it says so, and goes on. */
+/** A gateway may start before its Medplum: it logs a warning and goes on. */
 async function warnIfUnreachable(baseUrl: string, logger: Logger): Promise<void> {
   const url = new URL('healthcheck', baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
   const problem = await fetch(url, { signal: AbortSignal.timeout(HEALTH_LIMIT) }).then(

@@ -19,7 +19,7 @@ const files: Readonly<Record<string, () => string>> = {
   ...packageFiles,
 };
 
-/** Writes the generated files, or says which of them are not current. */
+/** Writes the generated files, or fails at the first one that is not current. */
 async function main(): Promise<void> {
   const { check } = new Command()
     .name('npm run generate --')

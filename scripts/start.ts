@@ -35,7 +35,7 @@ export interface StartOptions {
   readonly medplum?: Omit<SandboxOptions, 'port'>;
   /** The keys that the credentials of portals are sealed with; default: a new one. */
   readonly keys?: CredentialKeys;
-  /** What becomes of credentials of portals that are not sealed; default: they are refused. */
+  /** What happens to portal credentials that are not sealed; default: they are refused. */
   readonly unsealed?: UnsealedPolicy;
   /** Whether the pages for patients and staff are built and served too. */
   readonly pages?: boolean;
@@ -188,7 +188,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const { ports, medplum } = options;
   const config = forOneMachine(forPort(options.config, ports.gateway));
   const pages = options.pages ? buildWeb() : undefined;
-  // The client of a gateway that runs Bots is built into them: it is not known yet.
+  // The client of a gateway that runs Bots is built into the Bots, and is not known yet.
   const bots = config.bots === 'medplum' ? buildBots(config) : undefined;
   const building = Promise.all([bots, pages]).then(([code]) => code);
   building.catch(() => undefined);

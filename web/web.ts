@@ -13,7 +13,7 @@ export interface WebOptions {
   readonly baseUrl: string;
 }
 
-/** Everything people see: the start page at `/`, and each application at its path. */
+/** Everything that people see: the start page at `/`, and each application at its path. */
 export function web({ applications, baseUrl }: WebOptions): FastifyPluginAsync {
   return async (app) => {
     const isSecure = baseUrl.startsWith('https:');

@@ -35,7 +35,10 @@ function readTargets(text: string): TargetName[] {
   });
 }
 
-/** Measures all targets in turns, a part of the bookings in each round, so that whatever else the machine does hits all alike. */
+/**
+ * Measures the targets in turn, some of the bookings in each round, so that other load on the machine affects all of them
+ * alike.
+ */
 async function measureAll(
   callers: number,
   { bookings, rounds, only }: BenchArguments,
@@ -72,9 +75,9 @@ async function main(): Promise<void> {
   const given = new Command()
     .name('npm run bench --')
     .description(
-      'Measures bookings: as a bare transaction, by $book of Medplum itself, by the Bot, and by the gateway. Each ' +
-        'booking has its own slot, so every conflict is spurious. The bare transaction is written by staff, so the ' +
-        'pre-commit Bot validate-appointment checks it first where it is deployed. Measures the installation that ' +
+      "Measures bookings: as a bare transaction, through Medplum's own $book, by the Bot, and through the gateway. Each " +
+        'booking has its own slot, so every conflict is spurious. Staff write the bare transaction, so the pre-commit ' +
+        'Bot validate-appointment checks it first where that Bot is deployed. Measures the installation that ' +
         'BOOKING_BASE_URL, MEDPLUM_BASE_URL, PORTAL_A_… and FRONT_DESK_… name (…_TOKEN, or …_CLIENT_ID and ' +
         '…_CLIENT_SECRET); without them it starts an embedded one.',
     )
@@ -92,7 +95,7 @@ async function main(): Promise<void> {
   try {
     const only = await targetsOf(given.only, installation, config, Date.now());
     if (only.length === 0) {
-      throw new Error('None of these ways to book works here; see above.');
+      throw new Error('None of these targets works here; see above.');
     }
     const before = given.compare === undefined ? undefined : parseReport(readFileSync(given.compare, 'utf8'));
     const circumstances = await describeCircumstances(installation, Date.now());

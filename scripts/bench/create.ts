@@ -14,7 +14,7 @@ export async function post(url: string, token: string, body: unknown): Promise<{
 }
 
 /**
- * The resource that an answer to `post` holds.
+ * The resource in the answer to `post`.
  *
  * @param what - what was to be created, for the message
  * @throws Error with the answer if it was refused
@@ -30,7 +30,7 @@ export function created<T extends Resource>(answer: { status: number; body: unkn
 const BATCH = 200;
 
 /**
- * Creates slots as clinic staff, and gives them as they are stored, in the same order.
+ * Creates slots as clinic staff, and returns them as stored, in the same order.
  *
  * @throws Error if one was refused
  */

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import { isResource } from '../../core/fhir/resource.ts';
 
-/** An answer: its status, its body if that is JSON, and the address of a job. */
+/** An answer: its status, its body (JSON; `undefined` if empty), and the address of a job (`Content-Location`). */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -30,7 +30,7 @@ export async function send(
 /**
  * The resource in an answer.
  *
- * @throws Error when it holds another one
+ * @throws Error when the answer holds anything else
  */
 export function resourceIn<T extends ResourceType>(type: T, { status, body }: Answer): Resource & { resourceType: T } {
   if (!isResource(body, type)) {
@@ -40,9 +40,9 @@ export function resourceIn<T extends ResourceType>(type: T, { status, body }: An
 }
 
 /**
- * Waits until something is so.
+ * Waits until a condition holds.
  *
- * @param what - said when it takes too long
+ * @param what - what is waited for, for the message when it takes too long
  * @param limit - in milliseconds
  */
 export async function wait(isSo: () => boolean | Promise<boolean>, what: string, limit = 600_000): Promise<void> {

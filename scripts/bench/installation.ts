@@ -10,13 +10,13 @@ import { sealedTokens } from '../demo/sealed-tokens.ts';
 
 /** The installation that is measured. */
 export interface Installation {
-  /** FHIR base address of the gateway, without a slash at its end. */
+  /** FHIR base address of the gateway, without a trailing slash. */
   readonly base: string;
-  /** FHIR base address of the Medplum server behind it, without a slash at its end. */
+  /** FHIR base address of the Medplum server behind it, without a trailing slash. */
   readonly medplum: string;
   /**
-   * Bearer tokens: of a requestor, the one that is sealed in it, of another requestor (these two are needed for some
-   * measurements only), and of the clinic's staff.
+   * Bearer tokens: a requestor's; the Medplum token sealed in it; another requestor's (these two are needed for some
+   * measurements only); and the clinic staff's.
    */
   readonly tokens: Readonly<Record<'portal' | 'portalInMedplum' | 'other' | 'staff', string>>;
   /** Logs in again if the tokens are old: a long measurement calls it now and then. */
@@ -24,7 +24,7 @@ export interface Installation {
   stop(): void;
 }
 
-/** After so many milliseconds tokens are renewed: Medplum's are good for an hour. */
+/** Tokens are renewed after this many milliseconds: Medplum's are valid for an hour. */
 const RENEW_AFTER = 20 * 60_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -37,7 +37,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-/** The configuration of the folder, with the widest limits: a benchmark books as much as it can. */
+/** Path of a copy of the configuration with raised limits: a benchmark books as much as it can. */
 function configurationFile(): string {
   const file = join(mkdtempSync(join(tmpdir(), 'bench-')), 'booking.config.json');
   const own: { notifications?: object } = JSON.parse(
@@ -92,7 +92,7 @@ export async function startEmbedded(): Promise<Installation> {
 function required(environment: Environment, name: string): string {
   const value = environment[name];
   if (!value) {
-    throw new Error(`Set ${name}, or none of BOOKING_BASE_URL and MEDPLUM_BASE_URL to measure the embedded service.`);
+    throw new Error(`Set ${name}, or unset BOOKING_BASE_URL and MEDPLUM_BASE_URL to measure the embedded service.`);
   }
   return value;
 }
@@ -103,7 +103,7 @@ async function logIn(origin: string, id: string, secret: string): Promise<string
   const response = await fetch(`${origin}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) });
   const { access_token: token } = (await response.json()) as { access_token?: string };
   if (!token) {
-    throw new Error(`${origin} gave no token to ${id} (${response.status}).`);
+    throw new Error(`${origin} issued no token to ${id} (${response.status}).`);
   }
   return token;
 }
@@ -115,7 +115,7 @@ async function tokenOf(environment: Environment, prefix: string, origin: string)
   return given || logIn(origin, ...credentials());
 }
 
-/** The token of the requestor at Medplum itself, which a portal never has: the key opens its secret. */
+/** The requestor's token at Medplum itself, which a portal never has: the key opens the sealed secret. */
 async function tokenInMedplum(environment: Environment, medplumUrl: string): Promise<string> {
   const {
     PORTAL_A_MEDPLUM_TOKEN,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { versionIn } from '../medplum/version.ts';
 import type { Installation } from './installation.ts';
 
-/** On what was measured: figures of different machines or versions are not to be compared. */
+/** What the measurement ran on: figures from different machines or versions are not comparable. */
 export const circumstancesSchema = z.object({
   date: z.string(),
   processor: z.string(),
@@ -13,11 +13,11 @@ export const circumstancesSchema = z.object({
   node: z.string(),
   medplum: z.string(),
   service: z.string(),
-  /** Where the Bots run that the gateway calls. */
+  /** Where the Bots that the gateway calls run. */
   bots: z.string(),
 });
 
-/** On what was measured. */
+/** What the measurement ran on. */
 export type Circumstances = z.infer<typeof circumstancesSchema>;
 
 const packageSchema = z.object({ version: z.string() });
@@ -48,7 +48,7 @@ export async function describeCircumstances({ base, medplum }: Installation, now
   };
 }
 
-/** How many programs want to run on this machine, over the last minute. */
+/** The load average of this machine over the last minute. */
 export const load = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10;
 
 /** The circumstances as two lines. */
@@ -60,7 +60,7 @@ export function circumstancesText({ date, processor, cores, memoryGb, ...version
   );
 }
 
-/** In what the circumstances of two measurements differ, other than the date. */
+/** How the circumstances of two measurements differ, apart from the date. */
 export function differences(before: Circumstances, after: Circumstances): string[] {
   const keys = ['processor', 'cores', 'memoryGb', 'node', 'medplum', 'service', 'bots'] as const;
   return keys.flatMap((key) => (before[key] === after[key] ? [] : [`${key}: ${before[key]} → ${after[key]}`]));

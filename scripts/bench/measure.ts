@@ -1,10 +1,10 @@
 import type { Result } from './targets.ts';
 
-/** What was measured of one kind of request with so many callers. */
+/** The results for one kind of request with a number of concurrent callers. */
 export interface Measurement {
   /** Durations of the successful requests, in milliseconds. */
   readonly durations: readonly number[];
-  /** Time that all of them took together, in milliseconds. */
+  /** Wall-clock time for all requests, in milliseconds. */
   readonly elapsed: number;
   readonly conflicts: number;
   readonly failures: number;
@@ -13,7 +13,7 @@ export interface Measurement {
 /** Nothing measured yet. */
 export const nothing: Measurement = { durations: [], elapsed: 0, conflicts: 0, failures: 0 };
 
-/** Both measurements as one. */
+/** Two measurements as one. */
 export function together(one: Measurement, other: Measurement): Measurement {
   return {
     durations: [...one.durations, ...other.durations],
@@ -24,7 +24,7 @@ export function together(one: Measurement, other: Measurement): Measurement {
 }
 
 /**
- * Does the same with each of some places, with so many callers at the same time, each one after another.
+ * Does the same with every place, by a number of concurrent callers that each take one place after another.
  *
  * @param act - books one place, or searches for it
  */

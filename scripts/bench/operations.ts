@@ -19,10 +19,10 @@ interface OperationsArguments {
   readonly config?: string;
 }
 
-/** What is measured: carries it out once and gives how many resources were found, where that says something. */
+/** What is measured: carries it out once and returns how many resources were found, where that is meaningful. */
 type Operation = () => Promise<number | undefined>;
 
-/** The searches for free slots, by what they are called in the table: whose, from which day to which, and the page. */
+/** The searches for free slots, by their names in the table: whose slots, from which day to which, and the page. */
 const searches: Readonly<Record<string, readonly ['service' | 'schedule', number, number, string]>> = {
   'slots of a service, one day': ['service', 14, 15, '_count=51'],
   'slots of a service, a week, first page': ['service', 14, 21, '_count=20'],
@@ -49,7 +49,7 @@ const reason = {
   coding: [{ system: 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason', code: 'pat' }],
 };
 
-/** What becomes of one appointment: booked, changed by staff of which its portal is told, read, and cancelled. */
+/** The life of one appointment: booked, changed by staff (and its portal notified), read, and cancelled. */
 function appointmentOperations(
   places: readonly Bookable[],
   { installation, config, receivers }: Target,
@@ -106,10 +106,10 @@ function appointmentOperations(
   ];
 }
 
-/** How many rounds come first that do not count. */
+/** How many rounds warm up; they do not count. */
 const WARM_UP = 5;
 
-/** Carries out all operations in turns; gives the rows of the table. */
+/** Carries out all operations in turn; returns the rows of the table. */
 async function measureAll(
   operations: readonly [string, Operation][],
   rounds: number,
@@ -138,10 +138,10 @@ async function main(): Promise<void> {
     .name('npm run bench:operations --')
     .description(
       'Measures what portals do, one request at a time: searches for free slots, bookings, changes, and the notification of ' +
-        'a change by staff. The calendars that are searched are made for it and of the same size in every run, so runs ' +
-        'beside more and more other data tell what grows with it. Variables as with npm run bench. The receiver of the ' +
-        'notifications listens on 127.0.0.1, which notifications.allowedNetworks must allow. The calendars stay, and an ' +
-        'appointment for each round, cancelled.',
+        'a change by staff. The searched calendars are made for the run and have the same size every time, so runs beside ' +
+        'more and more other data show what grows with it. Takes the same variables as npm run bench. The receiver of the ' +
+        'notifications listens on 127.0.0.1, which notifications.allowedNetworks must allow. The calendars stay, and so ' +
+        'does a cancelled appointment for each round.',
     )
     .option('--rounds <number>', 'how often each is measured', wholeNumber(1), 40)
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
@@ -166,7 +166,7 @@ async function main(): Promise<void> {
       console.log(`${given.rounds} of each, one at a time; load ${load()}\n`);
       console.log(formatTable(['request', 'found', 'p50 ms', 'p95 ms', 'longest ms'], rows));
     } finally {
-      // One that nobody receives any more would be tried again and again.
+      // Without a receiver, its notifications would be retried again and again.
       await send('DELETE', `${installation.base}/${subscription}`, installation.tokens.portal).catch(() => undefined);
       receivers.close();
     }

@@ -32,7 +32,7 @@ interface PublishingArguments {
   readonly config?: string;
 }
 
-/** How many free Slots came or went within a time in milliseconds. */
+/** How many free Slots were added or removed, and the time it took in milliseconds. */
 interface Progress {
   readonly took: number;
   readonly slots: number;
@@ -44,7 +44,7 @@ interface Traffic {
   readonly searches: Measurement;
 }
 
-/** What was published while somebody booked, and while nobody did. */
+/** What was published with bookings going on beside it, and without. */
 interface Phase extends Traffic {
   readonly name: string;
   /** How long all of it took, in milliseconds. */
@@ -66,7 +66,7 @@ const both = (one: Traffic, other: Traffic): Traffic => ({
   searches: together(one.searches, other.searches),
 });
 
-/** Books so many slots of a calendar of their own, and searches for half as many days of it. */
+/** Books a number of slots of a calendar of their own, and searches half as many days of it. */
 async function bookSome(
   { bookings, callers }: Pick<PublishingArguments, 'bookings' | 'callers'>,
   installation: Installation,
@@ -81,8 +81,8 @@ async function bookSome(
 }
 
 /**
- * Books for some minutes while something is published, then lets it go on by itself, and says every half minute how far
- * it is; a server that is restarted is waited for.
+ * Books for some minutes while something is published, then lets the publication go on by itself. Reports progress every
+ * half minute, and waits for a server that is restarting.
  */
 async function during(
   name: string,
@@ -109,7 +109,7 @@ async function during(
       const isBeside = Date.now() - since < given.beside * 60_000;
       const some = isBeside ? await bookSome(given, installation, config) : noTraffic;
       const { isOver, completed } = await readStanding(published, since, isByPass, installation, config);
-      // What was booked when it was over already says nothing.
+      // Bookings made after it was over say nothing.
       traffic = isOver && traffic !== noTraffic ? traffic : both(traffic, some);
       if (isBeside) {
         beside = isOver ? progress(began, await counted()) : beside;
@@ -150,7 +150,7 @@ const milliseconds = (value: number): string => value.toFixed(1);
 
 const rate = ({ took, slots }: Progress): string => (took > 0 ? ((slots / took) * 1000).toFixed(1) : '');
 
-/** How many there were, their median and 95th percentile, and how many times the one without publishing that is. */
+/** How many there were, their median and 95th percentile, and the ratio of the latter to the one without publishing. */
 function columnsOf({ durations }: Measurement, quiet: Measurement): string[] {
   const p95 = quantile(durations, 0.95);
   return [
@@ -180,17 +180,17 @@ async function main(): Promise<void> {
     .name('npm run bench:publishing --')
     .description(
       'Publishes many schedules of one service, changes its hours, and books beside it. Runs on the installation that the ' +
-        'environment names, like npm run bench; the schedules stay there. What is booked beside it is compared with what is ' +
-        'booked before and afterwards. Kill Medplum in between to see that it goes on.',
+        'environment names, like npm run bench; the schedules stay there. Bookings made meanwhile are compared with bookings ' +
+        'made before and afterwards. Kill Medplum in between to see that the publication goes on.',
     )
     .option('--schedules <number>', 'how many are published', positive, 20)
     .option('--slots <number>', 'half hours that are open on a working day', slotsADay, 16)
     .option('--slots-later <number>', 'the same after the change of hours', slotsADay, 14)
     .option('--bookings <number>', 'bookings in one round; rounds go on while something is published', positive, 40)
     .option('--callers <number>', 'bookings at the same time', positive, 2)
-    .option('--quiet <minutes>', 'for how long is booked before and afterwards, without publishing', positive, 2)
-    .option('--beside <minutes>', 'for how long is booked beside each part; then it goes on alone', positive, 5)
-    .option('--limit <minutes>', 'for how long each part may take', positive, 240)
+    .option('--quiet <minutes>', 'how long to book before and afterwards, without publishing', positive, 2)
+    .option('--beside <minutes>', 'how long to book beside each part; then it goes on alone', positive, 5)
+    .option('--limit <minutes>', 'how long each part may take', positive, 240)
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .parse()
     .opts<PublishingArguments>();

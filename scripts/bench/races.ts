@@ -18,7 +18,7 @@ interface RaceArguments {
 
 type Rival = (place: Place, installation: Installation, config: BookingConfig) => ReturnType<typeof post>;
 
-/** Who takes the same time as a portal at the same moment, as clinic staff in Medplum. */
+/** The ways in which clinic staff take, in Medplum, the same time as a portal at the same moment. */
 const rivals = {
   $book: (place, { medplum, tokens }, config) =>
     post(`${medplum}/Appointment/$book`, tokens.staff, forMedplum(place, config)),
@@ -35,7 +35,7 @@ type Ending = 'portal' | 'staff' | 'neither' | 'both';
 
 type Counts = Record<Ending, number>;
 
-/** One race for one slot; either side begins up to `spread` milliseconds later, so that all interleavings come. */
+/** One race for one slot; either side begins up to `spread` milliseconds late, so that all interleavings occur. */
 async function race(
   rival: RivalName,
   place: Place,
@@ -54,7 +54,7 @@ async function race(
   return isTaken ? 'staff' : 'neither';
 }
 
-/** Runs races on a calendar of its own, one after the other. */
+/** Runs races one after the other, on a calendar of their own. */
 async function runLane(
   count: number,
   first: number,

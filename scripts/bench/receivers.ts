@@ -54,10 +54,10 @@ async function main(): Promise<void> {
   const given = new Command()
     .name('npm run bench:receivers --')
     .description(
-      'Measures whether receivers that never answer slow down others. Another portal has many Subscriptions, which in ' +
-        'turns have nothing to deliver, or a notification each, and receivers that answer, or hang. Measured is one portal: ' +
-        'bookings, asynchronous bookings until their result, changes by staff until the notification. Variables as ' +
-        'with npm run bench, and PORTAL_B_…; notifications.maxSubscriptions must be large enough.',
+      'Measures whether receivers that never answer slow down others. Another portal has many Subscriptions, which in turn ' +
+        'have nothing to deliver, or one notification each for receivers that answer, or for receivers that hang. One portal ' +
+        'is measured: bookings, asynchronous bookings until their result, changes by staff until the notification. Takes the ' +
+        'variables of npm run bench, and PORTAL_B_…; notifications.maxSubscriptions must be large enough.',
     )
     .option('--receivers <number>', 'receivers that hang', wholeNumber(1), 500)
     .option('--rounds <number>', 'rounds of all three', wholeNumber(1), 3)

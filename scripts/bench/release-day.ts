@@ -22,7 +22,7 @@ interface ReleaseDayArguments {
   readonly config?: string;
 }
 
-/** How many times one calendar has on that day. */
+/** How many bookable times one calendar has on that day. */
 const PER_SCHEDULE = 20;
 
 const MINUTES_20 = 20 * 60_000;
@@ -59,7 +59,7 @@ async function release(installation: Installation, times: number): Promise<reado
   return createSlots(installation, wanted);
 }
 
-/** The condition of a search for the day of some slots. */
+/** The search condition for the day of some slots. */
 function dayOf([first]: readonly Slot[]): string {
   const start = Math.floor(Date.parse(first?.start ?? '') / DAY) * DAY;
   return new URLSearchParams([
@@ -87,7 +87,7 @@ async function get(url: string, token: string): Promise<{ status: number; body: 
   return { status: response.status, body };
 }
 
-/** Whatever happens to a request is an answer, and has taken a time. */
+/** Times a request; whatever happens to it counts as an answer. */
 async function timed(
   kind: Answered['kind'],
   send: () => Promise<{ status: number; body: unknown }>,
@@ -98,7 +98,8 @@ async function timed(
 }
 
 /**
- * One patient looks for free times and books one of the first ten; when another was faster, again, until nothing is free.
+ * One patient looks for free times and books one of the first ten; if another patient was faster, tries again until nothing
+ * is free.
  *
  * @returns the answers, in order
  */
@@ -127,7 +128,10 @@ async function visit(
   }
 }
 
-/** The slots that stored appointments hold, each as often as it is held. One search for each: Medplum looks for many slowly. */
+/**
+ * The slots that stored appointments hold, each as often as it is held. One search for each slot: Medplum is slow to search
+ * for many at once.
+ */
 async function readHeld(slots: readonly Slot[], { medplum, tokens }: Installation): Promise<string[]> {
   const held: string[] = [];
   for (const { id } of slots) {
@@ -146,7 +150,7 @@ async function main(): Promise<void> {
     .name('npm run bench:release-day --')
     .description(
       'The day on which a clinic releases its times: many patients look for one and book it through the gateway, spread ' +
-        'evenly over a minute, each of them again when another was faster, until nothing is free. Tells how long the answers ' +
+        'evenly over a minute, each trying again when another was faster until nothing is free. Reports how long the answers ' +
         'took, and whether a time was sold twice. Runs on the installation that the environment names, like npm run bench.',
     )
     .option('--patients <number>', 'how many patients come', wholeNumber(1), 500)

@@ -11,7 +11,7 @@ const rowSchema = z.object({
   p50: z.number(),
   p95: z.number(),
   perSecond: z.number(),
-  /** The least and the greatest value of a round. */
+  /** The smallest and the largest value of a round. */
   spread: z.object({ p50: range, perSecond: range }),
   conflicts: z.number(),
   failures: z.number(),
@@ -22,7 +22,7 @@ export type Row = z.infer<typeof rowSchema>;
 
 const reportSchema = z.object({
   circumstances: circumstancesSchema,
-  /** How many programs wanted to run before and after: with more than there are cores, figures mean little. */
+  /** The load average before and after: if it exceeds the number of cores, the figures mean little. */
   load: range,
   bookings: z.number(),
   rounds: z.number(),
@@ -33,14 +33,14 @@ const reportSchema = z.object({
 export type Report = z.infer<typeof reportSchema>;
 
 /**
- * Reads a report that was written before with `--json`.
+ * Reads a report that was written earlier with `--json`.
  *
- * @throws Error when it is none
+ * @throws Error when it is not one
  */
 export function parseReport(text: string): Report {
   const parsed = reportSchema.safeParse(JSON.parse(text));
   if (!parsed.success) {
-    throw new Error(`This is no report of npm run bench -- --json: ${z.prettifyError(parsed.error)}`);
+    throw new Error(`This is not a report of npm run bench -- --json: ${z.prettifyError(parsed.error)}`);
   }
   return parsed.data;
 }
@@ -93,7 +93,7 @@ function same(rows: readonly Row[], { callers }: Row, way: string): Row | undefi
   return rows.find((row) => row.callers === callers && row.way === way);
 }
 
-/** Whether all that was measured now lies outside of what was measured before. */
+/** Whether the range measured now lies entirely outside the range measured before. */
 const isApart = (now: readonly [number, number], before: readonly [number, number]): boolean =>
   now[0] > before[1] || now[1] < before[0];
 
@@ -113,7 +113,7 @@ function comparison(row: Row, before: Report | undefined): string[] {
     : ['', ''];
 }
 
-/** The figures as a table; with an earlier report, by how much each has changed. */
+/** The figures as a table; with an earlier report, also by how much each has changed. */
 export function tableOf({ rows }: Report, before?: Report): { head: string[]; rows: string[][] } {
   const cells = rows.map((row) => {
     const bare = same(rows, row, 'bare');
@@ -135,7 +135,7 @@ export function tableOf({ rows }: Report, before?: Report): { head: string[]; ro
   return { head: [...head, ...(before ? ['p50 × before', 'throughput × before'] : [])], rows: cells };
 }
 
-/** On what was measured, and what makes the figures, or the comparison, doubtful. */
+/** What the measurement ran on, and what makes the figures, or the comparison, doubtful. */
 export function remarksOn({ circumstances, load, bookings, rounds }: Report, before?: Report): string[] {
   const busy = Math.max(...load) > circumstances.cores;
   const others = before ? differences(before.circumstances, circumstances) : [];

@@ -23,13 +23,13 @@ export interface Bookable {
   readonly patient: Patient;
 }
 
-/** A booking to be measured in any way. */
+/** A booking that can be measured with every target. */
 export interface Place extends Bookable {
   /** The same time in a calendar as Medplum's own `$book` wants it: open by rule, with Slots only for what is taken. */
   readonly byRule: { readonly schedule: string; readonly serviceType: readonly CodeableConcept[] };
 }
 
-/** What came of one request. */
+/** The outcome of one request. */
 export type Result = 'done' | 'conflict' | 'failed';
 
 /** The appointment with which a place is booked. */
@@ -45,7 +45,7 @@ export function appointmentFor({ slot, patient }: Bookable, config: BookingConfi
   };
 }
 
-/** The least that a booking can be: the slot is taken if it is as it was read, and the appointment is written. */
+/** The minimum of a booking: the slot is taken if it has not changed since it was read, and the appointment is written. */
 function bareTransaction(place: Place, config: BookingConfig): Bundle {
   const { slot } = place;
   const ifMatch = `W/"${slot.meta?.versionId}"`;
@@ -62,7 +62,7 @@ function bareTransaction(place: Place, config: BookingConfig): Bundle {
   };
 }
 
-/** What Medplum's own `$book` (5.1 and later) takes: the slot to be made is contained, the service is an extension. */
+/** What Medplum's own `$book` (5.1 and later) takes: the slot to create is contained, the service is an extension. */
 export function forMedplum(place: Place, config: BookingConfig): Parameters {
   const { slot, byRule } = place;
   const contained: Slot = {
@@ -83,7 +83,7 @@ type Way = (place: Place, installation: Installation, config: BookingConfig) => 
 const throughGateway = (place: Bookable, { base, tokens }: Installation, config: BookingConfig) =>
   post(`${base}/Appointment/$book`, tokens.portal, appointmentFor(place, config));
 
-/** The targets that are compared, each a way to book; the first is what the others are measured by. */
+/** The targets that are compared, each a way to book; the first is the baseline for the others. */
 const targets = {
   bare: (place, { medplum, tokens }, config) => post(medplum, tokens.staff, bareTransaction(place, config)),
   medplum: (place, { medplum, tokens }, config) =>
@@ -98,7 +98,7 @@ const targets = {
 /** Name of a way to book. */
 export type TargetName = keyof typeof targets;
 
-/** All targets, the one that the others are measured by first. */
+/** All targets, the baseline first. */
 export const targetNames = Object.keys(targets) as TargetName[];
 
 type Answer = Awaited<ReturnType<typeof post>>;
@@ -149,8 +149,8 @@ const SCHEDULING_PARAMETERS = 'https://medplum.com/fhir/StructureDefinition/Sche
 const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
 
 /**
- * Makes a calendar that is open all day, in steps of ten minutes, as Medplum's own `$book` wants it. Nothing is published
- * in it: twelve weeks of Slots would be written beside what is measured.
+ * Makes a calendar that is open all day, in steps of ten minutes, as Medplum's own `$book` wants it. Nothing is published in
+ * it: otherwise twelve weeks of Slots would be written during the measurement.
  */
 async function makeCalendarByRule({ medplum, tokens }: Installation, config: BookingConfig): Promise<Place['byRule']> {
   const create = async <T extends Resource>(resource: T): Promise<T> =>
@@ -189,7 +189,7 @@ async function makeCalendarByRule({ medplum, tokens }: Installation, config: Boo
 /**
  * Makes fresh free slots, a year from now, and a patient to book them for.
  *
- * @param schedule - reference to the schedule that they are of; a new one without opening hours if none is given
+ * @param schedule - reference to their schedule; without it, a new one without opening hours
  */
 export async function makeBookable(
   installation: Installation,
@@ -225,7 +225,7 @@ export async function makeBookable(
 /**
  * Makes fresh free slots (`makeBookable`), and a schedule that is open by rule.
  *
- * @param oneSchedule - whether both are one schedule, so that a place can be taken by either way
+ * @param oneSchedule - whether both are one schedule, so that a place can be taken in either way
  */
 export async function makePlaces(
   installation: Installation,
@@ -239,15 +239,13 @@ export async function makePlaces(
   return bookable.map((one) => ({ ...one, byRule }));
 }
 
-/** What is missing where a target does not book. */
+/** What is missing where a target does not work. */
 const requirements: Partial<Record<TargetName, string>> = {
-  medplum: 'the project needs what $book of Medplum asks for (5.1 and later)',
+  medplum: "the project needs what Medplum's own $book requires (5.1 and later)",
   bot: "set CREDENTIALS_KEY, with which the requestor's secret is sealed, or PORTAL_A_MEDPLUM_TOKEN",
 };
 
-/**
- * Those of the targets that book here, each tried once with a place of its own; of the others it says why they are skipped.
- */
+/** The targets that work here, each tried once with a place of its own; for the others it prints why they are skipped. */
 export async function targetsOf(
   wanted: readonly TargetName[],
   installation: Installation,

@@ -34,7 +34,7 @@ async function main(): Promise<void> {
     .name('npm run bench:web --')
     .description(
       'Measures the pages in Chromium (CHROMIUM: its path) on an embedded installation: what the portal transfers and ' +
-        'when it can be read; when the front desk answers; whether a week of many calendars scrolls smoothly, beside an ' +
+        'when it can be read; when the front desk answers; whether a week of many calendars scrolls as smoothly as an ' +
         'empty page. The first round warms up and does not count.',
     )
     .option('--rounds <number>', 'number of rounds', positive, 5)

@@ -11,9 +11,9 @@ import { CLI_CONFIG, readCliConfig } from '../deploy/cli-config.ts';
 import { packageBundle } from './package.ts';
 
 /**
- * Medplum wraps a Bot's code, looks for `exports.handler`, and calls a function right behind it. In a VM context what stands
- * at the top becomes properties of a global object that node guards: in a function of their own, the same declarations take
- * a fraction of the time, at each run.
+ * Medplum wraps a Bot's code, looks for `exports.handler`, and calls a function right behind it. In a VM context, top-level
+ * declarations become properties of a global object that Node.js guards. Inside a function, the same declarations take a
+ * fraction of the time on every run.
  */
 const [banner, footer] = ['(() => {', '})();\nObject.assign(exports, module.exports);'];
 

@@ -21,9 +21,10 @@ const keep = (resource: CodeSystem): BundleEntry => ({
 });
 
 /**
- * What of an installation can be installed as a Medplum package: terminology, profiles and AccessPolicies. Installed
- * again, it changes nothing but what is out of date. The Bots are not in it, nor what names them: a Bot that is created
- * as a resource has no membership in the project, and so no rights of its own; `npm run deploy` makes both.
+ * The part of an installation that can be installed as a Medplum package: terminology, profiles and AccessPolicies.
+ * Installed again, it changes nothing but what is out of date. The Bots are not in it, nor is anything that refers to them:
+ * a Bot that is created as a resource has no membership in the project, and so no rights of its own; `npm run deploy` makes
+ * both.
  *
  * @returns a batch Bundle, as `PackageRelease/{id}/$install` takes it, and any FHIR server's batch endpoint
  */

@@ -15,7 +15,7 @@ const entryOf = /^web\/([\w-]+)\/client\/main\.tsx?$/;
 /** What the output depends on. A browser's script may import the rules of `core`. */
 const inputs = ['web/**/*', 'core/**/*.ts', 'package-lock.json', 'scripts/build/web.ts'];
 
-/** Whether a file was compressed well enough to be worth a second one. */
+/** The files that are worth a second, compressed version. */
 const compressible = /\.(js|css|svg)$/;
 
 async function filesOf(patterns: readonly string[]): Promise<string[]> {
@@ -95,7 +95,7 @@ async function removeOthers(output: string, built: ReadonlySet<string>): Promise
 
 /**
  * Bundles the script and the style sheet of each application in `web` for browsers, compresses them, and lists them in the
- * manifest. Nothing is done if the output is that of these sources already.
+ * manifest. Nothing is done if the output already comes from these sources.
  *
  * @returns whether something was built, and the bytes of each file
  * @throws Error that says what is wrong with the source
@@ -111,7 +111,7 @@ export async function buildWeb(output = WEB_OUTPUT): Promise<Record<string, numb
   const built = Object.entries(metafile.outputs);
   await Promise.all(built.filter(([path]) => compressible.test(path)).map(([path]) => compress(path)));
   await mkdir(output, { recursive: true });
-  // Last, and at once: who finds the list finds what it names, even while several processes build.
+  // Written last, and atomically: every file that the manifest names exists, even while several processes build.
   const draft = `${manifest}.${randomUUID()}`;
   await writeFile(draft, JSON.stringify({ digest, pages: pagesOf(metafile) }));
   await rename(draft, manifest);

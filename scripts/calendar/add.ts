@@ -42,7 +42,7 @@ async function practitioner(session: Session, name: string): Promise<string> {
   return `Practitioner/${id}`;
 }
 
-/** Adds a practitioner with a schedule, or a schedule to somebody who is there already. */
+/** Adds a practitioner with a schedule, or a schedule for an actor that already exists. */
 export async function addSchedule(
   name: string,
   given: WritingArguments & { service: string[]; actor?: string; confirmation?: string },

@@ -54,7 +54,7 @@ async function printPreview(session: Session, target: Target, calendars: Calenda
   }
 }
 
-/** The service of a schedule that is meant. */
+/** The service that the command means, of those that the schedule offers. */
 function serviceIn(schedule: Schedule, name: string | undefined, calendars: Calendars): string {
   const services = servicesOf(schedule, calendars);
   const chosen = name === undefined ? services : [findService(name, calendars)];
@@ -68,7 +68,7 @@ function serviceIn(schedule: Schedule, name: string | undefined, calendars: Cale
   return `HealthcareService/${service.id}`;
 }
 
-/** Writes a change of what a target says, or shows what it would do. */
+/** Writes a change to a target, or shows what it would do. */
 async function apply(
   session: Session,
   target: Target,

@@ -26,7 +26,7 @@ interface CloseArguments extends WritingArguments {
 function daysToClose(first: string | undefined, last: string | undefined, given: CloseArguments): ClosedDay[] {
   const { holidays, year, reason = 'closed' } = given;
   if (holidays !== undefined && year === undefined) {
-    throw new Error('Say of which year: --year 2027.');
+    throw new Error('Say which year: --year 2027.');
   }
   const days = [
     ...(holidays !== undefined && year !== undefined ? publicHolidays(holidays, year) : []),
@@ -77,7 +77,7 @@ function publishedSchedules({ calendars, config }: Session): string[] {
     .map(({ id }) => id);
 }
 
-/** An absence of one: a Slot that takes its time. */
+/** An absence of one schedule's actor: a Slot that takes the time. */
 async function closeSchedule(session: Session, name: string, day: ClosedDay, given: CloseArguments): Promise<void> {
   const { calendars, config, medplum } = session;
   const target = findTarget(name, calendars);
@@ -136,7 +136,7 @@ async function write(session: Session, list: Parameters<typeof close>[0], given:
   await follow(session, { schedules, since, by: 'pass' }, given.wait);
 }
 
-/** Takes closed days back. */
+/** Reopens closed days. */
 export async function reopenDays(first: string, last: string | undefined, given: WritingArguments): Promise<void> {
   const day = closedDay(first, last, '');
   const session = await open(given);

@@ -10,7 +10,7 @@ function isDate(text: string): boolean {
 /**
  * Reads the days to close.
  *
- * @param last - the same as the first if absent
+ * @param last - if absent, the first day is also the last
  * @throws Error that says how days are written
  */
 export function closedDay(start: string, last: string | undefined, reason: string): ClosedDay {

@@ -25,10 +25,10 @@ function isSchedule(schedule: Schedule, text: string, calendars: Calendars): boo
 }
 
 /**
- * Finds what a command names: `Schedule/…`, `HealthcareService/…`, an id, the name of the one whose schedule it is, or
- * the name or code of a service.
+ * Finds what a command names: `Schedule/…`, `HealthcareService/…`, an id, the name of a schedule's actor, or the name or
+ * code of a service.
  *
- * @throws Error that says what there is, if nothing or more than one thing is called so
+ * @throws Error that says what there is, if nothing or more than one thing has this name
  */
 export function findTarget(text: string, calendars: Calendars): Target {
   const targets: Target[] = [
@@ -48,7 +48,7 @@ export function findTarget(text: string, calendars: Calendars): Target {
   }
   if (more.length > 0) {
     const names = targets.map(labelOf);
-    throw new Error(`'${text}' is not the only one: ${names.join(', ')}. Name one of these.`);
+    throw new Error(`'${text}' is ambiguous: ${names.join(', ')}. Name one of these.`);
   }
   return target;
 }
@@ -57,7 +57,7 @@ export function findTarget(text: string, calendars: Calendars): Target {
 export const labelOf = (target: Target): string =>
   target.kind === 'schedule' ? `Schedule/${target.schedule.id}` : `HealthcareService/${target.service.id}`;
 
-/** The service that is meant by a text. */
+/** The service that a text names. */
 export function findService(text: string, calendars: Calendars): HealthcareService & { readonly id: string } {
   const target = findTarget(text, { ...calendars, schedules: [] });
   if (target.kind !== 'service') {

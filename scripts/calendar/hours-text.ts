@@ -1,6 +1,6 @@
 import type { HealthcareServiceAvailableTime } from '@medplum/fhirtypes';
 
-/** The days of the week as FHIR names them, in the order of people. */
+/** The days of the week as FHIR names them, from Monday on. */
 const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 
 type Day = (typeof days)[number];
@@ -16,7 +16,7 @@ function daysIn(text: string): Day[] {
   return text.split(',').flatMap((part) => {
     const [from = '', to = from, ...rest] = part.toLowerCase().split('-');
     if (!isDay(from) || !isDay(to) || rest.length > 0 || days.indexOf(from) > days.indexOf(to)) {
-      throw new Error(`'${part}' is no day or range of days: ${days.join(', ')}. ${HOURS_HELP}`);
+      throw new Error(`'${part}' is not a day or a range of days: ${days.join(', ')}. ${HOURS_HELP}`);
     }
     return days.slice(days.indexOf(from), days.indexOf(to) + 1);
   });
@@ -31,7 +31,7 @@ function timesIn(daysOfWeek: Day[], text: string): HealthcareServiceAvailableTim
   }
   const end = to === '24:00' ? '00:00' : to;
   if (!timePattern.test(from) || !timePattern.test(end) || rest.length > 0) {
-    throw new Error(`'${text}' is no time of the day from start to end. ${HOURS_HELP}`);
+    throw new Error(`'${text}' is not a range of times. ${HOURS_HELP}`);
   }
   return { daysOfWeek, availableStartTime: `${from}:00`, availableEndTime: `${end}:00` };
 }

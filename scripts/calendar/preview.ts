@@ -55,7 +55,7 @@ async function onceOffered(
 }
 
 /**
- * What would be published and withdrawn of a schedule, decided by the rules of the service on what is stored now.
+ * What would be published and withdrawn for a schedule, by the rules of the service and from what is stored now.
  *
  * @param calendars - with the opening hours that are to be tried
  * @param now - milliseconds since 1970 UTC
@@ -73,7 +73,7 @@ export async function preview(
 /**
  * The same, for a schedule whose Slots were read before.
  *
- * @param stored - all that have not ended a day before `now`
+ * @param stored - all Slots but those that ended at least a day before `now`
  */
 export async function previewFor(
   medplum: MedplumClient,

@@ -20,13 +20,16 @@ export interface Awaited {
   readonly schedules: readonly string[];
   /** When they were changed, in milliseconds since 1970 UTC. */
   readonly since: number;
-  /** What has changed: a schedule is published by itself; a service, when all schedules have been looked through. */
+  /**
+   * What shows that publication has begun: the schedules' own Tasks, or, after a change to a service, a pass through all
+   * schedules.
+   */
   readonly by: 'schedule' | 'pass';
 }
 
 const POLL = 1_000;
 
-/** A minute of Medplum's clock, and some seconds: nothing begins later. */
+/** A minute of Medplum's clock, and some seconds: no publication begins later. */
 const PATIENCE = 90_000;
 
 const isOver = ({ status }: Task): boolean => status === 'completed' || status === 'failed';
@@ -53,8 +56,8 @@ async function hasBegun(
 /**
  * Waits until a change is published.
  *
- * @param onProgress - is told whenever more of it is
- * @throws Error when nothing begins to happen
+ * @param onProgress - called whenever more of it is published
+ * @throws Error when publication does not begin
  */
 export async function untilPublished(
   medplum: MedplumClient,

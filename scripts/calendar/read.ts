@@ -30,7 +30,7 @@ export interface Calendars {
   readonly closed: readonly HealthcareService[];
   /** By reference. */
   readonly actors: ReadonlyMap<string, Resource>;
-  /** The Tasks that keep how far each schedule is published, by the schedule's id. */
+  /** The Tasks that record how far each schedule is published, by the schedule's id. */
   readonly publications: ReadonlyMap<string, Task>;
 }
 
@@ -89,7 +89,7 @@ export function servicesOf(schedule: Schedule, { services }: Pick<Calendars, 'se
   return services.filter(({ id = '' }) => offersAllServices(schedule) || ids.includes(id));
 }
 
-/** What of a schedule is published, or why nothing is. */
+/** What is published for a schedule, or why nothing is. */
 export function publishingIn(schedule: Schedule, calendars: Calendars, config: BookingConfig): Publishing {
   const actor = calendars.actors.get(schedule.actor[0]?.reference ?? '');
   return publishingOf({ schedule, services: servicesOf(schedule, calendars), actor }, config);
@@ -102,7 +102,7 @@ function isPractitioner(resource: Resource | undefined): resource is Practitione
   return resource?.resourceType === 'Practitioner';
 }
 
-/** How people call a schedule: by its actor. */
+/** What people call a schedule: the name of its actor. */
 export function nameOf({ actor, id }: Schedule, { actors }: Pick<Calendars, 'actors'>): string {
   const [first] = actor;
   const found = actors.get(first?.reference ?? '');

@@ -28,7 +28,7 @@ export async function open(given: CredentialArguments): Promise<Session> {
   return { medplum, config, calendars: await readCalendars(medplum, config) };
 }
 
-/** Refuses opening hours that cannot be used, also where Medplum does not ask the service before it stores them. */
+/** Refuses opening hours that cannot be used, even where Medplum does not ask the service before storing them. */
 export function requireUsable(holder: Schedule | HealthcareService): void {
   const problems = checkOpeningHours(holder).map(({ diagnostics, expression }) => `${expression}: ${diagnostics}`);
   if (problems.length > 0) {
@@ -36,7 +36,7 @@ export function requireUsable(holder: Schedule | HealthcareService): void {
   }
 }
 
-/** Writes a resource if nobody else has changed it since it was read. */
+/** Writes a resource unless it has been changed since it was read. */
 export async function save<T extends Resource>({ medplum }: Session, resource: T): Promise<T & { id: string }> {
   if (resource.id === undefined) {
     return medplum.createResource(resource);
@@ -50,7 +50,7 @@ function line({ schedules, done, failed }: Progress): string {
   return `published: ${done} of ${schedules} ${schedules === 1 ? 'schedule' : 'schedules'}${problems}`;
 }
 
-/** Waits until a change is published, and says how far it is, unless that is not wished for. */
+/** Waits until a change is published and reports progress, unless the command is not to wait. */
 export async function follow({ medplum, config }: Session, awaited: Awaited, wait = true): Promise<void> {
   if (!wait || awaited.schedules.length === 0) {
     return;

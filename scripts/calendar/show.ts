@@ -95,7 +95,7 @@ export async function show(name: string, given: CredentialArguments): Promise<vo
   }
 }
 
-/** Puts a publication in line; what is published already is looked at again. */
+/** Queues a publication; what is already published is checked again. */
 async function putInLine({ medplum, config }: Session, schedule: string, stored: Task | undefined): Promise<void> {
   const task = publicationTask({ schedule, status: 'accepted' }, config);
   await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
@@ -119,10 +119,10 @@ export async function publish(name: string | undefined, given: WritingArguments)
   for (const [index, { id }] of chosen.entries()) {
     await putInLine(session, id, calendars.publications.get(id));
     if ((index + 1) % 100 === 0) {
-      console.error(`in line: ${index + 1} of ${chosen.length}`);
+      console.error(`queued: ${index + 1} of ${chosen.length}`);
     }
   }
   await startPass(session, since);
-  console.log(`In line: ${chosen.length}. The server publishes them one after the other, also when this command ends.`);
+  console.log(`Queued: ${chosen.length}. The server publishes them one after the other, even after this command ends.`);
   await follow(session, { schedules: chosen.map(({ id }) => id), since, by: 'pass' }, given.wait);
 }

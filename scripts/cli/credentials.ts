@@ -10,7 +10,7 @@ export interface CredentialArguments {
   readonly config?: string;
 }
 
-/** Adds the options that say which server, who, and for which installation. */
+/** Adds the options for the server, the credentials and the installation's configuration. */
 export function withCredentials(command: Command): Command {
   return command
     .option('--base-url <url>', 'address of the Medplum server (or MEDPLUM_BASE_URL)')

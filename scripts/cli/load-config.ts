@@ -20,7 +20,7 @@ function read(path: string): string {
 export const configPath = (): string => process.env.BOOKING_CONFIG ?? 'booking.config.json';
 
 /**
- * Reads the settings of an installation as they are in the file.
+ * Reads the settings of an installation exactly as the file has them.
  *
  * @throws Error that names the file if it cannot be read or is not JSON
  */

@@ -6,18 +6,18 @@ import type { Answer } from './client.ts';
 import type { Expectation } from './expectation.ts';
 import { type Data, fill, fillText } from './template.ts';
 
-/** What has come of a step. */
+/** The outcome of a step. */
 export interface Outcome {
   /** What was sent, or waited for, with everything filled in. */
   readonly sent: string;
   readonly answer: Answer;
-  /** What is not as expected. */
+  /** The expectations that are not met. */
   readonly failed: readonly Expectation[];
-  /** What later steps find. */
+  /** What later steps can refer to. */
   readonly kept: Data;
 }
 
-/** Between two tries, in milliseconds. */
+/** The pause between two attempts, in milliseconds. */
 const PAUSE = 100;
 
 const nothing: Answer = { status: 0, header: {}, text: 'nothing arrived', resource: undefined };
@@ -26,7 +26,7 @@ function failures(expected: readonly Expectation[], answer: Answer, data: Data):
   return expected.filter((one) => !one.holds(answer, data));
 }
 
-/** In queries `|` and what stands for a value may not be taken for syntax. */
+/** In queries, `|` and the values of placeholders must not be taken for syntax. */
 const encoded = (value: string): string => encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%3A', ':');
 
 function targetOf(path: string, data: Data): string {
@@ -68,9 +68,9 @@ const once = async (step: Step, data: Data, actors: Actors): Promise<Outcome> =>
   isNotification(step) ? notification(step, data, actors) : request(step, data, actors);
 
 /**
- * Carries out a step; again and again, where it may take a while until the answer is as expected.
+ * Carries out a step, repeatedly where it may take a while until the answer is as expected.
  *
- * @throws Error if the server cannot be reached, or a placeholder stands for nothing
+ * @throws Error if the server cannot be reached, or a placeholder has no value
  */
 export async function carryOut(step: Step, data: Data, actors: Actors): Promise<Outcome> {
   const end = performance.now() + (step.within ?? 0) * 1_000;

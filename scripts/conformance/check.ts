@@ -2,7 +2,7 @@ import type { presets } from '../../core/config/presets.ts';
 import type { Expectation } from './expectation.ts';
 import type { Need } from './preparation/needs.ts';
 
-/** What a service claims to carry out: the specification alone (`default`), or a stage of ISiK as well. */
+/** What a service claims to implement: the specification alone (`default`), or a stage of ISiK as well. */
 export type Stage = keyof typeof presets;
 
 /** Every stage of ISiK; `isik` is the newest. */
@@ -17,7 +17,7 @@ export const fromStage6: readonly Stage[] = ['isik'];
 /** How binding a rule is. A rule that a service need not follow cannot fail it. */
 export type Level = 'MUST' | 'SHOULD' | 'MAY';
 
-/** Who sends a request: the requestor if nothing is said, the clinic's staff at their own address, or nobody known. */
+/** Who sends a request: the requestor (the default), the clinic's staff at their own address, or an anonymous client. */
 export type Sender = 'requestor' | 'staff' | 'nobody';
 
 /** A request and what is expected of its answer. Texts have placeholders ({@link Data}). */
@@ -25,14 +25,14 @@ export interface RequestStep {
   /** Method and path below the service's base address: `GET /Slot?schedule={schedule}`; or an absolute address. */
   readonly request: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
   readonly by?: Sender;
-  /** Representation that is sent and asked for; JSON if nothing is said. */
+  /** Representation that is sent and asked for; by default JSON. */
   readonly format?: 'xml';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Name under which later steps find the resource that was answered, and its headers as `{name.header.location}`. */
+  /** Name under which later steps find the resource in the answer, and its headers as `{name.header.location}`. */
   readonly keep?: string;
   readonly expect: readonly Expectation[];
-  /** Ask again until the answer is as expected, for at most so many seconds. */
+  /** Ask again until the answer is as expected, for at most this many seconds. */
   readonly within?: number;
 }
 
@@ -53,18 +53,18 @@ export interface Scenario {
   readonly scenario: string;
 }
 
-/** A rule of the specification or of a stage of ISiK, and how it is tried. */
+/** A rule of the specification or of a stage of ISiK, and how it is tested. */
 export interface Check {
   /** Unique, in kebab case; checks that belong together begin alike. */
   readonly name: string;
   readonly level: Level;
-  /** What a service does that follows the rule. */
+  /** What a service that follows the rule does. */
   readonly rule: string;
-  /** Where the rule stands. */
+  /** Where the rule is stated. */
   readonly section: string;
-  /** The stages that have the rule; all of them and the specification if nothing is said. */
+  /** The stages that have the rule; by default all of them and the specification. */
   readonly stages?: readonly Stage[];
-  /** What has to be there before. */
+  /** What has to exist beforehand. */
   readonly needs?: readonly Need[];
   readonly steps: readonly Step[];
   /** Name of a check that stands for this one: one of the two must pass. */

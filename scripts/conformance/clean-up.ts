@@ -4,12 +4,12 @@ import { isObject, isResource } from '../../core/fhir/resource.ts';
 import type { Answer, Client } from './client.ts';
 import { cancellation } from './preparation/bodies.ts';
 
-/** What was made while the checks ran, by type: references. */
+/** References to what was created while the checks ran, by type. */
 export interface Ledger {
   readonly made: Map<string, Set<string>>;
 }
 
-/** What the checks make. The order is that in which it is removed: what refers to something goes before it. */
+/** What the checks create, in the order of removal: a resource goes before those that it refers to. */
 const removed: readonly ResourceType[] = [
   'Encounter',
   'Appointment',
@@ -21,7 +21,7 @@ const removed: readonly ResourceType[] = [
   'Patient',
 ];
 
-/** What the staff see as parts of something that was made, by the query that finds them. */
+/** What staff see as part of something that was created, with the query that finds it. */
 const parts: Readonly<Partial<Record<ResourceType, { readonly of: ResourceType; readonly query: string }>>> = {
   Slot: { of: 'Schedule', query: 'schedule' },
   QuestionnaireResponse: { of: 'Patient', query: 'subject' },
@@ -34,7 +34,7 @@ function note({ made }: Ledger, resource: unknown): void {
   }
 }
 
-/** The patient that was handed over in a booking: made with it. */
+/** The patient that was passed in a booking, and created with it. */
 function patientIn(body: unknown, resource: unknown): unknown {
   const isHandedOver =
     isResource(body, 'Parameters') && body.parameter?.some(({ name, resource: one }) => name === 'patient' && one);
@@ -45,12 +45,12 @@ function patientIn(body: unknown, resource: unknown): unknown {
   return reference && { resourceType: 'Patient', id: reference };
 }
 
-/** Whether an answer shows something that the checks have made: what a POST creates, and what becomes of a booking. */
+/** Whether an answer shows something that the checks have created: the result of a POST, and what becomes of a booking. */
 function isMade(method: string, path: string, resource: unknown): boolean {
   return method === 'POST' ? !path.includes('/_search') : /^https?:/.test(path) && isResource(resource, 'Appointment');
 }
 
-/** A client that notes what it makes. */
+/** A client that records what it creates. */
 export function noting(client: Client, ledger: Ledger): Client {
   return {
     ...client,
@@ -68,35 +68,35 @@ export function noting(client: Client, ledger: Ledger): Client {
 const isOpen = (resource: unknown): boolean =>
   isResource(resource, 'Appointment') && ['proposed', 'pending', 'booked'].includes(resource.status);
 
-/** How many resources are taken back at once. */
+/** How many resources are cleaned up at once. */
 const AT_ONCE = 8;
 
-/** Something that could not be taken back. */
+/** Something that could not be cleaned up. */
 export interface Left {
   readonly reference: string;
   /** The status and the beginning of what the server answered, or that it did not answer. */
   readonly reason: string;
 }
 
-/** A busy server, or somebody else who writes at the same moment: the same request may succeed later. */
+/** A busy server, or a write by someone else at the same moment: the same request may succeed later. */
 const TEMPORARY = [408, 409, 412, 429, 502, 503, 504];
 const ATTEMPTS = 6;
 
-/** What Medplum answers to staff if a Bot that it asks before a deletion fails, or refuses. */
+/** What Medplum answers staff if a Bot that it asks before a deletion fails or refuses. */
 const REFUSED_BY_BOT = 400;
 
 /** The longest wait that a server may ask for, in seconds. */
 const LONGEST_WAIT = 30;
 
-/** How long to wait for the next attempt, in seconds: what the server says, or a second. */
+/** How long to wait before the next attempt, in seconds: as long as the server says, or a second. */
 function waitOf(answer: Answer | undefined): number {
   const seconds = Number(answer?.header['retry-after'] ?? 1);
   return seconds >= 0 ? Math.min(seconds, LONGEST_WAIT) : 1;
 }
 
 /**
- * Carries out an action until it is done or refused for good. A server may close a connection at the moment in which it is
- * used again: without an answer it is asked a second time.
+ * Carries out an action until it is done or refused for good. A server may close a connection at the moment it is reused: a
+ * request without an answer is sent a second time.
  *
  * @param temporary - the statuses after which the action may succeed later
  * @returns the last answer; `undefined` if the server cannot be reached
@@ -113,8 +113,8 @@ async function persist(action: () => Promise<Answer>, temporary: readonly number
 }
 
 /**
- * Carries out an action for each reference, several at once, and gives those for which it was refused. If the server cannot
- * be reached, it is not asked for the others either.
+ * Carries out an action for each reference, several at once, and returns those for which it was refused. If the server
+ * cannot be reached, the others are not tried either.
  */
 async function refusedOf(
   references: Iterable<string>,
@@ -137,7 +137,7 @@ async function refusedOf(
   return left;
 }
 
-/** How a requestor takes something back, by type; what is over already is only read. */
+/** How a requestor cleans something up, by type; what is already over is only read. */
 const takenBack: Readonly<Record<string, (requestor: Client, reference: string) => Promise<Answer>>> = {
   async Subscription(requestor, reference) {
     return requestor.send({ method: 'DELETE', path: `/${reference}` });
@@ -157,7 +157,7 @@ const takenBack: Readonly<Record<string, (requestor: Client, reference: string) 
   },
 };
 
-/** Takes back what a requestor can take back. */
+/** Cleans up what a requestor can. */
 async function asRequestor(requestor: Client, { made }: Ledger): Promise<Left[]> {
   const left: Left[] = [];
   for (const [type, takeBack] of Object.entries(takenBack)) {
@@ -176,7 +176,7 @@ async function found(staff: Client, path: string): Promise<string[]> {
   return entries.flatMap(({ resource: one }) => (one ? [`${one.resourceType}/${one.id}`] : []));
 }
 
-/** What was made of a type, and what belongs to something that was made. */
+/** What was created of a type, and what belongs to something that was created. */
 async function allOf(type: ResourceType, staff: Client, { made }: Ledger): Promise<Set<string>> {
   const part = parts[type];
   const wholes = [...((part && made.get(part.of)) ?? [])];
@@ -184,7 +184,7 @@ async function allOf(type: ResourceType, staff: Client, { made }: Ledger): Promi
   return new Set([...(made.get(type) ?? []), ...(await Promise.all(more)).flat()]);
 }
 
-/** Deletes what was made, as staff. */
+/** Deletes what was created, as staff. */
 async function asStaff(staff: Client, ledger: Ledger): Promise<Left[]> {
   const left: Left[] = [];
   for (const type of removed) {
@@ -197,10 +197,10 @@ async function asStaff(staff: Client, ledger: Ledger): Promise<Left[]> {
 const isRemovedByStaff = ({ reference }: Left): boolean => removed.some((type) => reference.startsWith(`${type}/`));
 
 /**
- * Takes back what the checks have made: ends Subscriptions, cancels appointments, sets patients inactive, and deletes
+ * Cleans up what the checks have created: ends Subscriptions, cancels appointments, sets patients inactive, and deletes
  * everything if there is access as staff.
  *
- * @returns what could not be taken back, and why
+ * @returns what could not be cleaned up, and why
  */
 export async function cleanUp(requestor: Client, staff: Client | undefined, ledger: Ledger): Promise<Left[]> {
   const left = await asRequestor(requestor, ledger);

@@ -25,7 +25,7 @@ export interface Sent {
   readonly body?: unknown;
 }
 
-/** One of the servers that the kit speaks to, in the name of somebody. */
+/** One of the servers that the kit calls, on behalf of one of the parties. */
 export interface Client {
   readonly baseUrl: string;
   readonly send: (request: Sent) => Promise<Answer>;
@@ -61,10 +61,10 @@ function written(body: unknown, format: 'xml' | undefined): string {
 }
 
 /**
- * A client of a FHIR server. The token goes to no other server, wherever an answer may lead.
+ * A client of a FHIR server. The token goes to no other server, whatever address an answer names.
  *
- * @param baseUrl - with or without a slash at its end
- * @param token - bearer token; without one it is nobody
+ * @param baseUrl - with or without a trailing slash
+ * @param token - bearer token; without one the client is anonymous
  */
 export function clientOf(baseUrl: string, token?: string): Client {
   const base = baseUrl.replace(/\/+$/, '');

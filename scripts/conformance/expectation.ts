@@ -4,7 +4,7 @@ import { isObject, isResource } from '../../core/fhir/resource.ts';
 import type { Answer } from './client.ts';
 import { type Data, fillText } from './template.ts';
 
-/** Something that an answer has to be like. */
+/** Something that an answer has to satisfy. */
 export interface Expectation {
   /** In words, or as FHIRPath; with placeholders. */
   readonly says: string;
@@ -32,7 +32,7 @@ export const resource = (type: ResourceType): Expectation => ({
   holds: (answer) => isResource(answer.resource, type),
 });
 
-/** A value inside a string of FHIRPath. */
+/** A value, escaped for a FHIRPath string. */
 const quotable = (value: string): string => value.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
 
 const holdsFor = (expression: string, one: object, data: Data): boolean =>
@@ -67,7 +67,7 @@ export function matchesIn(answer: Answer, type: ResourceType) {
   return entry.flatMap((one) => (one.resource?.resourceType === type ? [one.resource] : []));
 }
 
-/** A searchset that has resources of a type, and each of them is as wanted (FHIRPath). */
+/** A searchset that has resources of a type, each of which satisfies an expression (FHIRPath). */
 export const findsOnly = (type: ResourceType, expression: string): readonly Expectation[] => [
   status(200),
   that("type = 'searchset'"),
@@ -78,13 +78,13 @@ export const findsOnly = (type: ResourceType, expression: string): readonly Expe
   },
 ];
 
-/** A searchset in which a resource is, and another one is not. */
+/** A searchset that contains a resource. */
 export const has = (placeholder: string): Expectation => ({
   says: `finds ${placeholder}`,
   holds: (answer, data) => isIn(answer, fillText(placeholder, data)),
 });
 
-/** A searchset in which a resource is not. */
+/** A searchset that does not contain a resource. */
 export const hasNot = (placeholder: string): Expectation => ({
   says: `does not find ${placeholder}`,
   holds: (answer, data) => isResource(answer.resource, 'Bundle') && !isIn(answer, fillText(placeholder, data)),

@@ -16,7 +16,7 @@ export interface Listener {
 export interface ListenerSettings {
   /** Port on this machine; 0 for any. */
   readonly port: number;
-  /** Address under which the service reaches that port; by default on loopback. */
+  /** Address at which the service reaches that port; by default on loopback. */
   readonly url?: string;
 }
 

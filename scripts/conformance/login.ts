@@ -41,13 +41,13 @@ async function tokenFor({ baseUrl, tokenUrl, clientId = '', clientSecret = '' }:
   });
   const answer = parseJson(await response.text());
   if (!response.ok || !isObject(answer) || typeof answer.access_token !== 'string') {
-    throw new Error(`${address} gave no token to ${clientId}: status ${response.status}.`);
+    throw new Error(`${address} issued no token to ${clientId}: status ${response.status}.`);
   }
   return answer.access_token;
 }
 
 /**
- * The client of a party: with the token given, or one for its credentials; without either it sends none.
+ * The client of a party: with the given token, or one obtained with its credentials; without either it sends none.
  *
  * @throws Error that says what is missing if no token can be had
  */

@@ -10,7 +10,7 @@ import { type Given, type Prepare, preparation } from './preparation/prepare.ts'
 import type { Data } from './template.ts';
 
 /**
- * What has come of a check. `passed` and `failed` as they say; `warning`: a rule that is not binding is not followed;
+ * The outcome of a check. `passed` and `failed` mean what they say; `warning`: a rule that is not binding is not followed;
  * `skipped`: something has to be prepared; `replaced`: not followed, but another check stands for it and passes.
  */
 export type Verdict = 'passed' | 'failed' | 'warning' | 'skipped' | 'replaced';
@@ -38,20 +38,20 @@ export interface Subject {
   readonly listener?: Listener;
   readonly given: Given;
   readonly serviceType: { readonly system: string; readonly code: string };
-  /** Unique for this run: it stands in what is made. */
+  /** Unique to this run; it appears in what is created. */
   readonly run: string;
   /** When the first appointment begins, in milliseconds since 1970 UTC. */
   readonly from: number;
 }
 
-/** An examination that has begun: what checks share is made once, for the first that needs it. */
+/** An examination that has begun: what checks share is created once, for the first that needs it. */
 export interface Examination {
   /** Carries out a check. One check at a time. */
   examine(check: Check): Promise<Result>;
   /**
-   * Takes back what was made.
+   * Cleans up what was created.
    *
-   * @returns what could not be taken back, and why
+   * @returns what could not be cleaned up, and why
    * @throws Error if the service cannot be reached
    */
   end(): Promise<readonly Left[]>;
@@ -61,11 +61,11 @@ export interface Examination {
 export interface Run extends Subject {
   readonly checks: readonly Check[];
   readonly onResult: (result: Result) => void;
-  /** Ends the run after the check that is being carried out; what was made is taken back. */
+  /** Ends the run after the check that is being carried out; what was created is cleaned up. */
   readonly signal?: AbortSignal;
 }
 
-/** The specialty of everything that is made: what the stages of ISiK demand. */
+/** The specialty of everything that is created: what the stages of ISiK demand. */
 const NEUROLOGY = { system: 'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen', code: 'NEUR' };
 
 function explain({ sent, answer, failed }: Outcome): string {
@@ -102,7 +102,7 @@ async function examine(check: Check, prepare: Prepare, actors: Actors): Promise<
   }
 }
 
-/** A failure for which another check stands that has passed is none. */
+/** A failure is replaced if the check that stands for it has passed. */
 function withReplaced(results: readonly Result[]): Result[] {
   const passed = new Set(results.flatMap(({ check, verdict }) => (verdict === 'passed' ? [check.name] : [])));
   return results.map((result) =>
@@ -112,19 +112,19 @@ function withReplaced(results: readonly Result[]): Result[] {
   );
 }
 
-/** What a run has found, and what it could not take back. */
+/** What a run has found, and what it could not clean up. */
 export interface Findings {
   readonly results: readonly Result[];
   readonly left: readonly Left[];
 }
 
-/** Staff are known by their address; a check that only they can do says so by its needs. */
+/** A check with a step by staff needs access as staff, in addition to what it says itself. */
 const needsOf = (check: Check): Check => {
   const byStaff = check.steps.some((step: Step) => !isNotification(step) && step.by === 'staff');
   return byStaff ? { ...check, needs: ['staff', ...(check.needs ?? [])] } : check;
 };
 
-/** Begins to examine a service. Whoever does so ends it. */
+/** Begins to examine a service. The caller must end the examination. */
 export function beginExamination(subject: Subject): Examination {
   const { config, staff, listener, given, serviceType, run, from } = subject;
   const ledger: Ledger = { made: new Map() };
@@ -142,13 +142,13 @@ export function beginExamination(subject: Subject): Examination {
   };
 }
 
-/** The checks that a stage has, of those given. */
+/** Those of the given checks that apply to a stage. */
 export const checksOf = (stage: Stage, checks: readonly Check[]): readonly Check[] =>
   checks.filter(({ stages }) => stages?.includes(stage) ?? true);
 
 /**
- * Examines a service: each check that its stage has, one after the other; then takes back what was made. What cannot be
- * taken back, be it that the service cannot be reached any more, is named in the findings.
+ * Examines a service: each check that its stage has, one after the other; then cleans up what was created. What cannot be
+ * cleaned up, even because the service can no longer be reached, is named in the findings.
  */
 export async function runChecks({ checks, onResult, signal, ...subject }: Run): Promise<Findings> {
   const examination = beginExamination(subject);

@@ -24,7 +24,7 @@ function typesOf(resource: unknown): readonly CodeableConcept[] {
 /**
  * A service type that the service under test offers.
  *
- * @param schedules - references to Schedules that the tester has prepared: theirs goes before that of any other
+ * @param schedules - references to Schedules that the tester has prepared: theirs takes precedence over that of any other
  *   Schedule or HealthcareService that the service shows
  */
 export async function offeredServiceType(

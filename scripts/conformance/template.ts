@@ -5,7 +5,7 @@ export type Data = Readonly<Record<string, unknown>>;
 
 const placeholder = /\{([A-Za-z][\w-]*(?:\.[\w-]+)*)\}/g;
 
-/** The names of the placeholders in a text: what stands before the first dot. */
+/** The names of the placeholders in a text: the part before the first dot. */
 export function namesIn(text: string): string[] {
   return [...text.matchAll(placeholder)].flatMap(([, path]) => path?.split('.')[0] ?? []);
 }
@@ -37,7 +37,7 @@ function valueAt(path: string, data: Data): string {
  * `{slot.start.date}` its date.
  *
  * @param encode - applied to each value
- * @throws Error that names a placeholder that nothing stands for
+ * @throws Error that names a placeholder without a value
  */
 export function fillText(text: string, data: Data, encode: (value: string) => string = (value) => value): string {
   return text.replace(placeholder, (_, path: string) => encode(valueAt(path, data)));

@@ -36,12 +36,12 @@ counts as the service's if it was split off from another one.
 The fragments of a slot that was split are compared with the time that the clinic had given it. A fragment that the clinic has
 deleted or moved by hand is reported as missing: the check cannot know that it was meant.
 Warnings may be harmless: a patient, or answers, that a later re-submission of the appointment has replaced.
-While bookings go on, what is being written looks inconsistent for a moment: whatever is found is looked for a second
+While bookings go on, what is being written looks inconsistent for a moment: whatever is found is checked a second
 time, and only what is still there is reported.
 
-With --repair, the Bots of the service mend it by the rules of daily work: the slots of an appointment follow its status, what
-nobody holds is released, and schedules are published again. Two bookings at one time, and whatever else has no single right
-answer, are listed for a person to decide.
+With --repair, the Bots of the service mend it by the rules of daily work: the slots of an appointment follow its status,
+slots that nothing holds are released, and schedules are published again. Two bookings at one time, and whatever else has
+no single right answer, are listed for a person to decide.
 
 With a token instead of client credentials: MEDPLUM_BASE_URL and MEDPLUM_TOKEN.
 Exit status: 0 without errors, 1 with errors or if the check could not be made.`;
@@ -96,7 +96,7 @@ export interface Check {
   readonly state: ResourceSet;
 }
 
-/** What is checked, and who is told how far it has come. */
+/** What is checked, and what is called with the progress. */
 interface Scope {
   /** References to the schedules to check; without any, the whole project. */
   readonly schedules?: readonly string[];
@@ -126,7 +126,7 @@ const LONGEST_BOOKING = 2_000;
 
 const sameAs = ({ rule, resource }: Finding): string => `${rule} ${resource}`;
 
-/** Checks what a project has stored, twice if anything is found: what is being written at the moment is no finding. */
+/** Checks what a project has stored, twice if anything is found: what is being written at the moment is not a finding. */
 export async function checkProject(medplum: MedplumClient, config: BookingConfig, scope: Scope = {}): Promise<Check> {
   const first = await checkOnce(medplum, config, scope);
   if (first.findings.length === 0) {
@@ -155,7 +155,7 @@ export async function repairProject(medplum: MedplumClient, config: BookingConfi
   return { mended: before.findings.filter((finding) => !still.has(sameAs(finding))), failures, left };
 }
 
-/** What does not agree in a whole project; see {@link checkProject}. */
+/** What is inconsistent in a whole project; see {@link checkProject}. */
 export async function findInconsistencies(medplum: MedplumClient, config: BookingConfig): Promise<readonly Finding[]> {
   return (await checkProject(medplum, config)).findings;
 }
@@ -181,7 +181,7 @@ function reportRepair({ mended, failures, left }: Repair): string {
   return `${parts.join('\n\n')}\n\n${report(left)}`;
 }
 
-/** Says on a terminal how far a long run has come, every hundred schedules. */
+/** Shows the progress of a long run on a terminal, every hundred schedules. */
 function showProgress(done: number, all: number): void {
   if (done > 0 && done % 100 === 0) {
     console.error(`${done} of ${all}`);

@@ -7,7 +7,7 @@ import { idIn } from '../../core/fhir/reference/reference.ts';
 import { type Preview, previewFor } from '../calendar/preview.ts';
 import { type Calendars, publishingIn, readCalendars } from '../calendar/read.ts';
 
-/** Is told how many of how many schedules have been compared. */
+/** Called with how many schedules have been compared, and how many there are. */
 export type OnProgress = (done: number, all: number) => void;
 
 /** The end of what was published last; later days follow once a day. */
@@ -16,7 +16,7 @@ function publishedUntil(id: string, { publications }: Calendars): number {
   return (task && publicationIn(task)?.from) ?? 0;
 }
 
-/** Whether everything is published that can be: not before the first publication, during one, or with invalid hours. */
+/** Whether everything that can be published is: not before the first publication, during one, or with invalid hours. */
 function isSettled(id: string, { publications }: Calendars): boolean {
   return publications.get(id)?.status === 'completed';
 }
@@ -30,8 +30,8 @@ function differenceIn({ published, withdrawn, changed }: Preview, until: number)
 }
 
 /**
- * Compares the published Slots of schedules with their opening hours, closed days and takings, by the rules by which
- * they are published.
+ * Compares the published Slots of schedules with their opening hours, closed days and taken time, by the rules by which they
+ * are published.
  *
  * @param state - all Slots of these schedules
  * @param wanted - references to the schedules; without any, all

@@ -85,7 +85,7 @@ async function readReferred({ search }: Source, found: Found): Promise<void> {
   }
 }
 
-/** The time of a slot as the clinic has set it last, before the service split it. */
+/** The time of a slot as the clinic last set it, before the service split it. */
 function stretchOf(versions: readonly Resource[], bots: ConsistencyContext['bots']): Interval | undefined {
   const slots = versions.flatMap((version): Slot[] => (isResource(version, 'Slot') ? [version] : []));
   const original = slots.find((slot) => isByService(slot, { ...(bots && { bots }) }) === false) ?? slots.at(-1);
@@ -122,7 +122,7 @@ async function readStretches(
   return stretches;
 }
 
-/** Those of some slots that were once free. */
+/** Those of the given slots that were once free. */
 export async function readOfferedBefore(source: Source, ids: readonly string[]): Promise<Set<string>> {
   const offered = new Set<string>();
   for (const chunk of chunks(ids, AT_ONCE)) {

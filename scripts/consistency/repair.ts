@@ -38,7 +38,7 @@ const scheduleIsPublished: RemedyFor = (id, state) => {
   return schedule === undefined ? [] : [{ kind: 'publish', schedule }];
 };
 
-/** The rules whose findings have one right answer. Of all others a person has to decide. */
+/** The rules whose findings have one right answer. All others are for a person to decide. */
 const remedies: Partial<Readonly<Record<Rule, RemedyFor>>> = {
   'slot-status': holdersFollow,
   'slot-without-appointment': (slot) => [{ kind: 'release', slot }],
@@ -47,7 +47,7 @@ const remedies: Partial<Readonly<Record<Rule, RemedyFor>>> = {
   'published-differs': (schedule) => [{ kind: 'publish', schedule }],
 };
 
-/** What mends the findings, each remedy once. */
+/** The remedies for the findings, each once. */
 export function remediesFor(findings: readonly Finding[], state: ResourceSet, config: BookingConfig): Remedy[] {
   const found = findings.flatMap(({ rule, resource }) => {
     const id = resource.slice(resource.indexOf('/') + 1);
@@ -69,7 +69,7 @@ async function requestPublication(medplum: MedplumClient, schedule: string, conf
   await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
 }
 
-/** What the Bot that lets slots follow appointments is told of one that held a slot and is gone. */
+/** The input by which the Bot that keeps slots in step with appointments learns that the holder of a slot is gone. */
 const deletedHolder = (slot: string): { readonly deletedResource: Appointment } => ({
   deletedResource: {
     resourceType: 'Appointment',
@@ -95,7 +95,7 @@ function apply(medplum: MedplumClient, remedy: Remedy, config: BookingConfig): P
  * Carries out remedies by the Bots of the service, which follow the same rules as in daily work, and waits for the
  * publications.
  *
- * @param onProgress - is told before each remedy, and how many there are
+ * @param onProgress - called before each remedy with how many are done, and how many there are
  * @returns a sentence for each remedy that failed; the others are carried out all the same
  */
 export async function repair(

@@ -56,7 +56,7 @@ async function ensureClient(
 /**
  * Makes the demo clients: two portals, each a requestor, and the clinic's front desk.
  *
- * @param keys - with which the secrets of the portals are sealed; by default they are Medplum's own
+ * @param keys - seal the secrets of the portals; by default the portals get Medplum's own secrets
  */
 export async function ensureClients(
   deployment: Deployment,

@@ -46,7 +46,7 @@ export interface DemoSchedule {
 
 const consultingHours = 'mon-fri 08:00-12:00,13:00-16:00';
 
-/** The calendars of the demo clinic: one confirmed at once, one by hand, and a CT of which portals book parts of half a day. */
+/** The calendars of the demo clinic: one confirmed at once, one by hand, and a CT where portals book parts of a half day. */
 export const demoSchedules: readonly DemoSchedule[] = [
   {
     key: 'schedule-moreau',
@@ -88,7 +88,7 @@ const concept = (config: BookingConfig, artefact: Artefact, code: string, displa
   coding: [{ system: artefactUri(config, artefact), code, display }],
 });
 
-/** The codes of IHE Germany for the specialties, where the publisher of the profiles wants them. */
+/** The codes of IHE Germany for the specialties, where the publisher of the profiles requires them. */
 const practiceSettings: Readonly<Record<keyof typeof specialties, string>> = {
   'general-medicine': 'ALLG',
   'internal-medicine': 'INNE',
@@ -108,7 +108,7 @@ function specialtyOf(config: BookingConfig, name: keyof typeof specialties): Cod
 export const specialty = (config: BookingConfig, schedule: DemoSchedule): CodeableConcept[] =>
   specialtyOf(config, schedule.specialty);
 
-/** What belongs to no other demo data: the clinic, its place, its people. */
+/** What refers to no other demo data: the clinic, its place, its people. */
 export function clinic(): (Organization | Location | Practitioner)[] {
   return [
     { resourceType: 'Organization', identifier: demoIdentifier('clinic'), active: true, name: 'Demo clinic' },

@@ -5,13 +5,13 @@ import { createSealedTokens } from '../../gateway/sealing/sealed-token.ts';
 const LIFETIME = 86_400;
 
 /**
- * Tokens of the demo portals at an embedded installation, known before it has started: inside are the tokens by which
- * the embedded Medplum knows them.
+ * Tokens of the demo portals at an embedded installation, known before it has started: sealed in them are the tokens by
+ * which the embedded Medplum knows the portals.
  *
  * @param baseUrl - of the service
- * @param key - that the installation is started with
- * @returns the variables by which tests and measurements are told of them: for each portal its token at the service, and
- *   the one inside, which is good at the embedded Medplum
+ * @param key - the key that the installation is started with
+ * @returns the variables that pass them to tests and measurements: for each portal its token at the service, and the one
+ *   sealed in it, which is valid at the embedded Medplum
  */
 export async function sealedTokens(baseUrl: string, key: string): Promise<Record<string, string>> {
   const { seal } = createSealedTokens(parseCredentialKeys(key), `${new URL(baseUrl).origin}/`, Date.now);

@@ -73,7 +73,7 @@ async function updateSettings(plan: BotPlan, name: BotName, bot: WithId<Bot>): P
   return true;
 }
 
-/** Medplum's command line tool deploys under the plain name of the file: there the code itself must be compared. */
+/** Medplum's command line tool deploys under the plain name of the file: then the code itself must be compared. */
 async function isDeployedByTool(
   { connection }: BotPlan,
   name: BotName,
@@ -125,7 +125,7 @@ async function deployBot(plan: BotPlan, name: BotName, code: string): Promise<st
  * Creates and updates the Bots of the service; code is deployed only where it differs from what is deployed.
  *
  * @param code - the bundle of each Bot
- * @returns the id of each Bot; in a dry run `undefined` for one that is not there
+ * @returns the id of each Bot; in a dry run `undefined` for one that does not exist yet
  */
 export async function deployBots(
   plan: BotPlan,

@@ -10,7 +10,7 @@ const cliConfigSchema = z.looseObject({
   gatewayClient: z.string().optional(),
 });
 
-/** What the configuration of Medplum's command line tool remembers of a deployment, besides the Bots. */
+/** What the configuration of Medplum's command line tool remembers about a deployment, besides the Bots. */
 export interface Remembered {
   /** Path of the configuration with which the Bots were built: `npm run build` builds with it again. */
   readonly bookingConfig?: string | undefined;
@@ -25,7 +25,7 @@ export const CLI_CONFIG = 'medplum.config.json';
 export type CliConfig = z.infer<typeof cliConfigSchema>;
 
 /**
- * Enters the deployed Bots into the configuration of Medplum's command line tool; what else stands there stays.
+ * Enters the deployed Bots into the configuration of Medplum's command line tool; everything else in it stays.
  *
  * @param existing - the parsed file, if there is one
  * @param ids - id of each deployed Bot, by name

@@ -26,7 +26,7 @@ function keepConcepts(desired: CodeSystem, stored: Resource): CodeSystem {
   return isClinics ? { ...desired, concept: stored.concept } : desired;
 }
 
-/** What is deployed before the Bots: terminology, profiles, and at the end the AccessPolicies, in their order. */
+/** What is deployed before the Bots: terminology, profiles, and last the AccessPolicies, in their given order. */
 export function artefactsBeforeBots(artefacts: Artefacts): DesiredResource[] {
   return [
     ...artefacts.codeSystems.map((codeSystem) => generalise({ ...byUrl(codeSystem), merge: keepConcepts })),

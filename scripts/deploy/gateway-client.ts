@@ -38,7 +38,7 @@ export async function findGatewayClient({ medplum }: Connection): Promise<WithId
 const membershipOf = ({ medplum }: Connection, clientId: string): Promise<WithId<ProjectMembership> | undefined> =>
   medplum.searchOne('ProjectMembership', { profile: `ClientApplication/${clientId}` });
 
-/** Gives a client whose access was ended its membership again. */
+/** Gives its membership back to a client whose access was ended. */
 async function readmit({ medplum, projectId }: Connection, client: ClientApplication, policyId: string): Promise<void> {
   const reference = { reference: `ClientApplication/${client.id}`, display: GATEWAY_CLIENT };
   await medplum.createResource<ProjectMembership>({

@@ -2,7 +2,7 @@ import type { NamingSystem } from '@medplum/fhirtypes';
 import { artefactName, artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import type { Connection } from '../medplum/connect.ts';
 
-/** The base address below which a project's own artefacts stand, told from one of them; undefined if there is none yet. */
+/** The base address of a project's own artefacts, taken from one of them; undefined if there is none yet. */
 async function storedBase({ medplum }: Connection, config: BookingConfig): Promise<string | undefined> {
   const name = artefactName(config, 'LocalBot');
   const stored = await medplum.searchOne('NamingSystem', { 'name:exact': name });
@@ -15,8 +15,8 @@ function baseOf({ uniqueId }: NamingSystem, path: string): string | undefined {
 }
 
 /**
- * Refuses to deploy below another base address than before: requestors would no longer find what they have stored, since
- * the tag that says whose it is would have another address.
+ * Refuses to deploy below a base address other than before: requestors would no longer find what they have stored, since the
+ * tag that says whose it is would have another address.
  *
  * @throws Error that names the setting which keeps the addresses
  */

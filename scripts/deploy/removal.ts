@@ -6,7 +6,7 @@ import { internalSubscriptions } from '../../profiles/subscriptions.ts';
 import type { Connection } from '../medplum/connect.ts';
 import type { Report } from '../medplum/report.ts';
 
-/** What a deployment has left in a project and is to go. */
+/** What a deployment has left in a project and is to be removed. */
 export interface Removal {
   readonly subscriptions: readonly WithId<Subscription>[];
   readonly operations: readonly WithId<OperationDefinition>[];
@@ -29,7 +29,7 @@ async function ownBots({ medplum }: Connection, system: string): Promise<WithId<
   return found;
 }
 
-/** Those that start Bots: what subscribers send has another endpoint, whatever tags it carries. */
+/** The Subscriptions that start Bots: those of subscribers have another endpoint, whatever tags they carry. */
 async function ownSubscriptions({ medplum }: Connection, system: string): Promise<WithId<Subscription>[]> {
   const found: WithId<Subscription>[] = [];
   for await (const page of medplum.searchResourcePages('Subscription', { type: 'rest-hook', _count: PAGE })) {
@@ -65,8 +65,8 @@ export async function findDeployed(
 }
 
 /**
- * Deletes a Bot so that nothing of it runs, at whatever moment this ends. Medplum takes a Bot off its clock when the Bot
- * loses its schedule, and not when it is deleted; and what a membership refers to goes after the membership.
+ * Deletes a Bot so that nothing of it keeps running, even if this is interrupted. Medplum stops starting a Bot by the clock
+ * when the Bot loses its schedule, not when it is deleted; and what a membership refers to goes after the membership.
  */
 async function removeBot({ medplum }: Connection, bot: WithId<Bot>): Promise<void> {
   const { cronString, cronTiming, ...unscheduled } = bot;
@@ -80,8 +80,8 @@ async function removeBot({ medplum }: Connection, bot: WithId<Bot>): Promise<voi
 }
 
 /**
- * Removes what starts Bots, then the Bots. Interrupted, it leaves nothing that runs without being found again: a Bot
- * keeps its identifier to the end.
+ * Removes what starts Bots, then the Bots. If it is interrupted, whatever still runs is found again: a Bot keeps its
+ * identifier to the end.
  */
 export async function remove(
   connection: Connection,

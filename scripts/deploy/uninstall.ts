@@ -6,12 +6,12 @@ import { type Counts, startReport } from '../medplum/report.ts';
 import { endAccess, findGatewayClient, GATEWAY_CLIENT } from './gateway-client.ts';
 import { findDeployed, remove } from './removal.ts';
 
-/** What an uninstallation needs to know. */
+/** What has to be known to uninstall the service. */
 export interface UninstallOptions extends Credentials {
   readonly config: BookingConfig;
   /** Says what would be done, and writes nothing. */
   readonly dryRun?: boolean;
-  /** Takes each line of the report as soon as it is known. */
+  /** Receives each line of the report as soon as it is known. */
   readonly log: (line: string) => void;
 }
 
@@ -42,9 +42,9 @@ async function unusedPolicies({ medplum }: Connection, { accessPolicies }: Artef
 }
 
 /**
- * Takes the service out of a project: what starts its Bots, the operations, the Bots with their memberships, and those
- * of its AccessPolicies that nobody has any more. Profiles, code systems and naming systems stay, for what is stored
- * refers to them, and so does everything that the clinic or a requestor has entered. A second run finds nothing left.
+ * Takes the service out of a project: what starts its Bots, the operations, the Bots with their memberships, and those of
+ * its AccessPolicies that nobody has any more. Profiles, code systems and naming systems stay, because stored data refers to
+ * them; so does everything that the clinic or a requestor has entered. A second run finds nothing left.
  *
  * @throws Error that says what to do when the server cannot be reached or refuses the credentials or a deletion
  */

@@ -3,7 +3,7 @@ import { type Calendars, nameOf, publishingIn, readCalendars } from '../calendar
 import { reasonOf } from '../calendar/texts.ts';
 import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
 
-/** A schedule that looks bookable and has nothing to book. */
+/** A schedule that looks bookable but has nothing to book. */
 export interface Silent {
   readonly schedule: string;
   readonly reason: string;
@@ -18,7 +18,7 @@ export interface Shared {
 /** How many findings a line names. */
 const NAMED = 5;
 
-/** How many schedules are looked at for slots made by hand. */
+/** How many schedules are checked for slots made by hand. */
 const MOST_LOOKED_AT = 200;
 
 function named(texts: readonly string[]): string {

@@ -18,7 +18,7 @@ export interface Row extends Verdict {
   readonly check: string;
 }
 
-/** The installation that is examined, and what is wished for. */
+/** The installation that is examined, and what is expected of it. */
 export interface Installation {
   readonly config: BookingConfig;
   readonly credentials: Credentials;

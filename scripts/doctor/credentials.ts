@@ -8,7 +8,7 @@ import { readReadiness } from './gateway.ts';
 
 /** Who logs in with what. */
 export interface CredentialsState {
-  /** Which credentials the gateway takes of portals, as it says; undefined if it was not asked or is older. */
+  /** Which credentials the gateway accepts from portals, as it says; undefined if it was not asked or is older. */
   readonly taken: string | undefined;
   /** The ids of the gateway's keys, the newest first; undefined if it was not asked. */
   readonly keys: readonly string[] | undefined;
@@ -64,11 +64,11 @@ const findings: readonly ((state: CredentialsState) => Verdict | undefined)[] = 
   },
   ({ taken }) =>
     taken === 'both'
-      ? warning('all are sealed, but the gateway takes others, too', 'Set PORTAL_CREDENTIALS=sealed.')
+      ? warning('all are sealed, but the gateway accepts others, too', 'Set PORTAL_CREDENTIALS=sealed.')
       : undefined,
 ];
 
-/** Portals hold nothing that Medplum itself would take. */
+/** Portals hold nothing that Medplum itself would accept. */
 export function assessCredentials(state: CredentialsState): Verdict {
   const found = findings.map((finding) => finding(state)).find((verdict) => verdict !== undefined);
   if (found) {

@@ -15,7 +15,7 @@ const pendingTexts: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a deployment would do, judged.
+ * Assesses what a deployment would do.
  *
  * @param lines - of the report of a dry run
  * @param isMeant - which subjects of the report count
@@ -64,8 +64,8 @@ async function readSubscriptions({ medplum, config }: Installation): Promise<Fou
 }
 
 /**
- * Medplum looks for the guard among so many active Subscriptions of the project, in no particular order. Those of portals are
- * none of them: `withStoredStatus`.
+ * Medplum looks for the Subscription of the pre-commit Bot among this many active Subscriptions of the project, in no
+ * particular order. Those of portals do not count: `withStoredStatus`.
  */
 const SEEN_BY_MEDPLUM = 1_000;
 

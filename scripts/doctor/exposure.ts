@@ -12,9 +12,9 @@ export interface MedplumHost {
 }
 
 /**
- * Portals need to reach the gateway alone: Medplum follows chained searches without regard to what the caller may read,
- * and no AccessPolicy can keep it from that. A public address is not yet a fault: a firewall may stand before it, and
- * sealed credentials are good for nothing there.
+ * Portals need to reach the gateway alone: Medplum follows chained searches without regard to what the caller may read, and
+ * no AccessPolicy can keep it from that. A public address is not yet an error: a firewall may protect it, and sealed
+ * credentials are useless there.
  */
 export function assessExposure(hosts: readonly MedplumHost[]): Verdict {
   const exposed = hosts.filter(({ addresses }) => addresses.some((address) => reachOf(address, []) === 'public'));
@@ -39,7 +39,7 @@ async function readIssuer({ requestAnonymously }: Installation): Promise<string 
 export interface TokenIssuer {
   /** The issuer that Medplum writes into its tokens, if it says so. */
   readonly issuer: string | undefined;
-  /** Which credentials the gateway takes of portals, as it says. */
+  /** Which credentials the gateway accepts from portals, as it says. */
   readonly taken?: string | undefined;
 }
 

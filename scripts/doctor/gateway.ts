@@ -11,7 +11,7 @@ interface GatewayState {
   readonly calledAt: string;
   /** Status of `/readyz`, which says whether it reaches Medplum; undefined: no answer at all. */
   readonly ready: number | undefined;
-  /** Where it says that the Bots run. */
+  /** Where the Bots run, as it says. */
   readonly bots: string | undefined;
   /** Address that its CapabilityStatement names. */
   readonly address: string | undefined;
@@ -67,7 +67,7 @@ async function readGateway({ gatewayUrl, config }: Installation): Promise<Gatewa
   return { calledAt: gatewayUrl, ready: ready?.status, bots, address: metadata && addressIn(metadata) };
 }
 
-/** The client with which a gateway writes that runs Bots itself. */
+/** The client with which a gateway that runs Bots itself writes. */
 export interface GatewayClientState {
   readonly isThere: boolean;
   /** Its membership in the project; without one it has no access. */

@@ -13,7 +13,7 @@ interface Holders {
   readonly services: readonly HealthcareService[];
 }
 
-/** The first few of a list, one to a clause. */
+/** How many findings are named. */
 const MOST_NAMED = 3;
 
 function unreadable(holder: PolicyHolder, config: ArtefactConfig): string[] {
@@ -21,7 +21,7 @@ function unreadable(holder: PolicyHolder, config: ArtefactConfig): string[] {
   return issue ? [`${holder.resourceType}/${holder.id} (${issue.expression}: ${issue.diagnostics})`] : [];
 }
 
-/** What holds in a Schedule, as `$book` and the searches read it. */
+/** The policy that applies to a Schedule, as `$book` and the searches read it. */
 function policyOf(schedule: Schedule, services: ReadonlyMap<string, HealthcareService>, config: ArtefactConfig) {
   const actors = schedule.actor.flatMap((actor) => idIn(actor, 'HealthcareService') ?? []);
   const named = [...new Set([...actors, ...serviceIdsOf(schedule)])].flatMap((id) => services.get(id) ?? []);
@@ -40,8 +40,8 @@ function contradictions({ schedules, services }: Holders, config: ArtefactConfig
 }
 
 /**
- * Finds booking policies that cannot be understood: nothing of their schedules is offered or booked, and portals cannot
- * cancel. They are refused where they are saved; these were saved before the service was there, or past it.
+ * Finds booking policies that cannot be understood: nothing in their schedules is offered or booked, and portals cannot
+ * cancel. Such policies are refused when they are saved; these were saved before the service was there, or bypassed it.
  */
 export function assessPolicies(found: Holders, { config }: { readonly config: ArtefactConfig }): Verdict {
   const wrong = [...found.schedules, ...found.services].flatMap((holder) => unreadable(holder, config));

@@ -9,8 +9,8 @@ export interface Attempt {
 }
 
 /**
- * Tries to create a resource in a transaction that must fail, for its other entry reads what is not there. Where
- * transactions are atomic nothing is left, whatever was thought of the resource meanwhile.
+ * Tries to create a resource in a transaction that must fail, because its other entry reads something that does not exist.
+ * Where transactions are atomic nothing is left, whether or not the resource itself was acceptable.
  */
 export async function tryInVain({ request }: Pick<Installation, 'request'>, resource: Resource): Promise<Attempt> {
   const bundle: Bundle = {

@@ -30,11 +30,14 @@ export function assessFeatures({ project: { features = [] } }: Me): Verdict {
   return missing.some(([feature]) => indispensable.includes(feature)) ? error(found, help) : warning(found, help);
 }
 
-/** Whether changes that are made in Medplum directly are looked at. */
+/** Whether changes that are made in Medplum directly are checked. */
 export interface PreCommit {
   /** The project's setting. */
   readonly isSet: boolean;
-  /** The answer to a write that the Bot validate-appointment refuses; undefined if it could not be tried without leaving anything. */
+  /**
+   * The answer to a write that the Bot validate-appointment refuses; undefined if it could not be tried without leaving
+   * something behind.
+   */
   readonly answer?: string | undefined;
 }
 
@@ -60,13 +63,13 @@ export function assessPreCommit({ isSet, answer }: PreCommit): Verdict {
 
 /** What the server shows of its limits. */
 export interface Quota {
-  /** Points left to these credentials in this minute, from the header `RateLimit`; undefined: no limits are on. */
+  /** Points left to these credentials in this minute, from the header `RateLimit`; undefined: there are no limits. */
   readonly remaining?: number | undefined;
   /** The project's own setting. */
   readonly setting?: number | undefined;
 }
 
-/** Whether the quota carries the wished-for bookings: all of them are one Bot's writes. */
+/** Whether the quota allows the required bookings: one Bot writes all of them. */
 export function assessQuota(
   { remaining, setting }: Quota,
   { bookingsPerMinute }: { bookingsPerMinute: number },

@@ -5,7 +5,7 @@ import { CHECKPOINT } from '../../core/notifications/delivery/checkpoint.ts';
 import { OUTBOX, type OutboxStatus, outboxOf } from '../../core/notifications/delivery/outbox.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 
-/** How long something may wait for a Bot before it counts as standing still, in milliseconds. */
+/** How long something may wait for a Bot before it counts as stalled, in milliseconds. */
 const STALLED_AFTER = 10 * 60_000;
 
 /** The events of one Subscription. */
@@ -25,8 +25,8 @@ const total = (deliveries: readonly Delivery[]): number =>
 const first = ([one]: readonly Delivery[]): string => `${one?.subscription}${one?.error ? `: ${one.error}` : ''}`;
 
 /**
- * What is to be thought of the state of the Subscriptions: a delivery that nobody works at is the service's fault, a
- * subscriber that does not answer its own.
+ * Assesses the state of the Subscriptions: a delivery that nothing is working on is the service's fault, a subscriber that
+ * does not answer is the subscriber's.
  */
 export function assessDeliveries(all: readonly Delivery[]): Verdict {
   const open = all.filter(({ status }) => status !== 'cancelled');
@@ -88,7 +88,7 @@ async function readDeliveries(installation: Installation): Promise<Delivery[]> {
   return (await tasks(installation, OUTBOX)).flatMap((task) => deliveryOf(task, now));
 }
 
-/** Bookings that were accepted and are not carried out. */
+/** Bookings that were accepted and are not yet carried out. */
 export interface Waiting {
   readonly bookings: number;
   /** Milliseconds that the oldest of them has waited. */
@@ -113,8 +113,8 @@ async function readWaiting(installation: Installation): Promise<Waiting> {
 }
 
 /**
- * Whether Medplum starts what it shall start by the clock. Its timetable is in Redis: where that was lost, the Bots sleep
- * on until they are registered anew.
+ * Whether Medplum starts the Bots that run by the clock. Its timetable is in Redis: if that was lost, these Bots do not run
+ * until they are registered again.
  *
  * @param age - milliseconds since the Bot last ran; undefined: it never did
  */

@@ -6,13 +6,13 @@ import { isTooOld, tooOld, versionIn } from '../medplum/version.ts';
 import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
 import { tryInVain } from './probe.ts';
 
-/** What the service was tried with, by the beginning of Medplum's version. */
+/** What the service was tested with, by the beginning of Medplum's version. */
 const triedVersions = {
   '5.1': 'a real server 5.1.23',
   '5.2': 'the packages 5.2.13, in the embedded Medplum',
 } as const;
 
-/** What is thought of a version of Medplum; undefined: the server does not say. */
+/** Assesses a version of Medplum; undefined: the server does not say. */
 export function assessVersion(version: string | undefined): Verdict {
   if (isTooOld(version)) {
     return error(`Medplum ${version}`, tooOld(version));
@@ -29,7 +29,7 @@ async function readVersion({ request }: Installation): Promise<string | undefine
   return versionIn(parseJson(text));
 }
 
-/** Of what a transaction leaves behind that must fail. */
+/** What a transaction that must fail leaves behind. */
 export interface Remains {
   readonly status: number;
   /** How many resources it had made all the same. */
@@ -103,10 +103,10 @@ export function assessNativeRoute({ text }: Pick<HttpAnswer, 'text'>): Verdict {
 
 const mebibytes = (bytes: number): string => `${Math.round((bytes / 1024 / 1024) * 10) / 10} MB`;
 
-/** What the gateway accepts may become longer on its way, as JSON in JSON. */
+/** What the gateway accepts may become longer on its way, as JSON within JSON. */
 const needed = 2 * fixedLimits.bodyBytes - 1024;
 
-/** Whether the server takes what the gateway makes of the largest bodies. */
+/** Whether the server accepts what the gateway makes of the largest bodies. */
 export function assessBodySize(status: number | undefined): Verdict {
   const size = mebibytes(needed);
   return status === 413 || status === undefined
@@ -117,7 +117,7 @@ export function assessBodySize(status: number | undefined): Verdict {
     : ok(`bodies of ${size} are accepted`);
 }
 
-/** Sent without a token: it reaches the limit, and nothing else. */
+/** Sends it without a token: it reaches the limit, and nothing else. */
 async function sendLargeBody({ requestAnonymously }: Installation): Promise<number | undefined> {
   const body = JSON.stringify({ resourceType: 'Basic', id: 'x'.repeat(needed - 64) });
   return requestAnonymously('fhir/R4/Basic', body).then(

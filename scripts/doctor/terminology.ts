@@ -4,7 +4,7 @@ import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
 import { searchAll } from '../calendar/read.ts';
 import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
 
-/** What codes services, and the code systems that are there. */
+/** The resources that code services, and the code systems that exist. */
 export interface Coded {
   readonly schedules: readonly Schedule[];
   readonly services: readonly HealthcareService[];
@@ -53,7 +53,7 @@ function problemsOf(type: string, named: ReadonlyMap<string, string>, found: Cod
 }
 
 /**
- * Finds the code systems of bookable services that requestors are not shown: every one that a Schedule or a
+ * Finds the code systems of bookable services that are not shown to requestors: every one that a Schedule or a
  * HealthcareService names has to be found by `context-type-value`.
  *
  * @see specification 4.1, rules 1 and 2

@@ -21,7 +21,7 @@ const sources: Readonly<Record<CallableBot, () => Promise<{ readonly handler: Bo
   'subscription-operations': () => import('../../bots/notifications/subscription-operations.ts'),
 };
 
-/** Where the sources of the Bots look for the configuration, which the bundler puts into those that are deployed. */
+/** Where the sources of the Bots look for the configuration, which the bundler puts into the deployed ones. */
 const PLACE = '__BOOKING_CONFIG__';
 
 /**
@@ -32,14 +32,16 @@ const PLACE = '__BOOKING_CONFIG__';
 async function loadHandlers(config: BookingConfig): Promise<Readonly<Record<CallableBot, BotHandler>>> {
   const loaded: unknown = Reflect.get(globalThis, PLACE);
   if (loaded !== undefined && JSON.stringify(loaded) !== JSON.stringify(config)) {
-    throw new Error('This process runs the Bots of another configuration already: start a second gateway by itself.');
+    throw new Error(
+      'This process already runs the Bots of another configuration: start a second gateway in a process of its own.',
+    );
   }
   Reflect.set(globalThis, PLACE, config);
   const entries = Object.entries(sources).map(async ([name, load]) => [name, (await load()).handler] as const);
   return Object.fromEntries(await Promise.all(entries)) as Record<CallableBot, BotHandler>;
 }
 
-/** So long before its end a token is replaced, in milliseconds: a booking that has begun must still be written. */
+/** How long before its expiry a token is replaced, in milliseconds: a booking that has begun must still be written. */
 const GRACE = 120_000;
 
 /**

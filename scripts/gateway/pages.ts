@@ -7,7 +7,7 @@ import { portal } from '../../web/portal/server.ts';
 import { assetsOf, WEB_OUTPUT } from '../../web/server/assets.ts';
 import { type Application, web } from '../../web/web.ts';
 
-/** The client that the portal is at the clinic, and what patients read. */
+/** The portal's client at the clinic, and what patients read. */
 export interface PortalSettings {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -45,7 +45,7 @@ export function portalApplication(config: BookingConfig, settings: PortalSetting
 export interface FrontDeskSettings {
   /** Id of the ClientApplication of the page (`npm run front-desk`). */
   readonly clientId: string;
-  /** Address of Medplum as browsers reach it, with a slash at its end. */
+  /** Address of Medplum as browsers reach it, with a trailing slash. */
   readonly medplumUrl: string;
 }
 
@@ -104,7 +104,7 @@ export function frontDeskFrom(
 const SHORTEST = 32;
 
 /**
- * The client that the portal is, from `PORTAL_CLIENT_ID`, `PORTAL_CLIENT_SECRET`, `PORTAL_CLINIC`, `PORTAL_LINK_SECRET` and
+ * The portal's client, from `PORTAL_CLIENT_ID`, `PORTAL_CLIENT_SECRET`, `PORTAL_CLINIC`, `PORTAL_LINK_SECRET` and
  * `PORTAL_NOTIFICATIONS_URL`; without the first there is no portal.
  *
  * @throws Error saying what is missing

@@ -34,7 +34,7 @@ function positive(name: string, text: string, most: number = Number.MAX_SAFE_INT
 /**
  * The limits that the environment sets; all others keep their defaults.
  *
- * @throws Error naming the variable that is no number
+ * @throws Error naming the variable that is not a number
  */
 export function limitsFrom(environment: Environment): Partial<GatewayLimits> {
   const set = Object.entries(limitVariables).flatMap(([name, limit]) => {
@@ -95,8 +95,8 @@ export function bindingKeyFrom({ WEBSOCKET_TOKEN_KEY: text }: Environment): Buff
 }
 
 /**
- * The keys that credentials of portals are sealed with, from `CREDENTIALS_KEY`; the gateways and the commands that hand
- * out secrets have the same.
+ * The keys that credentials of portals are sealed with, from `CREDENTIALS_KEY`; the gateways and the commands that hand out
+ * secrets use the same keys.
  *
  * @throws Error saying how to make one
  */
@@ -143,7 +143,7 @@ const isOrigin = (text: string): boolean =>
 /**
  * The origins whose scripts may call the interface from a browser, from `CORS_ORIGINS`, separated by commas.
  *
- * @throws Error naming the one that is no origin
+ * @throws Error naming the one that is not an origin
  */
 export function corsOriginsFrom({ CORS_ORIGINS: text = '' }: Environment): readonly string[] {
   const origins = text.split(',').flatMap((one) => (one.trim() ? [one.trim()] : []));

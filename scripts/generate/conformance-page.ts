@@ -37,8 +37,8 @@ ${checks.map(rowOf).join('\n')}
 <!-- Generated from scripts/conformance/checks by \`npm run generate\`. -->
 
 What \`npm run conformance\` tries ([how to use it](conformance-kit.md)). Words in braces stand for what the kit has prepared
-or was answered: \`{slot}\` is the reference to a free Slot. \`npm run conformance -- --base-url … --list\` prints what
-each answer has to be like.
+or received: \`{slot}\` is the reference to a free Slot. \`npm run conformance -- --base-url … --list\` prints what
+each answer has to satisfy.
 
 ${parts.join('\n')}`;
 }

@@ -3,7 +3,8 @@ import { servedTypeNames } from '../../gateway/served-types.ts';
 import { baseElements } from '../../profiles/definitions.ts';
 
 /**
- * The resource types that are on the wire, or in what is on the wire: what appointments and patients may contain, too.
+ * The resource types that are transferred by themselves or within others, including what appointments and patients may
+ * contain.
  */
 const roots = [
   ...servedTypeNames,
@@ -28,7 +29,7 @@ const roots = [
 
 const isRoot = (type: string): boolean => roots.some((root) => root === type);
 
-/** FHIR's own names for what ElementDefinitions call by FHIRPath's: ids, URLs of extensions. */
+/** FHIR's own names for types that ElementDefinitions give in FHIRPath: ids, URLs of extensions. */
 function typeOf(code: string): string {
   return code.startsWith('http://hl7.org/fhirpath/') ? 'string' : isRoot(code) ? 'Resource' : code;
 }

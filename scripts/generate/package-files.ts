@@ -12,7 +12,7 @@ const shipped = Object.keys(presets) as (keyof typeof presets)[];
 
 const json = (resource: Resource): string => `${JSON.stringify(resource, undefined, 2)}\n`;
 
-/** What the service can do wherever it is installed: nothing of one installation is in it. */
+/** What the service can do wherever it is installed: nothing in it is specific to one installation. */
 function capabilityOfService(config: BookingConfig): CapabilityStatement {
   const { implementation: _, rest = [], ...statement } = capabilityStatement(config, metadata.date);
   return {

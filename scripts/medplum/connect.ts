@@ -4,7 +4,7 @@ import { projectFeatures } from './project-features.ts';
 import { fetchWithinRateLimit } from './rate-limit-retry.ts';
 import { isTooOld, tooOld, versionIn } from './version.ts';
 
-/** Address of a Medplum server and the client credentials of one of its project's administrators. */
+/** Address of a Medplum server, and the client credentials of an administrator of one of its projects. */
 export interface Credentials {
   /** Base address of the server, for example `http://localhost:8103/`. */
   readonly baseUrl: string;
@@ -36,7 +36,7 @@ export type Me = z.infer<typeof meSchema>;
 
 function problemsOf({ project, membership }: Me): string[] {
   const label = `${project.name ?? ''} (Project/${project.id})`.trim();
-  // Medplum leaves the features out where there are none, and where the caller is not told.
+  // Medplum leaves the features out where there are none, and where the caller may not see them.
   const { features = membership.admin ? [] : neededFeatures } = project;
   const missing = neededFeatures.filter((feature) => !features.includes(feature));
   return [
@@ -55,7 +55,7 @@ function problemsOf({ project, membership }: Me): string[] {
 }
 
 /**
- * Checks that a project can carry the service and that the caller may set it up.
+ * Checks that a project can run the service and that the caller may set it up.
  *
  * @throws Error with a sentence for each thing that is missing, and what to do about it
  */
@@ -87,7 +87,7 @@ async function requireVersion(medplum: MedplumClient): Promise<void> {
 }
 
 /**
- * Logs in by client credentials.
+ * Logs in with client credentials.
  *
  * @returns the client, and what Medplum says about its holder
  * @throws Error that says what to do when the server cannot be reached or the credentials are refused
@@ -110,7 +110,7 @@ export async function logIn(credentials: Credentials): Promise<{ medplum: Medplu
 }
 
 /**
- * Logs in by client credentials and checks that the project can carry the service.
+ * Logs in with client credentials and checks that the project can run the service.
  *
  * @throws Error that says what to do when the server cannot be reached, the credentials are refused or belong to no
  *   administrator, the server is too old, or the project lacks a feature

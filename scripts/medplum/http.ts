@@ -1,4 +1,4 @@
-/** An answer as it came. */
+/** An answer as received. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -18,7 +18,7 @@ const TIMEOUT = 20_000;
 /**
  * Makes the function that calls one server.
  *
- * @param baseUrl - with or without a slash at its end
+ * @param baseUrl - with or without a trailing slash
  * @param token - bearer token, if there is one
  */
 export function requesterFor(baseUrl: string, token?: string): Request {
@@ -38,7 +38,7 @@ export function requesterFor(baseUrl: string, token?: string): Request {
   };
 }
 
-/** Reads JSON; `undefined` if it is none. */
+/** Reads JSON; `undefined` if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -10,7 +10,7 @@ export const projectFeatures = {
   'websocket-subscriptions': 'notifications over websockets',
 } as const satisfies Partial<Record<NonNullable<Project['features']>[number], string>>;
 
-/** Setting of a project, and of the server, without which pre-commit Bots are not asked. */
+/** Setting of a project, and of the server, without which pre-commit Bots are not called. */
 export const PRE_COMMIT = 'preCommitSubscriptionsEnabled';
 
 /** What an installation wants of its project besides the features. */

@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 const ATTEMPTS = 5;
 
 /**
- * The server's limits are counted by the minute, in seconds, with one to spare. Medplum blocks anew for as long whoever
- * asks before the time is over.
+ * The server counts its limits by the minute: a minute in seconds, with one to spare. Medplum blocks a client for as long
+ * again if it asks before the time is over.
  */
 const MINUTE = 61;
 
@@ -21,7 +21,7 @@ async function waitForReset(seconds: number): Promise<void> {
   await setTimeout(seconds * 1000);
 }
 
-/** What is answered 429 was not carried out: it is sent again when the limit is reset. */
+/** A request answered with 429 was not carried out: it is sent again when the limit is reset. */
 export const fetchWithinRateLimit: typeof fetch = async (input, init) => {
   for (let attempt = 1; ; attempt++) {
     const response = await fetch(input, init);
@@ -36,7 +36,7 @@ export const fetchWithinRateLimit: typeof fetch = async (input, init) => {
 type Answer = { readonly response?: { readonly status?: string } };
 
 /**
- * Runs entries, and those that meet the rate limit again after a while: in a batch each entry has an answer of its own.
+ * Runs entries, and runs those that hit the rate limit again after a while: in a batch each entry has an answer of its own.
  *
  * @param run - answers entries in their order
  */

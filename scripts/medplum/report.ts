@@ -13,7 +13,7 @@ export interface Report {
 /**
  * Starts the report of a deployment.
  *
- * @param log - takes each line as soon as it is known
+ * @param log - receives each line as soon as it is known
  * @param dryRun - whether the lines say what would be done
  */
 export function startReport(log: (line: string) => void, dryRun = false): Report {

@@ -10,7 +10,7 @@ export interface DesiredResource<T extends Resource = Resource> {
   readonly resource: T;
   /** Search that finds it again, without the type: `url=…`. */
   readonly query: string;
-  /** How it is called in the report. */
+  /** Its name in the report. */
   readonly label: string;
   /** Keeps what others may have changed in the stored one; by default nothing. */
   readonly merge?: (desired: T, stored: Resource) => T;
@@ -35,7 +35,7 @@ function outcomeText(outcome: OperationOutcome | undefined): string {
 /**
  * Runs a batch.
  *
- * @param labels - how each entry is called in an error message
+ * @param labels - the name of each entry in error messages
  * @returns the answers to the entries, in their order
  * @throws Error naming the entry that the server refuses
  */
@@ -84,7 +84,7 @@ function toEntry({ stored, resource }: Step): BundleEntry {
     : { resource, request: { method: 'POST', url: type } };
 }
 
-/** The stored ones of the desired resources, found in one batch, and what would have to be done. */
+/** Finds those of the desired resources that are stored, in one batch, and plans what has to be done. */
 async function planAll(connection: Connection, all: readonly DesiredResource[]): Promise<Step[]> {
   const searches = all.map(
     ({ resource, query }): BundleEntry => ({ request: { method: 'GET', url: `${resource.resourceType}?${query}` } }),

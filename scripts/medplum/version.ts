@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The oldest version of Medplum that carries the service. */
+/** The oldest version of Medplum that can run the service. */
 const OLDEST_VERSION = '5.1';
 
 const healthSchema = z.object({ version: z.string() });

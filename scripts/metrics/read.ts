@@ -21,7 +21,7 @@ export const kinds = {
 /** A kind of what can wait. */
 export type Kind = keyof typeof kinds;
 
-/** How many wait, and how long the oldest of them has, in seconds; 0 where nothing waits. */
+/** How many wait, and how long the oldest of them has waited, in seconds; 0 where nothing waits. */
 interface Queue {
   readonly count: number;
   readonly oldest: number;
@@ -46,7 +46,7 @@ const since = (instant: string | undefined, now: number): number => {
   return Number.isFinite(age) ? Math.max(0, age) : 0;
 };
 
-/** Counts what a search finds, and looks at the one that was left alone longest. */
+/** Counts what a search finds, and looks at the one that has gone longest without a change. */
 async function queueOf(
   medplum: MedplumClient,
   type: 'Appointment' | 'Task',
@@ -59,7 +59,7 @@ async function queueOf(
   return { count: found.total ?? 0, oldest: oldest ? since(oldest, now) : 0 };
 }
 
-/** Counts the requests whose deadline is over, and looks at the one that has been over longest. */
+/** Counts the requests whose deadline has passed, and looks at the one whose deadline passed first. */
 async function readOverdue(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Queue> {
   const due = [['due-date', `lt${formatInstant(now)}`]] as const;
   const query = Object.fromEntries(openTasksQuery(due, config));
@@ -77,7 +77,7 @@ async function tasksOf(medplum: MedplumClient, code: string, config: BookingConf
   return found;
 }
 
-/** When the first event of each outbox that is not delivered came to be. */
+/** When the first undelivered event of each outbox came about. */
 async function firstEvents(medplum: MedplumClient, queries: readonly string[]): Promise<string[]> {
   const found: (Resource | undefined)[] = [];
   for (let start = 0; start < queries.length; start += CHUNK) {

@@ -4,7 +4,7 @@ import { type Kind, kinds, type Snapshot } from './read.ts';
 /** How long a result is reused, in milliseconds, so that several scrapers cost Medplum no more than one. */
 const KEPT = 5_000;
 
-/** Reads at most once in a while, and once for all who ask at the same time. */
+/** Reads at most once in a while, and once for all callers at the same time. */
 function remembered(read: () => Promise<Snapshot>, now: () => number): () => Promise<Snapshot> {
   let last: { readonly at: number; readonly snapshot: Promise<Snapshot> } | undefined;
   return () => {

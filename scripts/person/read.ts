@@ -17,7 +17,7 @@ import { messageQuery } from '../../core/notifications/delivery/message.ts';
 import { isJobOf, mentions, type PersonRecords, recordIds } from '../../core/person/records.ts';
 import type { TaskCode } from '../../profiles/terminology.ts';
 
-/** How many resources one search gives. */
+/** How many resources one search returns. */
 const PAGE = '1000';
 
 /** How many ids one search names, and how many entries one batch has. */
@@ -28,7 +28,7 @@ const AT_ONCE = 4;
 
 const noStore = { cache: 'no-store' } as const;
 
-/** What the Tasks of each code may say of a person: the request that was sent, a reference, or nothing. */
+/** What the Tasks of each code may say about a person: the request that was sent, a reference, or nothing. */
 const taskContents: Readonly<Record<TaskCode, 'request' | 'reference' | 'nothing'>> = {
   book: 'request',
   confirm: 'reference',
@@ -212,10 +212,10 @@ const known: ReadonlySet<string> = new Set([
   'AuditEvent',
 ]);
 
-/** Types of which the service has some, and the clinic others. */
+/** Types of which the service has some resources, and the clinic others. */
 const mixed = ['QuestionnaireResponse', 'Communication', 'Task'] as const;
 
-/** How many resources of these types are about the patients and none of the service's. */
+/** How many resources of these types are about the patients and not the service's. */
 async function countOthers(
   medplum: MedplumClient,
   patients: readonly string[],

@@ -92,7 +92,7 @@ export interface Rotation extends ClientCredentials {
 }
 
 /**
- * Gives a client a new secret. Where the server can, the old one works until {@link retireSecret} ends it.
+ * Gives a client a new secret. Where the server supports it, the old one works until {@link retireSecret} ends it.
  *
  * @param newSecret - makes a secret, for servers that make none
  */

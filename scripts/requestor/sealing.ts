@@ -7,8 +7,8 @@ import type { Connection } from '../medplum/connect.ts';
 import type { ClientCredentials } from './change.ts';
 
 /**
- * System of the tags by which a ClientApplication remembers which of its secrets were handed out sealed, and with which
- * key. Nobody but administrators can read them.
+ * System of the tags by which a ClientApplication remembers which of its secrets were handed out sealed, and with which key.
+ * Only administrators can read them.
  */
 const SYSTEM = 'urn:appointment-booking:sealed-secret';
 
@@ -20,11 +20,11 @@ export interface SecretStates {
   readonly current: SecretState;
   /** Of the secret before it, while that still works. */
   readonly retiring?: SecretState;
-  /** Whether it can also log in with a key pair of its own: then it has what Medplum itself takes. */
+  /** Whether it can also log in with a key pair of its own: then it has what Medplum itself accepts. */
   readonly hasOwnKeys: boolean;
 }
 
-/** Names a secret without telling it: secrets of Medplum are random numbers of 256 bits. */
+/** Names a secret without revealing it: secrets of Medplum are random numbers of 256 bits. */
 const nameOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url').slice(0, 22);
 
 const tagsOf = ({ meta }: ClientApplication) => (meta?.tag ?? []).filter(({ system }) => system === SYSTEM);
@@ -46,14 +46,14 @@ export function secretStates(client: ClientApplication): SecretStates {
   };
 }
 
-/** Whether a client holds nothing that Medplum itself would take. */
+/** Whether a client holds nothing that Medplum itself would accept. */
 export function isSealed({ current, retiring, hasOwnKeys }: SecretStates): boolean {
   return current !== 'unsealed' && retiring !== 'unsealed' && !hasOwnKeys;
 }
 
 /**
- * Seals the secret of a client for it. That is noted at its ClientApplication before anybody gets the secret: if it fails
- * halfway, the secret counts as not sealed.
+ * Seals the secret of a client for it. This is recorded in its ClientApplication before the secret is handed out: if sealing
+ * fails halfway, the secret counts as not sealed.
  *
  * @param credentials - with Medplum's own secret
  * @returns the credentials to hand out

@@ -20,7 +20,7 @@ function stored(file: string): string | undefined {
  * The key that credentials of portals are sealed with, in base64: the one that the data folder of the embedded Medplum
  * keeps, so that credentials last as long as the clients that they belong to; a new one if there is none.
  *
- * @param dataFolder - without it the key is kept nowhere
+ * @param dataFolder - without it the key is not kept
  */
 export function keyOf(dataFolder: string | undefined): string {
   const file = dataFolder === undefined ? undefined : join(dataFolder, FILE);

@@ -38,7 +38,7 @@ export function writeDeveloperFiles(
   const running = { ...(isObject(settings) && settings), baseUrl: publicUrl, notifications };
   writeFileSync(started, `${JSON.stringify(running, undefined, 2)}\n`);
   const environment = join(folder, PORTAL_ENVIRONMENT);
-  // A file that is there would keep its mode.
+  // An existing file would keep its mode.
   rmSync(environment, { force: true });
   writeFileSync(environment, `PORTAL_ID=${portal.id}\nPORTAL_SECRET=${portal.secret}\n`, { mode: 0o600 });
   const other = readCliConfig(cliConfig).baseUrl;

@@ -2,7 +2,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
 import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
 
-/** What the first steps are taken with. */
+/** What the first steps use. */
 export interface FirstSteps {
   readonly config: BookingConfig;
   /** The credentials of the requestor that takes them. */
@@ -66,7 +66,7 @@ function book(steps: FirstSteps): string {
 }
 
 /**
- * The way of a portal to a booking, as commands to copy: access token, code systems, free slots, book, read back.
+ * A portal's way to a booking, as commands to copy: access token, code systems, free slots, book, read back.
  *
  * @see specification section 4
  */

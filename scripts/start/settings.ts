@@ -48,10 +48,10 @@ export function forPort(config: BookingConfig, port: number): BookingConfig {
 
 /**
  * Reads how the embedded Medplum differs from its defaults: `SANDBOX_DATA`, the folder where it keeps its data;
- * `SANDBOX_BOT_BASE_URL`, the address at which Bots reach it; `SANDBOX_DELAY_SCALE`, by which the minutes of its clock
- * and the delays of its queue are multiplied.
+ * `SANDBOX_BOT_BASE_URL`, the address at which Bots reach it; `SANDBOX_DELAY_SCALE`, by which the minutes of its clock and
+ * the delays of its queue are multiplied.
  *
- * @throws Error if the scale is no positive number
+ * @throws Error if the scale is not a positive number
  */
 export function sandboxOptionsFrom(
   environment: Readonly<Record<string, string | undefined>>,
@@ -82,8 +82,8 @@ export function forOneMachine(config: BookingConfig): BookingConfig {
 }
 
 /**
- * What becomes of credentials of portals that are not sealed, from `PORTAL_CREDENTIALS`: `both`, the default on one machine,
- * so that the fixed tokens of the embedded Medplum work as they stand, or `sealed`, as a clinic runs it.
+ * What happens to portal credentials that are not sealed, from `PORTAL_CREDENTIALS`: `both`, the default on one machine, so
+ * that the fixed tokens of the embedded Medplum work unchanged, or `sealed`, as a clinic runs it.
  *
  * @throws Error naming what is allowed
  */

@@ -10,7 +10,7 @@ export interface DemoPerson {
   readonly password: string;
 }
 
-/** Two of them, so that one sees what the other does. They exist in the embedded Medplum only. */
+/** Two of them, so that each sees what the other does. They exist in the embedded Medplum only. */
 export const demoStaff: readonly DemoPerson[] = [
   { firstName: 'Maria', lastName: 'Keller', email: 'maria@clinic.example', password: 'front-desk' },
   { firstName: 'Jan', lastName: 'Brandt', email: 'jan@clinic.example', password: 'front-desk' },

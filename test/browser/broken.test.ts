@@ -175,10 +175,10 @@ test('broken resources stop no page of the front desk, and are shown as what the
   await visitDesk(page, `${origin}/front-desk/calendar?date=${day}&calendars=${whole?.id},${broken?.id}`);
   await expect(page.locator('.grid').getByRole('button', { name: /^09:00–09:30, requested/ })).toBeVisible();
   const unplaced = page.getByRole('region', { name: 'Without a place in the calendar' }).getByRole('listitem');
-  await expect(unplaced.filter({ hasText: 'it names no slot, and nobody whose calendar is known' })).toHaveCount(1);
+  await expect(unplaced.filter({ hasText: 'it names no slot, and no one whose calendar is known' })).toHaveCount(1);
   await expect(unplaced.filter({ hasText: 'its status is unknown' })).toHaveCount(1);
-  await expect(unplaced.filter({ hasText: `Slot/${slots[4]?.id}: it has no time that can be read` })).toHaveCount(1);
-  await expect(unplaced.filter({ hasText: `Slot/${slots[5]?.id}: it has no time that can be read` })).toHaveCount(1);
+  await expect(unplaced.filter({ hasText: `Slot/${slots[4]?.id}: it has no readable time` })).toHaveCount(1);
+  await expect(unplaced.filter({ hasText: `Slot/${slots[5]?.id}: it has no readable time` })).toHaveCount(1);
   await expectAccessible(page);
   await page
     .locator('.grid')

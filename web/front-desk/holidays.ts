@@ -10,8 +10,8 @@ const years = { first: 2000, last: 2100 };
 const KEPT = 100;
 
 /**
- * The public holidays, for whoever asks: countries and states at `/holidays`, those of one year at `/holidays/DE-BY/2027`.
- * They are read when somebody asks first, and not sent to browsers as a whole.
+ * The public holidays, without sign-in: countries and states at `/holidays`, those of one year at `/holidays/DE-BY/2027`.
+ * They are loaded at the first request, and not sent to browsers as a whole.
  */
 export const holidays: FastifyPluginAsync = async (scope) => {
   const known = new Map<string, unknown>();

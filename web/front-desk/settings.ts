@@ -16,7 +16,7 @@ export type DeskConfig = Pick<
 
 /** What the page is told when it is served. */
 export interface DeskSettings {
-  /** Address of Medplum as browsers reach it, with a slash at its end. */
+  /** Address of Medplum as browsers reach it, with a trailing slash. */
   readonly medplumUrl: string;
   /** Id of the ClientApplication by which people sign in. */
   readonly clientId: string;

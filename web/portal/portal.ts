@@ -13,7 +13,7 @@ export interface PortalOptions {
   /** The client that the clinic has registered for the portal. */
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Where browsers reach the portal, without a slash at its end, for example `https://portal.example.org`. */
+  /** Where browsers reach the portal, without a trailing slash, for example `https://portal.example.org`. */
   readonly origin: string;
   /** The folder of its pages there, for example `/portal`. */
   readonly path: string;
@@ -27,15 +27,15 @@ export interface PortalOptions {
   readonly topic: string;
   /**
    * Where the service reaches the portal with notifications; default: `/notifications` in its folder. Servers that share an
-   * address get a part of them each.
+   * address each get only a part of them.
    */
   readonly notificationsUrl?: string | undefined;
   readonly assets: Assets;
   /** What links and sessions are sealed with, at least 32 characters; by default the client's secret. */
   readonly linkSecret?: string | undefined;
-  /** Requests of one address in a minute. */
+  /** Requests from one address in a minute. */
   readonly requestsPerMinute?: number;
-  /** Bookings, holds and changes of one address in a minute. */
+  /** Bookings, holds and changes from one address in a minute. */
   readonly changesPerMinute?: number;
   /** The clock, in milliseconds; default: the system's. */
   readonly now?: () => number;
@@ -55,7 +55,7 @@ export interface Portal {
   readonly questionnaire: (service: BookableService) => Promise<Questionnaire | undefined | Refusal>;
 }
 
-/** How long what rarely changes at a clinic is not asked for again, in milliseconds. */
+/** How long what rarely changes at a clinic is not requested again, in milliseconds. */
 const KEEP = 5_000;
 
 /** Remembers what was read for a short time; failures are not remembered. */
@@ -85,7 +85,7 @@ async function readQuestionnaire(client: BookingService, key: string): Promise<Q
 /**
  * Puts a portal together. Nothing is asked of the booking service before the first visitor comes.
  *
- * @param warn - told what an operator should mend
+ * @param warn - called with what an operator should fix
  */
 export function createPortal(options: PortalOptions, warn: (problem: string) => void): Portal {
   const { now = Date.now, linkSecret, clientSecret, extensions, origin, path, topic } = options;

@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 
 const gzipped = promisify(gzip);
 
-/** Less than this is not worth it, in characters. */
+/** Shorter pages are not worth compressing; in characters. */
 const LEAST = 1_000;
 
 /** Whether a browser takes gzip. */
@@ -15,7 +15,7 @@ function takesGzip(acceptEncoding: string): boolean {
 
 /**
  * Compresses a page for a browser that takes it. Only for pages without anything secret: the length of a compressed page
- * tells about what stands in it.
+ * reveals something about its content.
  *
  * @param acceptEncoding - `Accept-Encoding` of the request
  * @returns `undefined` where the page goes as it is

@@ -35,7 +35,7 @@ function toMarkup(content: Content): string {
 }
 
 /**
- * A template of HTML. Values are escaped, so that they are text wherever they stand: between tags, or within the quotes of
+ * A template of HTML. Values are escaped, so that they are text wherever they appear: between tags, or within the quotes of
  * an attribute. Markup comes from templates alone.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Html {

@@ -2,7 +2,7 @@ import type { FastifyHelmetOptions } from '@fastify/helmet';
 
 /** What the pages of an application may do besides what all may. */
 export interface PageRights {
-  /** Whether the pages are reached by https alone. */
+  /** Whether the pages are reached only over https. */
   readonly isSecure: boolean;
   /** Further origins that scripts of the page may call, for example Medplum's. */
   readonly connect?: readonly string[];
@@ -11,11 +11,11 @@ export interface PageRights {
 }
 
 /**
- * The security headers of pages. Scripts, styles and pictures come from the service itself, and nothing runs that stands in
- * the markup: what a portal or a clinic has stored cannot become a script.
+ * The security headers of pages. Scripts, styles and pictures come from the service itself, and nothing in the markup runs:
+ * what a portal or a clinic has stored cannot become a script.
  *
- * `same-origin` as referrer policy: with `no-referrer` a browser sends `Origin: null` with a form, and the protection against
- * forged requests could not tell it from a foreign one.
+ * `same-origin` as referrer policy: with `no-referrer` a browser sends `Origin: null` with a form, and the protection
+ * against forged requests could not tell it from a foreign one.
  *
  * @see https://www.w3.org/TR/CSP3/
  */
@@ -42,7 +42,7 @@ export function securityHeaders({ isSecure, connect = [], styles = 'own files' }
   };
 }
 
-/** How pages are cached: not at all where they show what is one person's. */
+/** How pages are cached: not at all where they show what belongs to one person. */
 export const caching = {
   personal: 'no-store',
   checked: 'no-cache',

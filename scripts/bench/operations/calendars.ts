@@ -11,13 +11,13 @@ const MINUTES_20 = 20 * 60_000;
 /** How many calendars the service has. */
 const CALENDARS = 3;
 
-/** How many times each of them has on a day, from eight o'clock (UTC) on. */
+/** How many bookable times each of them has a day, from eight o'clock (UTC) on. */
 const TIMES_A_DAY = 17;
 
-/** How many days they have: twelve weeks, from the next day but one on. */
+/** How many days they cover: twelve weeks, from the day after tomorrow on. */
 const DAYS = 84;
 
-/** The calendars of one service that are searched, of the same size in every run. */
+/** The searched calendars of one service, of the same size in every run. */
 export interface SearchedCalendars {
   /** The condition of a search for slots of the service, by its type. */
   readonly ofService: string;
@@ -27,7 +27,7 @@ export interface SearchedCalendars {
   readonly within: (fromDay: number, toDay: number) => string;
 }
 
-/** Makes a service with three calendars, in which times are free for twelve weeks. Nothing of it is published by rule. */
+/** Makes a service with three calendars, in which times are free for twelve weeks. None of them is published by rule. */
 export async function makeCalendars(
   installation: Installation,
   config: BookingConfig,

@@ -22,7 +22,7 @@ async function send(method: 'GET' | 'PUT', path: string, { medplum, tokens }: In
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   if (!response.ok) {
-    throw new Error(`${method} ${path.slice(0, 120)} was answered ${response.status}.`);
+    throw new Error(`${method} ${path.slice(0, 120)} was answered with ${response.status}.`);
   }
   return response.json() as Promise<unknown>;
 }
@@ -30,7 +30,7 @@ async function send(method: 'GET' | 'PUT', path: string, { medplum, tokens }: In
 async function search(path: string, installation: Installation): Promise<Bundle> {
   const found = await send('GET', path, installation);
   if (!isResource(found, 'Bundle')) {
-    throw new Error(`${path.slice(0, 120)} gave no Bundle.`);
+    throw new Error(`${path.slice(0, 120)} returned no Bundle.`);
   }
   return found;
 }
@@ -41,13 +41,13 @@ const total = async (path: string, installation: Installation): Promise<number> 
 /** When the opening hours end, in minutes of the day. */
 const CLOSES = 16 * 60;
 
-/** So many Slots of half an hour a working day can have: from midnight on. */
+/** The most half-hour Slots that a working day can have: from midnight until closing time. */
 export const MOST_SLOTS_A_DAY = CLOSES / 30;
 
 const timeOfDay = (minutes: number): string =>
   [Math.floor(minutes / 60), minutes % 60, 0].map((part) => String(part).padStart(2, '0')).join(':');
 
-/** Opening hours on working days, in which a day has so many Slots of half an hour. */
+/** Opening hours on working days that give each day this many half-hour Slots. */
 const open = (slotsADay: number): HealthcareService['availableTime'] => [
   {
     daysOfWeek: ['mon', 'tue', 'wed', 'thu', 'fri'],
@@ -56,7 +56,7 @@ const open = (slotsADay: number): HealthcareService['availableTime'] => [
   },
 ];
 
-/** Schedules of one service with so many Slots of half an hour on a working day, `MOST_SLOTS_A_DAY` at most. */
+/** Makes schedules of one service with this many half-hour Slots on a working day, `MOST_SLOTS_A_DAY` at most. */
 export async function makeCalendars(
   installation: Installation,
   { schedules: count, slots }: { readonly schedules: number; readonly slots: number },
@@ -98,7 +98,7 @@ export async function makeCalendars(
   return { service, schedules };
 }
 
-/** From now on the service has only so many Slots on a working day. */
+/** Changes the service's hours, so that a working day has this many Slots from now on. */
 export async function changeHours({ service }: Published, slots: number, installation: Installation): Promise<void> {
   const changed = { ...service, availableTime: open(slots) };
   await send('PUT', `HealthcareService/${service.id}`, installation, changed);
@@ -124,7 +124,7 @@ export async function countFree({ schedules }: Published, installation: Installa
   return free;
 }
 
-/** How many of the Schedules are published as they are to be, and whether the pass through all of them is over. */
+/** How many of the Schedules are published as they should be, and whether the pass through all of them is over. */
 export async function readStanding(
   { schedules }: Published,
   since: number,
@@ -144,7 +144,7 @@ export async function readStanding(
   return { completed, isOver: isOver && completed === schedules.length };
 }
 
-/** How many published Slots are there more than once. */
+/** How many published Slots exist more than once. */
 export async function countTwice({ schedules }: Published, installation: Installation): Promise<number> {
   let twice = 0;
   for (const id of schedules) {

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 /** The receivers of notifications: `/hang/…`, which can stop answering, and `/quick`, which answers at once. */
 export interface Receivers {
   readonly url: string;
-  /** Begins to count anew; `/hang/…` stops to answer, or answers. */
+  /** Restarts the counting; from then on `/hang/…` stops answering, or answers. */
   readonly expect: (isHanging: boolean) => void;
-  /** Answers at `/hang/…` again, those that wait at first. */
+  /** Answers at `/hang/…` again, beginning with the requests that wait. */
   readonly release: () => void;
-  /** How many requests waited at the same time at most, since the counting began. */
+  /** The most requests that have waited at the same time since the counting began. */
   readonly most: () => number;
-  /** The paths below `/hang/` whose notifications were answered since then. */
+  /** How many paths below `/hang/` have had a notification answered since then. */
   readonly answered: () => number;
   /** How many notifications have arrived at `/quick`, and when the last one did, by `performance.now()`. */
   readonly quick: () => { readonly count: number; readonly at: number };

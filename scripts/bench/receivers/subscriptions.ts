@@ -29,7 +29,7 @@ function subscription(endpoint: string, config: BookingConfig): object {
   };
 }
 
-/** Makes a Subscription of the portal that is measured, and waits for its handshake; gives its path. */
+/** Makes a Subscription of the portal that is measured, and waits for its handshake; returns its path. */
 export async function subscribe({ installation: { base, tokens }, config, receivers }: Target): Promise<string> {
   const { count } = receivers.quick();
   const body = subscription(`${receivers.url}/quick`, config);
@@ -39,9 +39,9 @@ export async function subscribe({ installation: { base, tokens }, config, receiv
 }
 
 /**
- * Makes the Subscriptions: one quick one of the portal that is measured, so many of another one.
+ * Makes the Subscriptions: one of the measured portal, with the quick receiver, and `count` of another portal.
  *
- * @returns the path of an appointment whose changes concern all of the other's
+ * @returns the path of an appointment whose changes concern all Subscriptions of the other portal
  */
 export async function subscribeAll({ installation, config, receivers }: Target, count: number): Promise<string> {
   const { base, tokens } = installation;
@@ -61,21 +61,21 @@ export async function subscribeAll({ installation, config, receivers }: Target, 
   return `Appointment/${resourceIn('Appointment', booked).id}`;
 }
 
-/** Staff change an appointment, of which its portal is told. */
+/** Changes an appointment as staff; its portal is notified. */
 export async function changeByStaff({ medplum, tokens }: Installation, path: string): Promise<void> {
   const stored = resourceIn('Appointment', await send('GET', `${medplum}/${path}`, tokens.staff));
   const comment = `Benchmark ${performance.now()}`;
   resourceIn('Appointment', await send('PUT', `${medplum}/${path}`, tokens.staff, { ...stored, comment }));
 }
 
-/** How the receivers of the other portal behave: they have nothing to receive, answer at once, or never. */
+/** How the receivers of the other portal behave: they have nothing to receive, answer at once, or never answer. */
 export type Condition = 'quiet' | 'answering' | 'hanging';
 
 /**
  * Brings the receivers of the other portal into a condition.
  *
  * @param path - of the appointment whose changes concern all of them
- * @returns ends it: lets all answer, and waits until each has got what there was
+ * @returns a function that ends it: lets all answer, and waits until each has received what there was
  */
 export async function begin(
   { installation, receivers }: Target,

@@ -2,14 +2,14 @@ import type { Resource } from '@medplum/fhirtypes';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { quantile } from '../measure.ts';
 
-/** One answer: to which request, its HTTP status (0 without any), and the milliseconds it took. */
+/** One answer: the kind of request, its HTTP status (0 if there was no answer), and the milliseconds it took. */
 export interface Answered {
   readonly kind: 'search' | 'book';
   readonly status: number;
   readonly took: number;
 }
 
-/** What came of a release day. */
+/** The outcome of a release day. */
 export interface ReleaseDayResult {
   /** Request, status, number, p50, p95 and the longest in milliseconds. */
   readonly rows: readonly string[][];
@@ -17,16 +17,16 @@ export interface ReleaseDayResult {
   readonly booked: number;
   /** Times that more than one appointment holds. */
   readonly twice: number;
-  /** Whether every time was sold once, each confirmed booking is stored, and every answer was one that may come. */
+  /** Whether every time was sold once, each confirmed booking is stored, and every answer was an expected one. */
   readonly isRight: boolean;
 }
 
-/** The slots that an appointment holds; none of other resources. */
+/** The slots that an appointment holds; none for any other resource. */
 export function holdersOf(resource: Resource | undefined): string[] {
   return isResource(resource, 'Appointment') ? (resource.slot ?? []).flatMap(({ reference }) => reference ?? []) : [];
 }
 
-/** What may come of a request: a time is free or not, and a search is answered. */
+/** The expected answers: a time is free or not, and a search is answered. */
 const expected: Readonly<Record<Answered['kind'], readonly number[]>> = { search: [200], book: [201, 409] };
 
 /** How many patients came for how many times. */

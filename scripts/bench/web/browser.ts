@@ -1,6 +1,6 @@
 import { type Browser, type BrowserContext, chromium, type LaunchOptions, type Page } from '@playwright/test';
 
-/** Debian's Chromium, or that of `CHROMIUM`, with everything off that would call others. */
+/** Debian's Chromium, or the one that `CHROMIUM` names, with everything turned off that would call other servers. */
 export const launchOptions: LaunchOptions = {
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: [
@@ -14,7 +14,7 @@ export const launchOptions: LaunchOptions = {
   ],
 };
 
-/** What a person's browser is like: a usual window, in the clinic's town. */
+/** A typical user's browser: an ordinary window, in the clinic's time zone. */
 export const person = {
   viewport: { width: 1280, height: 800 },
   locale: 'en-GB',
@@ -24,19 +24,19 @@ export const person = {
 /** Starts the browser. */
 export const launch = (): Promise<Browser> => chromium.launch(launchOptions);
 
-/** What it took to load a page. Times are milliseconds since the person asked for it. */
+/** What it took to load a page. Times are milliseconds since the person requested it. */
 export interface Load {
   /** What came over the wire, headers included, in bytes. */
   readonly bytes: number;
-  /** When something could be read first. */
+  /** When something could first be read. */
   readonly firstPaint: number;
   /** When the page and its scripts were there. */
   readonly complete: number;
-  /** The longest time for which the page could answer nothing. */
+  /** The longest time for which the page could not respond. */
   readonly longestTask: number;
 }
 
-/** What a page notes about itself, from its first moment on. */
+/** What a page records about itself, from its first moment on. */
 interface Notes {
   readonly tasks: { readonly start: number; readonly length: number }[];
   shown: number | undefined;
@@ -45,7 +45,7 @@ interface Notes {
 /**
  * Lets every page of a context note its long tasks, and when an element was first painted.
  *
- * @param selector - of the element that the page is there for
+ * @param selector - of the element that the page exists to show
  */
 export async function takeNotes(context: BrowserContext, selector: string): Promise<void> {
   await context.addInitScript((wanted) => {
@@ -57,7 +57,7 @@ export async function takeNotes(context: BrowserContext, selector: string): Prom
     const look = (): void => {
       if (notes.shown === undefined && document.querySelector(wanted)) {
         observer.disconnect();
-        // The frame after the next one begins when it was painted.
+        // By the time the frame after the next one begins, it has been painted.
         requestAnimationFrame(() =>
           requestAnimationFrame(() => {
             notes.shown = performance.now();
@@ -70,12 +70,12 @@ export async function takeNotes(context: BrowserContext, selector: string): Prom
   }, selector);
 }
 
-/** What a page has noted. */
+/** What a page has recorded. */
 export const notesOf = (page: Page): Promise<Notes> =>
   page.evaluate(() => (window as unknown as { notes: Notes }).notes);
 
 /**
- * Does something that loads a page, and tells what it took.
+ * Does something that loads a page, and returns what it took.
  *
  * @param go - resolves when the page has loaded
  */

@@ -31,7 +31,7 @@ function mondayAfter(now: number, timeZone: string): string {
 }
 
 /**
- * Makes so many calendars with times from Monday to Friday of the next week, half an hour each; every third one is booked.
+ * Makes a number of calendars with half-hour times from Monday to Friday of next week; every third time is booked.
  *
  * @param now - milliseconds since 1970 UTC
  */

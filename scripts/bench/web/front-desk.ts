@@ -4,16 +4,16 @@ import { loadBy, notesOf, person, takeNotes } from './browser.ts';
 import type { Week } from './calendars.ts';
 import type { Sample } from './report.ts';
 
-/** What the calendar is there for. */
+/** The entries, which the calendar exists to show. */
 export const ENTRY = '.grid [data-entry]';
 
 /** How long anything may take, in milliseconds; what takes longer is broken, not slow. */
 export const PATIENCE = 60_000;
 
-/** What a browser keeps of a person who has signed in. */
+/** What a browser stores for a person who has signed in. */
 export type SignedIn = Awaited<ReturnType<BrowserContext['storageState']>>;
 
-/** Signs somebody of the demo clinic in. */
+/** Signs in a member of the demo clinic's staff. */
 export async function signIn(browser: Browser, origin: string): Promise<SignedIn> {
   const [someone] = demoStaff;
   const context = await browser.newContext(person);
@@ -29,7 +29,7 @@ export async function signIn(browser: Browser, origin: string): Promise<SignedIn
   return state;
 }
 
-/** Until a click on an entry is answered by its panel, in milliseconds. */
+/** How long it takes until a click on an entry has opened its panel, in milliseconds. */
 async function answerTo(page: Page): Promise<number> {
   return page.evaluate(
     ([entry, limit]) =>
@@ -78,7 +78,7 @@ async function measureLoad(browser: Browser, name: string, address: string, stat
   return samples;
 }
 
-/** A working day, with the calendars that are shown where nobody has chosen any. */
+/** A working day, with the calendars that are shown by default. */
 export const measureDay = (browser: Browser, origin: string, state: SignedIn, { monday }: Week): Promise<Sample[]> =>
   measureLoad(browser, 'front desk, day', `${origin}/front-desk/calendar?date=${monday}`, state);
 

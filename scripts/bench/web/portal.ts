@@ -9,7 +9,7 @@ const samplesOf = (page: string, { bytes, firstPaint, complete }: Load): Sample[
 ];
 
 /**
- * A person's first visit to the portal, with nothing kept from before: the services, the free times of one, the details.
+ * A person's first visit to the portal, with an empty cache: the services, the free times of one, the details.
  *
  * @param origin - of the pages
  */
@@ -26,7 +26,7 @@ export async function measurePortal(browser: Browser, origin: string): Promise<S
   await takeNotes(again, 'h1');
   const times = await again.newPage();
   const ofTimes = await loadBy(times, () => times.goto(`${origin}${link}`));
-  // What the pages share is in the browser's memory now, as it is for everybody who comes this far.
+  // What the pages share is cached by now, as it is for every visitor who gets this far.
   const ofDetails = await loadBy(times, async () => {
     await times.locator('.time').last().click();
     await times.waitForURL(/details/);

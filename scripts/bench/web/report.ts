@@ -1,7 +1,7 @@
 import { type Circumstances, circumstancesText } from '../machine.ts';
 import { quantile } from '../measure.ts';
 
-/** What was measured of a page, and in which unit. */
+/** What is measured on a page, and in which unit. */
 export const units = {
   transferred: 'kB',
   'first paint': 'ms',
@@ -17,7 +17,7 @@ export const units = {
   processor: 'ms in a second',
 } as const;
 
-/** What was measured of a page. */
+/** What is measured on a page. */
 export type Measure = keyof typeof units;
 
 /** One value of one round. */
@@ -33,9 +33,9 @@ export interface WebRow {
   readonly measure: Measure;
   readonly unit: string;
   readonly median: number;
-  /** The least and the greatest value of a round. */
+  /** The smallest and the largest value of a round. */
   readonly spread: readonly [number, number];
-  /** What it should be at most. */
+  /** The most that it should be. */
   readonly goal?: number;
 }
 
@@ -43,13 +43,13 @@ export interface WebRow {
 export interface WebReport {
   readonly circumstances: Circumstances;
   readonly browser: string;
-  /** How many programs wanted to run before and after: with more than there are cores, figures mean little. */
+  /** The load average before and after: if it exceeds the number of cores, the figures mean little. */
   readonly load: readonly [number, number];
   readonly rounds: number;
   readonly rows: readonly WebRow[];
 }
 
-/** What pages should need at most. */
+/** The most that pages should need. */
 const goals: readonly { readonly of: RegExp; readonly measure: Measure; readonly most: number }[] = [
   { of: /^portal/, measure: 'transferred', most: 60 },
   { of: /^front desk, day/, measure: 'interactive', most: 2_000 },
@@ -59,7 +59,7 @@ const goals: readonly { readonly of: RegExp; readonly measure: Measure; readonly
 
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 
-/** Puts the samples of all rounds together, in the order in which they came first. */
+/** Puts the samples of all rounds together, in the order in which they first appeared. */
 export function webRows(samples: readonly Sample[]): WebRow[] {
   const groups = Map.groupBy(samples, ({ page, measure }) => `${page}\n${measure}`);
   return [...groups.values()].flatMap((group) => {
@@ -95,7 +95,7 @@ export function webTable({ rows }: WebReport): { head: string[]; rows: string[][
   };
 }
 
-/** On what was measured, and what makes the figures doubtful. */
+/** What the measurement ran on, and what makes the figures doubtful. */
 export function webRemarks({ circumstances, browser, load, rounds }: WebReport): string[] {
   const isBusy = Math.max(...load) > circumstances.cores;
   return [

@@ -5,7 +5,7 @@ import type { Week } from './calendars.ts';
 import { ENTRY, PATIENCE, type SignedIn, weekAddress } from './front-desk.ts';
 import type { Measure, Sample } from './report.ts';
 
-/** How fast a person scrolls, in pixels of a second. */
+/** How fast a person scrolls, in pixels per second. */
 const SPEED = 3_000;
 
 /** What is scrolled. */
@@ -14,11 +14,11 @@ const BOX = '.grid';
 interface Scrolled {
   readonly frames: readonly number[];
   readonly tasks: readonly number[];
-  /** Processor time of the page, in milliseconds of a second of scrolling: other programs hardly change it. */
+  /** Processor time of the page, in milliseconds per second of scrolling: other programs hardly change it. */
   readonly busy: number;
 }
 
-/** Scrolls a box by the wheel from one end to the other, and notes each frame. */
+/** Scrolls a box with the wheel from one end to the other, and records each frame. */
 async function scrollAcross(page: Page): Promise<Scrolled> {
   const box = await page.locator(BOX).boundingBox();
   if (!box) {
@@ -84,7 +84,7 @@ async function emptyLike(page: Page, context: BrowserContext): Promise<Page> {
   return empty;
 }
 
-/** A frame that took longer than two of a screen with 60 of them a second was seen as a jerk. */
+/** A frame that took longer than two frames of a 60 Hz screen is visible as a jerk. */
 const JERK = 1_000 / 30 + 1;
 
 const valuesOf = ({ frames, tasks, busy }: Scrolled) =>
@@ -101,8 +101,8 @@ const samplesOf = (page: string, values: Partial<Record<Measure, number>>): Samp
   Object.entries(values).map(([measure, value]) => ({ page, measure: measure as Measure, value }));
 
 /**
- * Scrolling through a week of many calendars, and right after it through an empty page of the same size: what that one needs is
- * the machine's and the browser's, without a graphics card.
+ * Scrolling through a week of many calendars, and right after it through an empty page of the same size: what the empty page
+ * needs is due to the machine and the browser, without a graphics card.
  */
 export async function measureScrolling(
   browser: Browser,

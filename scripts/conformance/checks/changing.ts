@@ -150,7 +150,7 @@ export const changingChecks: readonly Check[] = [
   {
     name: 'patch-not-a-patch',
     level: 'MUST',
-    rule: 'A body that is no patch is refused with an OperationOutcome.',
+    rule: 'A body that is not a patch is refused with an OperationOutcome.',
     section: 'Specification 2.5 and 4.5',
     needs: ['slot', 'patient'],
     steps: [
@@ -192,7 +192,7 @@ export const patientChecks: readonly Check[] = [
   {
     name: 'patient-create-for-isik',
     level: 'MUST',
-    rule: 'POST /Patient creates a Patient; handing it over in $book is not enough.',
+    rule: 'POST /Patient creates a Patient; passing it in $book is not enough.',
     section: 'ISiK Terminplanung, Anlage einer Patient-Ressource',
     stages: isikStages,
     steps: [{ request: 'POST /Patient', body: patient({ identifier: undefined }), expect: [status(201)] }],

@@ -172,7 +172,7 @@ export const discoveryChecks: readonly Check[] = [
   {
     name: 'slots-over-days',
     level: 'MUST',
-    rule: 'A search from one day to another holds all of both days.',
+    rule: 'A search from one day to another includes all of both days.',
     section: 'ISiK Terminplanung, Slot; FHIR R4, search by date',
     stages: isikStages,
     needs: ['schedule', 'slot'],
@@ -186,7 +186,7 @@ export const discoveryChecks: readonly Check[] = [
   {
     name: 'search-unknown-parameter',
     level: 'MUST',
-    rule: 'A search parameter that the service does not know is ignored, and missing in the link self.',
+    rule: 'A search parameter that the service does not know is ignored, and left out of the link self.',
     section: 'ISiK Basismodul 6.0.0-rc, search',
     stages: fromStage6,
     needs: ['schedule'],

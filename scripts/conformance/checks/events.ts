@@ -69,7 +69,7 @@ const byStaff = (path: string, value: string, op: 'replace' | 'add' = 'replace')
   expect: [success],
 });
 
-/** A change by the repository of which a subscriber is told. */
+/** A change by the repository that a subscriber is told of. */
 interface Told {
   readonly name: string;
   readonly rule: string;
@@ -78,7 +78,7 @@ interface Told {
   readonly made: typeof booked | typeof requested;
   readonly change: RequestStep;
   readonly stages?: Check['stages'];
-  /** What the notification has to be like beyond what the specification says. */
+  /** What the notification has to satisfy beyond what the specification says. */
   readonly more?: readonly Expectation[];
 }
 
@@ -192,7 +192,7 @@ export const eventChecks: readonly Check[] = [
   {
     name: 'event-later-visible',
     level: 'MUST',
-    rule: 'What the repository has changed is found by a read, by whoever was told or not.',
+    rule: 'What the repository has changed is found by a read, whether the reader was told of it or not.',
     section: 'Specification 4.7',
     needs: ['staff', 'manualSlot', 'patient'],
     steps: [
@@ -236,7 +236,7 @@ export const eventChecks: readonly Check[] = [
   {
     name: 'subscription-status',
     level: 'MUST',
-    rule: '$status tells the state of a Subscription.',
+    rule: '$status returns the state of a Subscription.',
     section: 'ISiK Terminplanung; Subscriptions R5 Backport, $status',
     stages: fromStage6,
     needs: ['listener', 'patient'],
@@ -255,7 +255,7 @@ export const eventChecks: readonly Check[] = [
   {
     name: 'subscription-events',
     level: 'MUST',
-    rule: '$events gives past events again.',
+    rule: '$events returns past events again.',
     section: 'ISiK Terminplanung; Subscriptions R5 Backport, $events',
     stages: fromStage6,
     needs: ['listener', 'staff', 'slot', 'patient'],

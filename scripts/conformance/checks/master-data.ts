@@ -164,7 +164,7 @@ const searchCheck = (type: 'Patient' | 'Encounter', { by, query, all, scenario }
 const countCheck = (type: 'Patient' | 'Encounter'): Check => ({
   name: `search-${type.toLowerCase()}-with-empty-count`,
   level: 'MUST',
-  rule: `A search for ${type} with _count and no value answers as without, and says how many there are.`,
+  rule: `A search for ${type} with an empty _count is answered as without _count, and says how many there are.`,
   section: SECTION,
   stages: fromStage5,
   needs: type === 'Patient' ? ['patient'] : stayNeeds,
@@ -213,7 +213,7 @@ const negativeCheck = ([by, query, scenario]: (typeof negative)[number]): Check 
   covers: [{ feature: 'Encounter-Search', scenario }],
 });
 
-/** Reading and searching patients and encounters: the role that stage 5 asks of an appointment repository as well. */
+/** Reading and searching patients and encounters: the role that stage 5 requires of an appointment repository as well. */
 export const masterDataChecks: readonly Check[] = [
   ...ofPatients.map((search) => searchCheck('Patient', search)),
   countCheck('Patient'),

@@ -58,7 +58,7 @@ const required: readonly Required[] = [
   },
 ];
 
-/** What the role for patients and encounters demands, which an appointment repository carries out from stage 5 on. */
+/** What the role for patients and encounters demands, which an appointment repository implements from stage 5 on. */
 const masterData: Readonly<Record<string, Required['parameters']>> = {
   Patient: {
     _id: 'token',
@@ -169,7 +169,7 @@ export const metadataChecks: readonly Check[] = [
   {
     name: 'metadata',
     level: 'MUST',
-    rule: 'GET /metadata answers a CapabilityStatement, also to those who are not logged in.',
+    rule: 'GET /metadata returns a CapabilityStatement, even to clients that are not logged in.',
     section: 'FHIR R4, RESTful API, capabilities',
     steps: [{ by: 'nobody', request: 'GET /metadata', expect: [status(200), resource('CapabilityStatement')] }],
   },
@@ -219,7 +219,7 @@ export const metadataChecks: readonly Check[] = [
   {
     name: 'metadata-instantiates',
     level: 'MUST',
-    rule: 'The CapabilityStatement names the roles that the service carries out.',
+    rule: 'The CapabilityStatement names the roles that the service implements.',
     section: 'ISiK Terminplanung, CapabilityStatement, instantiates',
     stages: fromStage5,
     steps: [
@@ -232,7 +232,7 @@ export const metadataChecks: readonly Check[] = [
   {
     name: 'metadata-xml',
     level: 'MUST',
-    rule: 'Resources are answered as XML to those who ask for it.',
+    rule: 'Resources are returned as XML to clients that ask for it.',
     section: 'ISiK Basismodul, REST',
     stages: isikStages,
     steps: [
@@ -246,7 +246,7 @@ export const metadataChecks: readonly Check[] = [
   {
     name: 'metadata-subscription',
     level: 'MUST',
-    rule: 'The CapabilityStatement names all that the role for subscriptions demands, and the role.',
+    rule: 'The CapabilityStatement names everything that the role for subscriptions demands, and the role itself.',
     section: 'Specification 6; ISiK Terminplanung, ISiKCapabilityStatementTerminSubscriptionRolle',
     stages: fromStage6,
     steps: [

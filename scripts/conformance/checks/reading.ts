@@ -17,7 +17,7 @@ const coded = (element: string, placeholder: string): string =>
 
 const isNeurology = coded('specialty', 'specialty');
 
-/** What the resource of each type has to be like: what was entered, and what its profile demands. */
+/** What the resource of each type has to contain: what was entered, and what its profile demands. */
 const contents: Readonly<Record<Type, readonly string[]>> = {
   Appointment: [
     "meta.tag.where(system = '{config.metaTagSystem}' and code = 'external').exists()",
@@ -46,7 +46,7 @@ const contents: Readonly<Record<Type, readonly string[]>> = {
   Slot: ["status = 'busy'", `schedule.${leadsTo('{schedule}')}`, 'start ~ @{busySlot.start} and end ~ @{busySlot.end}'],
 };
 
-/** What else has to be there to tell whether the contents are right. */
+/** What else has to exist to tell whether the contents are right. */
 const beside: Readonly<Record<Type, readonly Need[]>> = {
   Appointment: ['endedAppointment', 'busySlot', 'patient'],
   HealthcareService: ['healthcareService'],
@@ -57,7 +57,7 @@ const beside: Readonly<Record<Type, readonly Need[]>> = {
 const read = (type: Type, scenario: string): Check => ({
   name: `read-${type.toLowerCase()}-in-full`,
   level: 'MUST',
-  rule: `GET /${type}/[id] answers all that was entered, as XML.`,
+  rule: `GET /${type}/[id] returns everything that was entered, as XML.`,
   section: `ISiK Terminplanung, ${type}`,
   stages: isikStages,
   needs: beside[type],
@@ -262,7 +262,7 @@ const byId = (type: Type): Check => ({
 const byCount = (type: Type): Check => ({
   name: `search-${type.toLowerCase()}-with-empty-count`,
   level: 'MUST',
-  rule: `A search for ${type} with _count and no value answers as without, and says how many there are.`,
+  rule: `A search for ${type} with an empty _count is answered as without _count, and says how many there are.`,
   section: 'ISiK Terminplanung, CapabilityStatement, _count',
   stages: fromStage5,
   needs: beside[type],
@@ -299,7 +299,7 @@ const encounterChecks: readonly Check[] = [
   {
     name: 'read-encounter-in-full',
     level: 'MUST',
-    rule: 'GET /Encounter/[id] answers the planned Encounter of an Appointment, as XML.',
+    rule: 'GET /Encounter/[id] returns the planned Encounter of an Appointment, as XML.',
     section: 'ISiK Terminplanung, Encounter',
     stages: fromStage5,
     needs: ['encounter', 'endedAppointment', 'patient'],

@@ -104,7 +104,7 @@ export const clinic = {
   },
 } as const;
 
-/** A free Slot of half an hour on a Schedule, or of whatever is said otherwise. */
+/** A free Slot of half an hour on a Schedule, unless `more` says otherwise. */
 export const slotOn = (schedule: string, more: object = {}): object => ({
   resourceType: 'Slot',
   schedule: { reference: schedule },
@@ -132,7 +132,10 @@ export const participant = (reference: string): object => ({
   status: 'accepted',
 });
 
-/** An appointment as a requestor proposes it, by default for the patient and the whole slot; `undefined` leaves out. */
+/**
+ * An appointment as a requestor proposes it, by default for the patient and the whole slot; `undefined` leaves an element
+ * out.
+ */
 export const proposal = (more: object = {}): object => ({
   resourceType: 'Appointment',
   meta: { profile: ['{uri.LocalTermin}'], tag },

@@ -1,6 +1,6 @@
 /**
- * What checks need to be there before, and what a tester has to prepare where the kit cannot make it: without access as
- * staff, or where the service keeps its clinic elsewhere. Checks whose needs are not met are skipped and say so.
+ * What has to exist before checks run, and what a tester has to prepare where the kit cannot create it: without access as
+ * staff, or where the service keeps the clinic's resources elsewhere. Checks whose needs are not met are skipped and say so.
  */
 export const needs = {
   staff:
@@ -32,7 +32,7 @@ export const needs = {
 /** Something that a check needs. */
 export type Need = keyof typeof needs;
 
-/** What is used up by one check: every check gets another. */
+/** What one check uses up: every check gets one of its own. */
 export const usedUp: readonly Need[] = ['slot', 'otherSlot', 'longSlot', 'manualSlot'];
 
 /** A need that is not met. */

@@ -8,11 +8,11 @@ import { type Recipe, recipes, type Time } from './recipes.ts';
 /** References that the tester has prepared, by need. */
 export type Given = Readonly<Partial<Record<Need, readonly string[]>>>;
 
-/** What preparing takes. */
+/** What the preparation works with. */
 export interface Ground {
   readonly actors: Actors;
   readonly given: Given;
-  /** What stands for the placeholders in every check. */
+  /** The values of the placeholders in every check. */
   readonly constants: Data;
   /** When the first appointment of the tests begins, in milliseconds since 1970 UTC. */
   readonly from: number;
@@ -28,13 +28,13 @@ export type Prepare = (needs: readonly Need[]) => Promise<Data>;
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 
-/** Half hours on one day: few enough to belong to the same date all over Europe. */
+/** Half hours on one day: few enough to fall on the same date all over Europe. */
 const ON_A_DAY = 12;
 
 /** How many days the half hours may take. */
 const DAYS = 60;
 
-/** Times of their own for everything that is made, in the order in which they are asked for. */
+/** Gives everything that is created a time of its own, in the order in which times are asked for. */
 function clock(from: number): Readonly<Record<Time, () => object>> {
   let halfHours = 0;
   let days = 0;
@@ -54,8 +54,8 @@ function clock(from: number): Readonly<Record<Time, () => object>> {
 }
 
 /**
- * Provides what checks need: what the tester has prepared; else what staff or the requestor can make; else, for free
- * Slots, what the Schedule offers that the tester has prepared.
+ * Provides what checks need: what the tester has prepared; else what staff or the requestor can create; else, for free
+ * Slots, what the Schedule that the tester has prepared offers.
  */
 export function preparation({ actors, given, constants, from }: Ground): Prepare {
   const times = clock(from);
@@ -84,7 +84,7 @@ export function preparation({ actors, given, constants, from }: Ground): Prepare
     for (const step of steps) {
       const { failed, kept, answer } = await carryOut(step, data, actors);
       if (failed.length > 0) {
-        throw new Error(`No ${need} could be made. ${step.request}: ${answer.status} ${answer.text.slice(0, 300)}`);
+        throw new Error(`No ${need} could be created. ${step.request}: ${answer.status} ${answer.text.slice(0, 300)}`);
       }
       data = { ...data, ...kept };
     }

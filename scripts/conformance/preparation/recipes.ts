@@ -6,7 +6,7 @@ import type { Need } from './needs.ts';
 /** Which times a recipe gets as `{time.start}` and `{time.end}`. */
 export type Time = 'halfHour' | 'longDay' | 'past';
 
-/** How the kit makes what checks need: what this takes in turn, and the steps, of which one keeps the result. */
+/** How the kit creates what checks need: what that needs in turn, and the steps, one of which keeps the result. */
 export interface Recipe {
   readonly needs: readonly Need[];
   readonly time?: Time;
@@ -39,7 +39,7 @@ const setSlot = (status: string): RequestStep => ({
   expect: [success],
 });
 
-/** What the kit can make, given access as staff or as a requestor. */
+/** What the kit can create, given access as staff or as a requestor. */
 export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
   practitioner: byStaff([], 'practitioner', 'Practitioner', clinic.practitioner),
   healthcareService: byStaff([], 'healthcareService', 'HealthcareService', clinic.healthcareService),

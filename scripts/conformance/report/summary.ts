@@ -17,7 +17,7 @@ export const verdicts: Readonly<Record<Verdict, string>> = {
   passed: 'passed',
 };
 
-/** How many checks have come to each verdict. */
+/** How many checks have each verdict. */
 export function count(results: readonly Result[]): Readonly<Record<Verdict, number>> {
   const counts: Record<Verdict, number> = { failed: 0, warning: 0, skipped: 0, replaced: 0, passed: 0 };
   for (const { verdict } of results) {

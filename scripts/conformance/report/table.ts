@@ -20,7 +20,7 @@ export function tableReport({ results, left, baseUrl, stage }: Report): string {
   return [
     formatTable(['verdict', 'level', 'check', 'rule'], results.map(rowOf)),
     ...reasons(results),
-    ...(left.length > 0 ? [`Could not be taken back:\n${left.map(inWords).join('\n')}`] : []),
+    ...(left.length > 0 ? [`Could not be cleaned up:\n${left.map(inWords).join('\n')}`] : []),
     `${baseUrl}, ${stage}: ${counts.map(([verdict, number]) => `${number} ${names[verdict]}`).join(', ')}.`,
   ].join('\n\n');
 }

@@ -35,7 +35,7 @@ test('any time is blocked, once; what was free there goes, and comes back with i
     string,
     string,
   ];
-  await panel.getByLabel('What for').fill('Fire drill');
+  await panel.getByLabel('Reason').fill('Fire drill');
   await panel.getByRole('button', { name: 'Block', exact: true }).dblclick();
   await expect(page.getByText('Blocked.')).toBeVisible();
   await expect(panel).toHaveCount(0);
@@ -70,16 +70,16 @@ test('a block over an appointment names it first, keeps what was typed, and leav
   await page.getByText('Another time').click();
   await expect(page.getByLabel(/^From/)).toHaveValue(`${day}T09:00`);
   await typeTime(page, day, '09:00', '11:00');
-  await page.getByLabel('What for').fill('Repair');
+  await page.getByLabel('Reason').fill('Repair');
   await page.getByRole('button', { name: 'Block', exact: true }).click();
   const warning = page.getByRole('dialog').getByRole('alert');
-  await expect(warning).toContainText('1 appointment lies there.');
+  await expect(warning).toContainText('There is 1 appointment at that time.');
   await expect(warning.getByRole('link')).toContainText('Iversen');
   await expectAccessible(page);
   expect(await blocksOf(service.schedule)).toEqual([]);
   await page.reload();
   await page.getByRole('tab', { name: 'Block' }).click();
-  await expect(page.getByLabel('What for')).toHaveValue('Repair');
+  await expect(page.getByLabel('Reason')).toHaveValue('Repair');
   await expect(page.getByLabel(/^Until/)).toHaveValue(`${day}T11:00`);
   await page.getByRole('button', { name: 'Block', exact: true }).click();
   await page.getByRole('button', { name: 'Block it all the same' }).click();
@@ -132,7 +132,7 @@ test('an appointment that a colleague has moved meanwhile is not moved back by a
   await expect(panel).toContainText('Moving: Kim Klaasen');
   await moveByColleague(made, service.slots[1]);
   await panel.getByRole('button', { name: 'Move', exact: true }).click();
-  await expect(panel.getByRole('alert')).toContainText('Somebody else was faster');
+  await expect(panel.getByRole('alert')).toContainText('Someone else was faster');
   const [after] = await stored('Appointment', `_id=${made.id}`);
   expect(after?.start).toBe(service.slots[1]?.start);
   expect(await slotsOn(service.schedule)).toEqual(['free', 'busy', 'free', 'free']);

@@ -83,7 +83,7 @@ test('staff block a time and offer it again', async ({ page }) => {
   await visitDesk(page, calendarOf(service));
   await entry(page, '09:00–09:30, free').click();
   await drawer(page).getByRole('tab', { name: 'Block' }).click();
-  await drawer(page).getByLabel('What for').fill('Team meeting');
+  await drawer(page).getByLabel('Reason').fill('Team meeting');
   await expectAccessible(page);
   await drawer(page).getByRole('button', { name: 'Block' }).click();
   await expect(drawer(page)).toContainText('Team meeting');

@@ -89,7 +89,7 @@ test('a reason that is typed while a colleague answers the request is not lost',
   await page.getByRole('button', { name: 'Decline' }).click();
   await page.getByLabel('Reason').fill('Please call us first');
   await changedByColleague(id, { status: 'booked' });
-  await expect(page.getByText('This request does not wait any more')).toBeVisible(soon);
+  await expect(page.getByText('This request is no longer waiting')).toBeVisible(soon);
   await expect(page.locator('blockquote')).toHaveText('Please call us first');
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Show in the calendar' }).click();

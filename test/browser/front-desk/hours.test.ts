@@ -58,8 +58,8 @@ test('staff see what other hours would change, which bookings would lie outside,
   await page.getByLabel('To').fill('13:00');
   await page.getByRole('button', { name: 'Show what that would change' }).click();
   const preview = page.getByRole('status', { name: 'What would change' });
-  await expect(preview).toContainText(/\d+ free times would come, \d+ would go/);
-  await expect(preview).toContainText('1 booking would lie outside');
+  await expect(preview).toContainText(/\d+ free times would be added, \d+ removed/);
+  await expect(preview).toContainText('1 booking would be outside these hours');
   await expectAccessible(page);
   expect(await isFreeAtNine(schedule)).toBe(true);
 
@@ -78,7 +78,7 @@ test('hours that a colleague has changed meanwhile are not overwritten, and what
   const body = { ...before, comment: 'Second floor' };
   expect((await medplum('front-desk', 'PUT', `/HealthcareService/${service.id}`, { body })).status).toBe(200);
   await page.getByRole('button', { name: 'Save the hours' }).click();
-  await expect(page.getByRole('alert')).toContainText('Somebody else was faster');
+  await expect(page.getByRole('alert')).toContainText('Someone else was faster');
   await page.getByRole('button', { name: 'Load again' }).click();
   await expect(page.getByRole('alert')).toHaveCount(0);
   await expect(page.getByLabel('To')).toHaveValue('11:00');
@@ -117,7 +117,7 @@ test('one calendar gets hours of its own, and an end, and follows its service ag
   await page.getByLabel('Published until').fill(last);
   await page.getByRole('button', { name: 'Show what that would change' }).click();
   await expect(page.getByRole('status', { name: 'What would change' })).toContainText(
-    /0 free times would come, \d+ would go/,
+    /0 free times would be added, \d+ removed/,
   );
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Save the hours' }).click();

@@ -63,7 +63,7 @@ test('a Subscription in error is switched on again by keyboard, once, and what i
   );
   await visitDesk(page, address);
   const card = cardOf(page, stored);
-  await expect(card.getByRole('heading')).toContainText('Changes of appointments, to an address of the portal: failed');
+  await expect(card.getByRole('heading')).toContainText('Changes to appointments, to an address of the portal: failed');
   await expect(card).toContainText('The endpoint answered with status 500.');
   await expect(card).toContainText('The service has given up.');
   await expectAccessible(page);
@@ -73,7 +73,7 @@ test('a Subscription in error is switched on again by keyboard, once, and what i
   await card.getByRole('button', { name: 'Switch on again' }).focus();
   await page.keyboard.press('Enter');
   await page.keyboard.press('Enter');
-  await expect(page.getByText('Asked the portal again.')).toBeVisible();
+  await expect(page.getByText('The portal is being asked again.')).toBeVisible();
   await expect(card.getByRole('heading')).toBeFocused();
   await expect(card.getByRole('heading')).toContainText('all delivered', { timeout: 20_000 });
   await expect(card.getByRole('button')).toHaveCount(0);

@@ -70,7 +70,7 @@ test('what is open stays open: neither a more urgent request nor a colleague’s
   await page.getByRole('button', { name: 'Confirm' }).focus();
   const pending = await statusOf(open.id);
   await medplum('front-desk', 'PUT', `/Appointment/${open.id}`, { body: { ...pending, status: 'booked' } });
-  await expect(page.getByText('This request does not wait any more')).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByText('This request is no longer waiting')).toBeVisible({ timeout: 20_000 });
   await expect(page.getByRole('button', { name: 'Confirm' })).toHaveCount(0);
   await expect(page.locator('[data-request][tabindex="0"]')).toBeFocused();
   await expectAccessible(page);
@@ -98,7 +98,7 @@ test('a request that a colleague has changed at the same moment is not answered 
   const body = { ...pending, comment: 'Wheelchair' };
   expect((await medplum('front-desk', 'PUT', `/Appointment/${request.id}`, { body })).status).toBe(200);
   await page.getByRole('button', { name: 'Decline' }).click();
-  await expect(page.getByRole('alert')).toContainText('Somebody else was faster');
+  await expect(page.getByRole('alert')).toContainText('Someone else was faster');
   await expect(page.getByLabel('Reason')).toHaveValue('We are closed');
   await expectAccessible(page);
   expect((await statusOf(request.id))?.status).toBe('pending');
@@ -126,8 +126,8 @@ test('a confirmation that Medplum refuses says so, and what the service does the
     await route.continue();
   });
   await page.getByRole('button', { name: 'Confirm' }).click();
-  await expect(page.getByRole('alert')).toContainText(/That is not possible|Somebody else was faster/);
+  await expect(page.getByRole('alert')).toContainText(/That is not possible|Someone else was faster/);
   await expectAccessible(page);
   await expect.poll(async () => (await statusOf(request.id))?.status, { timeout: 60_000 }).toBe('cancelled');
-  await expect(page.getByText('This request does not wait any more')).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByText('This request is no longer waiting')).toBeVisible({ timeout: 20_000 });
 });

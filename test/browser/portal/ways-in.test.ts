@@ -39,7 +39,7 @@ test.describe('without scripts', () => {
     await page.locator('[name=birthDate]').fill('1990-05-17');
     await page.getByRole('button', { name: 'Book this appointment' }).click();
     await expect(page.locator('.state')).toHaveText('Confirmed');
-    await page.getByRole('link', { name: 'Look for news' }).click();
+    await page.getByRole('link', { name: 'Check for changes' }).click();
     await page.getByRole('link', { name: 'Move' }).click();
     await page.getByRole('button', { name: '10:00' }).click();
     await page.getByRole('button', { name: 'Move to this time' }).click();
@@ -78,7 +78,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
 test('the keyboard alone is enough, and the focus is always visible', async ({ page }) => {
   const service = await aService({ starts: halfHours(morning(8), 2) });
   await visit(page, service);
-  await tabTo(page, 'Skip to the content');
+  await tabTo(page, 'Skip to content');
   await page.keyboard.press('Enter');
   await tabTo(page, '09:30');
   await page.keyboard.press('Enter');
@@ -128,9 +128,9 @@ test('what is typed wrong is said beside the field and above, in German too', as
   const alert = page.getByRole('alert');
   await expect(alert).toBeFocused();
   await expect(alert.getByRole('link')).toHaveText([
-    'Vorname: Bitte füllen Sie das aus.',
-    'Nachname: Bitte füllen Sie das aus.',
-    'Geburtsdatum: Bitte füllen Sie das aus.',
+    'Vorname: Bitte füllen Sie dieses Feld aus.',
+    'Nachname: Bitte füllen Sie dieses Feld aus.',
+    'Geburtsdatum: Bitte füllen Sie dieses Feld aus.',
     'E-Mail: Geben Sie eine E-Mail-Adresse an, zum Beispiel kim@example.org.',
   ]);
   await expect(page.locator('[name=email]')).toHaveValue('kim at example');

@@ -54,5 +54,5 @@ test('it says on what was measured, and that the machine was busy or is another 
 test('what was printed is read again; anything else is refused', () => {
   const report = reportOf('gateway', [round(1)]);
   expect(parseReport(JSON.stringify(report))).toEqual(report);
-  expect(() => parseReport('[]')).toThrow(/no report of npm run bench/);
+  expect(() => parseReport('[]')).toThrow(/not a report of npm run bench/);
 });

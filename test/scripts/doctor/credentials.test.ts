@@ -27,7 +27,7 @@ test.each<[string, CredentialsState, string, string]>([
   ['one not sealed, at a gateway not asked', state(undefined, { B: unsealed }, undefined), 'warning', 'itself: B'],
   ['an old secret that still works', state('sealed', { A: switching }), 'warning', 'itself: A'],
   ['one that logs in with keys of its own', state('sealed', { A: withOwnKeys }), 'warning', 'itself: A'],
-  ['all sealed, but others taken', state('both', { A: sealed }), 'warning', 'takes others'],
+  ['all sealed, but others taken', state('both', { A: sealed }), 'warning', 'accepts others'],
   ['a key that the gateway lacks', state('sealed', { A: sealed, B: older }, ['new']), 'error', 'secrets: B'],
   ["Medplum's own credentials", state('medplum', { A: unsealed }, []), 'warning', 'also work at Medplum'],
 ])('%s', (_, found, level, words) => {

@@ -7,7 +7,7 @@ import { conceptText } from './people.ts';
 export interface Answered {
   readonly question: string;
   readonly answers: readonly string[];
-  /** How deep it stands below others. */
+  /** How deep it is nested below others. */
   readonly level: number;
 }
 
@@ -37,7 +37,7 @@ function valueText(answer: unknown): string {
   return String(value.display ?? value.title ?? value.reference ?? value.url ?? '');
 }
 
-/** How deep questions are followed; deeper ones are not asked by anybody. */
+/** How deep questions are followed; real forms do not go deeper. */
 const DEEPEST = 10;
 
 function answered(item: unknown, level: number): Answered[] {
@@ -55,8 +55,8 @@ function answered(item: unknown, level: number): Answered[] {
 }
 
 /**
- * The questions and answers of a response in their order. Where it has none, its readable text stands for them, without its
- * markup.
+ * The questions and answers of a response in their order. Where it has none, its readable text takes their place, without
+ * its markup.
  */
 export function answersOf({ item, text }: QuestionnaireResponse): Answered[] {
   const found = list(item).flatMap((one) => answered(one, 0));

@@ -18,7 +18,7 @@ export function wantedOf({ slot, start, end }: Alternative, refused: Slot): Want
   return { slot: { ...refused, id, start: formatInstant(start), end: formatInstant(end) }, start, end };
 }
 
-/** Within the Slot that was chosen, it is the one; otherwise the service chooses Slots of its Schedule. */
+/** The chosen Slot, if the time lies within it; otherwise the service chooses Slots of its Schedule. */
 function placeOf({ slot, start, end }: Wanted): Pick<Appointment, 'slot'> | undefined {
   const time = timeOf(slot);
   return time && contains(time, { start, end }) ? { slot: [{ reference: `Slot/${slot.id}` }] } : undefined;
@@ -36,7 +36,7 @@ function requestOf(appointment: Appointment, wanted: Wanted, more: NonNullable<P
   };
 }
 
-/** What somebody at the desk fills in for a new patient. */
+/** What staff fill in for a new patient. */
 export interface NewPatient {
   readonly given: string;
   readonly family: string;
@@ -61,7 +61,7 @@ export function patientResource({ given, family, birthDate, phone, email }: NewP
   };
 }
 
-/** The system of identifiers by which a booking that is sent twice is booked once. */
+/** The system of the identifier by which a booking that is sent twice is made only once. */
 const IDENTIFIER_SYSTEM = 'urn:ietf:rfc:3986';
 
 /**
@@ -109,7 +109,7 @@ export function moveRequest({ id, participant }: Appointment, patientName: strin
   return requestOf(appointment, wanted, []);
 }
 
-/** How long an appointment in a Slot is: as long as the one that is moved, else the Slot, but at most an hour of a long one. */
+/** How long an appointment in a Slot is: as long as the one that is moved, else as long as the Slot, but at most an hour. */
 export function lengthWithin(slot: Interval, moved: Interval | undefined): number {
   return moved ? moved.end - moved.start : Math.min(slot.end - slot.start, 3_600_000);
 }

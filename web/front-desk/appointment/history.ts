@@ -10,7 +10,7 @@ export interface Step {
   /** Id of who did it, if that is known. */
   readonly by: string | undefined;
   readonly status: Appointment['status'];
-  /** What is new: the first version, another status, another time; nothing of these is some other change. */
+  /** What is new: the first version, another status, another time; `changed` is any other change. */
   readonly what: 'made' | 'status' | 'moved' | 'changed';
   readonly appointment: Appointment;
 }

@@ -1,4 +1,4 @@
-/** What somebody types, as a search: a date of birth among the words is one, all others are parts of the name. */
+/** Typed text as a search: a word that is a date is the date of birth, all others are parts of the name. */
 export function patientQuery(text: string): readonly (readonly [string, string])[] {
   const words = text.trim().split(/\s+/).filter(Boolean);
   const iso = (word: string): string | undefined => {

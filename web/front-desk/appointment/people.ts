@@ -8,7 +8,7 @@ export function patientIdOf({ participant }: Appointment): string | undefined {
   return participants.map((one) => idIn(one?.actor, 'Patient')).find((id) => id !== undefined);
 }
 
-/** What the appointment itself says of its patient's name. */
+/** The patient's name, as the appointment itself has it. */
 function displayOf({ participant }: Appointment): string {
   const participants = Array.isArray(participant) ? participant : [];
   return participants.find((one) => idIn(one?.actor, 'Patient') !== undefined)?.actor?.display ?? '';
@@ -20,7 +20,7 @@ export function patientNameOf(appointment: Appointment, patients: ReadonlyMap<st
   return (patient && nameOf(patient)) || displayOf(appointment);
 }
 
-/** A concept as it is read. */
+/** A concept as people read it. */
 export function conceptText(concept: CodeableConcept | undefined): string {
   const coding = Array.isArray(concept?.coding) ? concept.coding : [];
   return concept?.text || coding.map((one) => one?.display ?? one?.code).find((text) => text) || '';

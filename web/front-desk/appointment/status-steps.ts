@@ -7,7 +7,7 @@ export const steps = ['booked', 'arrived', 'checked-in', 'fulfilled', 'noshow'] 
 /** A status that staff set by one click. */
 export type StatusStep = (typeof steps)[number];
 
-/** The statuses that staff may set now, but for cancelling. */
+/** The statuses that staff may set now, apart from cancelling. */
 export function stepsOf(appointment: Appointment): StatusStep[] {
   return steps.filter((status) => mayBecome(appointment, status, 'repository'));
 }
@@ -22,7 +22,7 @@ export function withStatus(appointment: Appointment, status: StatusStep): Appoin
   return { ...appointment, status };
 }
 
-/** FHIR's code for a cancellation by the clinic, which profiles may demand beside a text. */
+/** FHIR's code for a cancellation by the clinic, which profiles may demand in addition to a text. */
 const byProvider = { system: 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason', code: 'prov' };
 
 /** A declined or cancelled appointment, with the reason that the patient reads. */

@@ -28,7 +28,7 @@ function SignIn({ problem }: { readonly problem: string | undefined }) {
   );
 }
 
-/** Somebody's session has ended while they were at work: what they have typed is still there when they are back. */
+/** A person's session has ended during work: what was typed is still there when they are back. */
 function SignInAgain() {
   const { session } = useTexts();
   return (

@@ -1,6 +1,6 @@
 import { createTheme } from '@mantine/core';
 
-/** Mantine's theme with enough contrast for WCAG 2.2 AA, and no motion for those who want none. */
+/** Mantine's theme with enough contrast for WCAG 2.2 AA, and no motion for people who want none. */
 export const theme = createTheme({
   primaryShade: 8,
   fontFamily: 'system-ui, sans-serif',

@@ -7,7 +7,7 @@ import { besideOthers, intervalOf, type LocalDay } from './local-day.ts';
 
 /** One calendar on one day. */
 export interface ColumnData {
-  /** The same as long as it is the same calendar and day. */
+  /** The same for the same calendar and day. */
   readonly id: string;
   readonly schedule: Schedule;
   readonly day: LocalDay;
@@ -34,7 +34,7 @@ export function columnsOf(
   });
 }
 
-/** Free times that are over are of no use to anybody. */
+/** Free times that are over are of no use. */
 const isUseful = ({ kind, end }: Entry, now: number): boolean => kind !== 'free' || end > now;
 
 /**
@@ -53,7 +53,7 @@ export const withoutPast = (columns: readonly ColumnData[], now: number): Column
 export interface CalendarLayout {
   /** What is shown of each day. All begin and end at the same hour. */
   readonly shown: ReadonlyMap<LocalDay, Interval>;
-  /** Pixels of a minute. */
+  /** Pixels per minute. */
   readonly scale: number;
   /** How high a column is, in pixels. */
   readonly height: number;

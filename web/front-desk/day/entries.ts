@@ -47,18 +47,18 @@ export function calendarData(resources: readonly unknown[]): CalendarData {
 
 const list = <T>(value: readonly T[] | undefined): readonly T[] => (Array.isArray(value) ? value : []);
 
-/** The time of a resource, if it is one. */
+/** The time of a resource, if it is valid. */
 export function timeOf({ start, end }: { readonly start?: string; readonly end?: string }): Interval | undefined {
   const [from, to] = [parseInstant(start), parseInstant(end)];
   return from !== undefined && to !== undefined && from < to ? { start: from, end: to } : undefined;
 }
 
-/** The ids of the Slots that an appointment names, of whatever shape it is. */
+/** The ids of the Slots that an appointment names, whatever its shape. */
 export function slotsNamedBy({ slot }: Appointment): string[] {
   return list(slot).flatMap((reference) => idIn(reference ?? undefined, 'Slot') ?? []);
 }
 
-/** The references to everybody who takes part. */
+/** The references to all who take part. */
 export function actorsOf({ participant }: Appointment): string[] {
   return list(participant).flatMap((one) => one?.actor?.reference ?? []);
 }
@@ -88,7 +88,7 @@ function entryOfAppointment(appointment: Appointment, slots: readonly Slot[]): E
   return time && kind ? { ...time, key: `Appointment/${appointment.id}`, kind, appointment, slots } : undefined;
 }
 
-/** Whether an appointment without Slots belongs to a calendar: somebody whose calendar it is takes part. */
+/** Whether an appointment without Slots belongs to a calendar: one of the calendar's actors takes part. */
 function takesPart(appointment: Appointment, { actor }: Schedule): boolean {
   const references = new Set(list(actor).map(({ reference }) => reference));
   return actorsOf(appointment).some((reference) => references.has(reference));

@@ -17,7 +17,7 @@ export const kinds = [
 /** What stands at a time of a calendar. */
 export type Kind = (typeof kinds)[number];
 
-/** How an appointment stands in a calendar; one that has given its time back does not. */
+/** How an appointment appears in a calendar; one that has given its time back does not appear. */
 export const kindOfStatus: Readonly<Record<Appointment['status'], Kind | undefined>> = {
   proposed: 'held',
   pending: 'requested',
@@ -31,7 +31,7 @@ export const kindOfStatus: Readonly<Record<Appointment['status'], Kind | undefin
   'entered-in-error': undefined,
 };
 
-/** How a Slot stands in a calendar that no appointment names. */
+/** How a Slot that no appointment names appears in a calendar. */
 export const kindOfSlot: Readonly<Record<Slot['status'], Kind | undefined>> = {
   free: 'free',
   busy: 'taken',

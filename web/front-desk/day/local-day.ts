@@ -15,12 +15,12 @@ export function isLocalDay(text: string | null | undefined): text is LocalDay {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
-/** The day that it is somewhere at an instant. */
+/** The local day at an instant. */
 export function localDayOf(time: number, timeZone: string): LocalDay {
   return new Date(localTimeOf(timeZone, time)).toISOString().slice(0, 10);
 }
 
-/** The day so many days later, or earlier. */
+/** The day a number of days later, or earlier. */
 export function addDays(day: LocalDay, days: number): LocalDay {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY).toISOString().slice(0, 10);
 }
@@ -43,7 +43,7 @@ export function clockTimeOf(time: number, timeZone: string): string {
 }
 
 /**
- * The instant at which the clocks show a time, on the day on which an interval begins. Of a time that comes twice that night
+ * The instant at which the clocks show a time, on the day on which an interval begins. If the time comes twice that night,
  * it is the one within the interval.
  */
 export function instantWithin(interval: Interval, time: string, timeZone: string): number {

@@ -22,7 +22,7 @@ function nearest(column: readonly Keyed[], time: number): Keyed | undefined {
   );
 }
 
-/** Where the focus goes from an entry: column and key. It stays where there is nothing. */
+/** Where the focus goes from an entry: column and key. It stays if there is nothing in that direction. */
 export function focusAfter(
   columns: readonly (readonly Keyed[])[],
   at: { readonly column: number; readonly key: string },

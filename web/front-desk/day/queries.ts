@@ -37,14 +37,14 @@ export function calendarSearches(schedules: readonly string[], { start, end }: I
   ];
 }
 
-/** How a calendar is called: by whom or what it is. */
+/** The name of a calendar: whose it is, or what it is for. */
 export function titleOf({ actor, id }: Schedule): string {
   const actors = Array.isArray(actor) ? actor : [];
   const names = actors.map((one) => one?.display ?? one?.reference).filter((name) => name);
   return names.join(', ') || `Schedule/${id}`;
 }
 
-/** The calendars in the order of their names, those that are closed last. */
+/** The calendars in the order of their names, inactive ones last. */
 export function inOrder(schedules: readonly Schedule[]): Schedule[] {
   const isClosed = ({ active }: Schedule) => Number(active === false);
   return schedules.toSorted(

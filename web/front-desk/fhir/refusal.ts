@@ -4,7 +4,7 @@ import { type Alternative, problemsIn } from '../../portal/fhir/refusal.ts';
 /** Medplum or the service has not done what was asked. */
 export interface Refusal {
   readonly refused: true;
-  /** HTTP status; 0 if there was no answer, so that nobody knows what became of it. */
+  /** HTTP status; 0 if there was no answer, so that the outcome is unknown. */
   readonly status: number;
   /** The codes of the booking service (docs/errors.md) that it gives. */
   readonly codes: readonly string[];
@@ -45,7 +45,7 @@ export function refusalOf(status: number, body: unknown, alternativeUrl: string)
   };
 }
 
-/** What a person has to know of a refusal, and can do about it. */
+/** What a person has to know about a refusal, and can do about it. */
 export type Situation = 'signed-out' | 'forbidden' | 'changed' | 'taken' | 'gone' | 'unreachable' | 'busy' | 'refused';
 
 const takenCodes = ['slot-not-free', 'schedule-overbooked', 'hold-expired', 'slot-not-found', 'booking-conflict'];

@@ -3,7 +3,7 @@ import { isResource } from '../../../core/fhir/resource.ts';
 /** What a search has found, as id and version of each resource. */
 export type Versions = ReadonlySet<string>;
 
-/** How a search stands at the server: how many resources it finds, and the versions of those that were written last. */
+/** The state of a search at the server: how many resources it finds, and the versions of those that were written last. */
 export interface Standing {
   readonly total: number | undefined;
   readonly newest: readonly string[];

@@ -82,7 +82,7 @@ export function servicesIn(schedule: Schedule, { services }: HoursData): readonl
   return services.filter(({ id = '' }) => offersAllServices(schedule) || ids.includes(id));
 }
 
-/** What of a Schedule is published, or why nothing is. */
+/** What is published for a Schedule, or why nothing is. */
 export function publishingIn(schedule: Schedule, data: HoursData, config: ArtefactConfig): Publishing {
   const actor = data.actors.get(schedule.actor[0]?.reference ?? '');
   return publishingOf({ schedule, services: servicesIn(schedule, data), actor }, config);

@@ -31,7 +31,7 @@ function availableTime(time: Extension): HealthcareServiceAvailableTime {
   };
 }
 
-/** Whether the hours of a calendar's own name closures too: they stand or fall with the hours. */
+/** Whether a calendar's own hours name closures too, which stand or fall with the hours. */
 export function hasClosures(schedule: Schedule, service: string): boolean {
   const availability = inner(ownParameters(schedule, service), 'availability');
   return availability.some((one) => inner(one, 'notAvailableTime').length > 0);
@@ -41,7 +41,7 @@ export function hasClosures(schedule: Schedule, service: string): boolean {
  * What a calendar says of a service's hours.
  *
  * @param service - reference to the service
- * @param ofService - the weekly hours of the service: those from which hours of one's own begin
+ * @param ofService - the weekly hours of the service: what the calendar's own hours start from
  * @param timeZone - of the clinic
  */
 export function ownHoursOf(
@@ -66,7 +66,7 @@ export function ownHoursOf(
   };
 }
 
-/** What the calendar says anew of a length, or takes back. */
+/** What the calendar newly says about a length, or takes back. */
 function lengthChange(name: LengthName, value: number | ''): HoursChange {
   if (value === '') {
     return {};

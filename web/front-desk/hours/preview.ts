@@ -16,7 +16,7 @@ export type PreviewConfig = Pick<BookingConfig, 'uris' | 'calendar'>;
 
 /** What was read of one Schedule for a preview. */
 export interface Stored {
-  /** All Slots that have not ended a day ago. */
+  /** All Slots but those that ended at least a day ago. */
   readonly slots: readonly Slot[];
   /** The appointments from now on, of all Schedules. */
   readonly appointments: readonly Appointment[];

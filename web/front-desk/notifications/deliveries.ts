@@ -15,16 +15,16 @@ import { backport } from '../../../core/notifications/subscription/extensions.ts
 import { withPublicStatus } from '../../../core/notifications/subscription/stored-status.ts';
 import { type TopicName, topicOf } from '../../../core/notifications/subscription/topics.ts';
 
-/** How the delivery to a subscriber stands, what staff have to do with first. */
+/** The states of the delivery to a subscriber; those that need staff come first. */
 export const deliveryStates = ['failed', 'waiting', 'sending', 'unknown', 'delivered', 'ended'] as const;
 
-/** How the delivery to a subscriber stands. */
+/** The state of the delivery to a subscriber. */
 export type DeliveryState = (typeof deliveryStates)[number];
 
 /** What staff can have done: switch a Subscription in error on again, or send now what waits for the next attempt. */
 export type DeliveryAction = 'switch-on' | 'send';
 
-/** One Subscription of a portal, and how its delivery stands. All times are milliseconds since 1970 UTC. */
+/** One Subscription of a portal, and the state of its delivery. All times are milliseconds since 1970 UTC. */
 export interface Delivery {
   readonly id: string;
   /** Id of the profile that it belongs to. */
@@ -84,7 +84,7 @@ function actionOf(status: Subscription['status'], outbox: Outbox | undefined, no
   return kind === 'requested' ? 'switch-on' : kind === 'started' ? 'send' : undefined;
 }
 
-/** An outbox as far as it can be read: somebody may have changed its Task by hand. */
+/** An outbox as far as it can be read: its Task may have been changed by hand. */
 function readOutbox(task: Task | undefined): Outbox | undefined {
   const isReadable = isObject(task) && Array.isArray(task.output) && task.output.every((one) => isObject(one?.type));
   return isReadable ? outboxOf({ ...task, input: Array.isArray(task.input) ? task.input : [] }) : undefined;
@@ -123,7 +123,7 @@ function deliveryOf(subscription: Subscription, task: Task | undefined, now: num
 const rank = ({ state }: Delivery): number => deliveryStates.indexOf(state);
 
 /**
- * Sorts what was read by portals: whose delivery has failed come first, then those that wait.
+ * Groups what was read by portal: those with a failed delivery come first, then those that wait.
  *
  * @param resources - Subscriptions and Tasks; what is broken is shown as far as it can be read
  * @param now - milliseconds since 1970 UTC

@@ -12,11 +12,11 @@ export interface Waiting {
   readonly appointment: Appointment;
   /** Until when it must be answered, in milliseconds since 1970 UTC. */
   readonly deadline: number | undefined;
-  /** When it was asked, where that is known. */
+  /** When it was made, where that is known. */
   readonly asked: number | undefined;
   /** Whether most of its time is over. */
   readonly isUrgent: boolean;
-  /** The name of who asked, as its Task has it. */
+  /** The name of the requester, as its Task has it. */
   readonly requester: string | undefined;
 }
 
@@ -46,7 +46,7 @@ const compare = (one: number | undefined, other: number | undefined): number =>
     ? 0
     : (one ?? Number.POSITIVE_INFINITY) - (other ?? Number.POSITIVE_INFINITY);
 
-/** The earliest deadline first; those without one come last, the one that was asked first before the others. */
+/** The earliest deadline first; those without one come last, the one that was made first before the others. */
 function byDeadline(one: Waiting, other: Waiting): number {
   return compare(one.deadline, other.deadline) || compare(one.asked, other.asked) || one.id.localeCompare(other.id);
 }

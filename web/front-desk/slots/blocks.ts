@@ -20,7 +20,7 @@ function instantOfTyped(text: string, timeZone: string): number | undefined {
     : undefined;
 }
 
-/** The time that was typed, on the clocks of the clinic; `undefined` if it is none, or longer than a year. */
+/** The time that was typed, on the clocks of the clinic; `undefined` if it is not valid, or longer than a year. */
 export function typedPeriod({ from, to }: TypedPeriod, timeZone: string): Interval | undefined {
   const [start, end] = [from, to].map((text) => instantOfTyped(text, timeZone));
   return start !== undefined && end !== undefined && start < end && end - start <= LONGEST ? { start, end } : undefined;
@@ -35,15 +35,15 @@ export function periodText({ start, end }: Interval, timeZone: string): TypedPer
   return { from: text(start), to: text(end) };
 }
 
-/** The system of identifiers by which a block that is sent twice is made once. */
+/** The system of the identifier by which a block that is sent twice is made only once. */
 const IDENTIFIER_SYSTEM = 'urn:ietf:rfc:3986';
 
 /** The token by which a block is found again. */
 export const blockToken = (uuid: string): string => `${IDENTIFIER_SYSTEM}|urn:uuid:${uuid}`;
 
 /**
- * Time of a calendar that is blocked, whatever is offered there: free times that it overlaps are withdrawn by the service,
- * and come back when it goes.
+ * A Slot that blocks time of a calendar, whatever is offered there: free times that it overlaps are withdrawn by the
+ * service, and come back when it goes.
  *
  * @param uuid - of this block: the same however often it is sent
  */

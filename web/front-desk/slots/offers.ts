@@ -18,7 +18,7 @@ export function unblockingOf(slot: Slot, versions: readonly Slot[], config: Arte
   return wasOffered ? 'free' : 'delete';
 }
 
-/** The entry that blocks or unblocks a Slot, if nobody has changed it since. */
+/** The entry that blocks or unblocks a Slot, unless it has been changed since. */
 export function slotEntry(slot: Slot, change: Pick<Slot, 'status' | 'comment'> | 'delete'): BundleEntry {
   const request = { url: `Slot/${slot.id}`, ifMatch: `W/"${slot.meta?.versionId}"` };
   if (change === 'delete') {

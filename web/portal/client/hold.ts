@@ -1,4 +1,4 @@
-/** When the patient is warned that the time is soon no longer held, in milliseconds before. */
+/** How long before its end the patient is warned that a hold ends soon, in milliseconds. */
 const WARNING = 120_000;
 
 const STEP = 1_000;
@@ -14,8 +14,8 @@ function written(milliseconds: number): string {
 }
 
 /**
- * Counts down how long a time is held. It is shown all the time, and said aloud twice alone: two minutes before the end, and
- * at the end. Nothing is taken from the page then.
+ * Counts down how long a time is held. The countdown is shown all the time, and announced only twice: two minutes before the
+ * end, and at the end. Nothing is removed from the page then.
  */
 export function countDown(panel: HTMLElement): void {
   const [remaining, news] = [panel.querySelector('.remaining'), panel.querySelector('.news')];

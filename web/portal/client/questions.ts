@@ -1,6 +1,6 @@
 import { type EnableWhen, isEnabled } from '../questionnaire/enable-when.ts';
 
-/** Shows the questions that apply by the answers so far. Those that do not are not sent. */
+/** Shows the questions that apply, given the answers so far. Those that do not are not sent. */
 export function showQuestionsThatApply(form: HTMLFormElement): void {
   const conditional = [...form.querySelectorAll<HTMLElement>('[data-when]')].map((element) => ({
     element,

@@ -8,7 +8,7 @@ const UNHEARD = { first: 3_000, longest: 30_000 };
 /** After how many questions without an answer the page says that it is behind. */
 const LOST = 3;
 
-/** Says so as long as the page does not learn of changes. */
+/** Shows a message as long as the page does not learn of changes. */
 function sayWhetherBehind(news: HTMLElement, isBehind: boolean): void {
   const { behind = '' } = news.dataset;
   if (isBehind !== (news.textContent === behind)) {
@@ -17,8 +17,8 @@ function sayWhetherBehind(news: HTMLElement, isBehind: boolean): void {
 }
 
 /**
- * Shows what becomes of an appointment without a reload: the clinic's confirmation, a move, a cancellation. Focus and place
- * stay, and the new state is said aloud.
+ * Shows what becomes of an appointment without a reload: the clinic's confirmation, a move, a cancellation. Focus and scroll
+ * position stay, and the new state is announced.
  */
 export function watchState(news: HTMLElement): void {
   let readAt = performance.now();
@@ -60,7 +60,7 @@ async function ask(address: string): Promise<{ readonly changed?: boolean; reado
   }
 }
 
-/** What has become of an appointment is not what the page said when it was loaded: "Your appointment is booked". */
+/** Replaces the title that the page was loaded with ("Your appointment is booked"), which no longer fits the appointment. */
 function showPlainTitle(): void {
   const title = document.querySelector<HTMLElement>('h1[data-later]');
   const { textContent = '', dataset } = title ?? {};
@@ -84,7 +84,7 @@ function showActions(found: HTMLElement | null): void {
   }
 }
 
-/** Shows the part as the portal has it now. Gives whether it is another one; `undefined` without an answer. */
+/** Shows the part as the portal has it now. Returns whether it has changed; `undefined` without an answer. */
 async function show(part: HTMLElement, address: string, news: HTMLElement): Promise<'changed' | 'same' | undefined> {
   try {
     const answer = await fetch(address, { headers: { accept: 'text/html' } });

@@ -16,7 +16,7 @@ export interface BookableSchedule {
 
 /** Something that patients can book. */
 export interface BookableService {
-  /** What names it in addresses: `system|code`, or empty for Schedules that name no service. */
+  /** Its name in addresses: `system|code`, or empty for Schedules that name no service. */
   readonly key: string;
   readonly coding: Coding | undefined;
   readonly name: string;
@@ -102,7 +102,7 @@ function offersOf(schedule: Schedule, clinic: Clinic, confirmation: string): Boo
   });
 }
 
-/** Puts what several Schedules offer of one service together. */
+/** Combines what several Schedules offer of one service. */
 function together(offers: readonly BookableService[]): BookableService[] {
   const found = new Map<string, BookableService>();
   for (const offer of offers) {

@@ -26,13 +26,13 @@ const MINUTE = 60_000;
 /** The most appointments that one long Slot is shown as. */
 const MOST_PARTS = 200;
 
-/** Whether a Slot is of a service: it names it, or none. */
+/** Whether a Slot belongs to a service: it names that service, or none. */
 function isOf({ serviceType }: Slot, { coding }: BookableService): boolean {
   const codings = (Array.isArray(serviceType) ? serviceType : []).flatMap((concept) => concept?.coding ?? []);
   return codings.length === 0 || codings.some(({ system, code }) => system === coding?.system && code === coding?.code);
 }
 
-/** The appointments that a Slot has place for. A Slot without an end, or with one before its start, has none. */
+/** The appointments that a Slot has room for. A Slot without an end, or with one before its start, has none. */
 export function timesOf(slot: Slot, schedule: BookableSchedule): FreeTime[] {
   const [start, end] = [parseInstant(slot.start), parseInstant(slot.end)];
   if (slot.id === undefined || start === undefined || end === undefined || start >= end) {

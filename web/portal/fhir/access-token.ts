@@ -7,15 +7,15 @@ export interface Credentials {
   readonly clientSecret: string;
 }
 
-/** The portal's access tokens: one for all visitors, renewed before it ends. It never leaves the server. */
+/** The portal's access tokens: one for all visitors, renewed before it expires. It never leaves the server. */
 export interface AccessTokens {
-  /** @throws Error when the clinic's server gives none */
+  /** @throws Error when the clinic's server issues none */
   readonly current: () => Promise<string>;
   /** Forgets a token that was refused. */
   readonly refuse: (token: string) => void;
 }
 
-/** How long before its end a token is no longer used, in milliseconds. */
+/** How long before its expiry a token is no longer used, in milliseconds. */
 const MARGIN = 60_000;
 
 interface Token {

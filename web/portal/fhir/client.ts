@@ -15,7 +15,7 @@ import { type ExtensionUrls, type Problem, problemsIn } from './refusal.ts';
 /** The service has not done what was asked. */
 export interface Refusal {
   readonly refused: true;
-  /** HTTP status; 0 if there was no answer, so that nobody knows what became of it. */
+  /** HTTP status; 0 if there was no answer, so that the outcome is unknown. */
   readonly status: number;
   readonly problems: readonly Problem[];
 }
@@ -72,7 +72,7 @@ interface Call {
 /** After how long a request is sent again, in milliseconds. */
 const pauses: readonly number[] = [200, 800];
 
-/** Answers after which the same request may succeed. */
+/** Statuses after which the same request may succeed later. */
 const passing: readonly number[] = [0, 429, 502, 503, 504];
 
 async function sendOnce(call: Call, tokens: AccessTokens, signal: AbortSignal) {
@@ -106,7 +106,7 @@ async function send(call: Call, tokens: AccessTokens, signal: AbortSignal): Prom
   }
 }
 
-/** A client of the booking service: the only part of the portal that speaks to it. */
+/** A client of the booking service: the only part of the portal that calls it. */
 export function bookingService(options: ServiceOptions): BookingService {
   const { baseUrl, extensions, timeout = 20_000, now } = options;
   const tokenUrl = new URL('/oauth2/token', baseUrl).href;

@@ -3,10 +3,10 @@ import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync } from 'fastify';
 import type { News } from '../news/news.ts';
 
-/** The largest notification, in bytes; with ids alone it has about two thousand. */
+/** The largest notification, in bytes; one with ids alone has about two thousand. */
 const MOST_BYTES = 64 * 1024;
 
-/** Notifications of one address in a minute. What comes more often is sent again later. */
+/** Notifications from one address in a minute. The service sends those beyond the limit again later. */
 const MOST_PER_MINUTE = 1_200;
 
 function isSame(one: string, other: string): boolean {

@@ -17,7 +17,7 @@ export interface Visit {
   readonly session: Session;
   /** When the request came, in milliseconds since 1970 UTC: what is read for it is not older. */
   readonly at: number;
-  /** The path and query that the visitor is at. */
+  /** The path and query of the request. */
   readonly url: string;
   readonly query: FormValues;
   readonly form: FormValues;

@@ -12,11 +12,11 @@ export interface Changes {
 const MOST = 5_000;
 
 /**
- * Remembers which appointments have changed, in memory and bounded: of what it does not know it says that it may have
- * changed.
+ * Remembers which appointments have changed, in memory and bounded. An appointment that it knows nothing about counts as one
+ * that may have changed.
  */
 export function createChanges(now: () => number): Changes {
-  /** What was read before is not known. */
+  /** Whether something that was read before this time has changed is not known. */
   let unknownBefore = now();
   const changedAt = new Map<string, number>();
   return {

@@ -13,7 +13,7 @@ export interface Hearing {
 /** After how many seconds without a notification the service sends a heartbeat. It checks that once a minute. */
 export const HEARTBEAT = 60;
 
-/** After how long without any notification none are expected any more, in milliseconds. */
+/** After how long without any notification no more are expected, in milliseconds. */
 const SILENCE = (2 * HEARTBEAT + 80) * 1_000;
 
 /** For how long notifications are not relied on after one was missed, in milliseconds. */
@@ -24,7 +24,7 @@ const MOST = 20;
 
 /**
  * Follows the numbers of the events. Where several servers share the address to which notifications go, each of them gets
- * a part: the numbers tell that, and the pages of such a server ask the service again.
+ * only a part: the numbers show that, and the pages of such a server ask the service again.
  */
 export function createHearing(changes: Changes, now: () => number): Hearing {
   let heardAt = Number.NEGATIVE_INFINITY;
@@ -39,7 +39,7 @@ export function createHearing(changes: Changes, now: () => number): Hearing {
       if (isMissed) {
         missedAt = now();
       }
-      // Notifications begin with a handshake, or begin anew: what happened before it is told to nobody.
+      // With a handshake notifications begin, or begin again: nothing that happened before it is notified.
       if (isMissed || type === 'handshake') {
         changes.noteAny();
       }

@@ -12,14 +12,14 @@ export interface News extends Pick<Changes, 'note' | 'hasChanged'>, Pick<Hearing
   readonly keepComing: () => void;
 }
 
-/** How long it takes at least until the portal tries to subscribe again, in milliseconds. */
+/** The least time before the portal tries to subscribe again, in milliseconds. */
 const RETRY = 300_000;
 
 /**
  * The portal as a subscriber of the clinic's service: it subscribes when a page waits for news for the first time, and again
  * when notifications stay away.
  *
- * @param warn - told why there are none
+ * @param warn - called with the reason why there are none
  */
 export function createNews(
   service: BookingService,

@@ -2,7 +2,7 @@ import type { Subscription } from '@medplum/fhirtypes';
 import { type BookingService, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
 import { HEARTBEAT } from './hearing.ts';
 
-/** Where the clinic's service sends the portal's notifications, and what it proves itself with. */
+/** Where the clinic's service sends the portal's notifications, and what it authenticates itself with. */
 export interface SubscriptionOptions {
   readonly endpoint: string;
   /** The address of the topic. */
@@ -32,7 +32,7 @@ export function subscriptionFor({ endpoint, topic, secret }: SubscriptionOptions
 }
 
 /**
- * Makes the portal's Subscription, or requests the one that is there anew: then the service tries the address again by a
+ * Makes the portal's Subscription, or requests the existing one again: then the service tries the address again with a
  * handshake. The portal keeps nothing, and finds its Subscription by the address.
  */
 export async function subscribe(

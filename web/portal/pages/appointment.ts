@@ -12,7 +12,7 @@ export function when({ texts, clock }: Visit, { start, end }: AppointmentView): 
 }
 
 /**
- * How an appointment stands: a sign, a word, and what it means. It is replaced by the script when something has changed.
+ * The state of an appointment: a sign, a word, and what it means. The script replaces it when something has changed.
  *
  * @param watch - the address that tells whether it has
  */
@@ -57,12 +57,12 @@ function linkBox({ texts, clock, portal }: Visit, { url, until }: PersonalLink):
 /** What has just happened to an appointment. */
 export type AppointmentNews = 'booked' | 'asked' | 'moved' | 'cancelled';
 
-/** Whether a word of an address names some news. */
+/** Whether a word in an address names one of these events. */
 export function isNews(text: string): text is AppointmentNews {
   return ['booked', 'asked', 'moved', 'cancelled'].includes(text);
 }
 
-/** What a patient can do with an appointment. It is replaced by the script with the state. */
+/** What a patient can do with an appointment. The script replaces it together with the state. */
 export function actionsPart({ texts: { appointment }, portal }: Visit, view: AppointmentView): Html {
   const own = `${portal.options.path}/appointments/${view.id}`;
   const move =

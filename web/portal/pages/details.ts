@@ -17,7 +17,7 @@ export interface DetailsPage {
   readonly isRequest: boolean;
   /** Until when the time is held, in milliseconds since 1970 UTC; `undefined`: no longer. */
   readonly heldUntil: number | undefined;
-  /** What became of the wish to hold it longer. */
+  /** What became of the request to hold it longer. */
   readonly holdNews: string | undefined;
   readonly questions: QuestionForm | undefined;
   readonly state: FormState;

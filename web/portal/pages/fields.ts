@@ -34,7 +34,7 @@ export function described({ problems }: FormState, name: string): Content {
   return problems.has(name) && html` aria-invalid="true" aria-describedby="${idOf(name)}-problem"`;
 }
 
-/** A label; what may be left out says so. */
+/** A label, which says so if the field may be left empty. */
 export function labelText({ texts }: Visit, label: string, isRequired: boolean): Html {
   return html`${label}${!isRequired && html` <span class="note">(${texts.details.optional})</span>`}`;
 }

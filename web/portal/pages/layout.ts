@@ -2,7 +2,7 @@ import { type Content, type Html, html } from '../../server/html.ts';
 import { otherLanguage, type Visit } from '../http/visit.ts';
 import { textsOf } from '../texts/texts.ts';
 
-/** What stands around every page. */
+/** What surrounds every page. */
 export interface Frame {
   readonly title: string;
   readonly body: Html;

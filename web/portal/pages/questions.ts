@@ -73,7 +73,7 @@ const choice: Render = (visit, state, question) => {
   if (control === 'choice' && !isRepeated && options.length > MOST_RADIOS) {
     return selection(visit, state, question);
   }
-  // An open choice is answered by its other answer, too: only the server can require one of both.
+  // An open choice can also be answered by its free answer: only the server can require one of the two.
   const free = control === 'open-choice' ? { ...question, isRequired: false } : question;
   return choices(
     visit,

@@ -18,7 +18,7 @@ export interface TimesPage {
   readonly later: string | undefined;
   /** The next free time after a span that has none. */
   readonly next: FreeTime | undefined;
-  /** The appointment that is moved. */
+  /** The appointment that is being moved. */
   readonly move: string | undefined;
 }
 

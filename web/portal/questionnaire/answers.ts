@@ -74,7 +74,7 @@ function answersTo(question: Question, form: FormValues, timeZone: string): Pars
 const isAnswered = ({ answer, item }: QuestionnaireResponseItem): boolean =>
   (answer?.length ?? 0) > 0 || (item?.length ?? 0) > 0;
 
-/** Reads the answers of a form. Questions that do not apply by the answers to others are left out, and are not required. */
+/** Reads the answers of a form. Questions that do not apply, given the answers to others, are left out and not required. */
 export function readAnswers({ questions }: QuestionForm, form: FormValues, timeZone: string): Answers {
   const problems = new Map<string, FieldProblem>();
   const applying = new Set<string>();

@@ -39,8 +39,8 @@ const operators: Readonly<Record<string, Operator>> = {
 };
 
 /**
- * Whether a question applies, by the answers to others. The browser asks this while patients write, and the server when the
- * form is sent. An operator that nobody knows is no condition.
+ * Whether a question applies, given the answers to others. The browser asks this while patients write, and the server when
+ * the form is sent. An unknown operator is not a condition.
  *
  * @see https://hl7.org/fhir/R4/questionnaire-definitions.html#Questionnaire.item.enableWhen
  */

@@ -68,7 +68,7 @@ const controls: readonly string[] = [
   'open-choice',
 ] satisfies Control[];
 
-/** A Questionnaire that is larger is shown in part. */
+/** A larger Questionnaire is shown only in part. */
 const most = { depth: 6, items: 60, options: 100, length: 4_000 } as const;
 
 const listOf = <T>(value: readonly T[] | undefined): readonly T[] =>
@@ -153,7 +153,7 @@ function withConditions(question: Question, drafts: ReadonlyMap<string, Draft>, 
   return { ...question, questions, enableWhen: { conditions, behavior } };
 }
 
-/** Reads the questions of a Questionnaire, as far as there are any: what is broken in it is left out, or shown as it is. */
+/** Reads the questions of a Questionnaire, if there are any: what is broken in it is left out, or shown as it is. */
 export function questionForm(questionnaire: Questionnaire): QuestionForm {
   const drafts = new Map<string, Draft>();
   const read = (items: readonly QuestionnaireItem[] | undefined, prefix: string, depth: number): Question[] =>

@@ -69,7 +69,7 @@ export const showAppointments: PageHandler = async (visit) => {
   return appointmentsPage(visit, [...different.values()]);
 };
 
-/** Finds the appointment in the address if it is the visitor's: another one is not found, as one that is not there. */
+/** Finds the appointment in the address if it is the visitor's: anyone else's is not found, like one that does not exist. */
 async function find(visit: Visit): Promise<Own | Reply> {
   if (visit.session.patients.length + visit.session.appointments.length === 0) {
     return noSessionPage(visit, false);

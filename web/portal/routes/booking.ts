@@ -36,7 +36,7 @@ async function book(
   submission: Submission,
 ): Promise<Appointment | Refusal> {
   const isFirst = chosen === pending.time;
-  // A time that is not the first choice has an identifier of its own: nothing else was asked for with it.
+  // A time that is not the first choice has an identifier of its own: nothing else was requested with it.
   const key = isFirst ? pending.key : `${pending.key}-${formatInstant(chosen.start)}`;
   const booking = { time: chosen, service, identifier: identifierOf(portal, key) };
   const hold = isFirst ? pending.hold : '';

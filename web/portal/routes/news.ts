@@ -6,8 +6,8 @@ import type { AppointmentView } from '../visit/appointment.ts';
 const WATCH_LENGTH = 24 * 3_600_000;
 
 /**
- * The address that tells a page whether an appointment may have changed since it was read for this request. It is sealed:
- * who has seen the appointment may ask, and nothing must be read for the answer.
+ * The address that tells a page whether an appointment may have changed since it was read for this request. It is sealed: a
+ * browser that was shown the appointment may ask, and nothing has to be read for the answer.
  */
 export async function watchOf({ portal, at }: Visit, { id }: AppointmentView): Promise<string> {
   const watch = await portal.seal.close('watch', { id, at }, at + WATCH_LENGTH);

@@ -41,7 +41,7 @@ export function failureOf({ status }: Refusal): Failure {
 /** How many other times are offered. */
 const OFFERED = 3;
 
-/** How far around the time that is gone others are looked for, in milliseconds. */
+/** How far before and after the lost time others are looked for, in milliseconds. */
 const AROUND = 14 * 86_400_000;
 
 /**

@@ -15,8 +15,8 @@ export interface PortalRoute {
   readonly path: string;
   readonly handler: PageHandler;
   /**
-   * The limit of one address in a minute, where it is not that of all pages: `changes` changes something at the clinic, or
-   * can hold a time; `news` asks the portal alone.
+   * The limit for one address in a minute, where it differs from that of the other pages: `changes` changes something at the
+   * clinic, or can hold a time; `news` asks the portal alone.
    */
   readonly limit?: 'changes' | 'news';
 }

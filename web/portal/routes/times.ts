@@ -19,7 +19,7 @@ export const showServices: PageHandler = async (visit) => {
   return isRefusal(services) ? failurePage(visit, 'unavailable') : servicesPage(visit, services);
 };
 
-/** One time of each calendar and moment: two places for the same time are one to choose. */
+/** One time of each calendar and moment: two places for the same time are one choice. */
 function byDay({ clock }: Visit, times: readonly FreeTime[]): Map<string, FreeTime[]> {
   const different = new Map(times.map((time) => [`${time.schedule.reference} ${time.start}`, time]));
   return Map.groupBy(different.values(), ({ start }) => clock.dayOf(start));

@@ -12,7 +12,7 @@ export interface UnderWay {
   readonly service: BookableService;
 }
 
-/** The service of the clinic that an address names, if there is such a one. */
+/** The service of the clinic that an address names, if there is one. */
 export async function serviceOf({ portal }: Visit, key: string): Promise<BookableService | Refusal | undefined> {
   const services = await portal.services();
   return isRefusal(services) ? services : services.find((service) => service.key === key);
@@ -30,13 +30,13 @@ export const forUnderWay =
     return isRefusal(service) ? failurePage(visit, 'unavailable') : handler(visit, { pending, service });
   };
 
-/** The portal's own identifier of a booking: what is sent again with it books nothing twice. */
+/** The portal's own identifier of a booking: a request that is sent again with it books nothing twice. */
 export const identifierOf = ({ options }: Visit['portal'], value: string) => ({
   system: `${options.origin}${options.path}/bookings`,
   value,
 });
 
-/** Until when a hold keeps its time, in milliseconds since 1970 UTC; `undefined` if the appointment is no hold. */
+/** Until when a hold keeps its time, in milliseconds since 1970 UTC; `undefined` if the appointment is not a hold. */
 export function heldUntil({ options }: Visit['portal'], hold: Appointment): number | undefined {
   const { extension, status } = hold;
   const found = (Array.isArray(extension) ? extension : []).find(({ url }) => url === options.extensions.heldUntil);

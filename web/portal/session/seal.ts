@@ -2,10 +2,10 @@ import { hkdfSync } from 'node:crypto';
 import { EncryptJWT, jwtDecrypt } from 'jose';
 import * as errors from 'jose/errors';
 
-/** What a sealed text is for: one for a link is no session, and the other way round. */
+/** What a sealed text is for: one for a link is not a session, and vice versa. */
 export type Purpose = 'session' | 'link' | 'booking' | 'draft' | 'watch';
 
-/** Why a sealed text is not read. */
+/** Why a sealed text cannot be read. */
 export type SealProblem = 'expired' | 'invalid';
 
 /** Seals what the portal gives to browsers, so that nobody can read, change or make it. */

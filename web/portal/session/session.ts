@@ -21,7 +21,7 @@ const idsIn = (value: unknown): string[] => (Array.isArray(value) ? value.filter
 const merged = (before: readonly string[], added: readonly string[]): string[] =>
   [...new Set([...before.filter((id) => !added.includes(id)), ...added])].slice(-MOST);
 
-/** What two sessions may see. */
+/** What two sessions together may see. */
 export function joined(session: Session, other: Session): Session {
   return {
     patients: merged(session.patients, other.patients),

@@ -19,7 +19,7 @@ function isReference(text: string, type: string): boolean {
   return name === type && isId(id) && rest.length === 0;
 }
 
-/** Reads the value of a button; `undefined` if it is none. Whether the time can be booked is for the service to say. */
+/** Reads the value of a button; `undefined` if it is not one. Whether the time can be booked is for the service to say. */
 export function parseTime(text: string): ChosenTime | undefined {
   const [slot = '', schedule = '', from, to, ...rest] = text.split(' ');
   const [start, end] = [parseInstant(from), parseInstant(to)];

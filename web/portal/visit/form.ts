@@ -4,7 +4,7 @@ export interface FormValues {
   readonly get: (field: string) => string;
   /** All values of a field that are not empty. */
   readonly all: (field: string) => readonly string[];
-  /** All of it, as it was sent. */
+  /** The whole form, as it was sent. */
   readonly text: string;
 }
 

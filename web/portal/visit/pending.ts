@@ -4,7 +4,7 @@ import { type ChosenTime, formatTime, parseTime } from './chosen-time.ts';
 
 /** A booking that is under way, as it is sealed into the address of its page. */
 export interface Pending {
-  /** What names the service in addresses. */
+  /** The name of the service in addresses. */
   readonly service: string;
   readonly time: ChosenTime;
   /** The id of the hold; empty if the time could not be held. */
@@ -13,7 +13,7 @@ export interface Pending {
   readonly key: string;
 }
 
-/** How long a form may be filled in, in milliseconds. The time itself is held shorter. */
+/** How long a form may be filled in, in milliseconds. The time itself is held for less. */
 const FORM_LENGTH = 24 * 3_600_000;
 
 /**
@@ -25,7 +25,7 @@ export function sealPending(seal: Seal, pending: Pending, now: number): Promise<
   return seal.close('booking', { ...pending, time: formatTime(pending.time) }, now + FORM_LENGTH);
 }
 
-/** Reads what `sealPending` has made; `undefined` if it is nothing of it, or is over. */
+/** Reads what `sealPending` has made; `undefined` if the text is something else, or has expired. */
 export async function openPending(seal: Seal, text: string): Promise<Pending | undefined> {
   const content = await seal.open('booking', text);
   if (typeof content === 'string') {

@@ -3,7 +3,7 @@ import { findsOnly, header, leadsTo, resource, status, success, that } from '../
 import { parameters, participant, patient, proposal } from '../../preparation/bodies.ts';
 import { answers, bookSlot, div, hasId, inManual, inOther, isBooked, isBookedOrPending } from './common.ts';
 
-/** It carries the profile of appointments, and says that it comes from outside. */
+/** It has the profile of appointments, and the tag that says that it comes from outside. */
 const isTermin = [
   that("meta.profile.where($this = '{uri.LocalTermin}').exists()"),
   that("meta.tag.where(system = '{config.metaTagSystem}' and code = 'external').exists()"),
@@ -117,7 +117,7 @@ export const acceptedChecks: readonly Check[] = [
   {
     name: 'book-as-parameters',
     level: 'MUST',
-    rule: 'The Appointment may stand in Parameters.',
+    rule: 'The Appointment may be wrapped in Parameters.',
     section: 'Specification 4.4',
     needs: ['slot', 'patient'],
     steps: [
@@ -147,7 +147,7 @@ export const acceptedChecks: readonly Check[] = [
   {
     name: 'book-with-patient',
     level: 'MUST',
-    rule: 'A Patient that is handed over in the operation is created, and takes part in the Appointment.',
+    rule: 'A Patient that is passed in the operation is created, and takes part in the Appointment.',
     section: 'Specification 4.4 and 4.6',
     orElse: 'patient-create',
     needs: ['slot'],
@@ -177,7 +177,7 @@ export const acceptedChecks: readonly Check[] = [
   {
     name: 'book-with-answers',
     level: 'MAY',
-    rule: 'Answers that the patient has given are taken with the booking.',
+    rule: 'Answers that the patient has given are accepted with the booking.',
     section: 'Specification 4.4 and 2.3',
     needs: ['slot', 'patient'],
     steps: [
@@ -191,7 +191,7 @@ export const acceptedChecks: readonly Check[] = [
   {
     name: 'book-service-type-in-words',
     level: 'MUST',
-    rule: 'A service type in words is enough.',
+    rule: 'A service type as text alone is enough.',
     section: 'ISiK Terminplanung, ISiKTermin.serviceType',
     stages: isikStages,
     needs: ['slot', 'patient'],

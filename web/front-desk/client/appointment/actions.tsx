@@ -12,7 +12,7 @@ import { useTexts } from '../parts/use-texts.ts';
 
 type Done = keyof ReturnType<typeof useTexts>['appointment']['done'];
 
-/** Writes changes of one appointment, and says what has come of them. */
+/** Writes changes to one appointment, and announces the outcome. */
 export function useChange(onChanged: () => void) {
   const announce = useAnnounce();
   const { appointment: words } = useTexts();
@@ -36,7 +36,7 @@ export function useChange(onChanged: () => void) {
 const reasonKey = (id: string | undefined): string => `decline ${id}`;
 const noReason = { reason: '' };
 
-/** A reason that was typed, but cannot be sent any more as it was meant: a colleague was faster. */
+/** A reason that was typed but can no longer be sent as it was meant: a colleague was faster. */
 export function UnsentReason({ id }: { readonly id: string | undefined }) {
   const { appointment: words } = useTexts();
   const { draft } = useDraft(reasonKey(id), noReason);
@@ -109,7 +109,7 @@ export function Actions({
 }) {
   const { appointment: words } = useTexts();
   const { change, refusal, isBusy, forget } = useChange(onChanged);
-  /** What the appointment was when somebody began to type a reason. A reason to decline is none to cancel. */
+  /** The status of the appointment when typing a reason began. A reason to decline is not a reason to cancel. */
   const [declined, setDeclined] = useState<Appointment['status']>();
   const isRequest = appointment.status === 'pending';
   const decline = async (one: Appointment): Promise<boolean> => {

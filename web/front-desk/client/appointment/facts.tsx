@@ -13,7 +13,7 @@ import type { AppointmentDetails } from './use-appointment.ts';
 const contact = (patient: Patient | undefined, system: 'phone' | 'email'): string | undefined =>
   (Array.isArray(patient?.telecom) ? patient.telecom : []).find((one) => one?.system === system)?.value;
 
-/** What is known of an appointment and its patient. What is missing is not shown, what is broken as it is. */
+/** What is known of an appointment and its patient. What is missing is left out; what is broken is shown as it is. */
 export function Facts({ details }: { readonly details: AppointmentDetails }) {
   const { language, appointment: words, status, kind } = useTexts();
   const { appointment, patient, names, owner } = details;

@@ -11,7 +11,7 @@ import { namesOf } from '../fhir/names.ts';
 import { type Loaded, useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
 
-/** An appointment with all that staff ask about it. */
+/** An appointment with everything that staff ask about it. */
 export interface AppointmentDetails {
   readonly appointment: Appointment;
   readonly patient: Patient | undefined;
@@ -19,7 +19,7 @@ export interface AppointmentDetails {
   readonly steps: readonly Step[];
   /** The names of portals, people and programs, by the ids of their profiles. */
   readonly names: ReadonlyMap<string, string>;
-  /** Id of the portal or person that has asked for it. */
+  /** Id of the portal or person that has requested it. */
   readonly owner: string | undefined;
 }
 
@@ -61,8 +61,8 @@ async function load(id: string): Promise<AppointmentDetails | Refusal> {
 /**
  * Reads an appointment with its patient, answers and history.
  *
- * @param version - of the appointment as the calendar knows it. If it is another one, all is read anew; what was read before
- * stays until then, with what is being typed there.
+ * @param version - of the appointment as the calendar knows it. When it changes, everything is read again; until then what
+ *   was read before stays, with what is being typed there.
  */
 export function useAppointment(id: string, version: string | undefined): Loaded<AppointmentDetails> {
   const loaded = useLoaded(id, () => load(id));

@@ -12,7 +12,7 @@ import { EntryButton } from './entry-button.tsx';
 
 const MINUTE = 60_000;
 
-/** A text of the store, or nothing where it is something else. */
+/** A stored text, or an empty one where it is something else. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** What an entry says besides its time and kind. */
@@ -43,17 +43,17 @@ export const Column = memo(function Column({
 }: {
   readonly id: string;
   readonly title: string;
-  /** The day, if it stands beside others. */
+  /** The day, if others are shown beside it. */
   readonly date: LocalDay | undefined;
   /** Its name then. */
   readonly day: string | undefined;
   readonly entries: readonly Entry[];
   readonly patients: ReadonlyMap<string, Patient>;
   readonly shown: Interval;
-  /** Pixels of a minute. */
+  /** Pixels per minute. */
   readonly scale: number;
   readonly now: number | undefined;
-  /** The key of the entry that the tab key comes to, if it is here. */
+  /** The key of the entry that the Tab key reaches, if it is in this column. */
   readonly tabStop: string | undefined;
   readonly isMoving: boolean;
   readonly onOpen: (key: string) => void;

@@ -29,9 +29,9 @@ export const EntryButton = memo(function EntryButton({
   readonly name: string;
   /** What for; may be empty. */
   readonly service: string;
-  /** Whether it can be dragged to another time. The other way to move is a button in what opens. */
+  /** Whether it can be dragged to another time. The other way to move it is a button in the panel that opens. */
   readonly isMovable: boolean;
-  /** Whether the tab key comes here; arrows go on from there. */
+  /** Whether the Tab key reaches it; arrow keys go on from there. */
   readonly isTabStop: boolean;
   /** Whether it is a free time that can take the appointment that is being moved. */
   readonly isTarget: boolean;

@@ -82,7 +82,7 @@ export function Grid({
     [onDrop],
   );
   const drag = useDrag(box, entries, drop);
-  // The hours beside a week are those of a day on which the clocks are not changed.
+  // The hours beside a week are those of a day without a clock change.
   const usual = days.find((day) => {
     const { start, end } = intervalOf(day, config.timeZone);
     return end - start === DAY;

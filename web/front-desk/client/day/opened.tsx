@@ -13,7 +13,7 @@ import { MovePanel } from '../slot/move-panel.tsx';
 import { SlotPanel } from '../slot/panel.tsx';
 import type { Place } from './place.ts';
 
-/** The hour after noon, which a block is if nobody types another time. */
+/** The hour after noon: the time of a block unless another one is typed. */
 function noonOf(day: string) {
   const start = instantAt(day, '12:00', config.timeZone);
   return { start, end: start + 3_600_000 };
@@ -24,7 +24,7 @@ const FOCUS_RETURN = 50;
 
 /**
  * Gives the focus to what was open last, if nothing has it when the panel is closed: what had opened the panel may be gone,
- * as a free time that was booked.
+ * such as a free time that was booked.
  */
 function useFocusOnEntry(open: string | undefined): void {
   const last = useRef(open);
@@ -68,7 +68,7 @@ export function Opened({
   useFocusOnEntry(place.open);
   const last = useRef(entry);
   last.current = entry ?? last.current;
-  // What is typed stays, also when somebody else has taken the time meanwhile.
+  // What is typed stays, even when someone else has taken the time meanwhile.
   const shown = last.current?.key === place.open ? last.current : undefined;
   const [type, id = ''] = place.open?.split('/') ?? [];
   const [slot] = shown?.slots ?? [];

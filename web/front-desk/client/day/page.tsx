@@ -20,7 +20,7 @@ import { daysOf, usePlace } from './place.ts';
 import { Toolbar } from './toolbar.tsx';
 import { useCalendar, useSchedules } from './use-calendar.ts';
 
-/** How many calendars are shown where nobody has chosen. */
+/** How many calendars are shown by default. */
 const FIRST = 6;
 
 const nothing: readonly Schedule[] = [];

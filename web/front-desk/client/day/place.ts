@@ -3,7 +3,7 @@ import { useLocation, useSearch } from 'wouter';
 import { addDays, isLocalDay, type LocalDay, localDayOf, mondayOf } from '../../day/local-day.ts';
 import { config } from '../settings.ts';
 
-/** Where somebody is in the calendar: all of it is in the address, so that it can be come back to. */
+/** Where the user is in the calendar: all of it is in the address, so that one can come back to it. */
 export interface Place {
   readonly day: LocalDay;
   readonly span: 'day' | 'week';

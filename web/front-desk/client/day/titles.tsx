@@ -1,8 +1,8 @@
 import { memo } from 'react';
 
 /**
- * The names of the columns above them, which stay while the columns are scrolled. One row for all is moved at once, where a
- * heading that stays in each column would be drawn by itself. Screen readers read the headings in the columns.
+ * The names of the columns above them, which stay while the columns are scrolled. One row for all is moved as a whole,
+ * whereas a sticky heading in each column would be drawn separately. Screen readers read the headings in the columns.
  */
 export const Titles = memo(function Titles({
   columns,

@@ -143,7 +143,7 @@ export const transaction = (entry: readonly BundleEntry[]): Promise<Bundle | Ref
 export const read = <T extends ResourceType>(type: T, id: string): Promise<ExtractResource<T> | Refusal> =>
   call(type, `${fhirBase}/${type}/${encodeURIComponent(id)}`, {});
 
-/** Writes a resource as it was decided, if nobody has changed it since (`If-Match`). */
+/** Writes a resource as decided, unless it has been changed since (`If-Match`). */
 export const update = <T extends ResourceType>(type: T, resource: ExtractResource<T> & Resource) =>
   call(type, `${fhirBase}/${type}/${resource.id}`, {
     method: 'PUT',
@@ -167,7 +167,7 @@ export const createOnce = <T extends ResourceType>(
 ) => call(type, `${fhirBase}/${type}`, { method: 'POST', body: resource, headers: { 'if-none-exist': condition } });
 
 /**
- * Books or moves by the service, with all its rules.
+ * Books or moves through the service, with all its rules.
  *
  * @param version - that a moved appointment must still have (`If-Match`)
  */
@@ -191,7 +191,7 @@ export const events = (subscription: string, first: number): Promise<Bundle | Re
   );
 
 /**
- * Reads what the page's own server tells anybody, as JSON.
+ * Reads public data from the page's own server, as JSON.
  *
  * @param isWanted - whether an answer is of the right shape
  */

@@ -24,7 +24,7 @@ interface Draft extends ClosedDay {
 
 const empty: Draft = { start: '', end: '', reason: '', holidays: [] };
 
-/** The days that were typed: one period, holidays, or both; `undefined` if there are none, or the period is none. */
+/** The days that were typed: one period, holidays, or both; `undefined` if there are none, or the period is not valid. */
 function typedDays({ start, end, reason, holidays }: Draft, usualReason: string): ClosedDay[] | undefined {
   if (start === '' && end === '' && holidays.length > 0) {
     return [...holidays];

@@ -9,7 +9,7 @@ import { useSaving } from './use-saving.ts';
 
 /** What a form of opening hours is about. */
 interface HoursFormOptions<Draft extends object> {
-  /** Says to whom what was typed belongs. */
+  /** Says what the typed text belongs to. */
   readonly name: string;
   readonly stored: Draft;
   readonly data: HoursData;
@@ -18,7 +18,9 @@ interface HoursFormOptions<Draft extends object> {
   readonly changed: (draft: Draft) => HoursHolder | undefined;
 }
 
-/** What is typed of opening hours: it is kept until it is saved, and what it would do is shown only as long as it stays. */
+/**
+ * The typed opening hours: they are kept until they are saved, and what they would do is shown only until they are changed.
+ */
 export function useHoursForm<Draft extends object>({ name, stored, data, onSaved, changed }: HoursFormOptions<Draft>) {
   const { draft, change, clear } = useDraft(`hours ${name}`, stored);
   const [isMissing, setMissing] = useState(false);

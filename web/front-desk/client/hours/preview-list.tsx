@@ -10,7 +10,7 @@ import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import type { Previews } from './use-hours.ts';
 
-/** How many times are named; the rest is counted. */
+/** How many times are listed; the rest are counted. */
 const NAMED = 12;
 
 function Times({ label, times }: { readonly label: string; readonly times: readonly number[] }) {

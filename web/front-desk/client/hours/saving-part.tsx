@@ -19,7 +19,7 @@ export function SavingPart({
   readonly data: HoursData;
   /** What is not filled in yet. */
   readonly missing: string | false;
-  /** What saving is called. */
+  /** The label of the button that saves. */
   readonly save: ReactNode;
   readonly onShow: () => void;
   readonly onReload: () => void;

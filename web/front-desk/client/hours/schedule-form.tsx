@@ -17,7 +17,7 @@ interface ScheduleProps {
   readonly onSaved: () => void;
 }
 
-/** What one calendar says of one service: hours, lengths, and how far ahead it is published. */
+/** What one calendar says about one service: hours, lengths, and how far ahead it is published. */
 function OwnHoursForm({ schedule, service, data, onSaved }: ScheduleProps & { readonly service: HealthcareService }) {
   const { hours: words } = useTexts();
   const reference = `HealthcareService/${service.id}`;

@@ -36,7 +36,7 @@ async function load(): Promise<HoursData | Refusal> {
 /** The opening hours of the clinic. */
 export const useHours = () => useLoaded('hours', load);
 
-/** Ids of the Slots without a mark that were once free: only their histories know. */
+/** Ids of the Slots without a mark that were once free: only their histories tell. */
 async function onceOffered(slots: readonly Slot[]): Promise<Set<string> | Refusal> {
   const offered = new Set<string>();
   const unmarked = slots.filter((slot) => isUnmarked(slot, config));
@@ -65,7 +65,7 @@ export type Previews = ReadonlyMap<string, Preview>;
 /**
  * Finds out what another version of a service, of the closed days, or of a calendar would do. Nothing is written.
  *
- * @param onProgress - told how many Schedules have been looked at, and how many there are
+ * @param onProgress - called with how many Schedules have been looked at, and how many there are
  */
 export async function previewChange(
   changed: HoursHolder,

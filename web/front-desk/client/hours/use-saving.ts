@@ -16,7 +16,7 @@ function write(changed: HoursHolder) {
 /** What `useSaving` gives. */
 export type Saving = ReturnType<typeof useSaving>;
 
-/** Shows what a change of opening hours or closed days would do, and saves it if nobody was faster. */
+/** Shows what a change of opening hours or closed days would do, and saves it unless someone else was faster. */
 export function useSaving(data: HoursData, onSaved: () => void) {
   const announce = useAnnounce();
   const { hours: words } = useTexts();

@@ -40,7 +40,7 @@ export function DeliveryCard({
   const heading = useRef<HTMLHeadingElement>(null);
   const [isOpen, setOpen] = useState(false);
   const { ask, refusal, isBusy, forget } = useDeliver(delivery, onChanged);
-  // The button goes when there is nothing to do any more: the focus stays at its Subscription.
+  // The button goes when nothing is left to do: the focus stays on its Subscription.
   const send = async (): Promise<void> => {
     if (await ask()) {
       heading.current?.focus();

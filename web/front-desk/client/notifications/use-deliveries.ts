@@ -27,8 +27,8 @@ export const useDeliveries = (): Watched<Deliveries> =>
   });
 
 /**
- * Asks the service to send again. While it is asked, it is not asked once more; the service starts one delivery however often it
- * is. A refusal is forgotten when the delivery stands otherwise than when it was asked.
+ * Asks the service to send again. A request under way is not repeated; the service starts only one delivery however often it
+ * is asked. A refusal is forgotten when the state of the delivery is no longer the one at the time of asking.
  */
 export function useDeliver({ id, action, state, attempts, delivered }: Delivery, onAsked: () => Promise<void>) {
   const announce = useAnnounce();

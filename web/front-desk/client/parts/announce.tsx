@@ -4,7 +4,7 @@ import { useTexts } from './use-texts.ts';
 
 const AnnounceContext = createContext<(text: string) => void>(() => undefined);
 
-/** Says that something was done, to eyes and to screen readers. */
+/** Says that something was done, on the screen and to screen readers. */
 export const useAnnounce = (): ((text: string) => void) => useContext(AnnounceContext);
 
 /** How long a message stays, in milliseconds. */

@@ -1,6 +1,6 @@
 import { useTexts } from './use-texts.ts';
 
-/** Says so as long as the page does not learn of changes. */
+/** A message that is shown as long as the page does not learn of changes. */
 export function Behind({ isBehind }: { readonly isBehind: boolean }) {
   const { behind } = useTexts();
   return (

@@ -15,11 +15,11 @@ function formatter(language: Language, options: Intl.DateTimeFormatOptions): Int
   return known;
 }
 
-/** Clocks are changed at a quarter of an hour; what was found for one is kept, since calendars ask again and again. */
+/** Clocks change on a quarter of an hour; what was found for one is kept, since calendars ask again and again. */
 const QUARTER = 900_000;
 const shownTwice = new Map<number, boolean>();
 
-/** What tells a time apart that the clocks show twice: the name of its offset. */
+/** What distinguishes a time that the clocks show twice: the name of its offset. */
 function zoneOf(time: number): Intl.DateTimeFormatOptions {
   const quarter = Math.floor(time / QUARTER);
   const isTwice = shownTwice.get(quarter) ?? isShownTwice(timeZone, time);

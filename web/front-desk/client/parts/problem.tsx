@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { type Refusal, situationOf } from '../../fhir/refusal.ts';
 import { useTexts } from './use-texts.ts';
 
-/** What has happened, what the server says of it, and what to do next. */
+/** What has happened, what the server says about it, and what to do next. */
 export function Problem({
   refusal,
   onReload,

@@ -11,8 +11,8 @@ function stored<T extends object>(key: string): Partial<T> {
 }
 
 /**
- * What somebody is typing. It outlives a conflict, a reload and signing in again, until it is sent or the browser's tab is
- * closed. Only what was typed is kept: the rest is as it was loaded last.
+ * What is being typed. It outlives a conflict, a reload and signing in again, until it is sent or the browser's tab is
+ * closed. Only what was typed is kept: the rest is as last loaded.
  *
  * @param key - says what it belongs to
  * @param initial - what stands there before anything is typed; as it is at first

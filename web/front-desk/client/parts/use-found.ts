@@ -5,7 +5,7 @@ import { type Standing, standsAs, type Versions, versionsOf } from '../../fhir/v
 import { type Query, readBundle, resourcesIn, searchAll, searchUrl } from '../fhir/client.ts';
 import { type Loaded, useLoaded, useWatch } from './use-loaded.ts';
 
-/** A search whose results are shown as long as the server has them so. */
+/** A search whose results are kept up to date with the server. */
 export interface ShownSearch {
   readonly type: ResourceType;
   readonly query: Query;
@@ -13,9 +13,9 @@ export interface ShownSearch {
   readonly include?: Query;
 }
 
-/** What was found, and is kept as the server has it. */
+/** What was found, kept up to date with the server. */
 export interface Watched<T> extends Loaded<T> {
-  /** Whether something is shown of which nobody knows at the moment if it still stands so. */
+  /** Whether something is shown of which it is not known at the moment whether it is still current. */
   readonly isBehind: boolean;
 }
 
@@ -29,7 +29,7 @@ const NEWEST: Query = [
   ['_fields', 'id'],
 ];
 
-/** How often the same standing is read again when what was read does not agree with it. */
+/** How often the results are read again for the same standing, when they do not agree with it. */
 const MOST_TRIES = 3;
 
 /** How searches stand now; `undefined` if that is not known. */
@@ -48,7 +48,7 @@ async function standingsOf(searches: readonly ShownSearch[]): Promise<Standing[]
  * first.
  *
  * @param key - says what is shown
- * @param make - of the resources that were found, complete or not
+ * @param make - makes what is shown from the resources that were found, complete or not
  */
 export function useFound<T extends object>(
   key: string,

@@ -12,7 +12,7 @@ export interface Loaded<T> {
 
 /**
  * Loads something, and loads it anew when its key changes. An answer that comes after the key has changed is dropped, and so
- * is one to a question that was asked before that of the answer which is shown.
+ * is the answer to a request that was sent before the one whose answer is shown.
  *
  * @param key - says what is loaded
  */
@@ -49,16 +49,16 @@ export function useLoaded<T extends object>(key: string, load: () => Promise<T |
 /** How often a page asks whether something has changed, in milliseconds. */
 const PAUSE = 4_000;
 
-/** After how many questions without an answer the page is behind. */
+/** After how many unanswered questions the page counts as behind. */
 const LOST = 2;
 
 /**
  * Asks again and again, while the page can be seen, how something stands.
  *
  * @param key - says what is watched
- * @param look - tells how it stands now, or `undefined` if that is not known
- * @param onSeen - told each time how it stands; the next question waits for it
- * @returns whether the last answers have not come
+ * @param look - returns how it stands now, or `undefined` if that is not known
+ * @param onSeen - called each time with how it stands; the next question waits for it
+ * @returns whether the last questions have remained unanswered
  */
 export function useWatch<Seen>(
   key: string,

@@ -17,7 +17,7 @@ function Request({
   readonly request: Waiting;
   readonly requests: Requests;
   readonly isOpen: boolean;
-  /** Whether the tab key comes here; arrows go on from there. */
+  /** Whether the Tab key reaches it; arrow keys go on from there. */
   readonly isTabStop: boolean;
   readonly now: number;
   readonly onOpen: () => void;

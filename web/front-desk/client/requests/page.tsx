@@ -17,7 +17,7 @@ import { RequestList } from './list.tsx';
 import { OpenRequest } from './open.tsx';
 import { useRequests } from './use-requests.ts';
 
-/** What waits for an answer of the clinic. One after the other is confirmed or declined, by keyboard too. */
+/** What waits for an answer from the clinic. Requests are confirmed or declined one after the other, by keyboard too. */
 export function RequestsPage() {
   const texts = useTexts();
   const { requests: words } = texts;
@@ -27,7 +27,7 @@ export function RequestsPage() {
   const wanted = new URLSearchParams(useSearch()).get('open') ?? undefined;
   const waiting = value?.waiting ?? [];
   const first = waiting[0]?.id;
-  // Nothing takes the place of what is open by itself: an answer must not meet another request.
+  // Nothing replaces the open request by itself: an answer must not go to a different one.
   const open = waiting.find(({ id }) => id === (wanted ?? first));
   const answered = useRef<string>(undefined);
   const goneId = value && open === undefined && wanted !== answered.current ? wanted : undefined;

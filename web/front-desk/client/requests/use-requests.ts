@@ -2,6 +2,6 @@ import { type Requests, requestSearches, requestsIn } from '../../requests/waiti
 import { useFound, type Watched } from '../parts/use-found.ts';
 import { config } from '../settings.ts';
 
-/** What waits for an answer. New requests, and answers of others, appear by themselves. */
+/** What waits for an answer. New requests, and answers by others, appear by themselves. */
 export const useRequests = (): Watched<Requests> =>
   useFound('requests', requestSearches(config), (found) => requestsIn(found, config));

@@ -3,13 +3,13 @@ import type { Practitioner } from '@medplum/fhirtypes';
 import { FRONT_DESK_PATH, signedInAddress } from '../../settings.ts';
 import { settings } from '../settings.ts';
 
-/** Who is signed in; `expired` if somebody was until a moment ago, whose work is still on the page. */
+/** Who is signed in; `expired` if a person was until a moment ago, whose work is still on the page. */
 export type SessionState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'out'; readonly problem?: string }
   | { readonly kind: 'in' | 'expired'; readonly profile: Person };
 
-/** Whoever has signed in; usually a Practitioner. */
+/** The person who has signed in; usually a Practitioner. */
 export type Person = Pick<Practitioner, 'id' | 'name'> & { readonly resourceType: string };
 
 /** Where people were when they had to sign in. */
@@ -38,13 +38,13 @@ function become(next: SessionState): void {
 /** The session as it is now. */
 export const sessionState = (): SessionState => state;
 
-/** Tells when the session changes; returns what ends that. */
+/** Calls a listener when the session changes; returns a function that ends that. */
 export function onSessionChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Says that the server does not know the person any more. The page stays, so that nothing typed is lost. */
+/** Marks the session as one that the server no longer accepts. The page stays, so that nothing typed is lost. */
 export function expire(): void {
   if (state.kind === 'in') {
     become({ kind: 'expired', profile: state.profile });
@@ -81,7 +81,7 @@ function placeBefore(): string {
     : `${FRONT_DESK_PATH}/`;
 }
 
-/** Takes up what Medplum has sent people back with. Only an answer to a question of this browser counts (`state`). */
+/** Handles what Medplum has sent people back with. Only an answer to a request of this browser counts (`state`). */
 async function finishSignIn(answer: URLSearchParams): Promise<string | undefined> {
   const code = answer.get('code');
   const expected = storage.getString('pkceState');
@@ -109,7 +109,7 @@ export async function startSession(): Promise<void> {
   showProfile(problem);
 }
 
-/** A token that is good for a while, or `undefined` if nobody is signed in. */
+/** A token that stays valid for a while, or `undefined` if nobody is signed in. */
 export async function accessToken(): Promise<string | undefined> {
   await medplum.refreshIfExpired().catch(() => undefined);
   return medplum.getAccessToken();

@@ -27,7 +27,7 @@ interface Draft {
   readonly uuid: string;
 }
 
-/** What stands where a block is wanted. */
+/** What lies where a block is wanted. */
 interface Covered {
   readonly entries: readonly Entry[];
   readonly data: CalendarData;
@@ -69,10 +69,10 @@ function CoveredList({ covered: { entries, data } }: { readonly covered: Covered
 }
 
 /**
- * Blocks any time of a calendar. If appointments lie there, they are named first, and nothing is written before somebody
- * has decided.
+ * Blocks any time of a calendar. If appointments lie there, they are named first, and nothing is written before the user has
+ * decided.
  *
- * @param time - what stands there before anything is typed
+ * @param time - what the fields hold before anything is typed
  */
 export function BlockForm({
   schedules,

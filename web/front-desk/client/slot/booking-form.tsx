@@ -37,7 +37,7 @@ const emptyDraft: Draft = {
   uuid: '',
 };
 
-/** Who the booking is for: somebody with a record, or somebody new. */
+/** Who the booking is for: a patient with a record, or a new one. */
 function Who({ draft, change }: { readonly draft: Draft; readonly change: (part: Partial<Draft>) => void }) {
   const { booking: words } = useTexts();
   const field = (name: keyof NewPatient) => ({
@@ -85,7 +85,7 @@ export function BookingForm({
 }: {
   readonly slot: Slot;
   readonly onBooked: (appointmentId: string) => void;
-  /** The calendar shows what is not so any more. */
+  /** The calendar shows something that is no longer true. */
   readonly onStale: () => void;
 }) {
   const { booking: words, appointment: appointmentWords } = useTexts();
@@ -110,7 +110,7 @@ export function BookingForm({
       onStale();
       return;
     }
-    // Who books at the desk confirms, whatever the calendar says of portals.
+    // A booking at the desk is confirmed by making it, whatever the calendar says about portals.
     const confirmed = answer.status === 'pending' ? await update('Appointment', withStatus(answer, 'booked')) : answer;
     setBusy(false);
     clear();

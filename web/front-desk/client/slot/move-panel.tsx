@@ -28,7 +28,7 @@ export function MovePanel({
   readonly onMoved: () => void;
   readonly onStale: () => void;
   readonly onBack: () => void;
-  /** Somebody else has changed the appointment meanwhile. */
+  /** Someone else has changed the appointment meanwhile. */
   readonly onOvertaken: () => void;
 }) {
   const { language, appointment: words } = useTexts();

@@ -87,7 +87,7 @@ function Blocked({ slot, onChanged }: SlotProps) {
   );
 }
 
-/** Time of a calendar that is no appointment's: book it, block it, offer it again. */
+/** Time of a calendar that belongs to no appointment: book it, block it, offer it again. */
 export function SlotPanel({
   entry,
   schedules,

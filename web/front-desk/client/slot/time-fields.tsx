@@ -14,7 +14,7 @@ export interface TypedTime {
   readonly minutes: number;
 }
 
-/** The time that was typed, on the day of a Slot; `undefined` if it is none. */
+/** The time that was typed, on the day of a Slot; `undefined` if it is not valid. */
 export function typedInterval(slot: Slot, { start, minutes }: TypedTime): Interval | undefined {
   const time = timeOf(slot);
   if (!time || !/^\d\d:\d\d$/.test(start) || !(minutes > 0)) {
