@@ -54,7 +54,7 @@ export function frontDeskApplication(config: BookingConfig, settings: FrontDeskS
   return {
     path: `${FRONT_DESK_PATH}/`,
     title: { en: 'Front desk', de: 'Anmeldung' },
-    description: { en: 'For the staff of the clinic', de: 'Für das Personal der Praxis' },
+    description: { en: 'For the staff of the clinic', de: 'Für das Personal der Klinik' },
     plugin: frontDesk({ ...settings, config, assets: assetsOf(WEB_OUTPUT, 'front-desk') }),
   };
 }

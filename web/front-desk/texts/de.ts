@@ -9,7 +9,7 @@ export const german: Texts = {
   close: 'Schließen',
   session: {
     signIn: 'Mit Medplum anmelden',
-    signInWhy: 'Kalender, Anfragen und Buchungen der Praxis, für das Personal.',
+    signInWhy: 'Kalender, Anfragen und Buchungen der Klinik, für das Personal.',
     signOut: 'Abmelden',
     failed: 'Die Anmeldung ist fehlgeschlagen:',
     expired: 'Sie sind abgemeldet',
@@ -172,7 +172,7 @@ export const german: Texts = {
     blockReason: 'Grund',
     blockReasonHelp: 'Portale können ihn lesen. Schreiben Sie nichts Vertrauliches.',
     unblock: 'Diese Zeit wieder anbieten',
-    closedDay: 'Ein Schließtag der Praxis. Ändern Sie ihn in der Liste der Schließtage.',
+    closedDay: 'Ein Schließtag der Klinik. Ändern Sie ihn in der Liste der Schließtage.',
     takenWhy: 'Belegt, aber nicht durch einen Termin, den Sie sehen können.',
     bufferWhy: 'Zeit vor oder nach einem Termin. Sie entfällt mit dem Termin.',
     gone: 'Diese Zeit steht nicht mehr im Kalender.',
@@ -216,7 +216,7 @@ export const german: Texts = {
   hours: {
     title: 'Sprechzeiten',
     of: 'Zeiten von',
-    closedDays: 'Schließtage der ganzen Praxis',
+    closedDays: 'Schließtage der ganzen Klinik',
     never: 'Nie geöffnet.',
     byHand:
       'Aus diesen Zeiten wird nichts angeboten: Für die Termine ist noch keine Dauer festgelegt. Was frei ist, wurde von Hand eingetragen.',
