@@ -301,7 +301,7 @@ export const english: Texts = {
       sending: 'The service is sending.',
       unknown: 'The record of the delivery is missing or broken. Ask your administrator.',
       delivered: 'The portal has received everything.',
-      ended: 'The portal has ended the subscription, and is told nothing more. Only the portal can begin again.',
+      ended: 'The portal has ended the subscription, or its end date has passed. Only the portal can start again.',
     },
     topic: { 'appointment-update': 'Changes to appointments', 'appointment-cancel': 'Cancelled appointments' },
     channel: { 'rest-hook': 'to an address of the portal', websocket: 'over a websocket' },
