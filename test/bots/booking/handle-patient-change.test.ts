@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Identifier, Patient } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/handle-patient-change.ts';
+import { nextMoment } from '../clock.ts';
 import { configured } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 import {
@@ -37,6 +38,8 @@ async function twice(more: readonly Partial<Patient>[] = [{}, {}], portals?: rea
   const portal = await aPortal(medplum());
   const identifier: Identifier[] = [{ system: 'urn:kvnr', value: randomUUID() }];
   const first = await aPatient(medplum(), portals?.[0] ?? portal, { identifier, ...more[0] });
+  // The older one stays, and of two of the same moment the one with the lower id.
+  await nextMoment();
   const second = await aPatient(medplum(), portals?.[1] ?? portal, { identifier, ...more[1] });
   const { appointment } = await booked(medplum(), portal, { patient: second });
   return { first, second, appointment };

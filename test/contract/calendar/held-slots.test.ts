@@ -27,7 +27,7 @@ describe('staff cannot offer a slot again that an appointment holds', () => {
     const { before, now } = await aBookedSlot();
     const refused = await write({ ...now, ...change });
     expect([refused.status, ...issuesOf(refused)]).toEqual([status, issue]);
-    expect(refused.text).toContain('Cancel the appointment');
+    expect(refused.text).toContain('cancel the appointment');
     expect(await read(before.id)).toMatchObject({ status: 'busy', start: before.start, end: before.end });
     const again = await book(proposed(await aPatient('portal-b'), [before]), 'portal-b');
     expect([again.status, ...issuesOf(again)]).toEqual([409, 'slot-not-free Appointment.slot[0]']);
