@@ -21,8 +21,8 @@ What is cleared, with all versions:
 ${kinds.map((kind) => `  ${kind.padEnd(10)}${leftovers[kind]}`).join('\n')}
 
 Appointments, patients, answers and what staff have entered are never touched. Old events of Subscriptions are removed by
-a Bot (notifications.keepEventsDays). This command may run at any time, and be stopped: the next run goes on. What Medplum
-itself keeps of every run of a Bot are files of the server: see docs/operators.md, "What lies about".`;
+a Bot (notifications.keepEventsDays). You can run this command at any time, and stop it: the next run continues. For
+every run of a Bot Medplum itself keeps a file on the server, which this does not remove: see docs/operators.md, "Old data".`;
 
 function parseDays(text: string): number {
   const days = Number(text);

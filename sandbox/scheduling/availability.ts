@@ -55,7 +55,7 @@ function without(open: readonly Interval[], taken: readonly Interval[]): Interva
 }
 
 /**
- * Opening hours, day by day from the day on which the range begins; hours past midnight that began on an earlier day are
+ * Opening hours, day by day from the day on which the range begins; hours past midnight that began before that day are
  * lost.
  */
 function openTime({ hours, timezone }: SchedulingParameters, range: Interval): Interval[] {

@@ -9,7 +9,7 @@ import type { SearchSource } from './source.ts';
 
 /** How to find the resources that satisfy a filter without examining all of their type. */
 interface Way {
-  /** The most resources that are read first. */
+  /** The largest number of resources that may have to be read first. */
   readonly most: number;
   /** The ids of all that satisfy the filter, and perhaps of others. */
   readonly ids: () => Set<string>;

@@ -23,7 +23,7 @@ export interface SearchResult {
 
 const largestOffset = 10_000;
 
-/** Fills in the page if a search does not name one, within Medplum's limits. */
+/** Fills in what a search leaves open about its page, and keeps the page within Medplum's limits. */
 function paged(request: SearchRequest): PagedSearch {
   const count = Math.min(request.count ?? DEFAULT_SEARCH_COUNT, DEFAULT_MAX_SEARCH_COUNT);
   const offset = request.offset ?? 0;

@@ -21,8 +21,8 @@ export interface Awaited {
   /** When they were changed, in milliseconds since 1970 UTC. */
   readonly since: number;
   /**
-   * What shows that publication has begun: the schedules' own Tasks, or, after a change to a service, a pass through all
-   * schedules.
+   * What shows that the change has been taken up: the schedules' own Tasks (`schedule`), or a pass that has looked at all
+   * schedules since then (`pass`: after a change to a service or to closed days, or a request to publish).
    */
   readonly by: 'schedule' | 'pass';
 }

@@ -148,7 +148,7 @@ export const checksOf = (stage: Stage, checks: readonly Check[]): readonly Check
 
 /**
  * Examines a service: each check that its stage has, one after the other; then cleans up what was created. What cannot be
- * cleaned up, even because the service can no longer be reached, is named in the findings.
+ * cleaned up, even if that is because the service can no longer be reached, is named in the findings.
  */
 export async function runChecks({ checks, onResult, signal, ...subject }: Run): Promise<Findings> {
   const examination = beginExamination(subject);

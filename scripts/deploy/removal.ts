@@ -6,7 +6,7 @@ import { internalSubscriptions } from '../../profiles/subscriptions.ts';
 import type { Connection } from '../medplum/connect.ts';
 import type { Report } from '../medplum/report.ts';
 
-/** What a deployment has left in a project and is to be removed. */
+/** What is to be removed of what deployments have left in a project. */
 export interface Removal {
   readonly subscriptions: readonly WithId<Subscription>[];
   readonly operations: readonly WithId<OperationDefinition>[];

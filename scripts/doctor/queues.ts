@@ -25,8 +25,8 @@ const total = (deliveries: readonly Delivery[]): number =>
 const first = ([one]: readonly Delivery[]): string => `${one?.subscription}${one?.error ? `: ${one.error}` : ''}`;
 
 /**
- * Assesses the state of the Subscriptions: a delivery that nothing is working on is the service's fault, a subscriber that
- * does not answer is the subscriber's.
+ * Assesses the state of the Subscriptions: if nothing is working on a delivery, that is the service's fault; if a subscriber
+ * does not answer, that is the subscriber's.
  */
 export function assessDeliveries(all: readonly Delivery[]): Verdict {
   const open = all.filter(({ status }) => status !== 'cancelled');

@@ -14,7 +14,7 @@ export const kinds = {
   notifications: 'events that are not delivered yet',
   jobs: 'asynchronous bookings that are not carried out yet',
   requests: 'appointments that the clinic has not confirmed or cancelled yet (pending)',
-  overdue: 'requests whose deadline is over and that are not ended yet',
+  overdue: 'requests whose deadline has passed and that have not been ended yet',
   holds: 'appointments that are held and not booked yet (proposed)',
 } as const;
 

@@ -52,8 +52,8 @@ export function isSealed({ current, retiring, hasOwnKeys }: SecretStates): boole
 }
 
 /**
- * Seals the secret of a client for it. This is recorded in its ClientApplication before the secret is handed out: if sealing
- * fails halfway, the secret counts as not sealed.
+ * Seals the secret of a client for it. This is recorded in its ClientApplication before the secret is handed out: if it
+ * cannot be recorded, the secret counts as not sealed, and nothing is handed out.
  *
  * @param credentials - with Medplum's own secret
  * @returns the credentials to hand out

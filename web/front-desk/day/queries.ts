@@ -37,7 +37,7 @@ export function calendarSearches(schedules: readonly string[], { start, end }: I
   ];
 }
 
-/** The name of a calendar: whose it is, or what it is for. */
+/** The name of a calendar: the names of its actors, or its own reference if there are none. */
 export function titleOf({ actor, id }: Schedule): string {
   const actors = Array.isArray(actor) ? actor : [];
   const names = actors.map((one) => one?.display ?? one?.reference).filter((name) => name);

@@ -306,7 +306,7 @@ export const german: Texts = {
       sending: 'Der Dienst sendet gerade.',
       unknown: 'Der Eintrag über die Zustellung fehlt oder ist beschädigt. Wenden Sie sich an Ihre Administration.',
       delivered: 'Das Portal hat alles erhalten.',
-      ended: 'Das Portal hat das Abonnement beendet, oder es ist abgelaufen. Nur das Portal kann neu beginnen.',
+      ended: 'Das Abonnement ist abgelaufen, oder das Portal hat es beendet. Nur das Portal kann neu beginnen.',
     },
     topic: { 'appointment-update': 'Änderungen an Terminen', 'appointment-cancel': 'Abgesagte Termine' },
     channel: { 'rest-hook': 'an eine Adresse des Portals', websocket: 'über einen Websocket' },

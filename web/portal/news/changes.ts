@@ -12,8 +12,8 @@ export interface Changes {
 const MOST = 5_000;
 
 /**
- * Remembers which appointments have changed, in memory and bounded. An appointment that it knows nothing about counts as one
- * that may have changed.
+ * Remembers which appointments have changed, in memory and bounded. Where something was missed or dropped, any appointment
+ * that was read before that counts as one that may have changed.
  */
 export function createChanges(now: () => number): Changes {
   /** Whether something that was read before this time has changed is not known. */

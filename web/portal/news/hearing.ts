@@ -19,7 +19,7 @@ const SILENCE = (2 * HEARTBEAT + 80) * 1_000;
 /** For how long notifications are not relied on after one was missed, in milliseconds. */
 const DOUBT = 600_000;
 
-/** More Subscriptions than these are not of this portal. */
+/** For how many Subscriptions numbers are remembered: the portal itself has fewer. */
 const MOST = 20;
 
 /**
@@ -39,7 +39,7 @@ export function createHearing(changes: Changes, now: () => number): Hearing {
       if (isMissed) {
         missedAt = now();
       }
-      // With a handshake notifications begin, or begin again: nothing that happened before it is notified.
+      // With a handshake, notifications begin or begin again: no notification tells of what happened before it.
       if (isMissed || type === 'handshake') {
         changes.noteAny();
       }

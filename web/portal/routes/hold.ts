@@ -27,7 +27,7 @@ export const holdTime: PageHandler = async (visit) => {
   const held = await portal.service.hold(holdRequest({ time, service, identifier: identifierOf(portal, key) }));
   const pending: Pending = { service: service.key, time, key, hold: isRefusal(held) ? '' : (held.id ?? '') };
   const sealed = await sealPending(portal.seal, pending, portal.now());
-  // A time that cannot be held because too many others are held can still be booked.
+  // A time that cannot be held because too many are held, or because the service is busy, can still be booked.
   if (!isRefusal(held) || ['tooManyHolds', 'busy'].includes(reasonOf(held))) {
     return { kind: 'redirect', to: `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}` };
   }

@@ -48,7 +48,7 @@ export const german: Texts = {
     heldUntil: (time) => `Wir halten diese Zeit bis ${time} Uhr für Sie frei.`,
     remaining: 'Noch:',
     minutes: (minutes) => count(minutes, 'Minute', 'Minuten'),
-    soonOver: 'Wir halten diese Zeit noch zwei Minuten für Sie frei. Sie können die Frist verlängern.',
+    soonOver: 'Wir halten diese Zeit noch zwei Minuten für Sie frei. Sie können um mehr Zeit bitten.',
     prolong: 'Länger frei halten',
     prolonged: (time) => `Wir halten die Zeit jetzt bis ${time} Uhr für Sie frei.`,
     notProlonged:

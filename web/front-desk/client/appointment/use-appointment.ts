@@ -61,8 +61,8 @@ async function load(id: string): Promise<AppointmentDetails | Refusal> {
 /**
  * Reads an appointment with its patient, answers and history.
  *
- * @param version - of the appointment as the calendar knows it. When it changes, everything is read again; until then what
- *   was read before stays, with what is being typed there.
+ * @param version - of the appointment as the calendar knows it. If it is not the one that is shown, everything
+ *   is read again; until then what was read before stays, with what is being typed there.
  */
 export function useAppointment(id: string, version: string | undefined): Loaded<AppointmentDetails> {
   const loaded = useLoaded(id, () => load(id));
