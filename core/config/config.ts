@@ -99,7 +99,7 @@ export interface BookingConfig {
    * `https://example.org/fhir/StructureDefinition/LocalTermin`.
    */
   readonly uris: Readonly<Record<Artefact, string>>;
-  /** Whether bookings are confirmed at once or by hand in Schedules that do not say. */
+  /** Whether bookings are confirmed at once or by hand if neither the Schedule nor its services say so. */
   readonly confirmation: Confirmation;
   /** How often a booking is attempted when another one takes one of its slots in the meantime; at least 1. */
   readonly maxAttempts: number;
@@ -178,10 +178,11 @@ export interface NotificationSettings {
    * How long to wait after the first failed attempt, in seconds; the wait doubles with each further one, up to 8 hours.
    */
   readonly retryAfter: number;
-  /** How many Subscriptions that are not over one subscriber may have. */
+  /** How many Subscriptions one subscriber may have, not counting those that are over. */
   readonly maxSubscriptions: number;
   /**
-   * How many Subscriptions that are not over the Medplum project may have, those of others and of the service included.
+   * How many Subscriptions the Medplum project may have, not counting those that are over; those of others and of the
+   * service are included.
    */
   readonly maxAllSubscriptions: number;
   /** How many days delivered events are kept, for `$events`. */

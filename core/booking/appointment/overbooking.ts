@@ -24,7 +24,7 @@ function mustBeAlone(appointment: Appointment, config: OverbookingConfig): boole
   return neededSlotStatus(appointment) !== undefined && !isOverbooking(appointment, config);
 }
 
-/** What must be read to tell whether the slots of a new appointment are taken; empty if none of them can be. */
+/** What must be read to tell whether the slots of a new appointment are taken; empty if that does not matter for it. */
 export function overbookingReads(appointment: Appointment, config: OverbookingConfig): BundleEntry[] {
   const ids = slotIdsOf(appointment);
   if (ids.length === 0 || !mustBeAlone(appointment, config)) {

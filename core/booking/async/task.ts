@@ -44,7 +44,7 @@ const atOnce: ReadonlySet<string> = new Set([
 
 /**
  * Whether these issues make the service refuse a job at once: it is malformed, refers to what the requestor may not see, or
- * exceeds a limit.
+ * exceeds a limit of the installation.
  */
 export function isRefusedAtOnce(issues: readonly Issue[]): boolean {
   return issues.some(({ code }) => bookingErrors[code].status === 400 || atOnce.has(code));

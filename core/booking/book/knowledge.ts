@@ -15,7 +15,7 @@ export interface Histories {
   readonly versions: ReadonlyMap<string, readonly Appointment[]>;
   /** Ids of the appointments of which only the latest versions are included. */
   readonly cut?: ReadonlySet<string>;
-  /** The Slots of those versions that were at the time of the booking. */
+  /** The Slots of those versions whose time is the time of the booking. */
   readonly slots: readonly Slot[];
 }
 

@@ -13,7 +13,10 @@ export interface Result {
   readonly extension: readonly Extension[];
 }
 
-/** A hold for the shortest time that a policy gives, from now on. One that has not expired yet is extended, only once. */
+/**
+ * A hold for the shortest time that a policy gives, from now on, otherwise for ten minutes. A hold that has not expired yet
+ * can be extended, but only once.
+ */
 function held({ verdict, earlier: { previous }, context: { now, config } }: Situation): Result {
   const lengths = verdict.policies.flatMap(({ policy }) => policy.holdFor ?? []);
   const until = now + Math.min(...(lengths.length > 0 ? lengths : [DEFAULT_HOLD]));

@@ -73,8 +73,8 @@ function isPatchwork({ request: { slots, interval }, selected, context }: Situat
 }
 
 /**
- * What the appointment to be moved keeps from being offered, if only a free slot is missing or only parts of slots were
- * found.
+ * What the appointments to be moved or replaced keep from being offered, if only a free slot is missing or only parts of
+ * slots were found.
  */
 const returningWanted: Question = (situation, found) => {
   const { request, earlier, state, known } = situation;
@@ -102,7 +102,8 @@ const aroundWanted: Question = (situation, found) => {
 };
 
 /**
- * The caller's role matters where a policy sets a limit, where an appointment is moved, and where it is another requestor's.
+ * The caller's role matters where a policy or a limit applies, where an appointment that is not a hold is moved, and where
+ * the appointment that is moved or replaced is not the caller's own.
  */
 const roleWanted: Question = ({ known, verdict: { issues, quotas }, earlier: { previous, replaced }, context }) => {
   const { requestor, config } = context;

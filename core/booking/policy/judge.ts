@@ -50,7 +50,7 @@ const judgements: Readonly<Record<PolicyQuestion, Judgement>> = {
       return [{ code: 'cancellation-closed', diagnostics, expression }];
     }
     const until = formatInstant(start - cancelUntil);
-    const diagnostics = `Portals could cancel this appointment only until ${until}, ${lengthText(cancelUntil)} before it starts; ask the clinic.`;
+    const diagnostics = `Portals could cancel the appointment only until ${until}, ${lengthText(cancelUntil)} before it starts; ask the clinic.`;
     return cancelUntil > 0 && now > start - cancelUntil
       ? [{ code: 'cancellation-closed', diagnostics, expression }]
       : [];

@@ -117,7 +117,7 @@ const isSampled = (limit: RequestorLimit, config: RequestorLimitConfig): limit i
 /**
  * What is asked first where nothing is remembered between two bookings. Counting the appointments of a requestor costs more
  * the more it has, so only one booking in so many, chosen at random, asks whether the requestor is near a limit. A requestor
- * that is gets a mark, which each booking looks for; as long as the mark is there, each booking checks the limits.
+ * that is near one gets a mark, which each booking looks for; as long as the mark is there, each booking checks the limits.
  *
  * @param random - from 0 to less than 1
  */

@@ -25,7 +25,7 @@ function hasId(service: HealthcareService): service is StoredService {
 
 /**
  * The services that an appointment in a slot may be for: the one that the slot was published for, else those that the
- * service types name.
+ * service types of the appointment name or, if it has none, those of the slot.
  */
 function servicesFor(
   { resource }: CalendarSlot,
@@ -103,8 +103,8 @@ export function bufferEntries(
 }
 
 /**
- * The transaction entries that remove the buffers of slots that are given back. As with Medplum's `$cancel`, they are
- * deleted: they could never be booked.
+ * The transaction entries that remove the buffers of slots that are given back. As with Medplum's `$cancel`, the buffers
+ * are deleted: they could never be booked.
  *
  * @param slots - at least all that are buffers of these slots
  * @param givenBack - ids of the slots

@@ -32,7 +32,8 @@ export interface Collision {
 }
 
 /**
- * The booked Slots whose time is taken by a Slot that was never offered and is not a buffer.
+ * The booked Slots whose time is taken by a Slot that was never offered, is not a buffer, and does not say that it is an
+ * overbooking.
  *
  * @param slots - those of its Schedule that overlap it, itself included
  * @param offered - ids of those that were once free although nothing marks them

@@ -66,7 +66,7 @@ export function isOutOfSync(appointment: Appointment, slots: ReadonlyMap<string,
   return needed !== undefined && statuses.some((status) => isAdjustable(status) && status !== needed);
 }
 
-/** Whether the service may take a Slot of this status: any other status was set by the clinic. */
+/** Whether the service may take a Slot of this status: one that is confirmed, blocked or void stays as it is. */
 const isAdjustable = (status: Slot['status'] | undefined): boolean => status === 'free' || status === 'busy-tentative';
 
 /** Takes the slots that an appointment holds, as its status and those of the others that hold them require. */

@@ -80,7 +80,7 @@ export function abandoned(outbox: Outbox, error: string): Outbox {
   return { ...outbox, ...idle, status: 'failed', error };
 }
 
-/** The Subscription is requested again: the handshake is sent. Changes made after it had ended are not events. */
+/** The Subscription is requested again: the handshake is sent. Changes made while it was over are not events. */
 export function restarted(outbox: Outbox, now: number): Outbox {
   const since = outbox.status === 'cancelled' ? now : outbox.since;
   return { ...outbox, ...idle, status: 'ready', attempts: 0, since };

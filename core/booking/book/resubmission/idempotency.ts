@@ -54,7 +54,7 @@ function isInSameSlots({ slots, schedule }: BookRequest, booked: Appointment, ca
   return isSame(originsOf(slotIdsOf(booked)), originsOf(slots.map(({ value }) => value)));
 }
 
-/** The elements of an appointment that are not compared word for word, or that belong to the repository. */
+/** Elements of an appointment that are not compared word for word but in another way, or that belong to the repository. */
 const otherwise = new Set(['id', 'meta', 'text', 'status', 'start', 'end', 'slot', 'participant']);
 
 /** Whether a request repeats the one that an appointment came from: by an identifier, or word for word. */

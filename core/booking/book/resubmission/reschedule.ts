@@ -71,7 +71,7 @@ function versionIssues({ ifMatch, appointment }: BookRequest, previous: Appointm
   }
   const diagnostics = previous
     ? `Appointment/${previous.id} has the version ${previous.meta?.versionId}, not ${ifMatch}: read it again before you decide.`
-    : 'If-Match is only for moving an appointment: send the appointment with its id, or leave out If-Match.';
+    : 'If-Match is only for moving an appointment: send the id of an appointment that exists, or leave out If-Match.';
   return [{ code: 'version-conflict', diagnostics, expression: `${appointment.path}.id` }];
 }
 

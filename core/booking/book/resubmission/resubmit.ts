@@ -117,7 +117,7 @@ const unitedCount = (name: 'tag' | 'profile', sent: Meta | undefined, stored: Me
   new Set([...(sent?.[name] ?? []), ...(stored?.[name] ?? [])].map((one) => JSON.stringify(one))).size;
 
 /**
- * Checks that an appointment does not grow without limit by re-submissions, each of which is united with what is stored.
+ * Checks that re-submissions, each united with what is stored, do not make an appointment grow without limit.
  *
  * @param united - as `resubmitted` gives it; its `meta` is the one that was sent
  * @returns a `malformed-request` for each list that is too long, and for the whole if it is too large

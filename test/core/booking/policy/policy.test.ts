@@ -312,7 +312,7 @@ describe('a wish of a requestor', () => {
   ])('to cancel %s', (_, before, isRefused) => {
     const start = now + before;
     const until = new Date(start - 2 * HOUR).toISOString();
-    const diagnostics = `Portals could cancel this appointment only until ${until}, 2 h before it starts; ask the clinic.`;
+    const diagnostics = `Portals could cancel the appointment only until ${until}, 2 h before it starts; ask the clinic.`;
     const issues = [{ code: 'cancellation-closed', diagnostics, expression: 'x' }];
     expect(judge('cancel', start, duration('cancelUntil', 2))).toEqual(isRefused ? issues : []);
   });
