@@ -14,7 +14,7 @@ function reduced({ definition, short = definition, binding, ...element }: Elemen
 /**
  * The same profile with the shortest snapshot that makes Medplum validate the same way. Medplum parses the snapshot again
  * for each resource that names the profile, and also checks the resource against its base type. Therefore elements of
- * data types that the profile says nothing about are left out, and so are the constraints of base types and explanations.
+ * data types that the profile says nothing about are left out, and so are explanations and the constraints of base types.
  *
  * The price is that the stored snapshot is incomplete. A complete one can be generated from the differential, or taken
  * from the shipped bundles (`profiles/package`).

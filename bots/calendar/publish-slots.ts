@@ -29,10 +29,10 @@ const DEAD_AFTER = 30_000;
 /** How often all calendars are looked through without a known change, in milliseconds. */
 const RENEW_AFTER = DAY;
 
-/** How long ago changes were made, in milliseconds, that are looked for because they may have been missed: others follow. */
+/** How far back changes are looked for that may have been missed, in milliseconds; later ones are still being followed. */
 const MISSED = { least: 60_000, most: 15 * 60_000 };
 
-/** What is longer changes a calendar as a whole, in milliseconds. */
+/** A period longer than this, in milliseconds, changes a calendar as a whole. */
 const LONG = 14 * DAY;
 
 /** Asks for the publication of a Schedule that has opening hours, or had some. */
@@ -104,7 +104,7 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
     );
     isMissing ||= kind === 'missing';
     if (kind !== 'published' && kind !== 'missing') {
-      const reasons = problems.map(({ diagnostics }) => diagnostics);
+      const reasons = kind === 'refused' ? problems.map(({ diagnostics }) => diagnostics) : [];
       throw new Error([`The Slots of Schedule/${id} could not be written (${kind}).`, ...reasons].join(' '));
     }
   }
@@ -215,7 +215,7 @@ function changed(medplum: MedplumClient, resource: unknown, isDeleted: boolean):
  * publishes for some seconds, and asks for its next run if something is left; started by the clock, it takes up what
  * was interrupted, and rolls calendars forward once a day.
  *
- * @param event - input: what has changed, or `deletedResource` with it; by the clock, nothing of these
+ * @param event - input: what has changed, or `deletedResource` with it; none of these if started by the clock
  * @throws Error when the server could not be read or written; the clock takes it up again
  */
 export async function handler(

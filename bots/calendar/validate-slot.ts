@@ -102,10 +102,10 @@ async function issuesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Is
 }
 
 /**
- * Checks a Slot that takes time as soon as it is created, before Medplum stores it: one written by a person, an import,
- * or Medplum's own `$book` and `$hold`. Medplum runs this Bot inside the transaction that writes the Slot, so that if a
- * booking and another write take the same time, one of them fails. No one else may offer a Slot again, or move it, while
- * an appointment holds it.
+ * Before Medplum stores it, checks a Slot that takes time from its creation on: one written by a person, an import, or
+ * Medplum's own `$book` and `$hold`. Medplum runs this Bot inside the transaction that writes the Slot, so that if a
+ * booking and another write take the same time, one of them fails. Only the service itself may offer a Slot again, or
+ * move it, while an appointment holds it.
  *
  * @param event - input: the Slot as it would be stored
  * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it

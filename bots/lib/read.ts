@@ -140,7 +140,7 @@ export async function readRest(
 }
 
 /**
- * Reads searches with the Bot's own rights; those that must be complete (`mustBeWhole`) to the last page.
+ * Reads searches with the Bot's own rights; those that must be complete (`mustBeWhole`) are read to the last page.
  *
  * @throws ReadError when the server does not answer or refuses one of them
  */

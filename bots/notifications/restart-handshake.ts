@@ -6,8 +6,8 @@ import { readOutbox, withStatusStored, writeOutbox } from '../lib/notifications/
 
 /**
  * Follows a change of a Subscription in Medplum. One that was set to requested, for example by an administrator after it
- * was in error, gets its handshake; waiting events are delivered after it. If one was switched off or set to active, its
- * status is stored the way the service does.
+ * was in error, gets its handshake; waiting events are delivered after it. The status of one that was switched off or set
+ * to active is stored the way the service stores it.
  *
  * @param event - input: the Subscription, as Medplum's own Subscription delivers it
  * @throws Error when Medplum does not answer

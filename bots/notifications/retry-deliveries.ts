@@ -24,7 +24,7 @@ import { ofType, readInTransaction } from '../lib/read.ts';
 /** After this many milliseconds, what is left waits for the next run: the Bot has ten seconds. */
 const LIMIT = 6_000;
 
-/** The same for updating when outboxes are due, so that enough time is left for the events. */
+/** The same for updating the times at which outboxes are due, so that enough time is left for the events. */
 const TIMES_LIMIT = 2_000;
 
 /** How many outboxes are written at the same time. */
@@ -53,8 +53,8 @@ async function startDeliveries(medplum: MedplumClient, outboxes: readonly Subscr
 }
 
 /**
- * Updates when outboxes are due whose Subscriptions were changed by others, and stores the status of those Subscriptions
- * the way the service does. What is left when time runs out is found again by the next runs.
+ * Updates the due times of outboxes whose Subscriptions were changed by others, and stores the status of those
+ * Subscriptions the way the service does. What is left when time runs out is found again by the next runs.
  */
 async function setTimes(medplum: MedplumClient, outboxes: readonly SubscriptionOutbox[], end: number): Promise<void> {
   const now = Date.now();

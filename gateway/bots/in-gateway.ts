@@ -88,8 +88,8 @@ function createPermission({ upstream, config, now }: HostContext) {
 }
 
 /**
- * Whether an answer may be due to credentials that Medplum refuses: the Bot failed, was forbidden something, or reports
- * that Medplum is unavailable.
+ * Whether an answer may be due to credentials that Medplum refuses: the Bot failed, refuses the caller as forbidden, or
+ * reports that Medplum is unavailable.
  */
 function isDoubtful(answer: UpstreamAnswer | UpstreamFailure, { config }: HostContext): boolean {
   if ('failure' in answer || answer === failed || answer.status === 403) {

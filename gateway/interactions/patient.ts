@@ -42,7 +42,7 @@ async function store(
     headers: { ...exchange.upstreamHeaders, ...headers, 'content-type': 'application/fhir+json' },
     body: JSON.stringify(patient),
   });
-  // Medplum passes on the objections of its Bots to a write with status 400.
+  // Medplum passes on, with status 400, the objections of its Bots to a write.
   return isSuccess(answer)
     ? written(answer, exchange, context)
     : (ownRefusal(bodyOf(answer), context.config) ?? upstreamProblem(answer, context.config));

@@ -42,8 +42,8 @@ export function isPortal({ profileType, role }: Caller): boolean {
 export type UnsealedPolicy = 'refused' | 'accepted';
 
 /**
- * Reads sealed tokens, and those of Medplum that staff present. An opened token is remembered under its fingerprint for
- * ten minutes, but not beyond its expiry.
+ * Reads sealed tokens, and those of Medplum that staff present. What was opened is remembered for ten minutes, but not
+ * beyond its expiry, under the fingerprint of the sealed token.
  *
  * @param unsealed - what happens to Medplum's own tokens if a portal presents them
  * @param now - the clock, in milliseconds

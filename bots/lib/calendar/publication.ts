@@ -58,7 +58,7 @@ async function endOf(medplum: MedplumClient, hours: OpeningHours, now: number): 
 /**
  * Writes a publication unless it was changed in the meantime.
  *
- * @returns `undefined` if somebody has
+ * @returns `undefined` if it was changed
  */
 export async function writePublication(
   medplum: MedplumClient,

@@ -57,8 +57,8 @@ async function heldByOthers(medplum: MedplumClient, held: readonly string[], exc
 }
 
 /**
- * The ids of those Slots that appointments hold, but for some. It asks for the Slots: PostgreSQL has no statistics of a
- * search for the appointments of many Slots, and reads all appointments that there are.
+ * The ids of those Slots that appointments hold, not counting the appointments in `except`. It asks for the Slots:
+ * PostgreSQL has no statistics of a search for the appointments of many Slots, and reads all appointments that there are.
  */
 async function readHeld(
   medplum: MedplumClient,
@@ -144,7 +144,7 @@ export interface WindowResult {
    * a guarded run creates, `refused` if Medplum does not accept the Slots; otherwise why the window was not written.
    */
   readonly kind: Exclude<BundleAnswer['kind'], 'done' | 'invalid'> | 'published' | 'unfinished' | 'missing' | 'refused';
-  /** What is wrong with the opening hours. Published Slots stay as they are unless their time is taken. */
+  /** Why the opening hours are not published, if so: then published Slots stay as they are unless their time is taken. */
   readonly problems: readonly CalendarProblem[];
 }
 

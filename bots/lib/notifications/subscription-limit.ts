@@ -41,7 +41,7 @@ function openSubscriptionsQuery(subscriber: string): string {
  * Takes a place for one more Subscription of a subscriber.
  *
  * @returns the entry that must go into the transaction that adds the Subscription: it fails if another one was added
- *   since; or why there is no place; or `overtaken` if the caller must ask again
+ *   since; or why there is no place; or `overtaken` if this must be called again
  * @throws ReadError when Medplum does not answer
  */
 export async function takePlace(

@@ -20,7 +20,7 @@ const spellings = (value: string): readonly string[] => [...new Set([value.norma
  *
  * Letters with accents are found however they are written. Medplum searches names and addresses (`isWords`) word by word,
  * for which it drops everything but letters and digits from the value, but not from what it has stored: a value that has
- * none (`😀`) would match everyone, and a name such as `St.Clair` no one. A value with any other characters is therefore
+ * none (`😀`) would match everyone, and a name such as `St.Clair` no one. A value that `words` does not match is therefore
  * searched for unchanged.
  *
  * @param name - as Medplum knows it, without the modifier

@@ -156,6 +156,12 @@ describe('what cannot be published around a Slot', () => {
     expect(askedFor(medplum(), 'PUT Slot').length - before).toBe(attempts);
   });
 
+  it('is not blamed on opening hours that are wrong, too', async () => {
+    const { schedule, service } = await published(medplum());
+    await medplum().change(service, { extension: undefined });
+    await expect(failing('no-answer', schedule)).rejects.toThrow(/could not be written \(lost\)\.$/);
+  });
+
   it('is an error that says why Medplum refuses it', async () => {
     const { schedule } = await published(medplum());
     const issue = [{ details: { text: 'Not like this' } }];

@@ -8,7 +8,7 @@ import { type EventState, knownEvents } from './event-state.ts';
 /** Whether a subscriber may read an appointment. */
 export type MayRead = (stored: SubscriptionOutbox, appointment: string) => boolean;
 
-/** Asks which of some appointments the subscribers may read; nothing is asked twice. */
+/** Asks which of some appointments the subscribers may read; criteria that several of them share are asked about once. */
 export type AskRights = (outboxes: readonly SubscriptionOutbox[], ids: readonly string[]) => Promise<MayRead>;
 
 /** Asks Medplum which appointments meet which criteria, and remembers its answers. */
