@@ -16,7 +16,7 @@ const exceeded: Issue = {
 
 const full: Issue = {
   code: 'subscriptions-exceeded',
-  diagnostics: `All subscribers together have the ${config.notifications.maxAllSubscriptions} Subscriptions that the service can keep: ask the clinic.`,
+  diagnostics: `The whole project has the ${config.notifications.maxAllSubscriptions} Subscriptions that the service can keep: ask the clinic to remove some, or delete your own.`,
 };
 
 /** Finds one Subscription when the project is full. */

@@ -89,7 +89,7 @@ it('nobody has a place when the project has as many Subscriptions as it may', as
   medplum().interfere(() => foundFor(stored ? [stored] : [], [], [last]));
   expect(await take(owner)).toMatchObject({
     code: 'subscriptions-exceeded',
-    diagnostics: `All subscribers together have the ${maxAllSubscriptions} Subscriptions that the service can keep: ask the clinic.`,
+    diagnostics: `The whole project has the ${maxAllSubscriptions} Subscriptions that the service can keep: ask the clinic to remove some, or delete your own.`,
   });
 });
 
