@@ -1,13 +1,10 @@
 import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Practitioner, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { withAlternatives } from '../../../../bots/lib/booking/alternatives.ts';
 import { decideBooking, type Requestor } from '../../../../bots/lib/booking/decide.ts';
 import type { Purpose } from '../../../../core/booking/book/request/request.ts';
 import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
-import { SCHEDULING_PARAMETERS } from '../../../../core/calendar/parameters/scheduling-parameters.ts';
-import { formatKey } from '../../../../core/calendar/slots/published-slot.ts';
-import { artefactUri } from '../../../../core/config/config.ts';
 import type { BookingErrorCode } from '../../../../core/fhir/outcome/errors.ts';
 import {
   aPortal,
@@ -67,57 +64,6 @@ async function setting(more: Partial<Schedule> = {}) {
 }
 
 describe('what could be booked instead', () => {
-  it('is the nearest times of the same Schedule, three of them', async () => {
-    const { portal, body, free } = await setting({ extension: [policy({ maxPerPortalAndDay: 9 })] });
-    const slots = [
-      await free('12:00', '12:30'),
-      await free('08:30', '09:00'),
-      await free('10:00', '10:30'),
-      await free('11:00', '11:30'),
-    ];
-    const found = await proposals(portal, body);
-    expect(found).toEqual([`${slots[1]?.id} 08:30`, `${slots[2]?.id} 10:00`, `${slots[3]?.id} 11:00`]);
-  });
-
-  it('is judged as the request itself: no time that something else takes', async () => {
-    const { portal, body, free, schedule } = await setting();
-    const slots = [
-      await free('09:30', '10:00'),
-      await free('10:00', '10:30'),
-      await free('10:30', '11:00'),
-      await free('11:00', '11:30'),
-      await free('11:30', '12:00'),
-    ];
-    await aSlot(medplum(), schedule, '10:00', '10:30', { status: 'busy' });
-    const found = await proposals(portal, body);
-    expect(found).toEqual([0, 2, 3].map((index) => `${slots[index]?.id} ${['09:30', '', '10:30', '11:00'][index]}`));
-  });
-
-  it('is one of six times at most', async () => {
-    const { portal, body, free, schedule } = await setting();
-    for (const minutes of [30, 35, 40, 45, 50, 55]) {
-      await free(`09:${minutes}`, `10:${minutes}`);
-    }
-    const last = await free('10:30', '11:00');
-    const further = await free('11:30', '12:00');
-    await aSlot(medplum(), schedule, '09:30', '10:30', { status: 'busy' });
-    const found = await proposals(portal, body);
-    expect(found).not.toContain(`${further.id} 11:30`);
-    expect(last.status).toBe('free');
-  });
-
-  it('is permitted by the policy of the Schedule', async () => {
-    const { portal, body, free } = await setting({
-      extension: [policy({ leadTime: (Date.parse(at('10:45')) - Date.now()) / 3_600_000 })],
-    });
-    await free('10:00', '10:30');
-    const later = await free('11:00', '11:30');
-    const given = await proposals(portal, body);
-    expect(given).toEqual([`${later.id} 11:00`]);
-    const first = await proposals(portal, body, { requestor: { role: 'repository' } });
-    expect(first).toHaveLength(2);
-  });
-
   it('is permitted by the policy of the services: of its actor, and those that it names', async () => {
     const leadTime = (Date.parse(at('10:45')) - Date.now()) / 3_600_000;
     const service = await aService(medplum(), { extension: [policy({ leadTime })] });
@@ -132,37 +78,6 @@ describe('what could be booked instead', () => {
       expect(given).toEqual([`${later.id} 11:00`]);
     }
   });
-
-  it('is nothing in a Schedule that is closed', async () => {
-    const { portal, body, free, schedule } = await setting();
-    await free('10:00', '10:30');
-    await medplum().change(schedule, { active: false });
-    const found = await proposals(portal, body);
-    expect(found).toEqual([]);
-  });
-
-  it('is a time of each Schedule if several are needed, and none elsewhere', async () => {
-    const type = aType();
-    const { portal, patient, slot, free } = await setting({ serviceType: [type] });
-    const second = await aSchedule(medplum(), { serviceType: [type] });
-    const other = await free('09:00', '09:30', second);
-    const body = proposed(patient, [slot, other], { start: at('09:00'), end: at('09:30') });
-    const together = [await free('10:00', '10:30'), await free('10:00', '10:30', second)];
-    await free('11:00', '11:30');
-    await free('09:00', '09:30', await aSchedule(medplum(), { serviceType: [type] }));
-    const found = await proposals(portal, body);
-    expect(found).toEqual([`${together.map(({ id }) => id).join('+')} 10:00`]);
-  });
-
-  it('is nothing if one of several Schedules is closed', async () => {
-    const { portal, patient, slot, free } = await setting();
-    const second = await aSchedule(medplum());
-    const other = await free('09:00', '09:30', second);
-    await medplum().change(second, { active: false });
-    await free('10:00', '10:30');
-    const body = proposed(patient, [slot, other], { start: at('09:00'), end: at('09:30') });
-    expect(await proposals(portal, body)).toEqual([]);
-  });
 });
 
 describe('the time that was refused', () => {
@@ -176,63 +91,7 @@ describe('the time that was refused', () => {
   });
 });
 
-describe('an appointment that is moved', () => {
-  it('may be proposed what it keeps off the market itself, but not the slot that it has', async () => {
-    const minutes = (url: string, value: number) => ({ url, valueDuration: { value, unit: 'min' } });
-    const practitioner = await medplum().create<Practitioner>({ resourceType: 'Practitioner' });
-    const times = [minutes('duration', 60), minutes('alignmentInterval', 30), { url: 'timezone', valueCode: 'UTC' }];
-    const service = await aService(medplum(), {
-      availableTime: [{ daysOfWeek: ['mon'], availableStartTime: '09:00:00', availableEndTime: '11:00:00' }],
-      extension: [{ url: SCHEDULING_PARAMETERS, extension: times }],
-    });
-    const { portal, patient, schedule, body, slot } = await setting({
-      serviceType: [typeOf(service)],
-      actor: [{ reference: `Practitioner/${practitioner.id}` }],
-    });
-    await medplum().change<Slot>(slot, { start: at('07:00'), end: at('08:00') });
-    const published = (from: string, to: string, status: Slot['status']) => {
-      const start = Date.parse(at(from));
-      const value = formatKey({ kind: 'offer', schedule: schedule.id, service: service.id, start, place: 1 });
-      const identifier = [{ system: artefactUri(config, 'LocalPublishedSlot'), value }];
-      return aSlot(medplum(), schedule, from, to, { status, identifier });
-    };
-    const own = await published('09:00', '10:00', 'busy');
-    const withdrawn = await published('09:30', '10:30', 'entered-in-error');
-    const moved = await medplum().create<Appointment>(
-      proposed(patient, [own], { status: 'booked', meta: tagsOf(portal) }),
-    );
-    const wanted = { ...body, start: at('07:00'), end: at('08:00') };
-    expect(await proposals(portal, { ...wanted, id: moved.id })).toEqual([`${withdrawn.id} 09:30`]);
-    expect(await proposals(portal, wanted)).toEqual([]);
-  });
-});
-
 describe('the same service elsewhere', () => {
-  it('is proposed if nothing is known of the place that was wanted', async () => {
-    const type = aType();
-    const { portal, patient, free, slot } = await setting();
-    const there = await free('10:00', '10:30', await aSchedule(medplum(), { serviceType: [type] }));
-    const body = proposed(patient, [{ ...slot, id: '00000000-0000-4000-8000-000000000000' }], { serviceType: [type] });
-    expect(await proposals(portal, body, { codes: ['slot-not-found'] })).toEqual([`${there.id} 10:00`]);
-  });
-
-  it('is proposed for what is still missing, the nearest first', async () => {
-    const type = aType();
-    const { portal, body, free } = await setting({ serviceType: [type] });
-    const others = [
-      await aSchedule(medplum(), { serviceType: [type] }),
-      await aSchedule(medplum(), { serviceType: [type] }),
-    ];
-    const here = await free('12:00', '12:30');
-    const there = [
-      await free('09:00', '09:30', others[0]),
-      await free('09:30', '10:00', others[1]),
-      await free('11:00', '11:30', others[0]),
-    ];
-    const found = await proposals(portal, body);
-    expect(found).toEqual([`${here.id} 12:00`, `${there[0]?.id} 09:00`, `${there[1]?.id} 09:30`]);
-  });
-
   it('is bound by the policies there', async () => {
     const type = aType();
     const service = await aService(medplum(), { extension: [policy({ leadTime: 8_000 })] });

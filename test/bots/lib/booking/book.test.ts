@@ -54,7 +54,7 @@ const book = (
 const issuesIn = (result: Awaited<ReturnType<typeof book>>) => (result.kind === 'refused' ? told(result.issues) : []);
 
 describe('a booking', () => {
-  it('is one read and one write, after which the slot is taken', async () => {
+  it('takes its slot', async () => {
     const given = await setting();
     const result = await book(given);
     expect(result).toMatchObject({ kind: 'booked', appointment: { status: 'booked' } });

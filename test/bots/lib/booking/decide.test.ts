@@ -41,7 +41,7 @@ type Decision = Awaited<ReturnType<typeof decide>>;
 const issuesIn = ({ plan }: Decision) => (plan.kind === 'refuse' ? told(plan.issues) : []);
 
 describe('a decision', () => {
-  it('is made by what the caller may read, in one request with its limits', async () => {
+  it('is made by what the caller may read', async () => {
     const { portal, patient, slot, schedule } = await setting();
     const { plan, state } = await decide(proposed(patient, [slot]), requestorOf(portal));
     expect(plan.kind).toBe('write');

@@ -132,7 +132,7 @@ describe('where each run stands for itself', () => {
   const sampled = <T>(act: () => Promise<T>) =>
     configured({ requestors: { maxOpenAppointments: 100, maxBookingsPerMinute: 200 } }, act);
 
-  it('whoever is near a limit is asked for it and gets a mark, with the rights of the Bot', async () => {
+  it('a limit holds for whoever has come near it before', async () => {
     const portal = await aPortal(medplum());
     await sampled(async () => {
       await appointments(portal, 80);

@@ -109,15 +109,6 @@ describe('events', () => {
     expect((await state(subscribed)).outbox).toMatchObject({ status: 'accepted', delivered: 1 });
   });
 
-  it('are read ahead, twenty at a time, and appointments once', async () => {
-    const subscribed = await request({ outbox: { events: 22 } });
-    const appointment = await addAppointment(medplum());
-    const events = Array.from({ length: 22 }, (_, index) => eventAbout(appointment, index + 1));
-    await addEvents(medplum(), subscribed, ...events);
-    await deliver(subscribed);
-    expect(numbers()).toEqual(events.map(({ number }) => String(number)));
-  });
-
   it('are left to the next delivery when one has lasted long', async () => {
     const subscribed = await withEvents(2);
     await withClock(async (skip) => {

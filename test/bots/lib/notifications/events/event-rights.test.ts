@@ -33,16 +33,6 @@ describe('the rights of subscribers', () => {
     ]);
     expect(mayRead(one, 'unknown')).toBe(false);
   });
-
-  it('are asked for only if one of them is not known yet', async () => {
-    const [one, other] = [await listening(booked), await listening(booked, cancelled)];
-    const [first, second] = [await anAppointment(medplum()), await anAppointment(medplum())];
-    const ask = rightsOf(medplum().medplum);
-    await ask([one], [first.id]);
-    expect((await ask([one], [first.id]))(one, first.id)).toBe(true);
-    await ask([other], [first.id]);
-    expect((await ask([one], [first.id, second.id]))(one, second.id)).toBe(true);
-  });
 });
 
 describe('a change of an appointment that was deleted', () => {

@@ -59,7 +59,7 @@ describe('the events of an appointment', () => {
   it.each<[string, readonly Appointment[]]>([
     ['no appointment', []],
     ['one without an id', [{ resourceType: 'Appointment', status: 'booked', participant: [] }]],
-  ])('of %s are none: nobody is asked', async (_, appointments) => {
+  ])('of %s are none', async (_, appointments) => {
     await subscribe(medplum());
     expect(await record(...appointments)).toBe(true);
   });
@@ -71,7 +71,7 @@ describe('the events of an appointment', () => {
     expect(await counts([other, reader])).toEqual([0, 1]);
   });
 
-  it('are none for those whom its tags do not concern: their outboxes are not even read', async () => {
+  it('are none for those whom its tags do not concern', async () => {
     const { system } = requestorTag('other', config);
     await subscribe(medplum(), { outbox: { readable: [`Appointment?_tag=${system}|other`] } });
     const appointment = await anAppointment(medplum());

@@ -72,7 +72,7 @@ describe('merged patients', () => {
     expect(await read([asking], changeOf(`Patient/${survivor.id}`))).toEqual([merged.id]);
   });
 
-  it('are not asked for if no Subscription asks for certain patients', async () => {
+  it('are none if no Subscription asks for certain patients', async () => {
     const [survivor = ''] = await aChain(2);
     const others = [
       await subscribe(medplum()),
