@@ -10,14 +10,12 @@ import {
   aPortal,
   aSlot,
   asks,
-  at,
   bookable,
   booked,
   invalid,
   only,
   overtaken,
   type Portal,
-  parameters,
   policy,
   proposed,
   refused,
@@ -25,7 +23,7 @@ import {
   unavailable,
   writes,
 } from '../../booking/fixtures.ts';
-import { later, withClock } from '../../clock.ts';
+import { withClock } from '../../clock.ts';
 import { config } from '../../config.ts';
 import { type Asked, withMedplum } from '../../medplum.ts';
 
@@ -54,13 +52,6 @@ const book = (
 const issuesIn = (result: Awaited<ReturnType<typeof book>>) => (result.kind === 'refused' ? told(result.issues) : []);
 
 describe('a booking', () => {
-  it('takes its slot', async () => {
-    const given = await setting();
-    const result = await book(given);
-    expect(result).toMatchObject({ kind: 'booked', appointment: { status: 'booked' } });
-    expect(await medplum().read<Slot>(`Slot/${given.slot.id}`)).toMatchObject({ status: 'busy' });
-  });
-
   it('is carried out if the request does not say whether it is a dry run', async () => {
     const { portal, patient, slot } = await setting();
     const { request, issues } = parseBookRequest(proposed(patient, [slot]), config);
@@ -74,13 +65,6 @@ describe('a booking', () => {
     const result = await bookAppointment(medplum().medplum, parseBookRequest({}, config), requestorOf(portal));
     expect(result.kind).toBe('refused');
     expect(issuesIn(result)).not.toEqual([]);
-  });
-
-  it('that was made before is given again', async () => {
-    const given = await setting();
-    const first = await book(given, { identifier });
-    const again = await book(given, { identifier });
-    expect(again).toEqual({ ...first, kind: 'existing' });
   });
 
   it('is extended by what must be written with it', async () => {
@@ -99,25 +83,6 @@ describe('a booking', () => {
     );
     expect(result.kind).toBe('booked');
     expect(new Set(ids).size).toBe(2);
-  });
-
-  it('is not carried out if nothing is to be written', async () => {
-    const { portal, patient, slot } = await setting();
-    const dry = (appointment: Appointment) =>
-      bookAppointment(
-        medplum().medplum,
-        parseBookRequest(
-          parameters({ name: 'appt-resource', resource: appointment }, { name: 'dry-run', valueBoolean: true }),
-          config,
-        ),
-        requestorOf(portal),
-      );
-    expect(await dry(proposed(patient, [slot], { identifier }))).toEqual({ kind: 'judged' });
-    expect(await book({ portal, patient, slot }, { identifier })).toMatchObject({ kind: 'booked' });
-    expect(await dry(proposed(patient, [slot], { identifier }))).toEqual({ kind: 'judged' });
-    expect(issuesIn(await dry(proposed(patient, [slot])))).toEqual([
-      'slot-not-free Parameters.parameter[0].resource.slot[0]',
-    ]);
   });
 });
 
@@ -301,12 +266,6 @@ describe('a refusal', () => {
     return { given: { portal, schedule, slot, patient }, next };
   }
 
-  it('says what could be booked instead', async () => {
-    const { given, next } = await taken();
-    const start = Date.parse(at('10:00'));
-    expect(alternativesIn(await book(given))).toEqual([{ slots: [next.id], start, end: start + 1_800_000 }]);
-  });
-
   it('says nothing of it when the gateway hardly waits any more', async () => {
     const { given } = await taken();
     const { now } = Date;
@@ -339,14 +298,6 @@ describe('a refusal', () => {
     medplum().interfere(unavailable);
     expect(issuesIn(await book(given))).toEqual(['upstream-unavailable']);
   });
-});
-
-it('a hold is a proposed appointment that ends by itself', async () => {
-  const given = await setting();
-  const result = await book(given, {}, { purpose: 'hold' });
-  expect(result).toMatchObject({ kind: 'booked', appointment: { status: 'proposed' } });
-  expect(await medplum().read<Slot>(`Slot/${given.slot.id}`)).toMatchObject({ status: 'busy-tentative' });
-  expect(await later(0, () => book(given))).toMatchObject({ kind: 'refused' });
 });
 
 it.each([

@@ -60,15 +60,6 @@ describe('a decision', () => {
     expect([...decision.state.keys()].filter((key) => key.startsWith('Appointment/'))).toEqual([]);
   });
 
-  it('about a request that names nothing asks for nothing', async () => {
-    const { portal } = await setting();
-    const decision = await decide(
-      { resourceType: 'Appointment', status: 'proposed', participant: [] },
-      requestorOf(portal),
-    );
-    expect(decision.plan.kind).toBe('refuse');
-  });
-
   it('looks for slots that are not there at that time by their ids', async () => {
     const { portal, patient, slot, schedule } = await setting();
     const elsewhere = await aSlot(medplum(), schedule, '11:00', '11:30');
@@ -97,25 +88,6 @@ describe('a decision', () => {
     const again = await medplum().read<Slot>(`Slot/${over.id}`);
     await medplum().change<Slot>(again ?? over, { status: 'busy' });
     expect((await decide(proposed(patient, [slot]), requestorOf(portal))).plan.kind).toBe('write');
-  });
-
-  it('asks for what it turns out to depend on, with the rights of the caller', async () => {
-    const { portal, patient, slot } = await setting({ extension: [policy({ leadTime: 8_000 })] });
-    const decision = await decide(proposed(patient, [slot]), requestorOf(portal));
-    expect(issuesIn(decision)).toEqual(['too-soon Appointment.start']);
-  });
-
-  it('needs not ask who calls if that is known', async () => {
-    const { portal, patient, slot } = await setting({ extension: [policy({ leadTime: 8_000 })] });
-    const decision = await decide(proposed(patient, [slot]), { ...requestorOf(portal), role: 'repository' });
-    expect(decision.plan.kind).toBe('write');
-  });
-
-  it('of a hold is one of a hold', async () => {
-    const { portal, patient, slot } = await setting();
-    const { plan } = await decide(proposed(patient, [slot]), requestorOf(portal), { purpose: 'hold' });
-    const [first] = plan.kind === 'write' ? (plan.transaction.entry ?? []) : [];
-    expect(first?.resource).toMatchObject({ status: 'proposed' });
   });
 });
 
