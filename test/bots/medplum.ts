@@ -22,10 +22,8 @@ export type Interference = (asked: Asked) => Answer | Unanswered | undefined | P
 
 /** The stand-in of Medplum, in which nothing is deployed: Bots run only when a test calls them. */
 export interface BotServer extends Client {
-  /** What a Bot is given: the administrator's rights, and connections that note what it asks for. */
+  /** What a Bot is given: the administrator's rights, and connections that can be interfered with. */
   readonly medplum: MedplumClient & { readonly connections: Connections };
-  /** The requests of Bots in this test. */
-  readonly asked: readonly Asked[];
   /** Lets each following request of this test pass through a function first. */
   interfere(interference: Interference): void;
   /** What a search finds. */
@@ -62,20 +60,14 @@ async function pass({ url, headers, body }: ServerRequest): Promise<Answer> {
 /** Starts a stand-in of Medplum before the tests of a file, for Bots that these call, and closes it after them. */
 export function withMedplum(): () => BotServer {
   let server: BotServer;
-  const asked: Asked[] = [];
   let interference: Interference = () => undefined;
   afterEach(() => {
     interference = () => undefined;
-    asked.length = 0;
   });
   beforeAll(async () => {
     const client = clientOf(await startSandbox());
     const { baseUrl, projectId } = client.sandbox;
-    const send: Connections['send'] = async (request) => {
-      const known = askedOf(request);
-      asked.push(known);
-      return (await interference(known)) ?? pass(request);
-    };
+    const send: Connections['send'] = async (request) => (await interference(askedOf(request))) ?? pass(request);
     const medplum = {
       getAccessToken: () => 'admin',
       getBaseUrl: () => baseUrl,
@@ -85,7 +77,6 @@ export function withMedplum(): () => BotServer {
     server = {
       ...client,
       medplum: medplum as unknown as BotServer['medplum'],
-      asked,
       interfere(next) {
         interference = next;
       },

@@ -11,16 +11,10 @@ export interface FakeServer {
   readonly written: Resource[];
   /** The AccessPolicy of the caller; without one the caller may do everything, as clinic staff. */
   readonly accessPolicy?: object;
-  /** The batches and transactions that the Bot has sent. */
-  readonly asked?: unknown[];
   /** The slots that there are; without them each was deleted. */
   readonly slots?: readonly Slot[];
   /** What searches for slots include, and reads by id find. */
   readonly others?: readonly Resource[];
-  /** The paths of all calls, of batches and transactions their entries. */
-  readonly calls?: string[];
-  /** What is called at the same time: the paths, of bundles their types, of all calls that one does not wait for another. */
-  readonly rounds?: string[][];
   /** When searches do not find the appointment: whether it was deleted, or the database that is searched is behind. */
   readonly unfound?: 'deleted' | 'behind';
 }
@@ -74,33 +68,15 @@ function answer(server: FakeServer, { request, resource }: BundleEntry): BundleE
   return read ? { response: { status: '200' }, resource: read } : url.includes('?') ? searchset([]) : notFound;
 }
 
-/** Notes which calls are under way at the same time. */
-function noteRounds({ rounds }: FakeServer) {
-  let underWay = 0;
-  return async (name: string): Promise<void> => {
-    if (underWay === 0) {
-      rounds?.push([]);
-    }
-    rounds?.at(-1)?.push(name);
-    underWay++;
-    await new Promise((resolve) => setImmediate(resolve));
-    underWay--;
-  };
-}
-
 /** The `fetch` of the VM context: answers batches and transactions as the server would. */
-const fetchOf = (server: FakeServer) => {
-  const note = noteRounds(server);
-  return async (url: string, { body = 'null' }: { body?: string }) => {
-    server.calls?.push(new URL(url).pathname);
-    const { type }: { type?: string } = JSON.parse(body) ?? {};
-    await note(type ?? new URL(url).pathname);
+const fetchOf =
+  (server: FakeServer) =>
+  async (url: string, { body = 'null' }: { body?: string }) => {
     if (url.endsWith('/auth/me')) {
       const me = { profile: {}, accessPolicy: server.accessPolicy };
       return { status: 200, json: async () => JSON.parse(JSON.stringify(me)) };
     }
     const sent: unknown = JSON.parse(body);
-    server.asked?.push(sent);
     const entries = isResource(sent, 'Bundle') ? (sent.entry ?? []) : [];
     const bundle: Bundle = {
       resourceType: 'Bundle',
@@ -110,7 +86,6 @@ const fetchOf = (server: FakeServer) => {
     const text = JSON.stringify(bundle);
     return { status: 200, json: async () => JSON.parse(text) };
   };
-};
 
 /** The client that Medplum hands to a Bot, as far as these Bots use it. */
 const medplum = {

@@ -1,5 +1,5 @@
 /**
- * A test runner for Stryker that loads the tests of a room once and then runs, for each mutant, those that reach it, up to
+ * A test runner for Stryker that loads the unit tests once and then runs, for each mutant, those that reach it, up to
  * the first failure. Jest loads every module anew for every file and mutant, which takes 50 s; this takes milliseconds.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,9 +17,11 @@ import {
 } from '@stryker-mutator/api/test-runner';
 import fc from 'fast-check';
 import { registerTestHooks } from './hooks.ts';
-import { roomOf, testsOf } from './rooms.ts';
 import { shareWithContexts } from './share.ts';
 import { fileOf, loadSuite, type Result, type Suite } from './suite.ts';
+
+/** The tests that run in this process; `rest.ts` runs the others. */
+const TESTS = 'test/{core,gateway,bots}/**/*.test.ts';
 
 /** How long each test took without a mutant, for the processes that try the mutants. */
 const TIMES = 'test-times.json';
@@ -71,11 +73,6 @@ class WarmRunner implements TestRunner {
     fc.configureGlobal({ endOnFailure: true });
   }
 
-  get #files(): string[] {
-    const room = roomOf(process.env.ROOM ?? '');
-    return room === undefined ? [] : globSync(testsOf(room)).sort();
-  }
-
   /** The tests of a file, which is loaded when it is needed first. */
   async #suite(file: string): Promise<Suite> {
     const suite = this.#suites.get(file) ?? (await loadSuite(file));
@@ -86,7 +83,7 @@ class WarmRunner implements TestRunner {
   async dryRun(): Promise<DryRunResult> {
     const results: Result[] = [];
     const suites: Suite[] = [];
-    for (const file of this.#files) {
+    for (const file of globSync(TESTS).sort()) {
       suites.push(await this.#suite(file));
     }
     for (const suite of suites) {

@@ -1,72 +1,67 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import type { MutantResult, Position } from '@stryker-mutator/api/core';
-import { placeOf } from './equivalents.ts';
-import { EQUIVALENT } from './sample.ts';
+import type { MutantResult } from '@stryker-mutator/api/core';
 
 const KILLED: readonly string[] = ['Killed', 'Timeout'];
 const ALIVE: readonly string[] = ['Survived', 'NoCoverage'];
 
-/** What mutation testing has found out about a room. */
+export const isAlive = ({ status }: MutantResult): boolean => ALIVE.includes(status);
+
+/** What mutation testing has found out. */
 export interface Score {
-  /** How many mutants of it were tried. */
+  /** How many mutants were tried. */
   readonly tried: number;
   /** How many of these a test has noticed. */
   readonly killed: number;
-  /** How many mutants it has, without the equivalent ones. */
+  /** How many mutants there are. */
   readonly mutants: number;
 }
 
-/** A share with its 95 % confidence interval, in percent. */
-export interface Share {
-  readonly value: number;
-  readonly low: number;
-  readonly high: number;
+export function scoreOf(results: readonly MutantResult[]): Score {
+  const killed = results.filter(({ status }) => KILLED.includes(status)).length;
+  return { tried: killed + results.filter(isAlive).length, killed, mutants: results.length };
 }
 
 const Z = 1.96;
 
-/** The share of mutants that tests notice, with the interval of Wilson; of all mutants it is exact. */
-export function shareOf({ tried, killed, mutants }: Score): Share {
+/** The share of mutants that tests notice, in percent, with the 95 % confidence interval of Wilson. */
+export function shareText({ tried, killed, mutants }: Score): string {
   const p = killed / tried;
+  const share = `${(100 * p).toFixed(1)} %`;
   if (tried === mutants) {
-    return { value: 100 * p, low: 100 * p, high: 100 * p };
+    return share;
   }
   const scale = 1 + Z ** 2 / tried;
   const middle = (p + Z ** 2 / (2 * tried)) / scale;
   const half = (Z / scale) * Math.sqrt((p * (1 - p)) / tried + Z ** 2 / (4 * tried ** 2));
-  return { value: 100 * p, low: 100 * (middle - half), high: 100 * (middle + half) };
+  const [low, high] = [middle - half, middle + half].map((bound) => (100 * bound).toFixed(1));
+  return `${share}, 95 % confidence ${low}–${high} %`;
 }
 
-/** The share in several rooms, each of which counts by the number of its mutants. */
-export function totalOf(scores: readonly Score[]): Share {
-  const all = scores.reduce((sum, { mutants }) => sum + mutants, 0);
-  const parts = scores.map((score) => ({ weight: score.mutants / all, ...shareOf(score) }));
-  const value = parts.reduce((sum, part) => sum + part.weight * part.value, 0);
-  const half = Math.sqrt(parts.reduce((sum, { weight, low, high }) => sum + ((weight * (high - low)) / 2) ** 2, 0));
-  return { value, low: value - half, high: Math.min(100, value + half) };
+/** A source file, relative to the working folder, before and after a mutant. */
+interface Change {
+  readonly file: string;
+  readonly before: string;
+  readonly removed: string;
+  readonly after: string;
 }
 
-export const shareText = ({ value, low, high }: Share): string =>
-  `${value.toFixed(1)} %${low === high ? '' : `, 95 % confidence ${low.toFixed(1)}–${high.toFixed(1)} %`}`;
-
-export function scoreOf(results: readonly MutantResult[]): Score {
-  const killed = results.filter(({ status }) => KILLED.includes(status)).length;
-  const alive = results.filter(({ status }) => ALIVE.includes(status)).length;
-  const mutants = results.filter(({ statusReason }) => statusReason !== EQUIVALENT).length;
-  return { tried: killed + alive, killed, mutants };
+/** What a mutant changes; the positions of a result count from 1. */
+export function changeOf({ fileName, location: { start, end } }: MutantResult): Change {
+  const file = relative('.', fileName);
+  const text = readFileSync(file, 'utf8');
+  const lines = text.split('\n');
+  const offset = ({ line, column }: { line: number; column: number }): number =>
+    lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0) + column - 1;
+  const [from, to] = [offset(start), offset(end)];
+  return { file, before: text.slice(0, from), removed: text.slice(from, to), after: text.slice(to) };
 }
 
-/** A mutant as a difference, with its place; the positions of a result count from 1. */
-function difference({ fileName, location: { start, end }, status, replacement = '' }: MutantResult): string {
-  const back = ({ line, column }: Position): Position => ({ line: line - 1, column: column - 1 });
-  const { line, from } = placeOf({ start: back(start), end: back(end) }, readFileSync(fileName, 'utf8'));
-  const place = `${relative('.', fileName)}:${start.line}:${start.column}`;
-  return `${place} ${status}\n  ${line}\n- ${from}\n+ ${replacement.split('\n').join('\n+ ')}`;
-}
-
-/** What no test has noticed, and what could not be tried. */
-export function survivors(results: readonly MutantResult[]): string[] {
-  const expected = [...KILLED, 'CompileError'];
-  return results.filter(({ status }) => !expected.includes(status)).map(difference);
+/** A mutant as a difference, with its place. */
+export function difference(mutant: MutantResult): string {
+  const { file, before, removed } = changeOf(mutant);
+  const { line, column } = mutant.location.start;
+  const signed = (sign: string, text: string): string => text.replaceAll(/^/gm, `${sign} `);
+  const context = before.slice(before.lastIndexOf('\n') + 1).trim();
+  return `${file}:${line}:${column} ${context}\n${signed('-', removed)}\n${signed('+', mutant.replacement ?? '')}`;
 }

@@ -64,19 +64,14 @@ describe('a job', () => {
     const booked = await medplum().read<Appointment>(done?.output?.[0]?.valueReference?.reference ?? '');
     expect(booked).toMatchObject({ status: 'booked', slot: [{ reference: `Slot/${slot.id}` }] });
     expect(booked && belongsTo(booked, portal.id, config)).toBe(true);
-    expect(medplum().asked.filter(writes)).toHaveLength(1);
-    expect(
-      medplum()
-        .asked.filter(asks(/_fields=id/))
-        .flatMap(({ entries }) => entries.filter((one) => one.includes('_fields=id'))),
-    ).toHaveLength(1);
   });
 
   it('is carried out once', async () => {
     const { task } = await aJob();
     await run(task);
+    const done = await read(task);
     await run(task);
-    expect(medplum().asked.filter(writes)).toHaveLength(1);
+    expect((await read(task))?.meta?.versionId).toBe(done?.meta?.versionId);
   });
 
   it('whose booking was made before leads to it', async () => {
@@ -124,13 +119,13 @@ describe('a job', () => {
   });
 
   it('that was ended, deleted, or is none is left alone', async () => {
-    const { task } = await aJob();
+    const { task, slot } = await aJob();
     await medplum().change<Task>(task, { status: 'cancelled' });
     await run(task);
     await medplum().fhir('DELETE', `Task/${task.id}`);
     await run(task);
     await run({ ...task, id: undefined } as unknown as Task);
-    expect(medplum().asked.filter(writes)).toEqual([]);
+    expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'free' });
   });
 
   it('that is cancelled while it runs books nothing', async () => {
@@ -188,7 +183,6 @@ describe('the clock', () => {
   it('carries out what was left over, and nothing that is new', async () => {
     const jobs = [await aJob(), await aJob()];
     await tick();
-    expect(medplum().asked).toHaveLength(1);
     await later(SOON, tick);
     expect(await Promise.all(jobs.map(async ({ task }) => (await read(task))?.status))).toEqual([
       'completed',
@@ -212,20 +206,6 @@ describe('the clock', () => {
       'requested',
       'completed',
     ]);
-  });
-
-  it('takes them in an order that is another one each time', async () => {
-    const jobs = [await aJob(), await aJob(), await aJob()];
-    const { random } = Math;
-    const places = [0.5, 0.9, 0.1];
-    Math.random = () => places.shift() ?? random();
-    await later(SOON, tick).finally(() => {
-      Math.random = random;
-    });
-    const order = medplum()
-      .asked.filter(writes)
-      .flatMap(({ entries }) => jobs.findIndex(({ slot }) => entries.includes(`PUT Slot/${slot.id}`)));
-    expect(order).toEqual([2, 0, 1]);
   });
 
   it.each([

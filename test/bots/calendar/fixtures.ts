@@ -237,10 +237,6 @@ function calendarServer(server: BotServer, practitioner: Stored<Practitioner>): 
   };
 }
 
-/** The requests of Bots for resources of one type, without the others of their batches: `GET Slot?…`. */
-export const askedFor = ({ asked }: BotServer, start: string): string[] =>
-  asked.flatMap(({ entries }) => entries.filter((entry) => entry.startsWith(start)));
-
 /** Starts a stand-in of Medplum for the tests of a file, without calendars at the beginning of each test. */
 export function withCalendars(): () => CalendarServer {
   const medplum = withMedplum();

@@ -3,9 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/publish-slots.ts';
 import type { Answer } from '../../../bots/lib/medplum.ts';
-import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { withClock } from '../clock.ts';
-import { askedFor, at, DAY, visit, wholeDay, withCalendars } from './fixtures.ts';
+import { at, DAY, visit, wholeDay, withCalendars } from './fixtures.ts';
 import { published } from './published.ts';
 
 const medplum = withCalendars();
@@ -23,7 +22,6 @@ describe('a change of a Schedule', () => {
     const { schedule } = await medplum().calendar();
     await report(schedule);
     expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
-    expect(medplum().asked).toHaveLength(2);
   });
 
   it('that had opening hours requests their withdrawal', async () => {
@@ -38,13 +36,6 @@ describe('a change of a Schedule', () => {
     await medplum().publication({ schedule: 'other', status: 'completed' });
     await report(schedule);
     expect(await medplum().publicationOf(schedule)).toBeUndefined();
-    expect(medplum().asked).toHaveLength(1);
-  });
-
-  it('that was never stored is nothing', async () => {
-    const { id, ...unstored } = (await medplum().calendar()).schedule;
-    await report(unstored);
-    expect(medplum().asked).toEqual([]);
   });
 });
 
@@ -89,8 +80,6 @@ describe('a request', () => {
       });
       await report(task);
     });
-    const portions = medplum().asked.map(({ entries }) => entries.filter((entry) => entry === 'POST Slot').length);
-    expect(portions.filter((count) => count > 0)).toEqual([20, 20]);
     expect((await medplum().publicationOf(schedule))?.status).toBe('accepted');
   });
 
@@ -146,28 +135,6 @@ describe('a Slot that somebody has taken', () => {
     expect(await medplum().times(schedule)).toEqual(wholeDay);
   });
 
-  it('is looked at with the day around it, no further', async () => {
-    const { schedule } = await published(medplum());
-    const before = medplum().asked.length;
-    await report(await medplum().slot(schedule, 'busy', '09:00', '09:30'));
-    const filters = medplum()
-      .asked.slice(before)
-      .flatMap(({ entries }) => entries)
-      .filter((entry) => entry.startsWith('GET Slot?') && entry.includes('_filter'))
-      .map((entry) => new URLSearchParams(entry.split('?')[1]).get('_filter') ?? '');
-    expect(filters.at(0)).toContain(`end gt "${at('09:00', -4)}"`);
-    expect(filters.at(-1)).toContain(`start lt "${at('09:30', 4)}"`);
-    expect(askedFor(medplum(), 'GET Slot/').filter((entry) => entry.endsWith('_history?_count=5'))).toHaveLength(1);
-  });
-
-  it('whose versions are at the same time is looked at once', async () => {
-    const schedule = await medplum().schedule();
-    const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
-    await report(await medplum().change<Slot>(slot, { comment: 'Again' }));
-    const windows = askedFor(medplum(), 'GET Slot?').filter((entry) => entry.includes('_filter'));
-    expect(new Set(windows).size).toBe(windows.length);
-  });
-
   it('requests the publication of what was never there', async () => {
     const { schedule } = await medplum().calendar();
     await report(await medplum().slot(schedule, 'busy', '09:00', '09:30'));
@@ -181,13 +148,8 @@ describe('a Slot that somebody has taken', () => {
   ])('for %d days publishes the whole calendar: %p', async (days, expected) => {
     const { schedule } = await published(medplum());
     const slot = await medplum().slot(schedule, 'busy', at('00:00', 1), at('00:00', days - 1));
-    const before = medplum().asked.length;
     await report(slot);
     expect((await medplum().publicationOf(schedule))?.status).toBe(expected ? 'requested' : undefined);
-    const windows = medplum()
-      .asked.slice(before)
-      .filter(({ entries }) => entries.some((entry) => entry.includes('_filter')));
-    expect(windows.length === 0).toBe(expected);
   });
 
   it('has published the whole calendar if it had many days before', async () => {
@@ -200,14 +162,11 @@ describe('a Slot that somebody has taken', () => {
   it('in the past is nothing', async () => {
     const { schedule } = await published(medplum());
     const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
-    const windows = () => askedFor(medplum(), 'GET Slot?').filter((entry) => entry.includes('_filter')).length;
-    const before = windows();
     const dayAfter = Date.parse(slot.end) + DAY - Date.now();
     await withClock((pass) => {
       pass(dayAfter);
       return report(slot);
     });
-    expect(windows()).toBe(before);
     expect(await medplum().times(schedule)).toContain('free 09:00-09:30');
   });
 
@@ -217,8 +176,6 @@ describe('a Slot that somebody has taken', () => {
   ])('but %s is nothing', async (_, reference) => {
     const slot = await medplum().slot(await medplum().schedule(), 'busy', '09:00', '09:30');
     await report({ ...slot, schedule: { reference } });
-    expect(medplum().asked.every(({ type }) => type === 'batch')).toBe(true);
-    expect(askedFor(medplum(), 'GET Schedule')).toHaveLength(idIn({ reference }, 'Schedule') ? 1 : 0);
     expect(await medplum().find('Task')).toEqual([]);
   });
 });

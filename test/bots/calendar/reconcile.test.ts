@@ -2,13 +2,11 @@ import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Encounter, Extension, Patient, Reference, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/reconcile.ts';
-import { handler as syncSlots } from '../../../bots/calendar/sync-slots.ts';
-import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { later, withClock } from '../clock.ts';
+import { later } from '../clock.ts';
 import { config } from '../config.ts';
-import { askedFor, at, type Stored, withCalendars } from './fixtures.ts';
+import { at, type Stored, withCalendars } from './fixtures.ts';
 
 const medplum = withCalendars();
 
@@ -27,19 +25,6 @@ const freeSlot = async (from = '09:00', to = '09:30') => medplum().slot(await me
 
 const statusOf = async ({ resourceType, id }: Appointment | Slot | Task) =>
   (await medplum().read<Appointment | Slot | Task>(`${resourceType}/${id}`))?.status;
-
-const written = () => medplum().asked.filter(({ type }) => type === 'transaction');
-
-/** Answers in the place of the server with so many resources that there is nothing to do about. */
-const fullPage = (resource: object, count = 100) => ({
-  response: { status: '200' },
-  resource: { resourceType: 'Bundle', type: 'searchset', entry: Array.from({ length: count }, () => ({ resource })) },
-});
-
-const batchResponse = (...entry: readonly object[]) => ({
-  status: 200,
-  body: { resourceType: 'Bundle', type: 'batch-response', entry },
-});
 
 describe('what is over by itself', () => {
   it.each<[string, 'proposed' | 'pending', Extension]>([
@@ -60,7 +45,6 @@ describe('what is over by itself', () => {
     const appointment = await medplum().appointment(status, [], { extension });
     await reconcile();
     expect(await statusOf(appointment)).toBe(status);
-    expect(medplum().asked).toHaveLength(3);
   });
 
   it('is found however long ago it was written', async () => {
@@ -68,58 +52,9 @@ describe('what is over by itself', () => {
     await later(5 * 3_600_000, reconcile);
     expect(await statusOf(hold)).toBe('cancelled');
   });
-
-  it('is looked for page by page, the oldest first', async () => {
-    const page = { resourceType: 'Appointment', status: 'proposed' };
-    medplum().interfere(({ entries: [entry = ''] }) =>
-      entry.includes('_sort=_lastUpdated') && entry.endsWith('_offset=0') ? batchResponse(fullPage(page)) : undefined,
-    );
-    await reconcile();
-    expect(askedFor(medplum(), 'GET Appointment?status')).toEqual(
-      ['proposed', 'pending'].flatMap((status) =>
-        [0, 100].map(
-          (offset) => `GET Appointment?status=${status}&_sort=_lastUpdated,_id&_count=100&_offset=${offset}`,
-        ),
-      ),
-    );
-  });
-
-  it.each([
-    ['a third of the time for holds', 0, RUN_LIMIT / 3, 1, 2],
-    ['the time that is left up to one half for requests', RUN_LIMIT / 3 - 1_000, 0, 2, 2],
-    ['up to one half for both', RUN_LIMIT / 2, 0, 1, 0],
-  ])('is looked for in %s', async (_, first, second, holds, requests) => {
-    const page = { resourceType: 'Appointment', status: 'proposed' };
-    const times = [first, second];
-    await withClock(async (pass) => {
-      medplum().interfere(({ entries: [entry = ''] }) => {
-        if (!entry.startsWith('GET Appointment?status')) {
-          return undefined;
-        }
-        pass(times.shift() ?? 0);
-        return entry.endsWith('_offset=0') ? batchResponse(fullPage(page)) : undefined;
-      });
-      await reconcile();
-    });
-    expect(askedFor(medplum(), 'GET Appointment?status=proposed')).toHaveLength(second > 0 ? 2 : holds);
-    expect(askedFor(medplum(), 'GET Appointment?status=pending')).toHaveLength(second > 0 ? requests : requests);
-  });
 });
 
 describe('what was changed lately', () => {
-  it('is nothing to be done about if it is in order', async () => {
-    const slot = await freeSlot();
-    const appointment = await medplum().appointment('booked', [slot]);
-    await syncSlots(medplum().medplum, { input: appointment } as Parameters<typeof syncSlots>[1]);
-    const before = medplum().asked.length;
-    await reconcile();
-    expect(
-      medplum()
-        .asked.slice(before)
-        .map(({ type }) => type),
-    ).toEqual(['batch', 'batch', 'batch']);
-  });
-
   it.each([
     ['booked', 'busy'],
     ['pending', 'busy-tentative'],
@@ -159,18 +94,6 @@ describe('what was changed lately', () => {
     await task('completed', waiting);
     await reconcile();
     expect([await statusOf(own), await statusOf(other)]).toEqual(['completed', 'requested']);
-    expect(written()).toHaveLength(1);
-  });
-
-  it('asks nothing about Tasks that are over or of something else', async () => {
-    const appointment = await medplum().appointment('booked', []);
-    const focus = { reference: `Appointment/${appointment.id}` };
-    const code = { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'confirm' }] };
-    await medplum().create<Task>({ resourceType: 'Task', status: 'completed', intent: 'order', code, focus });
-    await medplum().create<Task>({ resourceType: 'Task', status: 'requested', intent: 'order', focus });
-    await medplum().create<Task>({ resourceType: 'Task', status: 'requested', intent: 'order', code });
-    await reconcile();
-    expect(medplum().asked).toHaveLength(3);
   });
 
   it('ends the open appointments of a patient who is gone', async () => {
@@ -183,7 +106,6 @@ describe('what was changed lately', () => {
     const other = await medplum().appointment('booked', [], of(present));
     await reconcile();
     expect([await statusOf(appointment), await statusOf(other)]).toEqual(['cancelled', 'booked']);
-    expect(askedFor(medplum(), 'GET Appointment?actor')).toHaveLength(1);
   });
 
   it('shows encounters to those who have booked them', async () => {
@@ -207,7 +129,6 @@ describe('what was changed lately', () => {
     await encounter({ meta: { tag } });
     await reconcile();
     expect((await medplum().read<Encounter>(`Encounter/${untagged.id}`))?.meta?.tag).toEqual(tag);
-    expect(written()).toHaveLength(1);
   });
 
   it('is looked for in the last hour', async () => {
@@ -215,56 +136,8 @@ describe('what was changed lately', () => {
     await medplum().appointment('booked', [slot]);
     await later(3_700_000, reconcile);
     expect(await statusOf(slot)).toBe('free');
-    expect(written()).toEqual([]);
     await later(3_500_000, reconcile);
     expect(await statusOf(slot)).toBe('busy');
-  });
-
-  it('is looked at page by page, the latest first', async () => {
-    const types = ['Appointment', 'Patient', 'Encounter'] as const;
-    for (const [index, type] of types.entries()) {
-      const pages = types.map((one) =>
-        one === type ? fullPage({ resourceType: one, status: 'cancelled' }) : fullPage({}, 0),
-      );
-      medplum().interfere(({ entries: [first = ''] }) =>
-        first.includes('_sort=-_lastUpdated') && first.includes('_offset=0') ? batchResponse(...pages) : undefined,
-      );
-      const before = medplum().asked.length;
-      await reconcile();
-      const asked = medplum()
-        .asked.slice(before + 2)
-        .map(({ entries }) => entries[index] ?? '');
-      expect(asked).toEqual([0, 100].map((offset) => expect.stringMatching(`^GET ${type}.*&_offset=${offset}(&|$)`)));
-    }
-  });
-
-  it('is left to the next run when the time is over', async () => {
-    await withClock(async (pass) => {
-      medplum().interfere(({ entries: [first = ''] }) => {
-        if (!first.includes('_sort=-_lastUpdated')) {
-          return undefined;
-        }
-        pass(RUN_LIMIT);
-        return batchResponse(
-          fullPage({ resourceType: 'Appointment', status: 'cancelled' }),
-          fullPage({}, 0),
-          fullPage({}, 0),
-        );
-      });
-      await reconcile();
-    });
-    expect(medplum().asked).toHaveLength(3);
-  });
-
-  it('is not looked at when the time is over before', async () => {
-    await withClock(async (pass) => {
-      medplum().interfere(({ entries: [first = ''] }) => {
-        pass(first.includes('status=pending') ? RUN_LIMIT : 0);
-        return undefined;
-      });
-      await reconcile();
-    });
-    expect(medplum().asked).toHaveLength(2);
   });
 });
 

@@ -3,7 +3,7 @@ import type { AccessPolicy, Bundle, OperationOutcome, Parameters, Resource, Task
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { subscriberTask } from '../../../core/notifications/subscription/subscriber-task.ts';
 import { config } from '../config.ts';
-import type { Asked, BotServer } from '../medplum.ts';
+import type { BotServer } from '../medplum.ts';
 
 /** Somebody who calls Bots: the id of its profile, and its credentials. */
 export interface Caller {
@@ -60,10 +60,6 @@ export async function knownCaller(server: BotServer, resource: Rights = reader):
   await server.create<Task>(subscriberTask(caller.id, config));
   return caller;
 }
-
-/** The transactions that write a Subscription. */
-export const subscriptionWrites = ({ asked }: BotServer): Asked[] =>
-  asked.filter(({ entries }) => entries.some((one) => /^(POST|PUT|DELETE) Subscription/.test(one)));
 
 /** A number that tells how often a subscriber has begun Subscriptions. */
 export async function startedBy(server: BotServer, { id }: Caller): Promise<number | undefined> {

@@ -65,8 +65,3 @@ it('a deletion is not forgotten if it could not be recorded', async () => {
   medplum().interfere(() => undefined);
   expect(await isRemembered(task)).toBe(true);
 });
-
-it('a deletion of nothing is nothing to forget', async () => {
-  await run({ deletedResource: { resourceType: 'Appointment', status: 'booked', participant: [] } });
-  expect(medplum().asked).toEqual([]);
-});

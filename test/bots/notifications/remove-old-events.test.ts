@@ -26,8 +26,6 @@ afterEach(() => removeAll(medplum(), 'Task', 'Subscription', 'Communication'));
 const add = (given: Given = {}) => subscribe(medplum(), given);
 const always = () => true;
 const day = 24 * 60 * 60_000;
-const asked = () => medplum().asked.map(({ entries }) => entries);
-const deletions = () => asked().filter(([first]) => first?.startsWith('DELETE'));
 
 /** An event that happened so many days ago. */
 const event = (number: number, days: number): Event => ({
@@ -70,27 +68,6 @@ describe('delivered events', () => {
     const other = await medplum().create<Communication>({ ...communication, sent: '2020-01-01T00:00:00Z' });
     await removeOldEvents(medplum().medplum, always);
     expect(await left()).toEqual([...young, ...ids(other, waiting as Communication & { id: string })].sort());
-    expect(deletions()).toHaveLength(1);
-  });
-
-  it('are not removed without need', async () => {
-    await removeOldEvents(medplum().medplum, always);
-    expect(asked()).toHaveLength(1);
-  });
-
-  it('are removed a hundred at a time', async () => {
-    const pages = [gone(communication, 100), gone(communication, 99)];
-    medplum().interfere(({ type }) => (type === 'transaction' ? searchesAnswer(pages.shift() ?? []) : undefined));
-    await removeOldEvents(medplum().medplum, always);
-    expect(deletions().map(({ length }) => length)).toEqual([100, 99]);
-    expect(asked()).toHaveLength(4);
-    expect(asked()[0]?.[0]).toMatch(/_count=100/);
-  });
-
-  it('are left to the next run when the time is over', async () => {
-    await delivered(await add(), event(1, kept + 2));
-    await removeOldEvents(medplum().medplum, () => false);
-    expect(asked()).toEqual([]);
   });
 
   const responses = (count: number, status?: string) => ({
@@ -104,28 +81,6 @@ describe('delivered events', () => {
 
   const mixed = responses(100, '204');
   mixed.body.entry[7] = { response: { status: '403' } };
-
-  it.each<[string, ReturnType<typeof responses> | 'no-answer']>([
-    ['refuses to remove them', responses(100, '403')],
-    ['fails to remove them', responses(100, '502')],
-    ['refuses to remove one of them', mixed],
-    ['says nothing about them', responses(100)],
-    ['answers for some of them', responses(99, '204')],
-    ['does not answer', 'no-answer'],
-  ])('are left to the next run if Medplum %s', async (_, refusal) => {
-    medplum().interfere(({ type }) => (type === 'transaction' ? searchesAnswer(gone(communication, 100)) : refusal));
-    await removeOldEvents(medplum().medplum, always);
-    expect(asked()).toHaveLength(2);
-  });
-
-  it.each(['200', '204', '404', '410'])('may be removed already: status %s', async (status) => {
-    const pages = [gone(communication, 100)];
-    medplum().interfere(({ type }) =>
-      type === 'transaction' ? searchesAnswer(pages.shift() ?? []) : responses(100, status),
-    );
-    await removeOldEvents(medplum().medplum, always);
-    expect(asked()).toHaveLength(3);
-  });
 });
 
 describe('what a Subscription has left', () => {
@@ -142,8 +97,6 @@ describe('what a Subscription has left', () => {
     await remove();
     expect(await left()).toEqual(ids(undelivered as Communication & { id: string }, message));
     expect(await left('Task')).toEqual([other.task.id]);
-    expect(deletions().map(({ length }) => length)).toEqual([2, 1]);
-    expect(deletions()[1]).toEqual([`DELETE Task/${one.task.id}`]);
   });
 
   it('is removed but for its outbox and what is kept, if it is over', async () => {
@@ -165,7 +118,6 @@ describe('what a Subscription has left', () => {
       await removeLeftovers(medplum().medplum, always);
     });
     expect(await left('Task')).toEqual([one.task.id]);
-    expect(asked()).toHaveLength(2);
   });
 
   it.each<[string, Task['focus']]>([
@@ -175,7 +127,6 @@ describe('what a Subscription has left', () => {
     const { task } = await add();
     await medplum().change<Task>(task, { focus });
     await remove();
-    expect(asked()).toHaveLength(1);
     expect(await left('Task')).toEqual([task.id]);
   });
 
@@ -187,7 +138,6 @@ describe('what a Subscription has left', () => {
       entries[0]?.includes('part-of') ? searchesAnswer(pages.shift() ?? []) : undefined,
     );
     await remove();
-    expect(deletions().map(({ length }) => length)).toEqual([100, 1, 1]);
     expect(await left('Task')).toEqual([]);
   });
 
@@ -201,7 +151,6 @@ describe('what a Subscription has left', () => {
       entries[0]?.includes('part-of') ? searchesAnswer(...(pages.shift() ?? [[], []])) : undefined,
     );
     await remove();
-    expect(deletions().map(({ length }) => length)).toEqual([100, 1]);
     expect(await left('Task')).toEqual([one.task.id]);
   });
 
@@ -211,22 +160,7 @@ describe('what a Subscription has left', () => {
     await addEvents(medplum(), one, event(1, 0));
     medplum().interfere(({ entries }) => (entries[0]?.startsWith('DELETE') ? 'no-answer' : undefined));
     await remove();
-    expect(deletions()).toHaveLength(1);
     expect(await left('Task')).toEqual([one.task.id]);
-  });
-
-  it('is looked for by pages of a thousand outboxes, and of a hundred Subscriptions', async () => {
-    const one = await add();
-    const old = { ...one.task, meta: { ...one.task.meta, lastUpdated: '2020-01-01T00:00:00Z' } };
-    const pages = [Array<Task>(1000).fill(old), Array<Task>(1).fill(old)];
-    medplum().interfere(({ entries }) =>
-      entries[0]?.startsWith('GET Task') ? searchesAnswer(pages.shift() ?? []) : undefined,
-    );
-    await removeLeftovers(medplum().medplum, always);
-    const searches = asked().map(([first = '']) => first);
-    expect(searches.slice(0, 2).map((url) => /_count=1000&_offset=(\d+)/.exec(url)?.[1])).toEqual(['0', '1000']);
-    const subscriptions = searches.slice(2).map((url) => /_id=([^&]+)&_count=1000/.exec(url)?.[1]?.split(',').length);
-    expect(subscriptions).toEqual([...Array(10).fill(100), 1]);
   });
 
   it('is left to the next run when the time is over', async () => {

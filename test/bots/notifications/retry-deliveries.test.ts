@@ -1,14 +1,13 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Subscription, Task } from '@medplum/fhirtypes';
+import type { Subscription } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/notifications/retry-deliveries.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { checkpointQuery } from '../../../core/notifications/delivery/checkpoint.ts';
 import { OVERDUE, SHARE } from '../../../core/notifications/delivery/delivery-state.ts';
-import { deletionTask } from '../../../core/notifications/events/deletion.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { portal, staff } from '../../core/notifications/support.ts';
-import { later, withClock } from '../clock.ts';
+import { later } from '../clock.ts';
 import { config } from '../config.ts';
 import {
   addAppointment,
@@ -32,8 +31,6 @@ const add = (given?: Given) => subscribeLongAgo(medplum(), given);
 const state = (one: Subscribed) => stateOf(medplum(), one);
 const hour = 60 * 60_000;
 const past = (): string => new Date(Date.now() - hour).toISOString();
-const writes = ({ task }: Subscribed) =>
-  medplum().asked.filter(({ entries }) => entries.includes(`PUT Task/${task.id}`)).length;
 
 const addMany = (count: number, given?: () => Given) => subscribeMany(medplum(), count, given);
 
@@ -56,7 +53,6 @@ describe('a delivery is started', () => {
     const { outbox } = await state(one);
     expect(outbox).toMatchObject({ status: 'ready', lease: undefined, until: undefined });
     expect(outbox.woken).toBeGreaterThanOrEqual(before);
-    expect(writes(one)).toBe(1);
   });
 
   it('that was requested and has not begun', async () => {
@@ -74,7 +70,6 @@ describe('a delivery is started', () => {
   ])('but not %s', async (_, given) => {
     const one = await add(given());
     await run();
-    expect(writes(one)).toBe(0);
     expect((await state(one)).outbox.status).toBe(one.task.status);
   });
 
@@ -127,49 +122,9 @@ describe('an outbox says anew when it is due', () => {
     expect(await medplum().read<Subscription>(`Subscription/${one.id}`)).toHaveProperty('status', 'requested');
     expect((await state(one)).subscription.status).toBe('active');
   });
-
-  it('in a later run if this one has lasted long', async () => {
-    const one = await add();
-    await changeSubscription(medplum(), one, { end });
-    let isFirst = true;
-    await withClock(async (skip) => {
-      medplum().interfere(() => {
-        skip(isFirst ? 2_000 : 0);
-        isFirst = false;
-        return undefined;
-      });
-      await run();
-    });
-    expect(writes(one)).toBe(0);
-    await run();
-    expect(writes(one)).toBe(1);
-  });
 });
 
 describe('a run', () => {
-  const addDeletion = () => medplum().create<Task>(deletionTask('none', config));
-  const followed = ({ entries }: { entries: readonly string[] }): boolean =>
-    entries.some((url) => url.startsWith('GET Appointment?_id=none'));
-
-  it('follows deletions', async () => {
-    await addDeletion();
-    await later(6_000, run).catch(() => undefined);
-    expect(medplum().asked.filter(followed)).toHaveLength(1);
-  });
-
-  it('follows no deletions after six seconds', async () => {
-    await addDeletion();
-    await withClock(async (skip) => {
-      skip(6_000);
-      medplum().interfere(({ entries }) => {
-        skip(entries.some((url) => url.includes('POST Task')) ? 6_001 : 0);
-        return undefined;
-      });
-      await run();
-    });
-    expect(medplum().asked.filter(followed)).toEqual([]);
-  });
-
   it('does the rest of its work if a part of it fails, and then fails', async () => {
     const one = await add({ outbox: { status: 'on-hold', until: 0 } });
     await addAppointment(medplum());

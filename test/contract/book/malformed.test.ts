@@ -33,6 +33,40 @@ describe('malformed, wrong resource, or a required element missing: 400 and noth
       ['malformed-request Appointment.slot[1]'],
     ],
     ['a list that is none', (a) => ({ ...a, slot: a.slot?.[0] }), ['malformed-request Appointment.slot']],
+    [
+      'Parameters without parameters',
+      () => ({ resourceType: 'Parameters' }),
+      ['malformed-request Parameters.parameter'],
+    ],
+    [
+      'a name that every object has',
+      (a) => parameters(a, ['constructor', a]),
+      ['parameter-unknown Parameters.parameter[1].name'],
+    ],
+    [
+      'two appointments',
+      (a) => parameters(a, ['appointment', a]),
+      ['malformed-request Parameters.parameter[1].resource'],
+    ],
+    ['an empty list', (a) => ({ ...a, slot: [] }), ['malformed-request Appointment.slot']],
+    ['null in a list', (a) => ({ ...a, participant: [null] }), ['malformed-request Appointment.participant[0]']],
+    [
+      'a participant without a status',
+      (a) => ({ ...a, participant: a.participant.map(({ actor }) => ({ actor })) }),
+      ['element-missing Appointment.participant[0].status'],
+    ],
+    ...['https://other.example/Patient/1', 'Patient?identifier=1', 'Patient/../Bot'].map(
+      (reference): [string, Change, string[]] => [
+        `a participant who is ${reference}`,
+        (a) => ({ ...a, participant: [{ actor: { reference }, status: 'accepted' }] }),
+        ['malformed-request Appointment.participant[0].actor'],
+      ],
+    ),
+    [
+      'a slot without a reference',
+      (a) => ({ ...a, slot: [{ display: 'nine' }] }),
+      ['malformed-request Appointment.slot[0]'],
+    ],
     ['no FHIR element', (a) => ({ ...a, colour: 'blue' }), ['malformed-request Appointment.colour']],
     ['no FHIR value', (a) => ({ ...a, minutesDuration: 'ten' }), ['malformed-request Appointment.minutesDuration']],
   ])('%s', async (_, change, issues) => {

@@ -64,12 +64,38 @@ describe('a rule is broken: 422 and nothing written', () => {
     expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'schedule-inactive Appointment.slot[0]']);
   });
 
-  it('the slots leave a gap', async () => {
+  it.each([
+    ['leave a gap', 60, 90, 'slot-mismatch Appointment.slot'],
+    ['overlap', 15, 45, 'slot-mismatch Appointment.slot[1]'],
+    ['only touch its time', 30, 60, 'slot-mismatch Appointment.slot[1]'],
+  ])('the slots %s', async (_, from, to, issue) => {
     const { schedule, slot, patient } = await aClinic();
-    const later = await aSlot(schedule, 60, 90);
-    const answer = await book(proposed(patient, [slot, later], { to: 90 }));
-    expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'slot-mismatch Appointment.slot']);
-    expect(await slotsOf(schedule)).toEqual(['free 0-30', 'free 60-90']);
+    const other = await aSlot(schedule, from, to);
+    const answer = await book(proposed(patient, [slot, other], { to: issue.endsWith('[1]') ? 30 : to }));
+    expect([answer.status, ...issuesOf(answer)]).toEqual([422, issue]);
+    expect(await slotsOf(schedule)).toEqual(['free 0-30', `free ${from}-${to}`]);
+  });
+
+  it('the slot is of another schedule than the one that is named', async () => {
+    const { slot, patient } = await aClinic();
+    const { schedule: other } = await aClinic();
+    const parameter = [
+      { name: 'appt-resource', resource: proposed(patient, [slot]) },
+      { name: 'schedule', valueReference: { reference: `Schedule/${other.id}` } },
+    ];
+    const answer = await book({ resourceType: 'Parameters', parameter });
+    expect([answer.status, ...issuesOf(answer)]).toEqual([
+      422,
+      'slot-mismatch Parameters.parameter[0].resource.slot[0]',
+    ]);
+  });
+
+  it('a participant has no actor', async () => {
+    const { slot, patient } = await aClinic();
+    const body = proposed(patient, [slot]);
+    const participant = [...body.participant, { status: 'accepted' as const }];
+    const answer = await book({ ...body, participant });
+    expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'profile-violation Appointment.participant[1].actor']);
   });
 
   it('the priority extension is empty', async () => {

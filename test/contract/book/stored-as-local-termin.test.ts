@@ -40,6 +40,7 @@ describe('what LocalTermin does not allow is refused: 422, and nothing is booked
       priority(withCoding(urgent), withCoding(urgent)),
       ['profile-violation Appointment.priority.extension'],
     ],
+    ['another extension', priority({ url: 'urn:other' }), ['profile-violation Appointment.priority.extension']],
     [
       'a priority without a system',
       priority(withCoding({ code: '103391001' })),

@@ -70,6 +70,18 @@ describe('reschedule by replacement', () => {
     expect((await request('portal-a', 'GET', `/Appointment/${foreign.id}`)).body).toEqual(foreign.booked);
   });
 
+  it('one of another server, or itself: 400', async () => {
+    const { patient, later, id } = await aBooking();
+    const body = proposed(patient, [later], { from: 60, to: 90 });
+    for (const [appointment, valueUri] of [
+      [body, `https://other.example/Appointment/${id}`],
+      [{ ...body, id }, id],
+    ] as const) {
+      const answer = await book(replacing(appointment, { valueUri }));
+      expect([answer.status, ...issuesOf(answer)]).toEqual([400, 'malformed-request Parameters.parameter[1].valueUri']);
+    }
+  });
+
   it('one that was replaced cannot be replaced again: 409', async () => {
     const { schedule, patient, later, id } = await aBooking();
     await book(replacing(proposed(patient, [later], { from: 60, to: 90 }), { valueUri: id }));

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
+import { until } from '../../lib/until.ts';
 import {
   aClinic,
   aPatient,
@@ -81,6 +82,18 @@ describe('retry by Appointment.identifier', () => {
     const [first, second] = [await book(body), await book(body)];
     expect([first.status, second.status]).toEqual([201, 200]);
     expect(await stored('Patient', `given=${value}`)).toHaveLength(1);
+  });
+
+  it('of what was cancelled meanwhile is another booking', async () => {
+    const { slot, patient } = await aClinic();
+    const body = proposed(patient, [slot], { identifier: identifier() });
+    const { id = '' } = resourceIn('Appointment', await book(body));
+    expect((await edit(id, { status: 'cancelled' })).status).toBe(200);
+    const again = await until(
+      () => book(body),
+      ({ status }) => status !== 409,
+    );
+    expect([again.status, resourceIn('Appointment', again).id === id]).toEqual([201, false]);
   });
 
   it('for another time or by another requestor it is another booking', async () => {

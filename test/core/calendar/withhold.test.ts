@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
-import { isWithheld, LONGEST_REQUEST, planTaking, withholdEntries } from '../../../core/calendar/slots/withhold.ts';
+import { LONGEST_REQUEST, planTaking } from '../../../core/calendar/slots/withhold.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
-import { isResource } from '../../../core/fhir/resource.ts';
 import { told } from '../../lib/told.ts';
 
 const config = resolveConfig({ baseUrl: 'http://localhost/fhir/R4' });
@@ -77,31 +76,4 @@ describe('a Slot that takes time', () => {
     const slots = [slot('new', 'free', '09:00', '09:30'), slot('beside', 'free', '09:00', '09:30'), booked(0)];
     expect(plan(taking, slots)).toEqual(nothing);
   });
-});
-
-it('time of a Slot is withheld for as long as a request may take, and written with the version that was read', () => {
-  const free = slot('free', 'free', '08:00', '12:00');
-  const decided = planTaking(taking, [free], { before: 0, after: 600_000 }, now, config);
-  const [entry] = withholdEntries(decided, now, config);
-  const written = isResource(entry?.resource, 'Slot') ? entry.resource : free;
-  const isTaken = (from: string, to: string, later = 0): boolean =>
-    isWithheld(written, { start: Date.parse(at(from)), end: Date.parse(at(to)) }, now + later, config);
-  expect(entry?.request).toEqual({ method: 'PUT', url: 'Slot/free', ifMatch: 'W/"1"' });
-  expect(written.status).toBe('free');
-  expect(isTaken('09:00', '09:30', LONGEST_REQUEST - 1)).toBe(true);
-  expect(isTaken('09:00', '09:30', LONGEST_REQUEST)).toBe(false);
-  expect(isTaken('09:30', '10:00')).toBe(false);
-  expect([isTaken('08:00', '08:50'), isTaken('08:00', '08:51')]).toEqual([false, true]);
-});
-
-it('two takings of one Slot withhold it both, and what is over goes', () => {
-  const free = slot('free', 'free', '08:00', '12:00');
-  const withTaking = (stored: Slot, from: string, to: string, moment: number): Slot => {
-    const decided = planTaking(slot(from, 'busy', from, to), [stored], { before: 0, after: 0 }, moment, config);
-    const [entry] = withholdEntries(decided, moment, config);
-    return isResource(entry?.resource, 'Slot') ? entry.resource : stored;
-  };
-  const both = withTaking(withTaking(free, '08:00', '08:30', now), '09:00', '09:30', now + 1);
-  expect(both.extension).toHaveLength(2);
-  expect(withTaking(both, '10:00', '10:30', now + LONGEST_REQUEST).extension).toHaveLength(2);
 });

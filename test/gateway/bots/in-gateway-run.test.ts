@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import pino from 'pino';
-import { artefactUri } from '../../../core/config/config.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { type BotClient, type BotHandler, botsInGateway, type HostedBots } from '../../../gateway/bots/in-gateway.ts';
 import type { BotCall } from '../../../gateway/bots/runtime.ts';
@@ -135,33 +134,6 @@ describe('a Bot that runs', () => {
 });
 
 describe('whether a caller may call a Bot', () => {
-  test('is what Medplum lets it read: the Bot of the installation, by its name', async () => {
-    const { run, asked } = hosted(async () => 'done');
-    await run();
-    const identifier = `${artefactUri(config, 'LocalBot')}|book`;
-    expect(asked).toEqual([
-      {
-        method: 'GET',
-        path: 'fhir/R4/Bot',
-        query: new URLSearchParams({ identifier, _fields: 'id', _count: '1' }).toString(),
-        headers: { authorization: 'Bearer a' },
-      },
-    ]);
-  });
-
-  test('is remembered for ten seconds, for each token', async () => {
-    const { run, asked, clock } = hosted(async () => 'done');
-    await run();
-    clock.now = 9_999;
-    await run();
-    expect(asked).toHaveLength(1);
-    await run({ headers: { authorization: 'Bearer b' } });
-    expect(asked).toHaveLength(2);
-    clock.now = 10_000;
-    await run();
-    expect(asked).toHaveLength(3);
-  });
-
   test.each<[UpstreamAnswer | UpstreamFailure, UpstreamAnswer | UpstreamFailure]>([
     [{ failure: 'timeout' }, { failure: 'timeout' }],
     [answered(401), answered(401)],

@@ -106,14 +106,6 @@ describe('the definitions', () => {
     expect((await get('StructureDefinition/LocalTermin')).status).toBe(404);
   });
 
-  test('are asked for with the token of the caller, by a form', async () => {
-    await get('StructureDefinition');
-    expect(fake.received[0]).toMatchObject({
-      method: 'POST',
-      headers: { authorization: bearer.authorization, 'content-type': 'application/x-www-form-urlencoded' },
-    });
-  });
-
   test('are found by nothing else', async () => {
     const { status, body } = await get('StructureDefinition?name=a&status=active');
     expect([status, body.issue.map(({ expression }: { expression: string[] }) => expression[0])]).toEqual([

@@ -141,31 +141,6 @@ describe('a history', () => {
     expect([beyond.entry, beyond.total]).toEqual([undefined, 5]);
   });
 
-  test('of many is read as far as needed, a hundred at once', async () => {
-    calledBy('everything');
-    storing(numbered(150));
-    expect(page((await get('Appointment/a1/_history?_count=100&_offset=0')).body)).toHaveLength(100);
-    expect(fake.received.map(({ query }) => query.toString())).toEqual([
-      '_count=100&_offset=0',
-      '_count=100&_offset=100',
-    ]);
-    fake.received.length = 0;
-    await get('Appointment/a1/_history?_count=10');
-    expect(fake.received).toHaveLength(1);
-  });
-
-  test.each([
-    [99, 20, 1],
-    [100, 99, 1],
-    [100, 100, 2],
-    [5, 20, 1],
-  ])('of %i versions is read to its end for a page of %i: in %i requests', async (versions, count, requests) => {
-    calledBy('everything');
-    storing(numbered(versions));
-    const { body } = await get(`Appointment/a1/_history?_count=${count}`);
-    expect([page(body)?.length, fake.received.length]).toEqual([Math.min(versions, count), requests]);
-  });
-
   test('has no total where the last version that is looked at is the thousandth', async () => {
     calledBy('everything');
     storing(numbered(1_000));
@@ -182,13 +157,6 @@ describe('a history', () => {
       expect(page((await get(`Appointment/a1/_history${query}`)).body)).toHaveLength(20);
     }
     expect(page((await get('Appointment/a1/_history?_offset=20')).body)).toHaveLength(10);
-  });
-
-  test('of versions without a time or a number says nothing of them', async () => {
-    calledBy('everything');
-    const bare = { resourceType: 'Appointment', id: 'a1' };
-    fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'history', entry: [{ resource: bare }] } });
-    expect((await get('Appointment/a1/_history')).body.entry[0].response).toEqual({ status: '200' });
   });
 
   test('that is empty has no entries', async () => {

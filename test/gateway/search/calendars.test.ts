@@ -66,45 +66,6 @@ async function read(calendars: ReturnType<typeof createCalendars>, ids?: string,
   return [idsOf(found.schedules), idsOf(found.services)];
 }
 
-test('Medplum is asked in one batch, with the rights of the caller', async () => {
-  await createCalendars(upstream, () => now).read('1,2', { authorization: 'Bearer one' });
-  const [{ method, path, headers, body } = { body: '{}' }] = fake.received;
-  expect([method, path, headers?.authorization, headers?.['content-type']]).toEqual([
-    'POST',
-    '/fhir/R4',
-    'Bearer one',
-    'application/fhir+json',
-  ]);
-  const { entry = [], ...batch }: Bundle = JSON.parse(body);
-  expect(batch).toEqual({ resourceType: 'Bundle', type: 'batch' });
-  expect(entry.map(({ request }) => request?.method)).toEqual(['GET', 'GET']);
-  const fields = '_fields=id%2Cactive%2Cactor%2CserviceType%2Cextension';
-  expect(fake.received.flatMap((one) => urlsOf(one.body))).toEqual([
-    'HealthcareService?_sort=-_lastUpdated&_count=1&_total=accurate&_fields=id%2Cmeta',
-    `Schedule?_id=1%2C2&_count=1000&${fields}`,
-    `HealthcareService?_count=1000&${fields}`,
-  ]);
-});
-
-test('as long as nothing changes one call is enough', async () => {
-  const calendars = createCalendars(upstream, () => now);
-  await read(calendars);
-  fake.received.length = 0;
-  await read(calendars);
-  await read(calendars, '1');
-  expect(fake.received).toHaveLength(2);
-});
-
-test('lists are read once, as long as nothing changes; of named schedules those that are named', async () => {
-  const calendars = createCalendars(upstream, () => now);
-  expect(await read(calendars)).toEqual(['1,2', 'a,b']);
-  expect(listsRead()).toEqual(['Schedule', 'HealthcareService']);
-  expect(await read(calendars)).toEqual(['1,2', 'a,b']);
-  expect(listsRead()).toEqual([]);
-  expect(await read(calendars, '2')).toEqual(['2', 'a,b']);
-  expect(listsRead()).toEqual(['Schedule']);
-});
-
 test.each<[string, () => void, string]>([
   ['changed', () => stored.push(service('a', '2')) && void stored.shift(), 'b,a'],
   ['changed once more', () => stored.splice(1, 1, service('b', '2')) && undefined, 'a,b'],

@@ -72,18 +72,6 @@ describe('appointments of a patient', () => {
     expect((await search(`Appointment?patient=${ids(101)}`)).patients).toEqual([]);
   });
 
-  test('are looked up by a form, with the rights of the caller', async () => {
-    knowing(into('a'));
-    await search('Appointment?patient=a');
-    const { method, path, headers } = fake.received[0] ?? {};
-    expect([method, path, headers?.authorization, headers?.['content-type']]).toEqual([
-      'POST',
-      '/fhir/R4/Patient/_search',
-      bearer.authorization,
-      'application/x-www-form-urlencoded',
-    ]);
-  });
-
   test('stay as they were asked for in all other parameters', async () => {
     knowing(into('a', 'b'));
     const { sent } = await search('Appointment?patient=a&identifier=Patient/a&actor=Practitioner/1&slot=a');
@@ -93,13 +81,6 @@ describe('appointments of a patient', () => {
       'Practitioner/1',
       'Slot/a',
     ]);
-  });
-
-  test('are searched for once, though they are asked for twice', async () => {
-    knowing(into('a', 'b'), into('b'));
-    const { patients, sent } = await search('Appointment?patient=a,b&actor=Patient/a');
-    expect(patients).toEqual(['_id=a,b&_count=2']);
-    expect([sent?.get('patient'), sent?.get('actor')]).toEqual(['Patient/a,Patient/b', 'Patient/a,Patient/b']);
   });
 
   test.each([

@@ -6,14 +6,11 @@ import {
   aPortal,
   aSchedule,
   aSlot,
-  asks,
-  aType,
   at,
   booked,
   extension,
   inMinutes,
   invalid,
-  overtaken,
   refused,
   unavailable,
   writes,
@@ -92,42 +89,7 @@ describe('what the clinic writes over booked time', () => {
     const { appointment, over } = await setting('booked', { status: 'free' });
     await resolve(await medplum().change(over, { status: 'busy' }));
     expect(await tasksOf(appointment)).toEqual([]);
-    expect(medplum().asked.at(-1)?.entries).toEqual([`GET Slot/${over.id}/_history`]);
   });
-
-  it('is none of a block over blocks, for which no history is read', async () => {
-    const schedule = await aSchedule(medplum());
-    await aSlot(medplum(), schedule, '09:00', '10:00', { status: 'busy-unavailable' });
-    const block = await aSlot(medplum(), schedule, '09:15', '09:45', { status: 'busy' });
-    await resolve(block);
-    expect(medplum().asked).toHaveLength(1);
-  });
-
-  it('is none of a block of other services, and no appointments are asked for', async () => {
-    const [blocked, other] = [aType(), aType()];
-    const schedule = await aSchedule(medplum());
-    await aSlot(medplum(), schedule, '09:00', '10:00', { status: 'busy', serviceType: [other] });
-    const block = await aSlot(medplum(), schedule, '09:15', '09:45', {
-      status: 'busy-unavailable',
-      serviceType: [blocked],
-    });
-    await resolve(block);
-    expect(medplum().asked.filter(asks(/_history/))).toHaveLength(1);
-    expect(medplum().asked.filter(asks(/Appointment/))).toEqual([]);
-  });
-});
-
-it.each([
-  ['free', (slot: Slot): Slot => ({ ...slot, status: 'free' })],
-  ['entered in error', (slot: Slot): Slot => ({ ...slot, status: 'entered-in-error' })],
-  [
-    "another server's",
-    (slot: Slot): Slot => ({ ...slot, schedule: { reference: 'https://other.example/Schedule/1' } }),
-  ],
-])('a slot that is %s takes nothing, and nothing is read', async (_, changed) => {
-  const { over } = await setting('booked');
-  await resolve(changed(over));
-  expect(medplum().asked).toEqual([]);
 });
 
 it('of very many slots at that time all are looked at, page by page', async () => {
@@ -150,9 +112,6 @@ it('of very many slots at that time all are looked at, page by page', async () =
   await resolve(over);
   expect(await tasksOf(appointment)).toHaveLength(1);
   expect(await tasksOf(last.appointment)).toHaveLength(1);
-  expect(medplum().asked.filter(asks(/_offset=0$/))).toHaveLength(1);
-  expect(medplum().asked.filter(asks(/_offset=200$/))).toHaveLength(1);
-  expect(medplum().asked.filter(asks(/_offset=400$/))).toEqual([]);
 });
 
 describe('a collision that cannot be written', () => {
@@ -166,13 +125,6 @@ describe('a collision that cannot be written', () => {
     await expect(resolve(over)).rejects.toThrow(
       `The collision of Appointment/${appointment.id} could not be resolved (${kind}).`,
     );
-  });
-
-  it('because somebody else was faster is left to them', async () => {
-    const { over } = await setting('booked');
-    medplum().interfere((asked) => (writes(asked) ? overtaken() : undefined));
-    await resolve(over);
-    expect(medplum().asked.filter(writes)).toHaveLength(1);
   });
 
   it('is not decided without what the server could not tell', async () => {

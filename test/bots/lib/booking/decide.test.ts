@@ -19,7 +19,6 @@ import {
   requestorOf,
   tagsOf,
   unavailable,
-  writes,
 } from '../../booking/fixtures.ts';
 import { config, configured } from '../../config.ts';
 import { withMedplum } from '../../medplum.ts';
@@ -42,21 +41,13 @@ type Decision = Awaited<ReturnType<typeof decide>>;
 const issuesIn = ({ plan }: Decision) => (plan.kind === 'refuse' ? told(plan.issues) : []);
 
 describe('a decision', () => {
-  it('is made by what the caller may read, in one request with its limits', async () => {
+  it('is made by what the caller may read', async () => {
     const { portal, patient, slot, schedule } = await setting();
     const { plan, state } = await decide(proposed(patient, [slot]), requestorOf(portal));
     expect(plan.kind).toBe('write');
     expect(new Set(state.keys())).toEqual(
       new Set([`Slot/${slot.id}`, `Schedule/${schedule.id}`, `Patient/${patient.id}`]),
     );
-    expect(medplum().asked).toMatchObject([{ type: 'batch', authorization: portal.authorization }]);
-    expect(medplum().asked[0]?.entries.filter((one) => one.includes('_fields=id'))).toHaveLength(2);
-  });
-
-  it('asks for the limits that are given', async () => {
-    const { portal, patient, slot } = await setting();
-    await decide(proposed(patient, [slot]), { ...requestorOf(portal), limits: [] });
-    expect(medplum().asked[0]?.entries.filter((one) => one.includes('_fields=id'))).toEqual([]);
   });
 
   it('is a refusal where a limit is reached', async () => {
@@ -69,16 +60,6 @@ describe('a decision', () => {
     expect([...decision.state.keys()].filter((key) => key.startsWith('Appointment/'))).toEqual([]);
   });
 
-  it('about a request that names nothing asks for nothing', async () => {
-    const { portal } = await setting();
-    const decision = await decide(
-      { resourceType: 'Appointment', status: 'proposed', participant: [] },
-      requestorOf(portal),
-    );
-    expect(decision.plan.kind).toBe('refuse');
-    expect(medplum().asked).toEqual([]);
-  });
-
   it('looks for slots that are not there at that time by their ids', async () => {
     const { portal, patient, slot, schedule } = await setting();
     const elsewhere = await aSlot(medplum(), schedule, '11:00', '11:30');
@@ -86,8 +67,6 @@ describe('a decision', () => {
     const { plan, state } = await decide(body, requestorOf(portal));
     expect(plan.kind).toBe('refuse');
     expect(state.has(`Slot/${elsewhere.id}`)).toBe(true);
-    expect(medplum().asked[1]).toMatchObject({ authorization: portal.authorization });
-    expect(medplum().asked[1]?.entries).toEqual([expect.stringContaining(`_id=${elsewhere.id}&`)]);
   });
 
   it('does not see what the requestor may not see', async () => {
@@ -105,82 +84,10 @@ describe('a decision', () => {
     expect(issuesIn(await decide(proposed(patient, [slot]), requestorOf(portal)))).toEqual([
       'slot-not-free Appointment.slot[0]',
     ]);
-    expect(medplum().asked.filter(asks(/_history/))).toMatchObject([{ entries: [`GET Slot/${over.id}/_history`] }]);
     await medplum().change<Slot>(over, { status: 'free' });
     const again = await medplum().read<Slot>(`Slot/${over.id}`);
     await medplum().change<Slot>(again ?? over, { status: 'busy' });
     expect((await decide(proposed(patient, [slot]), requestorOf(portal))).plan.kind).toBe('write');
-  });
-
-  it('asks for what it turns out to depend on, with the rights of the caller', async () => {
-    const { portal, patient, slot } = await setting({ extension: [policy({ leadTime: 8_000 })] });
-    const decision = await decide(proposed(patient, [slot]), requestorOf(portal));
-    expect(issuesIn(decision)).toEqual(['too-soon Appointment.start']);
-    expect(medplum().asked.map(({ type }) => type)).toEqual(['batch', 'read']);
-    expect(medplum().asked[1]?.authorization).toBe(portal.authorization);
-  });
-
-  it('needs not ask who calls if that is known', async () => {
-    const { portal, patient, slot } = await setting({ extension: [policy({ leadTime: 8_000 })] });
-    const decision = await decide(proposed(patient, [slot]), { ...requestorOf(portal), role: 'repository' });
-    expect(decision.plan.kind).toBe('write');
-    expect(medplum().asked).toHaveLength(1);
-  });
-
-  it('of a hold is one of a hold', async () => {
-    const { portal, patient, slot } = await setting();
-    const { plan } = await decide(proposed(patient, [slot]), requestorOf(portal), { purpose: 'hold' });
-    const [first] = plan.kind === 'write' ? (plan.transaction.entry ?? []) : [];
-    expect(first?.resource).toMatchObject({ status: 'proposed' });
-  });
-
-  it.each([
-    [true, 0],
-    [false, 1],
-  ])('that is only asked for writes no row of a quota (%s)', async (isDry, rows) => {
-    const { portal, patient, slot } = await setting({ extension: [policy({ maxPerPortalAndDay: 5 })] });
-    const decision = await decide(proposed(patient, [slot]), requestorOf(portal), { isDry });
-    expect(decision.plan.kind).toBe('write');
-    expect(medplum().asked.filter(writes)).toHaveLength(rows);
-  });
-
-  it('writes rows of quotas unless it says otherwise', async () => {
-    const { portal, patient, slot } = await setting({ extension: [policy({ maxPerPortalAndDay: 5 })] });
-    await decide(proposed(patient, [slot]), requestorOf(portal));
-    expect(medplum().asked.filter(writes)).toHaveLength(1);
-  });
-
-  it('that never comes to an end is none', async () => {
-    const { portal, patient, slot } = await setting();
-    // Each answer about fragments names another origin that was not read.
-    let rounds = 0;
-    const busy = await medplum().change<Slot>(slot, { status: 'busy-tentative' });
-    medplum().interfere(async ({ entries }) => {
-      if (!entries.some((one) => one.includes('Slot?identifier'))) {
-        return undefined;
-      }
-      rounds += 1;
-      const searchset = (...resources: (Slot | Appointment)[]) => ({
-        response: { status: '200' },
-        resource: { resourceType: 'Bundle', type: 'searchset', entry: resources.map((resource) => ({ resource })) },
-      });
-      const hold: Appointment = proposed(patient, [busy], {
-        id: `hold-${rounds}`,
-        slot: [{ reference: `Slot/${slot.id}` }, { reference: `Slot/other-${rounds}` }],
-        status: 'proposed',
-        extension: [{ url: config.uris.LocalHeldUntil, valueInstant: '2020-01-01T00:00:00Z' }],
-      });
-      return {
-        status: 200,
-        body: {
-          resourceType: 'Bundle',
-          type: 'batch-response',
-          entry: [searchset(busy), searchset(), searchset(hold), searchset(), searchset(), searchset()],
-        },
-      };
-    });
-    expect(issuesIn(await decide(proposed(patient, [busy]), requestorOf(portal)))).toEqual(['upstream-unavailable']);
-    expect(rounds).toBe(6);
   });
 });
 
@@ -220,16 +127,6 @@ describe('what cannot be read', () => {
     expect(issuesIn(decision)).toEqual(['upstream-unavailable']);
   });
 
-  it.each([[[]], [[{ response: { status: '200' } }]], [undefined]])(
-    'is no decision: an answer that does not have each entry (%j)',
-    async (entry) => {
-      const { portal, patient, slot } = await setting();
-      medplum().interfere(() => ({ status: 200, body: { resourceType: 'Bundle', type: 'batch-response', entry } }));
-      const decision = await decide(proposed(patient, [slot]), { ...requestorOf(portal), limits: [] });
-      expect(issuesIn(decision)).toEqual(['upstream-unavailable']);
-    },
-  );
-
   it('is no decision: the limits of the requestor', async () => {
     const { portal, patient, slot } = await setting();
     medplum().interfere(async ({ bundle }) => {
@@ -250,7 +147,6 @@ describe('what cannot be read', () => {
       }),
     );
     expect((await decide(proposed(patient, [slot]), requestorOf(portal))).plan.kind).toBe('write');
-    expect(medplum().asked.at(-1)).toMatchObject({ type: 'transaction', authorization: portal.authorization });
   });
 
   it('for another reason than the server is an error', async () => {
@@ -285,8 +181,6 @@ describe('a patient who is submitted', () => {
     const { portal, body } = await ambiguous();
     const decision = await decide(body, requestorOf(portal));
     expect(issuesIn(decision).join()).toMatch(/^patient-ambiguous/);
-    expect(medplum().asked.at(-1)).toMatchObject({ type: 'batch', authorization: 'Bearer admin' });
-    expect(medplum().asked.at(-1)?.entries).toEqual([expect.stringMatching(/^GET Patient\?_id=[^,]+,[^,]+&_count=2$/)]);
   });
 
   it('and is known twice is looked at again, whatever else is wrong', async () => {
@@ -295,7 +189,6 @@ describe('a patient who is submitted', () => {
     const resource = { ...first?.resource, status: 'booked' } as Appointment;
     const decision = await decide(parameters({ name: 'appt-resource', resource }, ...others), requestorOf(portal));
     expect(issuesIn(decision)).toHaveLength(2);
-    expect(medplum().asked.at(-1)?.entries).toEqual([expect.stringMatching(/^GET Patient\?_id=/)]);
   });
 
   it('and was made twice by the service is one person', async () => {

@@ -13,7 +13,6 @@ export function passesThrough(medplum: () => CalendarServer) {
     async run(pass: Partial<RollForward> = {}, time = 60_000) {
       const task = await medplum().pass(pass);
       await rollForward(medplum().medplum, task, Date.now() + time);
-      return medplum().asked;
     },
     /** A calendar that was published before, up to its end by default. */
     async publishedBefore(more: Partial<Publication> = {}): Promise<Calendar> {
@@ -25,10 +24,5 @@ export function passesThrough(medplum: () => CalendarServer) {
     },
     /** An appointment that makes the service busy. */
     somebodyBooks: () => medplum().appointment('booked', []),
-    /** The publications that a run has put in line. */
-    inLine: () =>
-      medplum()
-        .asked.filter(({ type, bundle }) => type === 'batch' && bundle?.entry?.some(({ resource }) => resource))
-        .map(({ bundle }) => bundle?.entry ?? []),
   };
 }

@@ -2,10 +2,8 @@ import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { readOpeningHours } from '../../../../bots/lib/calendar/opening-hours.ts';
-import { publishedUntil, workOn, writePublication } from '../../../../bots/lib/calendar/publication.ts';
+import { publishedUntil, workOn } from '../../../../bots/lib/calendar/publication.ts';
 import {
-  askedFor,
-  at,
   closedOn,
   DAY,
   date,
@@ -23,16 +21,7 @@ import { publicationsOn, turn, weeks } from './publications.ts';
 
 const medplum = withCalendars();
 
-const { work, windowsRead } = publicationsOn(medplum);
-
-const timeAt = (time: string, days = 0): number => Date.parse(at(time, days));
-
-const statusesWritten = () =>
-  medplum().asked.flatMap(({ bundle, type }) =>
-    type === 'transaction'
-      ? (bundle?.entry ?? []).flatMap(({ resource }) => (resource?.resourceType === 'Task' ? [resource.status] : []))
-      : [],
-  );
+const { work } = publicationsOn(medplum);
 
 describe('the end of what is published', () => {
   const until = async ({ id }: Stored<Schedule>, now = Date.now()) => {
@@ -75,49 +64,6 @@ describe('the end of what is published', () => {
   });
 });
 
-describe('a publication', () => {
-  it('is written on condition of its version', async () => {
-    const task = await medplum().publication({ schedule: 'one', status: 'requested' });
-    const written = await writePublication(medplum().medplum, task, { schedule: 'one', status: 'completed' });
-    expect(written).toMatchObject({ task: { id: task.id, status: 'completed' }, publication: { status: 'completed' } });
-    expect(written?.task.meta?.versionId).not.toBe(task.meta?.versionId);
-    expect(await writePublication(medplum().medplum, task, { schedule: 'one', status: 'failed' })).toBeUndefined();
-    expect(await medplum().read<Task>(`Task/${task.id}`)).toMatchObject({ status: 'completed' });
-  });
-
-  it('that cannot be written is an error', async () => {
-    const task = await medplum().publication({ schedule: 'one', status: 'requested' });
-    medplum().interfere(() => 'no-answer');
-    await expect(writePublication(medplum().medplum, task, { schedule: 'one', status: 'completed' })).rejects.toThrow(
-      `Task/${task.id} could not be written (lost).`,
-    );
-  });
-});
-
-describe('an answer that says nothing', () => {
-  it.each([[{}], [{ entry: [] }], [{ entry: [{}] }]])('leaves a publication to others: %j', async (more) => {
-    const task = await medplum().publication({ schedule: 'one', status: 'requested' });
-    medplum().interfere(() => ({
-      status: 200,
-      body: { resourceType: 'Bundle', type: 'transaction-response', ...more },
-    }));
-    expect(await writePublication(medplum().medplum, task, { schedule: 'one', status: 'completed' })).toBeUndefined();
-  });
-
-  it.each([[{}], [{ entry: [] }], [{ entry: [{}] }]])('ends a turn that it may have lost: %j', async (more) => {
-    const { schedule } = await medplum().calendar();
-    medplum().interfere(async ({ entries, bundle }) => {
-      if (!entries.includes('POST Slot')) {
-        return undefined;
-      }
-      await medplum().fhir('POST', '', bundle);
-      return { status: 200, body: { resourceType: 'Bundle', type: 'transaction-response', ...more } };
-    });
-    await work(schedule);
-    expect((await medplum().publicationOf(schedule))?.status).toBe('in-progress');
-  });
-});
-
 describe('a turn', () => {
   it('publishes a calendar and writes down what it was made from', async () => {
     const { schedule } = await medplum().calendar();
@@ -129,38 +75,6 @@ describe('a turn', () => {
     expect(publication).toMatchObject({ status: 'completed', from: day + DAY, inputs: hours?.inputs });
     expect(publication?.task.statusReason).toBeUndefined();
     expect(publication?.task.description).toBeUndefined();
-  });
-
-  it('is in progress before anything is read', async () => {
-    const { schedule } = await medplum().calendar();
-    await work(schedule);
-    expect(medplum().asked[0]?.bundle?.entry?.[0]?.resource).toMatchObject({ status: 'in-progress' });
-    expect(statusesWritten().at(-1)).toBe('completed');
-  });
-
-  it('reads from yesterday on, in windows of two weeks', async () => {
-    const { schedule } = await medplum().calendar(visit(), weeks(3));
-    await work(schedule);
-    const windows = windowsRead();
-    const yesterday = new Date(Date.now() - 4 * DAY).toISOString().slice(0, 10);
-    expect(windows[0]?.[1]).toBe(yesterday);
-    expect(windows.length).toBeGreaterThan(2);
-    expect(await medplum().times(schedule)).toHaveLength(12);
-  });
-
-  it('is nothing for a Task that is no publication', async () => {
-    const task = await medplum().create<Task>({ resourceType: 'Task', status: 'requested', intent: 'order' });
-    expect(await workOn(medplum().medplum, task, turn)).toBe(false);
-    expect(medplum().asked).toEqual([]);
-  });
-
-  it('is nothing for a version that somebody has replaced', async () => {
-    const { schedule } = await medplum().calendar();
-    const task = await medplum().publication({ schedule: schedule.id, status: 'requested' });
-    await medplum().change<Task>(task, { status: 'in-progress' });
-    expect(await workOn(medplum().medplum, task, turn)).toBe(false);
-    expect(medplum().asked).toHaveLength(1);
-    expect(await medplum().times(schedule)).toEqual([]);
   });
 
   it('ends the publication of a Schedule that is gone', async () => {
@@ -182,25 +96,6 @@ describe('a turn', () => {
     expect(new Set((await medplum().times(schedule)).map((one) => one.split(' ')[0]))).toEqual(
       new Set(['entered-in-error']),
     );
-  });
-
-  it('looks no further than to the last Slot, nor to what was entered in error', async () => {
-    const schedule = await medplum().schedule();
-    await medplum().slot(schedule, 'free', at('09:00', 100), at('10:00', 100));
-    await medplum().slot(schedule, 'entered-in-error', at('09:00', 200), at('10:00', 200));
-    await medplum().slot(await medplum().schedule(), 'free', at('09:00', 300), at('10:00', 300));
-    await work(schedule);
-    expect((await medplum().publicationOf(schedule))?.from).toBe(timeAt('09:00', 101));
-    const [last = ''] = askedFor(medplum(), 'GET Slot?').filter((url) => url.includes('_sort=-start'));
-    expect(new URLSearchParams(last).get('_count')).toBe('20');
-  });
-
-  it('looks two years ahead at most', async () => {
-    const schedule = await medplum().schedule();
-    await medplum().slot(schedule, 'free', at('09:00', 2_000), at('10:00', 2_000));
-    await work(schedule);
-    const { from = 0 } = (await medplum().publicationOf(schedule)) ?? {};
-    expect(Math.abs(from - (Date.now() + 732 * DAY))).toBeLessThan(DAY);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import { workOn } from '../../../../bots/lib/calendar/publication.ts';
 import type { Publication } from '../../../../core/calendar/publish/publication.ts';
-import { askedFor, type CalendarServer, date, type Stored } from '../../calendar/fixtures.ts';
+import { type CalendarServer, date, type Stored } from '../../calendar/fixtures.ts';
 
 /** A turn that has plenty of time. */
 export const turn = { turn: 60_000, portion: 100 };
@@ -18,11 +18,4 @@ export const publicationsOn = (medplum: () => CalendarServer) => ({
     const task = await medplum().publication({ schedule: id, status: 'requested', ...given });
     return { task, isUnfinished: await workOn(medplum().medplum, task, by) };
   },
-  /** The windows that were read, as the dates around them. */
-  windowsRead: () =>
-    askedFor(medplum(), 'GET Slot?schedule')
-      .filter((url) => url.includes('_filter'))
-      .map((url) =>
-        [...(new URLSearchParams(url).get('_filter') ?? '').matchAll(/"(.{10})T/g)].map(([, found]) => found),
-      ),
 });

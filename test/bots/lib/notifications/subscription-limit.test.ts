@@ -93,21 +93,6 @@ it('nobody has a place when the project has as many Subscriptions as it may', as
   });
 });
 
-it('the last place of the project is looked for by its number, among the Subscriptions that are not over', async () => {
-  const owner = await aSubscriber(['requested', 2], ['off', 3]);
-  const before = medplum().asked.length;
-  await take(owner);
-  const asked = medplum().asked.slice(before);
-  expect(asked.map(({ type, entries }) => [type, entries.length])).toEqual([['transaction', 3]]);
-  expect(asked[0]?.entries.map((one) => one.includes('_fields=id'))).toEqual([false, true, true]);
-  const search = asked[0]?.entries[2]?.replace('GET ', '') ?? '';
-  expect(search).toContain(`_offset=${maxAllSubscriptions - 1}&_count=1`);
-  const open = await medplum().find<Subscription>('Subscription?status=requested,active,error&_count=1000');
-  const numbered = (number: number) => search.replace(/_offset=\d+/, `_offset=${number - 1}`);
-  expect(await medplum().find(numbered(open.length))).toHaveLength(1);
-  expect(await medplum().find(numbered(open.length + 1))).toHaveLength(0);
-});
-
 it('no place is given if Medplum does not answer', async () => {
   medplum().interfere(() => 'no-answer');
   await expect(take('anybody')).rejects.toThrow('could not be read');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Resource, Slot } from '@medplum/fhirtypes';
-import { overbookingIssues, overbookingReads, unmarkedFor } from '../../../../core/booking/appointment/overbooking.ts';
+import { overbookingIssues } from '../../../../core/booking/appointment/overbooking.ts';
 import { holdExtensions } from '../../../../core/booking/hold/hold.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { appointment, at, config, now, schedule, slot, stateOf } from '../support.ts';
@@ -15,48 +15,6 @@ function issues(created: Appointment, resources: readonly Resource[], offered: r
   const found = overbookingIssues(created, stateOf(schedule, ...resources), new Set(offered), now, config);
   return found.map(({ code, diagnostics, expression }) => `${code} ${expression}: ${diagnostics.split('. ')[0]}`);
 }
-
-describe('what is read of the slots of a new appointment', () => {
-  const queries = (created: Appointment) =>
-    overbookingReads(created, config).map(({ request }) => decodeURIComponent(request?.url ?? ''));
-  const holding = 'proposed,pending,booked,arrived,checked-in,waitlist,fulfilled,noshow';
-
-  it('are the slots, who holds them, and what else is taken then', () => {
-    const slots = { slot: [{ reference: 'Slot/nine' }, { reference: 'Slot/ten' }] };
-    expect(queries(made(slots))).toEqual([
-      'Slot?_id=nine,ten&_count=20&_include=Slot:schedule',
-      `Appointment?slot=Slot/nine,Slot/ten&status=${holding}&_count=200`,
-      `Slot?schedule:Schedule._has:Slot:schedule:_id=nine,ten&status=busy,busy-tentative,busy-unavailable&start=lt${at('09:30')}&end=gt${at('09:00')}&_count=1000`,
-    ]);
-  });
-
-  it.each<[string, Partial<Appointment>]>([
-    ['has no slots', { slot: [] }],
-    ['is a record of what took place', { status: 'fulfilled' }],
-    ['was cancelled', { status: 'cancelled' }],
-    ['is proposed', { status: 'proposed' }],
-    ['is an overbooking on purpose', onPurpose(true)],
-  ])('is nothing of one that %s', (_, more) => {
-    expect(queries(made(more))).toEqual([]);
-  });
-
-  it.each<[string, Partial<Appointment>]>([
-    ['has no readable time', { start: 'nine' }],
-    ['ends before it starts', { end: at('08:00') }],
-    ['ends when it starts', { end: at('09:00') }],
-  ])('are only the slots and their holders of one that %s', (_, more) => {
-    expect(queries(made(more))).toHaveLength(2);
-    expect(unmarkedFor(made(more), stateOf(slot('x', '09:00', '09:30', { status: 'busy' })), config)).toEqual([]);
-  });
-
-  it('are the histories of taken slots of that time that bear no mark', () => {
-    const state = stateOf(
-      slot('x', '09:00', '09:30', { status: 'busy' }),
-      slot('y', '10:00', '11:00', { status: 'busy' }),
-    );
-    expect(unmarkedFor(made(), state, config)).toEqual(['x']);
-  });
-});
 
 describe('a new appointment of staff', () => {
   it('on free slots is no overbooking', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Resource, Slot } from '@medplum/fhirtypes';
-import { doubtfulSlots, issuesOfTakenTime } from '../../../../core/booking/consistency/taken-time.ts';
+import { issuesOfTakenTime } from '../../../../core/booking/consistency/taken-time.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { resolveConfig } from '../../../../core/config/resolve.ts';
 import { told } from '../../../lib/told.ts';
@@ -140,11 +140,4 @@ describe('what takes the time of a Schedule', () => {
   it('a buffer without its booking is left over', () => {
     expect(find(bufferFor('b', '09:00', '09:10'))).toEqual(['buffer-left-over Slot/buffer-b']);
   });
-});
-
-it('asks for the history of those slots only that may be doubled', () => {
-  const state = stateOf([taking, slot('alone', 'busy', '12:00', '13:00'), offer('b', 'busy', '09:00', '10:00')]);
-  expect(doubtfulSlots(state, { now, config, originSystem })).toEqual(['taking']);
-  const offered = new Set(['taking']);
-  expect(issuesOfTakenTime(state, { now, config, originSystem, offered })).toEqual([]);
 });

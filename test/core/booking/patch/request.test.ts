@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { applyPatch, readPatch } from '../../../../core/booking/patch/patch.ts';
-import { patchReads } from '../../../../core/booking/patch/reads.ts';
 import { asPatchInvalid } from '../../../../core/booking/patch/rejection.ts';
 import { parsePatchRequest } from '../../../../core/booking/patch/request.ts';
 import { stored } from '../change.cases.ts';
@@ -82,17 +81,6 @@ describe('what only the server writes', () => {
         },
       ],
     });
-  });
-});
-
-it('an appointment is searched for and read', () => {
-  expect(patchReads('a 1')).toEqual({
-    resourceType: 'Bundle',
-    type: 'batch',
-    entry: [
-      { request: { method: 'GET', url: 'Appointment?_id=a%201' } },
-      { request: { method: 'GET', url: 'Appointment/a%201' } },
-    ],
   });
 });
 

@@ -4,7 +4,6 @@ import { holdExtensions } from '../../../../core/booking/hold/hold.ts';
 import {
   deactivationIssues,
   MOST_APPOINTMENTS,
-  openAppointmentsQuery,
   type PolicedAppointment,
 } from '../../../../core/booking/patient/deactivation.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
@@ -67,10 +66,4 @@ describe('a portal makes its patient inactive', () => {
     ]);
     expect(issues(...open.slice(1))).toEqual([]);
   });
-});
-
-it('its open appointments are searched with their slots', () => {
-  expect(decodeURIComponent(openAppointmentsQuery({ resourceType: 'Patient', id: 'anna' }))).toBe(
-    'Appointment?patient=Patient/anna&status=proposed,pending,booked,arrived,checked-in,waitlist&_count=100&_include=Appointment:slot',
-  );
 });

@@ -1,18 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Appointment, Task } from '@medplum/fhirtypes';
+import type { Appointment } from '@medplum/fhirtypes';
 import type { EffectivePolicy } from '../../../../core/booking/policy/effective-policy.ts';
-import {
-  countedSlotReads,
-  holdQuota,
-  isCounted,
-  policyQuotas,
-  type Quota,
-  quotaEntries,
-  quotaIssues,
-  quotaKey,
-  quotaRow,
-  quotaRowSearch,
-} from '../../../../core/booking/policy/quota.ts';
+import { policyQuotas, type Quota, quotaIssues, quotaKey, quotaRow } from '../../../../core/booking/policy/quota.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { requestorQuery } from '../../../../core/fhir/tags.ts';
 import { appointment, at, config, now, requestor, schedule, slot, stateOf } from '../support.ts';
@@ -26,7 +15,6 @@ const policy: EffectivePolicy = {
 const interval = { start: Date.parse(at('09:00')), end: Date.parse(at('09:30')) };
 const [patientQuota, dayQuota] = policyQuotas([policy], interval, ['Patient/anna'], context);
 const own = ['_tag', requestorQuery(requestor, config)];
-const uses = (value: number): Task['output'] => [{ type: { text: 'uses' }, valueInteger: value }];
 
 describe('the quotas of a booking', () => {
   test('are those of the patient and of the day', () => {
@@ -92,47 +80,6 @@ describe('the quotas of a booking', () => {
 
   test('are none without a policy', () => {
     expect(policyQuotas([{ ...policy, policy: {} }], interval, ['Patient/anna'], context)).toEqual([]);
-  });
-
-  test('of holds are those of the installation', () => {
-    expect(holdQuota(context)).toEqual({
-      code: 'too-many-holds',
-      row: 'portal/holds',
-      limit: config.holds.maxPerRequestor,
-      query: [own, ['_count', '1000'], ['status', 'proposed'], ['_sort', '-_lastUpdated']],
-      diagnostics: expect.stringContaining(` ${config.holds.maxPerRequestor} times at once`),
-    });
-  });
-
-  test('are told apart by what they count', () => {
-    expect([patientQuota, holdQuota(context)].map((quota) => quota && quotaKey(quota))).toEqual([
-      'patient-limit-reached portal/Patient/anna Schedule/calendar',
-      'too-many-holds portal/holds ',
-    ]);
-  });
-});
-
-describe('the slots of what is counted', () => {
-  const found = Array.from({ length: 150 }, (_, index) =>
-    appointment({ id: `a${index}`, slot: [{ reference: `Slot/s${index}` }, { reference: 'Slot/room' }] }),
-  );
-
-  test('are asked for by searches that find and include no more than Medplum answers', () => {
-    const urls = (dayQuota ? countedSlotReads(dayQuota, found) : []).map(
-      ({ request }) => new URL(request?.url ?? '', 'http://x/'),
-    );
-    const ids = urls.map(({ searchParams }) => searchParams.get('_id')?.split(',') ?? []);
-    expect(ids.map(({ length }) => length)).toEqual([100, 51]);
-    expect(new Set(ids.flat()).size).toBe(151);
-    for (const { pathname, searchParams } of urls) {
-      expect([pathname, searchParams.get('_include')]).toEqual(['/Slot', 'Slot:schedule']);
-      expect(Number(searchParams.get('_count'))).toBeGreaterThanOrEqual(51);
-    }
-  });
-
-  test('are not asked for where all appointments count', () => {
-    expect(countedSlotReads(holdQuota(context), found)).toEqual([]);
-    expect(dayQuota && countedSlotReads(dayQuota, [])).toEqual([]);
   });
 });
 
@@ -202,49 +149,4 @@ describe('a quota is used up', () => {
     expect(issues({ code: 'too-many-holds' }, [booked()])).toEqual([]);
     expect(issues({}, [held])).toEqual([]);
   });
-
-  test('in a row that every booking changes that counts', () => {
-    expect(quotaRow(quota, config)).toEqual({
-      resourceType: 'Task',
-      status: 'completed',
-      intent: 'order',
-      code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: 'quota' }] },
-      description: 'Keeps the appointments of one portal within a limit',
-      groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: 'r' },
-      output: uses(0),
-    });
-    const stored: Task = { ...row, output: [{ type: { text: 'x' }, valueInteger: 9 }, ...(uses(4) ?? [])] };
-    expect(quotaRow(quota, config, stored)).toMatchObject({ id: 'row', output: uses(5) });
-    expect(quotaRow(quota, config, { ...row, output: uses(999_999_999) })).toMatchObject({ output: uses(0) });
-    expect(quotaRow(quota, config, { ...row, output: undefined })).toMatchObject({ output: uses(0) });
-    expect([...new URLSearchParams(quotaRowSearch(quota, config))]).toEqual([
-      ['code', `${artefactUri(config, 'LocalTask')}|quota`],
-      ['group-identifier', `${artefactUri(config, 'LocalRequestor')}|r`],
-    ]);
-  });
-
-  test('and each row is written once, if it still has the version that was read', () => {
-    const read: Task = { ...row, meta: { versionId: '7' } };
-    const inScope = { ...quota, scope: 'Schedule/x' };
-    const usage = new Map([quota, inScope].map((one) => [quotaKey(one), { row: read, found: new Map() }]));
-    expect(quotaEntries(usage, [quota, inScope, { ...quota, row: 'unread' }], config)).toEqual([
-      { request: { method: 'PUT', url: 'Task/row', ifMatch: 'W/"7"' }, resource: quotaRow(quota, config, read) },
-    ]);
-  });
-});
-
-test('a transaction uses up a quota if it writes the row of one', () => {
-  const task = (system: string, code: string): Task => ({
-    resourceType: 'Task',
-    status: 'completed',
-    intent: 'order',
-    code: { coding: [{ system, code }] },
-  });
-  const row = quotaRow(patientQuota as Quota, config);
-  const system = artefactUri(config, 'LocalTask');
-  const written = [row, task('urn:x', row.code?.coding?.[0]?.code ?? ''), task(system, 'other'), appointment()];
-  const counted = written.map((resource) =>
-    isCounted({ resourceType: 'Bundle', type: 'transaction', entry: [{}, { resource }] }, config),
-  );
-  expect(counted).toEqual([true, false, false, false]);
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import type { SlotUse } from '../../../../core/booking/appointment/slot-use.ts';
-import { lostOffer, slotEntries } from '../../../../core/booking/slots/synchronize.ts';
+import { slotEntries } from '../../../../core/booking/slots/synchronize.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { appointment, at, config, slot } from '../support.ts';
@@ -145,31 +145,4 @@ it('a slot that replaces a lost one is created once, and no other slot is marked
     ['POST', true, ['lost']],
     ['PUT', false, []],
   ]);
-});
-
-describe('lostOffer', () => {
-  const history = (...statuses: readonly Slot['status'][]) => ({
-    resourceType: 'Bundle' as const,
-    type: 'history' as const,
-    entry: [{}, ...statuses.map((status) => ({ resource: slot('nine', '09:00', '09:30', { status }) }))],
-  });
-
-  it('is what had been free once', () => {
-    expect(lostOffer(history('busy', 'free'))?.status).toBe('busy');
-  });
-
-  it.each(['free', 'busy-unavailable', 'entered-in-error'] as const)(
-    'is nothing for a slot that was %s last',
-    (last) => {
-      expect(lostOffer(history(last, 'busy', 'free'))).toBeUndefined();
-    },
-  );
-
-  it('is nothing for a slot without a history', () => {
-    expect(lostOffer(history())).toBeUndefined();
-  });
-
-  it('is nothing for a slot made for one appointment', () => {
-    expect(lostOffer(history('busy'))).toBeUndefined();
-  });
 });

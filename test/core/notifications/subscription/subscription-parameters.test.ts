@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { couldRead, readableAppointments, readableQuery } from '../../../../core/notifications/events/read-access.ts';
+import { couldRead, readableAppointments } from '../../../../core/notifications/events/read-access.ts';
 import { backport } from '../../../../core/notifications/subscription/extensions.ts';
 import { matchesFilter, parseFilter } from '../../../../core/notifications/subscription/filter.ts';
 import { headerIssues, headersOf, parseHeader } from '../../../../core/notifications/subscription/headers.ts';
@@ -9,17 +9,6 @@ import { topicNames, topicUrl } from '../../../../core/notifications/subscriptio
 import { begin, config, history, portal, subscription } from '../support.ts';
 
 describe('settings', () => {
-  test('are read from a Subscription', () => {
-    const { settings, issues } = readSubscriptionParameters(subscription(), config);
-    expect(issues).toEqual([]);
-    expect(settings).toMatchObject({
-      topic: 'appointment-update',
-      content: 'id-only',
-      timeout: 5000,
-      wantsOwnChanges: false,
-    });
-  });
-
   test.each([
     [0, 5000],
     [1, 1000],
@@ -71,27 +60,6 @@ describe('a filter', () => {
   });
 });
 
-test.each<[string, object, string]>([
-  [
-    'an endpoint of more than 2000 characters',
-    { endpoint: `https://a.example/${'x'.repeat(2000)}` },
-    'endpoint-not-allowed',
-  ],
-])('%s: refused', (_, changes, code) => {
-  const sent = subscription();
-  const { issues } = readSubscriptionParameters({ ...sent, channel: { ...sent.channel, ...changes } }, config);
-  expect(issues.map((issue) => issue.code)).toEqual([code]);
-});
-
-test.each<[string, string[]]>([
-  ['more than 10 filters', Array.from({ length: 11 }, () => 'Appointment?status=booked')],
-  ['a filter of more than 4000 characters', [`Appointment?status=${'booked,'.repeat(600)}booked`]],
-])('%s: refused', (_, filters) => {
-  const extension = filters.map((valueString) => ({ url: backport.filterCriteria, valueString }));
-  const { issues } = readSubscriptionParameters(subscription({ _criteria: { extension } }), config);
-  expect(issues.map(({ code }) => code)).toEqual(['filter-unsupported']);
-});
-
 describe('a header', () => {
   test('keeps every colon of its value', () => {
     expect(parseHeader('X-Url: https://a:1/b?c=d:e')).toEqual(['X-Url', 'https://a:1/b?c=d:e']);
@@ -105,15 +73,6 @@ describe('a header', () => {
       ['__proto__', ['2']],
       ['toString', ['3']],
     ]);
-  });
-
-  test.each<[string, string[]]>([
-    ['more than 20', Array.from({ length: 21 }, (_, index) => `X-${index}: 1`)],
-    ['more than 8000 characters', [`A: ${'x'.repeat(4000)}`, `B: ${'x'.repeat(4000)}`]],
-  ])('%s: refused', (_, header) => {
-    expect(headerIssues(header).map(({ code }) => code)).toEqual(['malformed-request']);
-    const { issues } = readSubscriptionParameters({ ...subscription(), channel: { header } }, config);
-    expect(issues.map(({ expression }) => expression)).toContain('Subscription.channel.header');
   });
 
   test.each(['', 'x', ':x', 'a b: c', 'Content-Length: 1', 'transfer-encoding: chunked', 'A: \n', 'A: ☺', 7])(
@@ -222,11 +181,6 @@ describe('what the caller may read', () => {
     ],
   ])('%s', (_, me, expected) => {
     expect(readableAppointments(me)).toEqual(expected);
-  });
-
-  test('is asked of Medplum in its own words', () => {
-    expect(readableQuery('Appointment', ['1', '2'])).toBe('Appointment?_id=1,2&_count=1000&_fields=id');
-    expect(readableQuery('Appointment?_tag=a|b', ['1'])).toBe('Appointment?_tag=a|b&_id=1&_count=1000&_fields=id');
   });
 });
 

@@ -66,16 +66,6 @@ describe('context-type-value', () => {
     expect(matches('a$c\\', resource({ code: 'a' }, { code: 'c\\' }))).toBe(true);
   });
 
-  test('Medplum is asked for each half once', () => {
-    expect(readContextTypeValue('urn:t|use$a,urn:t|use$b,x$b')).toMatchObject({
-      element: 'useContext',
-      narrowing: [
-        { name: 'context-type', value: 'urn:t|use,x' },
-        { name: 'context', value: 'a,b' },
-      ],
-    });
-  });
-
   test.each(['', 'a', 'a$', '$b', 'a$b$c', 'a$b,', 'a\\$b', 'a$b,c'])('%j has not the form', (value) => {
     expect(readContextTypeValue(value)).toEqual({
       code: 'malformed-request',

