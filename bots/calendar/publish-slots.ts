@@ -3,7 +3,7 @@ import type { HealthcareService, Resource, Schedule, Slot, Task } from '@medplum
 import { hasEnded } from '../../core/booking/appointment/ended.ts';
 import { holdersUrl } from '../../core/booking/slots/held.ts';
 import { lookIn, lookQuery, windowsFrom } from '../../core/calendar/publish/publication.ts';
-import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
+import { parseInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import type { Interval } from '../../core/time/interval.ts';
@@ -19,9 +19,6 @@ import { config } from '../lib/config.ts';
 import { retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
 import { RUN_LIMIT } from '../lib/run-limit.ts';
-
-/** How far back changes are looked for that may have been missed, in milliseconds; later ones are still being followed. */
-const MISSED = { least: 60_000, most: 15 * 60_000 };
 
 /** A period longer than this, in milliseconds, changes a calendar as a whole. */
 const LONG = 14 * DAY;
@@ -114,29 +111,14 @@ async function slotChanged(medplum: MedplumClient, slot: Slot, isDeleted: boolea
   }
 }
 
-/** What was missed is marked as due, or looked for; the look at all Schedules is due once a day. */
-async function missed(medplum: MedplumClient): Promise<Task[]> {
-  const now = Date.now();
-  const lately = new URLSearchParams([
-    ['_lastUpdated', `gt${formatInstant(now - MISSED.most)}`],
-    ['_lastUpdated', `lt${formatInstant(now - MISSED.least)}`],
-    ['_count', '100'],
-  ]);
-  const [looks, schedules, services] = await readInBatch(medplum, [
-    lookQuery(config),
-    `Schedule?${lately}`,
-    `HealthcareService?${lately}`,
-  ]);
-  const [row] = ofType('Task', looks);
+/** Makes sure that the look at all Schedules has a row that says when it is due: it finds changes that were missed. */
+async function firstLook(medplum: MedplumClient): Promise<readonly Task[]> {
+  const [rows] = await readInBatch(medplum, [lookQuery(config)]);
+  const [row] = ofType('Task', rows);
   const look = row && lookIn(row);
-  const isMissed = ofType('HealthcareService', services).some(
-    ({ meta }) => Date.parse(meta?.lastUpdated ?? '') > (look?.began ?? 0),
-  );
-  const isNeeded = look?.due === undefined || look.status === 'cancelled' || isMissed;
-  const found = isNeeded ? await requestLook(medplum) : undefined;
-  const changed = ofType('Schedule', schedules);
-  const { rows } = changed.length > 0 ? await markOutdated(medplum, changed) : { rows: [] };
-  return [...(found ? [found] : []), ...rows];
+  const isKept = look?.due !== undefined && look.status !== 'cancelled';
+  const first = isKept ? undefined : await requestLook(medplum);
+  return first ? [first] : [];
 }
 
 /** The rows that a change makes due; `undefined` where it is not about opening hours. */
@@ -155,7 +137,7 @@ async function dueBy(medplum: MedplumClient, resource: unknown): Promise<readonl
  * Makes free Slots from opening hours, and lets them follow what takes time. Started by a change of a Schedule, a service
  * or closed days, it marks the publications that they concern as due, and publishes for some seconds what is due; if
  * something is left, it requests its next run. Started by a Slot, it puts the time around it in order. Started by the
- * clock, it also looks for what was missed.
+ * clock, it does what is due, and now and then looks for what was missed.
  *
  * @param event - input: what has changed, or `deletedResource` with it; none of these if started by the clock
  * @throws Error when the server could not be read or written; the clock takes it up again
@@ -171,5 +153,5 @@ export async function handler(
     return;
   }
   const due = await dueBy(medplum, resource);
-  await publishDue(medplum, due ?? (await missed(medplum)), due === undefined);
+  await publishDue(medplum, due ?? (await firstLook(medplum)), due === undefined);
 }

@@ -83,18 +83,19 @@ async function bookSome(
 }
 
 /**
- * Books for some minutes while something is published, then lets the publication go on by itself. Reports progress every
+ * Changes something if that is given, and books for some minutes while it is published, then lets the publication go on by itself. Reports progress every
  * half minute, and waits for a server that is restarting.
  */
 async function during(
   name: string,
   published: Published,
-  isByLook: boolean,
+  change: (() => Promise<void>) | undefined,
   given: PublishingArguments,
   installation: Installation,
   config: BookingConfig,
 ): Promise<Phase> {
   const since = Date.now();
+  await change?.();
   const counted = async () => ({ at: Date.now(), free: await countFree(published, installation) });
   const progress = (from: { at: number; free: number }, to: { at: number; free: number }): Progress => ({
     took: to.at - from.at,
@@ -110,7 +111,7 @@ async function during(
       await installation.renew();
       const isBeside = Date.now() - since < given.beside * 60_000;
       const some = isBeside ? await bookSome(given, installation, config) : noTraffic;
-      const { isOver, completed } = await readStanding(published, since, isByLook, installation, config);
+      const { isOver, completed } = await readStanding(published, since, change !== undefined, installation, config);
       // Bookings made after it was over say nothing.
       traffic = isOver && traffic !== noTraffic ? traffic : both(traffic, some);
       if (isBeside) {
@@ -274,9 +275,9 @@ async function main(): Promise<void> {
     console.error(shown.join('\n'));
     const before = await quiet();
     const published = await makeCalendars(installation, given, config);
-    const first = await during('first publication', published, false, given, installation, config);
-    await changeHours(published, given.slotsLater, installation);
-    const hours = await during('change of hours', published, true, given, installation, config);
+    const first = await during('first publication', published, undefined, given, installation, config);
+    const change = () => changeHours(published, given.slotsLater, installation);
+    const hours = await during('change of hours', published, change, given, installation, config);
     const twice = await countTwice(published, installation);
     const nothingElse: Phase = {
       name: 'nothing',

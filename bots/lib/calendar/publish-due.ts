@@ -14,7 +14,6 @@ import {
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference/reference.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference/service-reference.ts';
-import { DAY } from '../../../core/time/time-zone.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
@@ -26,6 +25,9 @@ import { requestEntry } from './request.ts';
 /** How many Schedules are published at the same time: by one run, and by all that are under way. */
 const BY_ONE_RUN = 2;
 const BY_ALL = 4;
+
+/** How often all Schedules are looked at without a known change, in milliseconds. */
+const LOOK_EVERY = 10 * 60_000;
 
 /** How many rows of the line are read at a time, and how many Schedules a look reads. */
 const PAGE = 200;
@@ -124,7 +126,7 @@ async function lookOn(medplum: MedplumClient, row: Task, until: number): Promise
       return left ? [left, ...marked] : marked;
     }
   }
-  await writeRow(medplum, claimed, lookTask({ status: 'completed', due: began + DAY, began, offset }, config));
+  await writeRow(medplum, claimed, lookTask({ status: 'completed', due: began + LOOK_EVERY, began, offset }, config));
   return marked;
 }
 
