@@ -1,7 +1,14 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Schedule, Task } from '@medplum/fhirtypes';
 import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
-import { type Line, nextOf, outdated, QUIET_AFTER, shareOfMinute } from '../../../core/calendar/publish/due.ts';
+import {
+  isPaced,
+  type Line,
+  nextOf,
+  outdated,
+  QUIET_AFTER,
+  shareOfMinute,
+} from '../../../core/calendar/publish/due.ts';
 import {
   type Look,
   lookIn,
@@ -230,7 +237,9 @@ export async function publishDue(medplum: MedplumClient, own: readonly Task[], i
     return;
   }
   for (let rows = own; rows.length > 0 && Date.now() < deadline; ) {
-    rows = await workOn(rows, deadline);
+    const left = await workOn(rows, deadline);
+    // While somebody books, what follows the nearest days is for the clock.
+    rows = isPaced(line.isBooked, share, RUN_LIMIT) ? left.filter(({ status }) => status !== 'in-progress') : left;
   }
   for (let isRead = own.length === 0; ; isRead = false) {
     line = isRead ? line : await readLine(medplum);

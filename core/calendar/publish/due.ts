@@ -74,6 +74,10 @@ export interface Next {
   readonly isAtOnce: boolean;
 }
 
+/** Whether publishing has only its share of the time, because somebody books. */
+export const isPaced = (isBooked: boolean, share: number, limit: number): boolean =>
+  isBooked && shareOfMinute(share) < limit;
+
 /**
  * What a run does next: everything if nobody books; while somebody does, the look at all Schedules, the nearest days of a
  * few, and of all others as much as the share of the time allows.
@@ -84,7 +88,7 @@ export interface Next {
 export function nextOf({ nearest, others, isBooked }: Line, share: number, limit: number): Next {
   const looks = nearest.filter((row) => lookIn(row) !== undefined);
   const rows = [...looks, ...nearest.filter((row) => !looks.includes(row)), ...others];
-  if (!isBooked || shareOfMinute(share) >= limit) {
+  if (!isPaced(isBooked, share, limit)) {
     return { rows, isAtOnce: true };
   }
   const atOnce = looks.length > 0 ? looks : nearest.length <= FEW ? nearest : [];
