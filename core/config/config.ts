@@ -136,7 +136,7 @@ interface CalendarSettings {
   readonly horizonWeeks: number;
   /**
    * The share of the time that publishing many Schedules may take while bookings are being made, more than 0 and at most
-   * 1: the smaller it is, the less bookings are slowed, and the longer publishing takes.
+   * 1: the smaller it is, the less bookings are slowed, and the longer publishing takes. From 0.1 on, it takes all there is.
    */
   readonly publishingShare: number;
 }

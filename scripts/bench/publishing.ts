@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
-import { QUIET_AFTER } from '../../core/calendar/publish/pace.ts';
+import { QUIET_AFTER } from '../../core/calendar/publish/due.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { runAsProgram } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
@@ -12,6 +12,7 @@ import { type Measurement, measure, nothing, quantile, together } from './measur
 import {
   changeHours,
   countFree,
+  countNearest,
   countTwice,
   MOST_SLOTS_A_DAY,
   makeCalendars,
@@ -24,6 +25,7 @@ interface PublishingArguments {
   readonly schedules: number;
   readonly slots: number;
   readonly slotsLater: number;
+  readonly few: number;
   readonly bookings: number;
   readonly callers: number;
   readonly quiet: number;
@@ -81,18 +83,19 @@ async function bookSome(
 }
 
 /**
- * Books for some minutes while something is published, then lets the publication go on by itself. Reports progress every
+ * Changes something if that is given, and books for some minutes while it is published, then lets the publication go on by itself. Reports progress every
  * half minute, and waits for a server that is restarting.
  */
 async function during(
   name: string,
   published: Published,
-  isByPass: boolean,
+  change: (() => Promise<void>) | undefined,
   given: PublishingArguments,
   installation: Installation,
   config: BookingConfig,
 ): Promise<Phase> {
   const since = Date.now();
+  await change?.();
   const counted = async () => ({ at: Date.now(), free: await countFree(published, installation) });
   const progress = (from: { at: number; free: number }, to: { at: number; free: number }): Progress => ({
     took: to.at - from.at,
@@ -108,7 +111,7 @@ async function during(
       await installation.renew();
       const isBeside = Date.now() - since < given.beside * 60_000;
       const some = isBeside ? await bookSome(given, installation, config) : noTraffic;
-      const { isOver, completed } = await readStanding(published, since, isByPass, installation, config);
+      const { isOver, completed } = await readStanding(published, since, change !== undefined, installation, config);
       // Bookings made after it was over say nothing.
       traffic = isOver && traffic !== noTraffic ? traffic : both(traffic, some);
       if (isBeside) {
@@ -144,6 +147,67 @@ async function during(
       throw new Error(`${name}: not finished after ${given.limit} minutes.`);
     }
   }
+}
+
+/** How many working days the nearest two weeks have. */
+const WORKING_DAYS = 10;
+
+/** When each of a few calendars shows what has changed, in seconds since the change: the first Slot, and two weeks. */
+async function shownAfter(
+  { schedules }: Published,
+  slots: readonly number[],
+  since: number,
+  installation: Installation,
+): Promise<{ readonly first: number[]; readonly nearest: number[] }> {
+  const [before = 0, after = 0] = slots.map((count) => count * WORKING_DAYS);
+  const times = await Promise.all(
+    schedules.map(async (schedule) => {
+      let first: number | undefined;
+      for (;;) {
+        const count = await countNearest(schedule, installation);
+        const seconds = (Date.now() - since) / 1000;
+        first ??= count === before ? undefined : seconds;
+        if (count === after || seconds > 300) {
+          return { first: first ?? seconds, nearest: seconds };
+        }
+        await wait(200);
+      }
+    }),
+  );
+  return { first: times.map(({ first }) => first), nearest: times.map(({ nearest }) => nearest) };
+}
+
+/** Makes a few new calendars while bookings are made, then changes their hours: when does it show? */
+async function fewBeside(
+  given: PublishingArguments,
+  installation: Installation,
+  config: BookingConfig,
+): Promise<string[]> {
+  let isOver = false;
+  const bookings = (async () => {
+    while (!isOver) {
+      await bookSome(given, installation, config);
+    }
+  })();
+  await wait(5_000);
+  const said: string[] = [];
+  const say = (what: string, { first, nearest }: Awaited<ReturnType<typeof shownAfter>>): void => {
+    const texts = [first, nearest].map((all) => all.map((seconds) => seconds.toFixed(1)).join(', '));
+    said.push(`${what}: the first slots after ${texts[0]} s, the nearest two weeks after ${texts[1]} s`);
+  };
+  try {
+    const began = Date.now();
+    const few = await makeCalendars(installation, { schedules: given.few, slots: given.slots }, config);
+    say(`${given.few} new calendars`, await shownAfter(few, [0, given.slots], began, installation));
+    const changed = Date.now();
+    await changeHours(few, given.slotsLater, installation);
+    const counts = [given.slots, given.slotsLater];
+    say('their changed hours', await shownAfter(few, counts, changed, installation));
+  } finally {
+    isOver = true;
+    await bookings;
+  }
+  return said;
 }
 
 const milliseconds = (value: number): string => value.toFixed(1);
@@ -186,6 +250,7 @@ async function main(): Promise<void> {
     .option('--schedules <number>', 'how many are published', positive, 20)
     .option('--slots <number>', 'half hours that are open on a working day', slotsADay, 16)
     .option('--slots-later <number>', 'the same after the change of hours', slotsADay, 14)
+    .option('--few <number>', 'how many more are made and changed first, to see when it shows', positive, 6)
     .option('--bookings <number>', 'bookings in one round; rounds go on while something is published', positive, 40)
     .option('--callers <number>', 'bookings at the same time', positive, 2)
     .option('--quiet <minutes>', 'how long to book before and afterwards, without publishing', positive, 2)
@@ -206,11 +271,13 @@ async function main(): Promise<void> {
       }
       return measured;
     };
+    const shown = await fewBeside(given, installation, config);
+    console.error(shown.join('\n'));
     const before = await quiet();
     const published = await makeCalendars(installation, given, config);
-    const first = await during('first publication', published, false, given, installation, config);
-    await changeHours(published, given.slotsLater, installation);
-    const hours = await during('change of hours', published, true, given, installation, config);
+    const first = await during('first publication', published, undefined, given, installation, config);
+    const change = () => changeHours(published, given.slotsLater, installation);
+    const hours = await during('change of hours', published, change, given, installation, config);
     const twice = await countTwice(published, installation);
     const nothingElse: Phase = {
       name: 'nothing',
@@ -242,7 +309,7 @@ async function main(): Promise<void> {
       `\n${formatTable(
         head,
         phases.map((phase) => rowOf(phase, nothingElse)),
-      )}\n\nPublished twice: ${twice}`,
+      )}\n\n${shown.join('\n')}\nPublished twice: ${twice}`,
     );
     process.exitCode = twice > 0 ? 1 : 0;
   } finally {

@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
-import { publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
-import { rollForwardIn, rollForwardQuery } from '../../core/calendar/publish/roll-forward.ts';
+import { lookIn, lookQuery, publicationIn, publicationQuery } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { searchAll } from './read.ts';
 
@@ -21,10 +20,10 @@ export interface Awaited {
   /** When they were changed, in milliseconds since 1970 UTC. */
   readonly since: number;
   /**
-   * What shows that the change has been taken up: the schedules' own Tasks (`schedule`), or a pass that has looked at all
-   * schedules since then (`pass`: after a change to a service or to closed days, or a request to publish).
+   * What shows that the change has been taken up: the schedules' own Tasks (`schedule`), or a look that has seen all
+   * schedules since then (`look`: after a change to a service or to closed days, or a request to publish).
    */
-  readonly by: 'schedule' | 'pass';
+  readonly by: 'schedule' | 'look';
 }
 
 const POLL = 1_000;
@@ -48,9 +47,9 @@ async function hasBegun(
   if (by === 'schedule') {
     return schedules.every((id) => Date.parse(tasks.get(id)?.meta?.lastUpdated ?? '') >= since);
   }
-  const [task] = await searchAll(medplum, 'Task', rollForwardQuery(config).replace('Task?', ''));
-  const pass = task && rollForwardIn(task);
-  return pass !== undefined && pass.began >= since && pass.offset === undefined;
+  const [task] = await searchAll(medplum, 'Task', lookQuery(config).replace('Task?', ''));
+  const look = task && lookIn(task);
+  return look !== undefined && look.began >= since && look.offset === undefined;
 }
 
 /**

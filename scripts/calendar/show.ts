@@ -1,12 +1,6 @@
 import type { HealthcareService, Task } from '@medplum/fhirtypes';
 import { closedDaysIn } from '../../core/calendar/change/closed-days-list.ts';
-import { publicationTask } from '../../core/calendar/publish/publication.ts';
-import {
-  nextPass,
-  rollForwardIn,
-  rollForwardQuery,
-  rollForwardTask,
-} from '../../core/calendar/publish/roll-forward.ts';
+import { lookQuery, lookTask, publicationTask } from '../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';
@@ -97,13 +91,14 @@ export async function show(name: string, given: CredentialArguments): Promise<vo
 
 /** Queues a publication; what is already published is checked again. */
 async function putInLine({ medplum, config }: Session, schedule: string, stored: Task | undefined): Promise<void> {
-  const task = publicationTask({ schedule, status: 'accepted' }, config);
+  const task = publicationTask({ schedule, status: 'accepted', due: Date.now() }, config);
   await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
 }
 
-async function startPass({ medplum, config }: Session, now: number): Promise<void> {
-  const [stored] = await searchAll(medplum, 'Task', rollForwardQuery(config).replace('Task?', ''));
-  const task = rollForwardTask(nextPass(stored && rollForwardIn(stored), now), config);
+/** Requests a look at all schedules, after which the server publishes what is due. */
+async function startLook({ medplum, config }: Session, now: number): Promise<void> {
+  const [stored] = await searchAll(medplum, 'Task', lookQuery(config).replace('Task?', ''));
+  const task = lookTask({ status: 'requested', due: now, began: now, offset: 0 }, config);
   await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
 }
 
@@ -122,7 +117,7 @@ export async function publish(name: string | undefined, given: WritingArguments)
       console.error(`queued: ${index + 1} of ${chosen.length}`);
     }
   }
-  await startPass(session, since);
+  await startLook(session, since);
   console.log(`Queued: ${chosen.length}. The server publishes them one after the other, even after this command ends.`);
-  await follow(session, { schedules: chosen.map(({ id }) => id), since, by: 'pass' }, given.wait);
+  await follow(session, { schedules: chosen.map(({ id }) => id), since, by: 'look' }, given.wait);
 }

@@ -43,6 +43,7 @@ export function stateOf(task: Task | undefined): string {
     'in-progress': `is being published${until && `, done${until}`}`,
     completed: `published${until}`,
     failed: 'cannot be published',
+    cancelled: 'not published',
   } as const;
   return words[status];
 }

@@ -65,7 +65,7 @@ async function execute(medplum: MedplumClient, input: unknown, config: BookingCo
 async function requestPublication(medplum: MedplumClient, schedule: string, config: BookingConfig): Promise<void> {
   const query = publicationQuery({ focus: `Schedule/${schedule}` }, config).replace('Task?', '');
   const [stored] = await searchAll(medplum, 'Task', query);
-  const task: Task = publicationTask({ schedule, status: 'requested' }, config);
+  const task: Task = publicationTask({ schedule, status: 'requested', due: Date.now() }, config);
   await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
 }
 

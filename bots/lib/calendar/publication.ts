@@ -1,16 +1,18 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
+import { NEAREST, nextDay } from '../../../core/calendar/publish/due.ts';
 import { FURTHEST, publishedPeriod } from '../../../core/calendar/publish/offers.ts';
-import type { Pace } from '../../../core/calendar/publish/pace.ts';
 import {
   type Publication,
   publicationIn,
+  publicationQuery,
   publicationTask,
+  rowEntry,
   windowsFrom,
 } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { updateEntry } from '../../../core/fhir/update-entry.ts';
+import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
@@ -18,17 +20,55 @@ import { ofType, readInBatch } from '../read.ts';
 import { type OpeningHours, readOpeningHours } from './opening-hours.ts';
 import { type Guard, publishWindow, type WindowResult } from './window.ts';
 
-/** What a turn is like; the rest after it is up to the caller. */
-type Turn = Pick<Pace, 'turn' | 'portion'>;
+/** A run that has claimed a row, and not given it back after this time, counts as dead; in milliseconds. */
+export const LEASE = 30_000;
 
-/** A publication and the Task that keeps it, in the version that was read or written last. */
-interface StoredPublication {
-  readonly task: Task;
-  readonly publication: Publication;
+/** How long a run works on one Schedule whose nearest days are published, before it is another's turn; milliseconds. */
+const TURN = 1_000;
+
+/** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
+const PORTION = 20;
+
+/** How far back Slots are looked for that were taken while clocks differ, in milliseconds. */
+const TOLERANCE = 60_000;
+
+/** How many of the last Slots are asked for: for one alone PostgreSQL looks at those of all Schedules, the last first. */
+const LAST = 20;
+
+/** What became of a row: `done` until it is due again, `unfinished`, or `overtaken` by another run or a request. */
+export type Turn = { readonly kind: 'done' | 'overtaken' } | { readonly kind: 'unfinished'; readonly row: Task };
+
+const overtaken: Turn = { kind: 'overtaken' };
+
+/**
+ * The publication row of a Schedule: whoever creates Slots where there may be none yet reads it before them, and writes it
+ * with them (`rowEntry`).
+ *
+ * @returns `undefined` if nothing was ever to be published for it
+ * @throws ReadError when the server could not be read
+ */
+export async function publicationRow(medplum: MedplumClient, schedule: string): Promise<Task | undefined> {
+  const [found] = await readInBatch(medplum, [publicationQuery({ focus: `Schedule/${schedule}` }, config)]);
+  return ofType('Task', found)[0];
+}
+
+/**
+ * Writes a row unless it was changed in the meantime.
+ *
+ * @returns the row as it is then; `undefined` if it was changed
+ * @throws Error when it could not be written
+ */
+export async function writeRow(medplum: MedplumClient, row: Task, changed: Task): Promise<Task | undefined> {
+  const answer = await sendTransaction(medplum, [rowEntry(row, changed)]);
+  if (answer.kind !== 'done' && answer.kind !== 'overtaken') {
+    throw new Error(`Task/${row.id} could not be written (${answer.kind}).`);
+  }
+  const written = answer.kind === 'done' ? answer.bundle.entry?.[0]?.resource : undefined;
+  return isResource(written, 'Task') ? written : undefined;
 }
 
 /** The end of what is to be published by now, in milliseconds since 1970 UTC; `undefined` if nothing is. */
-export function publishedUntil({ schedule, publishing }: OpeningHours, now: number): number | undefined {
+function publishedUntil({ schedule, publishing }: OpeningHours, now: number): number | undefined {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
   const ends = calendars.flatMap(
     ({ parameters }) =>
@@ -37,153 +77,178 @@ export function publishedUntil({ schedule, publishing }: OpeningHours, now: numb
   return ends.length > 0 ? Math.max(...ends) : undefined;
 }
 
-/** How many of the last Slots are asked for: for one alone PostgreSQL looks at those of all Schedules, the last first. */
-const LAST = 20;
-
-/** The end of what is published, or was, and of what was offered by hand. */
-async function endOf(medplum: MedplumClient, hours: OpeningHours, now: number): Promise<number> {
-  const end = publishedUntil(hours, now) ?? now;
-  const query = new URLSearchParams({
-    schedule: `Schedule/${hours.schedule.id}`,
+/** The search for the last Slots from the end of what is to be published. */
+const lastSlots = ({ schedule }: OpeningHours, end: number): string =>
+  `Slot?${new URLSearchParams({
+    schedule: `Schedule/${schedule.id}`,
     'status:not': 'entered-in-error',
     start: `ge${formatInstant(end)}`,
     _sort: '-start',
     _count: `${LAST}`,
-  });
-  const [found] = await readInBatch(medplum, [`Slot?${query}`]);
-  const last = parseInstant(ofType('Slot', found)[0]?.start);
-  return Math.min(now + FURTHEST, last === undefined ? end : last + DAY);
+  })}`;
+
+/** The search that finds something if a Slot of the Schedule was taken since an instant. */
+const takenSlots = ({ schedule }: OpeningHours, since: number): string =>
+  `Slot?${new URLSearchParams({
+    schedule: `Schedule/${schedule.id}`,
+    status: 'busy,busy-tentative,busy-unavailable',
+    _lastUpdated: `gt${formatInstant(since - TOLERANCE)}`,
+    _count: '1',
+    _fields: 'id',
+  })}`;
+
+/** A row that a run has claimed. */
+interface Claim {
+  /** What the row says from its next write on. */
+  readonly publication: Publication;
+  /** Allows Slots to be written only while the row is this run's. */
+  readonly guard: (until: number) => Guard;
+  /** Whether it is still this run's, although something else was changed: then what follows is read anew. */
+  readonly isKept: () => Promise<boolean>;
+  /** Gives the row back. */
+  readonly release: (changes: Partial<Publication>) => Promise<Turn>;
 }
 
-/**
- * Writes a publication unless it was changed in the meantime.
- *
- * @returns `undefined` if it was changed
- */
-export async function writePublication(
-  medplum: MedplumClient,
-  task: Task,
-  publication: Publication,
-): Promise<StoredPublication | undefined> {
-  const { id, meta } = task;
-  const resource: Task = { ...publicationTask(publication, config), id, meta };
-  const answer = await sendTransaction(medplum, [updateEntry(task, resource)]);
-  const written = answer.kind === 'done' ? answer.bundle.entry?.[0]?.resource : undefined;
-  if (answer.kind !== 'done' && answer.kind !== 'overtaken') {
-    throw new Error(`Task/${id} could not be written (${answer.kind}).`);
-  }
-  return isResource(written, 'Task') ? { task: written, publication } : undefined;
-}
-
-/** Allows a portion of Slots to be written only while no other run publishes the same Schedule. */
-function guardOf(
-  stored: StoredPublication,
-  deadline: number,
-  portion: number,
-): Guard & { readonly current: () => StoredPublication } {
-  let current = stored;
-  let count = 0;
+function claimOf(medplum: MedplumClient, written: Task, publication: Publication): Claim {
+  // In the version that was read or written last.
+  let row = written;
   return {
-    portion,
-    current: () => current,
-    entry: () => {
-      const resource: Task = {
-        ...publicationTask(current.publication, config),
-        id: current.task.id,
-        meta: current.task.meta,
-      };
-      // A Task that is written unchanged would keep its version, and guard nothing.
-      count += 1;
-      return [updateEntry(current.task, { ...resource, description: `Portion ${count}` })];
+    publication,
+    guard: (until) => ({
+      portion: PORTION,
+      entry: () => [rowEntry(row, publicationTask(publication, config))],
+      written: ({ entry = [] }) => {
+        const next = entry.at(-1)?.resource;
+        row = isResource(next, 'Task') ? next : row;
+        return Date.now() < until;
+      },
+    }),
+    isKept: async () => {
+      row = (await publicationRow(medplum, publication.schedule)) ?? row;
+      const found = publicationIn(row);
+      return found?.status === publication.status && found.due === publication.due;
     },
-    written: ({ entry = [] }) => {
-      const task = entry.at(-1)?.resource;
-      current = isResource(task, 'Task') ? { ...current, task } : current;
-      return Date.now() < deadline;
+    release: async (changes) => {
+      const released = { ...publication, ...changes };
+      const next = await writeRow(medplum, row, publicationTask(released, config));
+      const waits = released.status === 'accepted' || released.status === 'in-progress';
+      return next ? (waits ? { kind: 'unfinished', row: next } : { kind: 'done' }) : overtaken;
     },
   };
 }
 
-const unfinished: WindowResult = { kind: 'unfinished', problems: [] };
-
-/** What is left of a publication when a window was not finished, or not even begun. */
-function left(publication: Publication, from: number, { kind }: WindowResult): Publication {
-  // A concurrent booking or request has changed something: it is read again at once.
-  return { ...publication, status: kind === 'overtaken' ? 'requested' : 'accepted', from };
+/** Publishes a window; a booking or a guard that changes something meanwhile has it read again, some times. */
+async function publishPersistently(
+  medplum: MedplumClient,
+  hours: OpeningHours,
+  window: Interval,
+  claim: Claim,
+  until: number,
+): Promise<WindowResult | undefined> {
+  for (let count = 1; ; count++) {
+    const result = await publishWindow(medplum, hours, window, claim.guard(until));
+    if (result.kind !== 'overtaken') {
+      return result;
+    }
+    if (!(await claim.isKept())) {
+      return undefined;
+    }
+    if (count >= config.maxAttempts || Date.now() >= until) {
+      return { ...result, kind: 'unfinished' };
+    }
+  }
 }
 
 /**
- * Publishes the windows of a calendar one after the other, as far as the time allows.
+ * Publishes the windows of a calendar one after the other: the nearest days, or for a while what follows.
  *
- * @returns whether something is left for another turn
+ * @param to - the end of what is to be published, and that of the Slots that there are
  */
-async function publishAll(
+async function publishWindows(
   medplum: MedplumClient,
-  claimed: StoredPublication,
+  claim: Claim,
   hours: OpeningHours,
-  { turn, portion }: Turn,
-): Promise<boolean> {
+  to: { readonly end: number; readonly last: number },
+  until: number,
+): Promise<Turn> {
   const now = Date.now();
-  const deadline = now + turn;
-  const end = await endOf(medplum, hours, now);
-  let stored = claimed;
-  let hasBegun = false;
+  const start = Math.max(claim.publication.from ?? 0, now - DAY);
+  const nearest = now + NEAREST;
+  const turn = start < nearest ? until : Math.min(until, now + TURN);
+  const isOver = (from: number): boolean => Date.now() >= turn || (start < nearest && from >= nearest);
+  const leave = (from: number): Promise<Turn> =>
+    claim.release({ status: from < nearest ? 'accepted' : 'in-progress', due: Date.now(), from });
+  const atMidnight = () => nextDay(hours.publishing, Date.now(), config.timeZone);
   let problems = hours.publishing.kind === 'kept' ? hours.publishing.problems : [];
-  for (const window of windowsFrom(Math.max(stored.publication.from ?? 0, now - DAY), end, hours.publishing)) {
-    const guard = guardOf(stored, deadline, portion);
-    const isLate = hasBegun && Date.now() > deadline;
-    hasBegun = true;
-    const result = isLate ? unfinished : await publishWindow(medplum, hours, window, guard);
-    const { kind, problems: found } = result;
-    stored = guard.current();
-    problems = found.length > 0 ? found : problems;
-    if (kind === 'refused') {
-      await writePublication(medplum, stored.task, { ...stored.publication, status: 'failed', problems });
-      return false;
+  for (const [index, window] of windowsFrom(start, to.last, hours.publishing).entries()) {
+    if (index > 0 && isOver(window.start)) {
+      return leave(window.start);
     }
-    if (kind === 'unfinished' || kind === 'overtaken') {
-      await writePublication(medplum, stored.task, left(stored.publication, window.start, result));
-      return true;
+    const result = await publishPersistently(medplum, hours, window, claim, turn);
+    if (!result) {
+      return overtaken;
     }
-    if (kind !== 'published') {
-      throw new Error(`The Slots of Schedule/${hours.schedule.id} could not be written (${kind}).`);
+    problems = result.problems.length > 0 ? result.problems : problems;
+    if (result.kind === 'unfinished') {
+      return leave(window.start);
+    }
+    if (result.kind === 'refused') {
+      return claim.release({ status: 'failed', due: atMidnight(), problems });
+    }
+    if (result.kind !== 'published') {
+      throw new Error(`The Slots of Schedule/${hours.schedule.id} could not be written (${result.kind}).`);
     }
   }
   const status = problems.length > 0 ? 'failed' : 'completed';
-  await writePublication(medplum, stored.task, { ...stored.publication, status, from: end, problems });
-  return false;
-}
-
-/** Starts a calendar again from its beginning if the resources it is made from have changed since. */
-function resumed(stored: StoredPublication, { status }: Publication, hours: OpeningHours): StoredPublication {
-  const { from, inputs } = stored.publication;
-  const isBegun = status !== 'completed' && status !== 'failed' && inputs === hours.inputs;
-  const publication = { ...stored.publication, from: isBegun ? from : undefined, inputs: hours.inputs };
-  return { ...stored, publication };
+  return claim.release({ status, due: atMidnight(), from: to.end, problems });
 }
 
 /**
- * Publishes the opening hours of a Schedule for one turn. What is left stays accepted. A run that dies leaves it in
- * progress, and the clock finds it.
+ * Publishes the opening hours of a Schedule for a turn: its nearest days, or, when those are done, some of what follows. It
+ * begins again if what they are made from has changed; once it was all published, if a Slot was taken since then that
+ * nobody may have followed. A run that dies leaves the row claimed, and it is due when the claim ends.
  *
- * @param task - the publication
- * @returns whether something is left for another turn
+ * @param row - the publication row
+ * @param until - nothing more is begun after it; milliseconds since 1970 UTC
  * @throws Error when the server could not be read or written
  */
-export async function workOn(medplum: MedplumClient, task: Task, turn: Turn): Promise<boolean> {
-  const publication = publicationIn(task);
+export async function publishTurn(medplum: MedplumClient, row: Task, until: number): Promise<Turn> {
+  const publication = publicationIn(row);
   if (!publication) {
-    return false;
+    return { kind: 'done' };
   }
   // Claimed before anything is read: what changes later finds a run that has read something else.
-  const claimed = await writePublication(medplum, task, { ...publication, status: 'in-progress' });
-  if (!claimed) {
-    return false;
+  const now = Date.now();
+  const claimed: Publication = { ...publication, status: 'in-progress', due: now + LEASE };
+  const written = await writeRow(medplum, row, publicationTask(claimed, config));
+  if (!written) {
+    return overtaken;
   }
-  const hours = await readOpeningHours(medplum, publication.schedule);
+  const { schedule, status, from, inputs, began } = publication;
+  const hours = await readOpeningHours(medplum, schedule);
   if (!hours) {
-    await writePublication(medplum, claimed.task, { schedule: publication.schedule, status: 'completed' });
-    return false;
+    return claimOf(medplum, written, claimed).release({
+      status: 'cancelled',
+      due: undefined,
+      from: undefined,
+      inputs: undefined,
+      began: undefined,
+    });
   }
-  return publishAll(medplum, resumed(claimed, publication, hours), hours, turn);
+  const end = publishedUntil(hours, now) ?? now;
+  const isOver = status === 'completed' || status === 'failed';
+  const [found, taken = []] = await readInBatch(medplum, [
+    lastSlots(hours, end),
+    ...(isOver && began !== undefined ? [takenSlots(hours, began)] : []),
+  ]);
+  const isSame = inputs === hours.inputs && status !== 'failed' && taken.length === 0;
+  const claim = claimOf(medplum, written, {
+    ...claimed,
+    from: isSame ? from : undefined,
+    inputs: hours.inputs,
+    began: isSame && !isOver ? began : now,
+  });
+  const start = parseInstant(ofType('Slot', found)[0]?.start);
+  const last = Math.min(now + FURTHEST, start === undefined ? end : start + DAY);
+  return publishWindows(medplum, claim, hours, { end, last }, until);
 }

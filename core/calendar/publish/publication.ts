@@ -1,65 +1,95 @@
-import type { Task } from '@medplum/fhirtypes';
+import type { BundleEntry, Task } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference/reference.ts';
+import { updateEntry } from '../../fhir/update-entry.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
 import { slotsADay } from '../parameters/bounds.ts';
 import type { Publishing } from '../parameters/schedule-calendar.ts';
 import type { CalendarProblem } from '../problem.ts';
 
-/** Code of the Tasks that publish the opening hours of a Schedule, in the CodeSystem LocalTask. */
-export const PUBLISH_TASK = 'publish';
+/** Codes of the rows of publishing, in the CodeSystem LocalTask: one row for each Schedule, and one for all of them. */
+const PUBLISH_TASK = 'publish';
+const LOOK_TASK = 'publish-all';
 
 type PublicationConfig = ArtefactConfig;
 
-/** The progress of the publication of a Schedule. Each Schedule has one, stored in a Task. */
+/**
+ * `requested`: to be done at once, a run starts. `accepted`: the same, by the next run that has time. `in-progress`: a run
+ * is about it until `due`; once that is over, it waits for a run to go on. `completed`: done until `due`. `failed`: the
+ * opening hours are invalid. `cancelled`: the Schedule is gone, or somebody wants nothing done.
+ */
+const statuses = ['requested', 'accepted', 'in-progress', 'completed', 'failed', 'cancelled'] as const;
+
+type RowStatus = (typeof statuses)[number];
+
+/** The progress of the publication of a Schedule. Each Schedule has one, stored in a Task: its publication row. */
 export interface Publication {
   /** Id of the Schedule. */
   readonly schedule: string;
+  readonly status: RowStatus;
   /**
-   * `requested`: the calendar is to be published from `from` on, at once. `accepted`: the same, when its turn comes.
-   * `in-progress`: a run is publishing it. `completed`: all of it is published. `failed`: the opening hours are
-   * invalid.
+   * When a run may take it up, in milliseconds since 1970 UTC; while a run is about it, when it counts as dead. Rows of
+   * earlier versions have none.
    */
-  readonly status: 'requested' | 'accepted' | 'in-progress' | 'completed' | 'failed';
+  readonly due?: number | undefined;
   /** The time up to which everything is published, in milliseconds since 1970 UTC; absent before the first run. */
   readonly from?: number | undefined;
   /** Identifies what it was made from: if it differs, the Schedule must be published again. */
   readonly inputs?: string | undefined;
+  /** When its Slots were last looked at from the beginning, or found not to have been taken; milliseconds since 1970. */
+  readonly began?: number | undefined;
   /** The problems that made it fail. */
   readonly problems?: readonly CalendarProblem[];
 }
 
-const statuses: readonly string[] = [
-  'requested',
-  'accepted',
-  'in-progress',
-  'completed',
-  'failed',
-] satisfies Publication['status'][];
-
-function isPublicationStatus(status: Task['status']): status is Publication['status'] {
-  return statuses.includes(status);
+/** A look at all Schedules, which finds those that must be published. There is one in an installation, kept in a Task. */
+export interface Look {
+  readonly status: RowStatus;
+  /** As that of a publication. */
+  readonly due?: number | undefined;
+  /** When it began, in milliseconds since 1970 UTC. */
+  readonly began: number;
+  /** How many Schedules it has looked at; absent once it has seen all of them. */
+  readonly offset: number | undefined;
 }
 
-/** The Task in which a publication is kept. */
-export function publicationTask(
-  { schedule, status, from, inputs, problems = [] }: Publication,
+const isRowStatus = (status: Task['status']): status is RowStatus => statuses.some((one) => one === status);
+
+type Input = NonNullable<Task['input']>[number];
+
+const instantInput = (text: string, time: number | undefined): Input[] =>
+  time === undefined ? [] : [{ type: { text }, valueInstant: formatInstant(time) }];
+
+function rowTask(
+  code: string,
+  { status, due }: Pick<Publication, 'status' | 'due'>,
+  input: Input[],
   config: PublicationConfig,
 ): Task {
-  const input = [
-    ...(from !== undefined ? [{ type: { text: 'from' }, valueInstant: formatInstant(from) }] : []),
-    ...(inputs !== undefined ? [{ type: { text: 'inputs' }, valueString: inputs }] : []),
-  ];
-  const sentences = problems.map(({ diagnostics, expression }) => `${expression}: ${diagnostics}`);
   return {
     resourceType: 'Task',
     status,
     intent: 'order',
-    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code: PUBLISH_TASK }] },
-    focus: { reference: `Schedule/${schedule}` },
+    code: { coding: [{ system: artefactUri(config, 'LocalTask'), code }] },
+    ...(due !== undefined && { restriction: { period: { start: formatInstant(due) } } }),
     ...(input.length > 0 && { input }),
+  };
+}
+
+/** The row in which a publication is kept. */
+export function publicationTask(publication: Publication, config: PublicationConfig): Task {
+  const { schedule, from, inputs, began, problems = [] } = publication;
+  const input = [
+    ...instantInput('from', from),
+    ...(inputs !== undefined ? [{ type: { text: 'inputs' }, valueString: inputs }] : []),
+    ...instantInput('began', began),
+  ];
+  const sentences = problems.map(({ diagnostics, expression }) => `${expression}: ${diagnostics}`);
+  return {
+    ...rowTask(PUBLISH_TASK, publication, input, config),
+    focus: { reference: `Schedule/${schedule}` },
     ...(sentences.length > 0 && {
       statusReason: { text: sentences.join('\n') },
       output: problems.map(({ code, diagnostics }) => ({ type: { text: code }, valueString: diagnostics })),
@@ -67,27 +97,77 @@ export function publicationTask(
   };
 }
 
-/** The publication that a Task keeps, or `undefined` if it does not keep one. */
-export function publicationIn({ focus, status, input = [] }: Task): Publication | undefined {
-  const schedule = idIn(focus, 'Schedule');
-  const from = parseInstant(input.find(({ type }) => type.text === 'from')?.valueInstant);
-  const inputs = input.find(({ type }) => type.text === 'inputs')?.valueString;
-  return schedule !== undefined && isPublicationStatus(status) ? { schedule, status, from, inputs } : undefined;
+/** The row in which the look at all Schedules is kept. */
+export function lookTask(look: Look, config: PublicationConfig): Task {
+  const { began, offset } = look;
+  const seen = offset !== undefined ? [{ type: { text: 'offset' }, valueUnsignedInt: offset }] : [];
+  return rowTask(LOOK_TASK, look, [...instantInput('began', began), ...seen], config);
 }
+
+const inputOf = ({ input = [] }: Task, name: string): Input | undefined => input.find(({ type }) => type.text === name);
+
+const dueIn = ({ restriction }: Task): number | undefined => parseInstant(restriction?.period?.start);
+
+/** The publication that a row keeps, or `undefined` if it does not keep one. */
+export function publicationIn(task: Task): Publication | undefined {
+  const { focus, status } = task;
+  const schedule = idIn(focus, 'Schedule');
+  return schedule !== undefined && isRowStatus(status)
+    ? {
+        schedule,
+        status,
+        due: dueIn(task),
+        from: parseInstant(inputOf(task, 'from')?.valueInstant),
+        inputs: inputOf(task, 'inputs')?.valueString,
+        began: parseInstant(inputOf(task, 'began')?.valueInstant),
+      }
+    : undefined;
+}
+
+/** The look at all Schedules that a row keeps, or `undefined` if it does not keep one. */
+export function lookIn(task: Task): Look | undefined {
+  const { code, status } = task;
+  const isLook = code?.coding?.some((coding) => coding.code === LOOK_TASK);
+  const began = parseInstant(inputOf(task, 'began')?.valueInstant);
+  return isLook && began !== undefined && isRowStatus(status)
+    ? { status, due: dueIn(task), began, offset: inputOf(task, 'offset')?.valueUnsignedInt }
+    : undefined;
+}
+
+function searchFor(
+  codes: readonly string[],
+  more: Readonly<Record<string, string>>,
+  config: PublicationConfig,
+): string {
+  const code = codes.map((one) => `${artefactUri(config, 'LocalTask')}|${one}`).join(',');
+  return `Task?${new URLSearchParams({ code, ...more })}`;
+}
+
+/** The search for the publication rows, narrowed by more parameters. */
+export const publicationQuery = (more: Readonly<Record<string, string>>, config: PublicationConfig): string =>
+  searchFor([PUBLISH_TASK], more, config);
+
+/** The search for the row of the look at all Schedules. */
+export const lookQuery = (config: PublicationConfig): string => searchFor([LOOK_TASK], {}, config);
+
+/** The search for all rows of publishing, narrowed by more parameters. */
+export const rowQuery = (more: Readonly<Record<string, string>>, config: PublicationConfig): string =>
+  searchFor([PUBLISH_TASK, LOOK_TASK], more, config);
 
 /**
- * The publications that are in line, in the order of their turns: all have their nearest days published before any has
- * the rest.
+ * The entry of a transaction that writes a row, if it still has the version that was read. It always changes something: a
+ * row that is written unchanged would keep its version, and lock nothing.
+ *
+ * Whoever creates Slots where there may be none yet writes the Schedule's row like this, with the version that was read
+ * before the Slots were: so do publishing, in each of its transactions, and a guard. A guard leaves the row as it is; a
+ * run of publishing that it overtakes reads again, and goes on.
+ *
+ * @param stored - the row as it was read
+ * @param changed - as it is to be; by default as it is
  */
-export function turnsOf(tasks: readonly Task[]): Task[] {
-  const isBegun = (task: Task): boolean => publicationIn(task)?.from !== undefined;
-  return [...tasks.filter((task) => !isBegun(task)), ...tasks.filter(isBegun)];
-}
-
-/** The search for the publications, narrowed by more parameters. */
-export function publicationQuery(more: Readonly<Record<string, string>>, config: PublicationConfig): string {
-  const code = `${artefactUri(config, 'LocalTask')}|${PUBLISH_TASK}`;
-  return `Task?${new URLSearchParams({ code, ...more })}`;
+export function rowEntry(stored: Task, changed: Task = stored): BundleEntry {
+  const changes = Number(/\d+$/.exec(stored.description ?? '')?.[0] ?? 0) + 1;
+  return updateEntry(stored, { ...changed, id: stored.id, meta: stored.meta, description: `Change ${changes}` });
 }
 
 /** How much of a calendar is read and written at once at most, in days. */

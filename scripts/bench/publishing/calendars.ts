@@ -1,7 +1,6 @@
 import type { Bundle, HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
-import { publicationQuery } from '../../../core/calendar/publish/publication.ts';
-import { rollForwardIn, rollForwardQuery } from '../../../core/calendar/publish/roll-forward.ts';
+import { lookIn, lookQuery, publicationQuery } from '../../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../../core/config/config.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference/service-reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
@@ -124,11 +123,20 @@ export async function countFree({ schedules }: Published, installation: Installa
   return free;
 }
 
-/** How many of the Schedules are published as they should be, and whether the pass through all of them is over. */
+const DAY = 86_400_000;
+
+/** How many free Slots a Schedule has in the nearest two weeks, from tomorrow on: on ten working days. */
+export function countNearest(schedule: string, installation: Installation): Promise<number> {
+  const tomorrow = Math.floor(Date.now() / DAY + 1) * DAY;
+  const [from, to] = [tomorrow, tomorrow + 14 * DAY].map((time) => new Date(time).toISOString());
+  return total(`Slot?schedule=Schedule/${schedule}&status=free&start=ge${from}&start=lt${to}`, installation);
+}
+
+/** How many of the Schedules are published as they should be, and whether the look at all of them is over. */
 export async function readStanding(
   { schedules }: Published,
   since: number,
-  isByPass: boolean,
+  isByLook: boolean,
   installation: Installation,
   config: BookingConfig,
 ) {
@@ -136,11 +144,9 @@ export async function readStanding(
   for (const focus of inParts(schedules)) {
     completed += await total(publicationQuery({ focus, status: 'completed' }, config), installation);
   }
-  const passes = (await search(rollForwardQuery(config), installation)).entry ?? [];
-  const pass = passes.flatMap(({ resource }) =>
-    isResource(resource, 'Task') ? (rollForwardIn(resource) ?? []) : [],
-  )[0];
-  const isOver = !isByPass || (pass !== undefined && pass.began >= since && pass.status === 'completed');
+  const looks = (await search(lookQuery(config), installation)).entry ?? [];
+  const look = looks.flatMap(({ resource }) => (isResource(resource, 'Task') ? (lookIn(resource) ?? []) : []))[0];
+  const isOver = !isByLook || (look !== undefined && look.began >= since && look.status === 'completed');
   return { completed, isOver: isOver && completed === schedules.length };
 }
 

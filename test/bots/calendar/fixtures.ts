@@ -10,8 +10,14 @@ import type {
   Slot,
   Task,
 } from '@medplum/fhirtypes';
-import { type Publication, publicationIn, publicationTask } from '../../../core/calendar/publish/publication.ts';
-import { type RollForward, rollForwardIn, rollForwardTask } from '../../../core/calendar/publish/roll-forward.ts';
+import {
+  type Look,
+  lookIn,
+  lookTask,
+  type Publication,
+  publicationIn,
+  publicationTask,
+} from '../../../core/calendar/publish/publication.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { config } from '../config.ts';
 import { type BotServer, withMedplum } from '../medplum.ts';
@@ -149,14 +155,14 @@ export interface CalendarServer extends BotServer {
   ): Promise<Stored<Appointment>>;
   /** Stores the Task of a publication. */
   publication(publication: Publication): Promise<Stored<Task>>;
-  /** Stores the Task of the pass through all Schedules. */
-  pass(pass?: Partial<RollForward>): Promise<Stored<Task>>;
+  /** Stores the row of the look at all Schedules, by default of one that is over. */
+  look(look?: Partial<Look>): Promise<Stored<Task>>;
   /** The Slots of a Schedule, in order: `free 09:00-09:30`. */
   times(schedule: Stored<Schedule>): Promise<string[]>;
   /** The publication of a Schedule with its Task; `undefined` if there is none. */
   publicationOf(schedule: Stored<Schedule>): Promise<(Publication & { readonly task: Task }) | undefined>;
-  /** The pass through all Schedules with its Task; `undefined` if there is none. */
-  passThrough(): Promise<(RollForward & { readonly task: Task }) | undefined>;
+  /** The look at all Schedules; `undefined` if there is none. */
+  lookAtAll(): Promise<Look | undefined>;
 }
 
 const reference = ({ resourceType, id }: Resource): string => `${resourceType}/${id}`;
@@ -201,19 +207,9 @@ function calendarServer(server: BotServer, practitioner: Stored<Practitioner>): 
         ...more,
       }),
     publication: (publication) => server.create(publicationTask(publication, config)),
-    pass: (pass = {}) =>
+    look: (look = {}) =>
       server.create(
-        rollForwardTask(
-          {
-            status: 'requested',
-            offset: 0,
-            began: Date.now(),
-            lastBegan: undefined,
-            madeUpAt: undefined,
-            ...pass,
-          },
-          config,
-        ),
+        lookTask({ status: 'completed', due: Date.now() + DAY, began: Date.now(), offset: undefined, ...look }, config),
       ),
     async times({ id }) {
       const slots = await server.find<Slot>(`Slot?schedule=Schedule/${id}&_count=1000`);
@@ -226,13 +222,9 @@ function calendarServer(server: BotServer, practitioner: Stored<Practitioner>): 
       const publication = task && publicationIn(task);
       return publication && { ...publication, task };
     },
-    async passThrough() {
-      const tasks = await server.find<Task>('Task?_count=1000');
-      const [found] = tasks.flatMap((task) => {
-        const pass = rollForwardIn(task);
-        return pass ? [{ ...pass, task }] : [];
-      });
-      return found;
+    async lookAtAll() {
+      const rows = await server.find<Task>('Task?_count=1000');
+      return rows.flatMap((row) => lookIn(row) ?? [])[0];
     },
   };
 }

@@ -2,108 +2,16 @@ import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/publish-slots.ts';
-import type { Answer } from '../../../bots/lib/medplum.ts';
 import { withClock } from '../clock.ts';
-import { at, DAY, visit, wholeDay, withCalendars } from './fixtures.ts';
+import { at, DAY, wholeDay, withCalendars } from './fixtures.ts';
 import { published } from './published.ts';
 
 const medplum = withCalendars();
-
-const outcome = { resourceType: 'OperationOutcome', issue: [] };
-const overtaken: Answer = { status: 412, body: outcome };
 
 /** Tells the Bot what has changed. */
 const report = (input: unknown) => handler(medplum().medplum, { input } as Parameters<typeof handler>[1]);
 
 const deleted = (deletedResource: unknown) => report({ deletedResource });
-
-describe('a change of a Schedule', () => {
-  it('that has opening hours requests their publication, without a look at others', async () => {
-    const { schedule } = await medplum().calendar();
-    await report(schedule);
-    expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
-  });
-
-  it('that had opening hours requests their withdrawal', async () => {
-    const schedule = await medplum().schedule();
-    await medplum().publication({ schedule: schedule.id, status: 'completed' });
-    await report(schedule);
-    expect((await medplum().publicationOf(schedule))?.status).toBe('requested');
-  });
-
-  it('that has none is nothing', async () => {
-    const schedule = await medplum().schedule();
-    await medplum().publication({ schedule: 'other', status: 'completed' });
-    await report(schedule);
-    expect(await medplum().publicationOf(schedule)).toBeUndefined();
-  });
-});
-
-it('a change of a service begins a pass through all Schedules', async () => {
-  const { service } = await medplum().calendar();
-  const began = Date.now() - 1_000;
-  await medplum().pass({ status: 'completed', offset: undefined, began });
-  await report(service);
-  expect(await medplum().passThrough()).toMatchObject({ status: 'requested', offset: 0, lastBegan: began });
-});
-
-describe('a request', () => {
-  it('to publish a Schedule is carried out', async () => {
-    const { schedule } = await medplum().calendar();
-    await report(await medplum().publication({ schedule: schedule.id, status: 'requested' }));
-    expect(await medplum().times(schedule)).toEqual(wholeDay);
-    expect(await medplum().passThrough()).toBeUndefined();
-  });
-
-  it('that is left unfinished is taken up by the pass', async () => {
-    const { schedule } = await medplum().calendar();
-    medplum().interfere(({ entries }) => (entries.includes('POST Slot') ? overtaken : undefined));
-    await report(await medplum().publication({ schedule: schedule.id, status: 'requested' }));
-    expect((await medplum().passThrough())?.status).toBe('requested');
-  });
-
-  it('that is left unfinished leaves a pass alone that goes on anyway', async () => {
-    const { schedule } = await medplum().calendar();
-    await medplum().pass({ status: 'in-progress', offset: 50 });
-    medplum().interfere(({ entries }) => (entries.includes('POST Slot') ? overtaken : undefined));
-    await report(await medplum().publication({ schedule: schedule.id, status: 'requested' }));
-    expect(await medplum().passThrough()).toMatchObject({ status: 'in-progress', offset: 50 });
-  });
-
-  it('is worked on for two seconds, twenty Slots at a time', async () => {
-    const { schedule } = await medplum().calendar(visit(undefined, { interval: 5, capacity: 3 }));
-    const task = await medplum().publication({ schedule: schedule.id, status: 'requested' });
-    await withClock(async (pass) => {
-      medplum().interfere(({ entries }) => {
-        pass(entries.includes('POST Slot') ? 1_000 : 0);
-        return undefined;
-      });
-      await report(task);
-    });
-    expect((await medplum().publicationOf(schedule))?.status).toBe('accepted');
-  });
-
-  it('to go on with the pass is carried out', async () => {
-    const { schedule } = await medplum().calendar();
-    await report(await medplum().pass());
-    expect(await medplum().times(schedule)).toEqual(wholeDay);
-    expect((await medplum().passThrough())?.status).toBe('completed');
-  });
-
-  it('to go on with the pass has some seconds', async () => {
-    const { schedule } = await medplum().calendar();
-    const task = await medplum().pass();
-    await withClock(async (pass) => {
-      medplum().interfere(({ entries: [entry = ''] }) => {
-        pass(entry.startsWith('GET Schedule?_sort') ? 6_000 : 0);
-        return undefined;
-      });
-      await report(task);
-    });
-    expect(await medplum().times(schedule)).toEqual([]);
-    expect(await medplum().passThrough()).toMatchObject({ status: 'requested', offset: undefined });
-  });
-});
 
 describe('a Slot that somebody has taken', () => {
   it('takes the time of published ones', async () => {

@@ -1,0 +1,562 @@
+import '../config.ts';
+import { describe, expect, it } from '@jest/globals';
+import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import { handler } from '../../../bots/calendar/publish-slots.ts';
+import { publicationRow } from '../../../bots/lib/calendar/publication.ts';
+import { type Answer, sendTransaction } from '../../../bots/lib/medplum.ts';
+import { type Publication, publicationTask, rowEntry } from '../../../core/calendar/publish/publication.ts';
+import { formatInstant } from '../../../core/fhir/instant.ts';
+import { later, withClock } from '../clock.ts';
+import { config, configured } from '../config.ts';
+import {
+  askedFor,
+  at,
+  closedOn,
+  DAY,
+  date,
+  day,
+  offering,
+  open,
+  type Stored,
+  visit,
+  wholeDay,
+  withCalendars,
+} from './fixtures.ts';
+
+const medplum = withCalendars();
+
+const MINUTE = 60_000;
+
+const outcome = { resourceType: 'OperationOutcome', issue: [{ details: { text: 'Not like this' } }] };
+const overtaken: Answer = { status: 412, body: outcome };
+
+/** Tells the Bot what has changed, and starts it on each row that is requested then, as Medplum does. */
+async function report(input: unknown): Promise<void> {
+  await handler(medplum().medplum, { input } as Parameters<typeof handler>[1]);
+  for (let rows = await requested(); rows.length > 0; rows = await requested()) {
+    await Promise.all(rows.map((row) => handler(medplum().medplum, { input: row } as Parameters<typeof handler>[1])));
+  }
+}
+
+const requested = () => medplum().find<Task>('Task?status=requested');
+
+/** Runs the Bot as its clock does, so many milliseconds from now. */
+const tick = (fromNow = 0) => later(fromNow, () => report({}));
+
+const everyDay = (from: string, to: string): HealthcareService['availableTime'] => [
+  {
+    daysOfWeek: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'],
+    availableStartTime: `${from}:00`,
+    availableEndTime: `${to}:00`,
+  },
+];
+
+/** A calendar with one Slot a day for so many days from tomorrow. */
+const daily = (days = 42, service = visit(everyDay('00:00', '00:30'))) =>
+  medplum().calendar(service, {
+    planningHorizon: { end: new Date(Date.now() + days * DAY).toISOString().slice(0, 10) },
+  });
+
+const midnight = (Math.floor(Date.now() / DAY) + 1) * DAY;
+
+const freeOf = async ({ id }: Stored<Schedule>): Promise<Slot[]> =>
+  (await medplum().find<Slot>(`Slot?schedule=Schedule/${id}&status=free&_count=1000`)).sort((one, other) =>
+    one.start.localeCompare(other.start),
+  );
+
+/** For how many days from tomorrow a calendar has Slots, without a gap. */
+async function daysOf(schedule: Stored<Schedule>): Promise<number> {
+  const starts = new Set((await freeOf(schedule)).map(({ start }) => start.slice(0, 10)));
+  for (let days = 0; ; days++) {
+    if (!starts.has(formatInstant(midnight + days * DAY).slice(0, 10))) {
+      return days;
+    }
+  }
+}
+
+const somebodyBooks = () => medplum().appointment('booked', []);
+
+/** Lets each transaction that writes Slots take so many milliseconds, by the Bot's clock, which is ahead by as many. */
+const slow = <T>(milliseconds: number, act: () => Promise<T>, ahead = 0): Promise<T> =>
+  withClock(async (skip) => {
+    skip(ahead);
+    medplum().interfere(({ entries }) => {
+      skip(entries.some((entry) => entry.endsWith(' Slot')) ? milliseconds : 0);
+      return undefined;
+    });
+    try {
+      return await act();
+    } finally {
+      medplum().interfere(() => undefined);
+    }
+  });
+
+describe('a new calendar', () => {
+  it('is published, and due again at midnight in its time zone', async () => {
+    const { schedule } = await medplum().calendar();
+    await report(schedule);
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+    expect(await medplum().publicationOf(schedule)).toMatchObject({
+      status: 'completed',
+      due: midnight,
+      from: day + DAY,
+    });
+  });
+
+  it.each<[string, Partial<Schedule>]>([
+    ['without services', {}],
+    ['with a code only', { serviceType: [{ coding: [{ code: 'visit' }] }] }],
+  ])('%s is none', async (_, more) => {
+    const schedule = await medplum().schedule(more);
+    await report(schedule);
+    expect(await medplum().publicationOf(schedule)).toBeUndefined();
+  });
+
+  it('is published once by two runs and the clock at the same moment', async () => {
+    const { schedule } = await daily();
+    await Promise.all([report(schedule), report(schedule), tick()]);
+    await tick(MINUTE);
+    const starts = (await freeOf(schedule)).map(({ start }) => start);
+    expect(starts).toHaveLength(42);
+    expect(new Set(starts).size).toBe(42);
+    expect(await medplum().find(`Task?focus=Schedule/${schedule.id}`)).toHaveLength(1);
+  });
+});
+
+describe('a change', () => {
+  it('of a service concerns its calendars alone', async () => {
+    const { schedule, service } = await medplum().calendar();
+    const second = await medplum().schedule({ serviceType: [offering(service)] });
+    const { schedule: other } = await medplum().calendar();
+    for (const one of [schedule, second, other]) {
+      await report(one);
+    }
+    const before = await medplum().publicationOf(other);
+    await report(await medplum().change(service, { availableTime: open('10:00', '11:00') }));
+    for (const one of [schedule, second]) {
+      expect((await freeOf(one)).map(({ start }) => start)).toEqual([at('10:00'), at('10:30')]);
+    }
+    expect(await medplum().publicationOf(other)).toEqual(before);
+  });
+
+  it('of closed days concerns all calendars, and so does their deletion', async () => {
+    const calendars = [await medplum().calendar(), await medplum().calendar()];
+    const closed = await medplum().create(closedOn(date()));
+    await report(closed);
+    for (const { schedule } of calendars) {
+      expect(await medplum().times(schedule)).toEqual(['busy-unavailable 00:00-00:00']);
+    }
+    await medplum().fhir('DELETE', `HealthcareService/${closed.id}`);
+    await report({ deletedResource: closed });
+    for (const { schedule } of calendars) {
+      expect(await freeOf(schedule)).toHaveLength(4);
+    }
+  });
+
+  it('of a Schedule that offers nothing any more withdraws what was published', async () => {
+    const { schedule } = await medplum().calendar();
+    await report(schedule);
+    await report(await medplum().change<Schedule>(schedule, { serviceType: [] }));
+    expect(await freeOf(schedule)).toEqual([]);
+  });
+
+  it('while a run publishes what was before is published in the end', async () => {
+    const { schedule, service } = await medplum().calendar();
+    let isChanged = false;
+    medplum().interfere(async ({ entries }) => {
+      if (entries.includes('POST Slot') && !isChanged) {
+        isChanged = true;
+        await report(await medplum().change(service, { availableTime: open('10:00', '11:00') }));
+      }
+      return undefined;
+    });
+    await report(schedule);
+    expect((await freeOf(schedule)).map(({ start }) => start)).toEqual([at('10:00'), at('10:30')]);
+  });
+
+  it('whose Schedule is gone is not due any more', async () => {
+    const { schedule } = await medplum().calendar();
+    await report(schedule);
+    await medplum().fhir('DELETE', `Schedule/${schedule.id}`);
+    await tick(midnight + MINUTE - Date.now());
+    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'cancelled', due: undefined });
+  });
+
+  it('takes up what somebody has cancelled', async () => {
+    const { schedule } = await medplum().calendar();
+    const row = await medplum().publication({ schedule: schedule.id, status: 'completed', from: day + DAY });
+    await medplum().change<Task>(row, { status: 'cancelled' });
+    await report(schedule);
+    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', task: { id: row.id } });
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+  });
+});
+
+describe('while somebody books', () => {
+  it('six new calendars have their nearest two weeks at once', async () => {
+    await somebodyBooks();
+    const calendars = await Promise.all(Array.from({ length: 6 }, () => daily(84)));
+    await slow(500, () => Promise.all(calendars.map(({ schedule }) => report(schedule))));
+    for (const { schedule } of calendars) {
+      expect(await daysOf(schedule)).toBeGreaterThanOrEqual(13);
+    }
+  });
+
+  it('changed hours show for the nearest two weeks of a few calendars before the rest of any', async () => {
+    const { service, schedule } = await daily(84);
+    const more = { serviceType: [offering(service)], planningHorizon: schedule.planningHorizon ?? {} };
+    const calendars = [schedule, await medplum().schedule(more), await medplum().schedule(more)];
+    await somebodyBooks();
+    const written: string[] = [];
+    medplum().interfere(({ bundle }) => {
+      const slots = (bundle?.entry ?? []).flatMap(({ resource }) =>
+        resource?.resourceType === 'Slot' ? [resource.start] : [],
+      );
+      written.push(...slots);
+      return undefined;
+    });
+    await report(service);
+    const isNear = (start = '') => Date.parse(start) < Date.now() + 14 * DAY;
+    for (const one of calendars) {
+      expect(await daysOf(one)).toBeGreaterThanOrEqual(13);
+      expect(await daysOf(one)).toBeLessThan(42);
+    }
+    await tick(3 * MINUTE);
+    for (const one of calendars) {
+      expect(await daysOf(one)).toBe(84);
+    }
+    const rest = written.findIndex((start) => Date.parse(start) > Date.now() + 28 * DAY);
+    expect(written.slice(rest).filter(isNear)).toEqual([]);
+  });
+
+  it('many calendars are published in the share of the time that publishing has', async () => {
+    const { service, schedule } = await daily();
+    const more = { serviceType: [offering(service)], planningHorizon: schedule.planningHorizon ?? {} };
+    const calendars = [schedule];
+    for (let count = 1; count < 30; count++) {
+      calendars.push(await medplum().schedule(more));
+    }
+    await somebodyBooks();
+    const published = async () => {
+      const days = await Promise.all(calendars.map(daysOf));
+      return days.filter((count) => count > 0).length;
+    };
+    await slow(2_000, () => report(service));
+    const atOnce = await published();
+    expect(atOnce).toBeLessThan(10);
+    expect(await requested()).toEqual([]);
+    await configured({ calendar: { ...config.calendar, publishingShare: 0.02 } }, async () => {
+      await slow(2_000, () => report({}), MINUTE);
+    });
+    const byClock = await published();
+    expect(byClock - atOnce).toBeGreaterThan(0);
+    expect(byClock - atOnce).toBeLessThanOrEqual(2);
+    // Nobody books any more: all the time there is.
+    await tick(3 * MINUTE);
+    expect(await Promise.all(calendars.map(daysOf))).toEqual(calendars.map(() => 42));
+  });
+
+  it('one that is changed is not behind the others', async () => {
+    const { service, schedule } = await daily();
+    const more = { serviceType: [offering(service)], planningHorizon: schedule.planningHorizon ?? {} };
+    for (let count = 1; count < 30; count++) {
+      await medplum().schedule(more);
+    }
+    await somebodyBooks();
+    await slow(2_000, () => report(service));
+    const { schedule: changed } = await daily();
+    await slow(2_000, () => report(changed));
+    expect(await daysOf(changed)).toBeGreaterThanOrEqual(13);
+  });
+});
+
+describe('a run whose time is over', () => {
+  it('has the next one go on, and none is left out', async () => {
+    const { service, schedule } = await daily();
+    const second = await medplum().schedule({
+      serviceType: [offering(service)],
+      planningHorizon: schedule.planningHorizon ?? {},
+    });
+    await slow(2_500, () => report(service));
+    expect([await daysOf(schedule), await daysOf(second)]).toEqual([42, 42]);
+    expect((await medplum().lookAtAll())?.status).toBe('completed');
+  });
+
+  it('goes on with a look where it was', async () => {
+    const service = await medplum().create(visit());
+    const schedules: Stored<Schedule>[] = [];
+    for (let count = 0; count < 45; count++) {
+      schedules.push(await medplum().schedule({ serviceType: [offering(service)] }));
+    }
+    await withClock(async (skip) => {
+      medplum().interfere(({ entries }) => {
+        skip(entries.includes('POST Task') ? 4_000 : 0);
+        return undefined;
+      });
+      await report(service);
+    });
+    for (const schedule of schedules) {
+      expect((await medplum().publicationOf(schedule))?.status).toBe('completed');
+    }
+  });
+});
+
+describe('a run that dies', () => {
+  it('is taken up by the clock when its claim ends', async () => {
+    const { schedule } = await medplum().calendar();
+    const { error } = console;
+    console.error = () => undefined;
+    medplum().interfere(({ entries }) => (entries.includes('POST Slot') ? 'no-answer' : undefined));
+    await report(schedule);
+    console.error = error;
+    medplum().interfere(() => undefined);
+    await tick(20_000);
+    expect(await medplum().times(schedule)).toEqual([]);
+    await tick(40_000);
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+  });
+
+  it('holds up no other calendar', async () => {
+    const { service, schedule } = await medplum().calendar();
+    const second = await medplum().schedule({ serviceType: [offering(service)] });
+    const { error } = console;
+    const said: unknown[] = [];
+    console.error = (text) => said.push(text);
+    medplum().interfere(({ bundle }) =>
+      (bundle?.entry ?? []).some(
+        ({ resource }) =>
+          resource?.resourceType === 'Slot' && resource.schedule.reference === `Schedule/${schedule.id}`,
+      )
+        ? 'no-answer'
+        : undefined,
+    );
+    await report(service);
+    console.error = error;
+    expect(said).toEqual([`Error: The Slots of Schedule/${schedule.id} could not be written (lost).`]);
+    expect(await medplum().times(second)).toEqual(wholeDay);
+  });
+});
+
+describe('whoever writes the publication row', () => {
+  it('meanwhile has publishing read the Slots again', async () => {
+    const { schedule } = await medplum().calendar();
+    let isWritten = false;
+    medplum().interfere(async ({ entries }) => {
+      if (entries.includes('POST Slot') && !isWritten) {
+        isWritten = true;
+        const row = await publicationRow(medplum().medplum, schedule.id);
+        const resource: Slot = {
+          resourceType: 'Slot',
+          schedule: { reference: `Schedule/${schedule.id}` },
+          status: 'busy',
+          start: at('09:00'),
+          end: at('09:30'),
+        };
+        const entry = [
+          { request: { method: 'POST' as const, url: 'Slot' }, resource },
+          ...(row ? [rowEntry(row)] : []),
+        ];
+        expect((await sendTransaction(medplum().medplum, entry)).kind).toBe('done');
+      }
+      return undefined;
+    });
+    await report(schedule);
+    expect(await medplum().times(schedule)).toEqual(['busy 09:00-09:30', ...wholeDay.slice(1)]);
+    expect((await medplum().publicationOf(schedule))?.status).toBe('completed');
+  });
+
+  it('is refused if publishing has written it since', async () => {
+    const { schedule } = await medplum().calendar();
+    await report(schedule);
+    const row = await publicationRow(medplum().medplum, schedule.id);
+    await report(await medplum().change<Schedule>(schedule, { comment: 'Changed' }));
+    expect(row && (await sendTransaction(medplum().medplum, [rowEntry(row)])).kind).toBe('overtaken');
+  });
+
+  it('changes it each time', async () => {
+    const row = await medplum().publication({ schedule: 'one', status: 'completed' });
+    for (let count = 0; count < 3; count++) {
+      const before = await publicationRow(medplum().medplum, 'one');
+      await sendTransaction(medplum().medplum, before ? [rowEntry(before)] : []);
+      const after = await publicationRow(medplum().medplum, 'one');
+      expect(after?.meta?.versionId).not.toBe(before?.meta?.versionId);
+    }
+    expect(await medplum().publicationOf({ resourceType: 'Schedule', id: 'one', actor: [] })).toMatchObject({
+      status: 'completed',
+      task: { id: row.id },
+    });
+  });
+});
+
+describe('a day later', () => {
+  /** A calendar whose horizon rolls, with two weeks of it. */
+  const rolling = async (): Promise<Stored<Schedule>> => {
+    const { schedule } = await medplum().calendar(visit(everyDay('00:00', '00:30')), { planningHorizon: undefined });
+    await configured({ calendar: { ...config.calendar, horizonWeeks: 2 } }, () => report(schedule));
+    return schedule;
+  };
+  const tickThen = (time: number) =>
+    configured({ calendar: { ...config.calendar, horizonWeeks: 2 } }, () => tick(time - Date.now()));
+
+  it('its horizon gains a day, not before', async () => {
+    const schedule = await rolling();
+    expect(await daysOf(schedule)).toBe(14);
+    await tickThen(midnight - MINUTE);
+    expect(await daysOf(schedule)).toBe(14);
+    await tickThen(midnight + MINUTE);
+    expect(await daysOf(schedule)).toBe(15);
+    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', due: midnight + DAY });
+  });
+
+  it('its horizon gains a day although staff offer time beyond it', async () => {
+    const schedule = await rolling();
+    await medplum().slot(schedule, 'free', at('09:00', 100), at('10:00', 100));
+    await report(await medplum().change<Schedule>(schedule, { comment: 'Changed' }));
+    await configured({ calendar: { ...config.calendar, horizonWeeks: 2 } }, () => report(schedule));
+    await tickThen(midnight + MINUTE);
+    expect(await daysOf(schedule)).toBe(15);
+  });
+
+  it('what was taken unseen is withdrawn', async () => {
+    const schedule = await rolling();
+    const [first] = (await freeOf(schedule)).slice(3);
+    await medplum().slot(schedule, 'busy', first?.start ?? '', first?.end ?? '');
+    await tickThen(midnight + MINUTE);
+    expect((await freeOf(schedule)).map(({ start }) => start)).not.toContain(first?.start);
+  });
+
+  it('the densest calendars do not begin again for nothing', async () => {
+    const schedule = await rolling();
+    await tickThen(midnight + MINUTE);
+    const windows = () => askedFor(medplum(), 'GET Slot?').filter((entry) => entry.includes('_filter')).length;
+    const before = windows();
+    await tickThen(midnight + DAY + MINUTE);
+    expect(windows() - before).toBe(1);
+    expect(await daysOf(schedule)).toBe(16);
+  });
+});
+
+describe('the clock', () => {
+  it('finds nothing to do without a write', async () => {
+    await medplum().look();
+    await medplum().publication({ schedule: 'one', status: 'completed', due: Date.now() + DAY });
+    await tick(2 * MINUTE);
+    expect(medplum().asked.map(({ type }) => type)).toEqual(['batch', 'batch']);
+  });
+
+  it('looks at all Schedules when it is time', async () => {
+    const { schedule } = await medplum().calendar();
+    await medplum().look({ due: Date.now() + MINUTE });
+    await tick();
+    expect(await medplum().times(schedule)).toEqual([]);
+    await tick(2 * MINUTE);
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+  });
+
+  it('follows a change of a service that was missed', async () => {
+    const { schedule, service } = await medplum().calendar();
+    await report(service);
+    await medplum().change(service, { availableTime: open('10:00', '11:00') });
+    await tick(9 * MINUTE);
+    expect(await freeOf(schedule)).toHaveLength(4);
+    await tick(11 * MINUTE);
+    expect(await freeOf(schedule)).toHaveLength(2);
+  });
+
+  it('is an error when the server cannot be read', async () => {
+    medplum().interfere(() => 'not-connected');
+    await expect(tick()).rejects.toThrow(/^The FHIR server could not be read\. /);
+  });
+
+  it('leaves what is due to others if enough are about it', async () => {
+    await medplum().look();
+    for (const schedule of ['one', 'two', 'three', 'four']) {
+      await medplum().publication({ schedule, status: 'in-progress', due: Date.now() + 30_000 });
+    }
+    const { schedule } = await medplum().calendar();
+    await report(schedule);
+    expect(await medplum().times(schedule)).toEqual([]);
+    await tick(MINUTE);
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+  });
+});
+
+describe('opening hours that cannot be published', () => {
+  it.each<[string, Partial<Schedule>, RegExp]>([
+    ['because of the actor', { actor: [{ reference: 'Practitioner/absent' }] }, /^Schedule\.actor: Opening hours need/],
+    ['because of the horizon', { planningHorizon: { start: date(2), end: date(1) } }, /^Schedule\.planningHorizon/],
+  ])('say why: %s', async (_, more, expected) => {
+    const { schedule } = await medplum().calendar(visit(), more);
+    await report(schedule);
+    const publication = await medplum().publicationOf(schedule);
+    expect(publication?.status).toBe('failed');
+    expect(publication?.task.statusReason?.text).toMatch(expected);
+  });
+
+  it('because Medplum does not accept the Slots are tried once, and again the next day', async () => {
+    const { schedule } = await daily();
+    medplum().interfere(({ entries }) => (entries.includes('POST Slot') ? { status: 400, body: outcome } : undefined));
+    await report(schedule);
+    await tick(MINUTE);
+    expect(medplum().asked.filter(({ entries }) => entries.includes('POST Slot'))).toHaveLength(1);
+    expect((await medplum().publicationOf(schedule))?.task).toMatchObject({
+      status: 'failed',
+      statusReason: { text: 'Schedule: Medplum does not accept the Slots of these opening hours: Not like this' },
+      output: [{ type: { text: 'slots-refused' } }],
+    });
+    medplum().interfere(() => undefined);
+    await tick(midnight + MINUTE - Date.now());
+    expect((await freeOf(schedule)).length).toBeGreaterThan(0);
+  });
+});
+
+describe('a row of an earlier version', () => {
+  it.each<[string, Partial<Publication>]>([
+    ['requested', {}],
+    ['accepted', {}],
+    ['in-progress', {}],
+    ['completed', { inputs: 'others', from: day + DAY }],
+    ['failed', {}],
+  ])('is due: %s', async (status, more) => {
+    const { schedule } = await medplum().calendar();
+    const publication = { schedule: schedule.id, status, ...more } as Publication;
+    const { id } = await medplum().create(publicationTask(publication, config));
+    await medplum().look({ due: undefined, status: 'in-progress', offset: 0 });
+    await tick();
+    expect(await medplum().times(schedule)).toEqual(wholeDay);
+    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', due: midnight, task: { id } });
+  });
+
+  it('that is up to date is not published again', async () => {
+    const { schedule } = await medplum().calendar();
+    await report(schedule);
+    const { task } = (await medplum().publicationOf(schedule)) ?? {};
+    await (task && medplum().change<Task>(task, { restriction: { repetitions: 1 } }));
+    const before = medplum().asked.length;
+    await medplum().look({ due: undefined });
+    await tick();
+    const windows = medplum()
+      .asked.slice(before)
+      .flatMap(({ entries }) => entries.filter((entry) => entry.includes('_filter')));
+    expect(windows).toEqual([]);
+    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', due: midnight });
+  });
+});
+
+it('a booking that changes a Slot meanwhile has the window read again', async () => {
+  const { schedule } = await medplum().calendar();
+  let count = 0;
+  medplum().interfere(({ entries }) => {
+    count += entries.includes('POST Slot') ? 1 : 0;
+    return entries.includes('POST Slot') && count < 3 ? overtaken : undefined;
+  });
+  await report(schedule);
+  expect(await medplum().times(schedule)).toEqual(wholeDay);
+});
+
+it('twenty Slots at most are written at a time', async () => {
+  const { schedule } = await medplum().calendar(visit(undefined, { interval: 5, capacity: 3 }));
+  await report(schedule);
+  const portions = medplum().asked.map(({ entries }) => entries.filter((entry) => entry === 'POST Slot').length);
+  expect(Math.max(...portions)).toBe(20);
+});
