@@ -47,10 +47,12 @@ const survivors = (patient: Patient | undefined): string =>
 /** The problems of a submitted patient, for every caller. */
 function formIssues(patient: Patient): readonly Issue[] {
   const unsupported = unsupportedIssues(patient, 'Patient');
+  const { issues: structure, codes } = readStructure(patient, 'Patient', 'Patient');
   return [
     ...conditionalReferenceIssues(patient, 'Patient'),
-    ...besides(readStructure(patient, 'Patient', 'Patient').issues, unsupported),
+    ...besides(structure, unsupported),
     ...unsupported,
+    ...codes,
     ...boundIssues(patient, personBounds, 'Patient'),
     ...identifierIssues(patient, 'Patient'),
   ];
