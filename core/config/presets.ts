@@ -66,9 +66,30 @@ const isikTermin: AppointmentRules = {
 /** The extension by which an appointment refers to a message, in the stages that have messages. */
 const messageExtension = (base: string): string => `${base}/StructureDefinition/ISiKNachrichtExtension`;
 
-/** What ISiKPatient demands in every stage: the number that the clinic has given to the patient. */
+const identifierTypes = 'http://terminology.hl7.org/CodeSystem/v2-0203';
+const germanTypes = 'http://fhir.de/CodeSystem/identifier-type-de-basis';
+const insuranceNumber = 'http://fhir.de/sid/gkv/kvid-10';
+
+/**
+ * What ISiKPatient demands: the number that the clinic has given to the patient, and insurance numbers of the right form.
+ * The lifelong number (KVZ10) is in the profile from stage 4 on.
+ */
 const isikPatient: PatientRules = {
-  identifierType: { system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'MR' },
+  identifiers: [
+    { type: { system: identifierTypes, code: 'MR' }, isRequired: true },
+    { type: { system: germanTypes, code: 'GKV' }, system: insuranceNumber },
+    { type: { system: germanTypes, code: 'KVZ10' }, system: insuranceNumber },
+    {
+      type: { system: germanTypes, code: 'PKV' },
+      use: 'secondary',
+      assigner: { system: 'http://fhir.de/sid/arge-ik/iknr', type: { system: identifierTypes, code: 'XX' } },
+    },
+  ],
+  officialGender: {
+    url: 'http://fhir.de/StructureDefinition/gender-amtlich-de',
+    system: 'http://fhir.de/CodeSystem/gender-amtlich-de',
+    codes: ['D', 'X'],
+  },
 };
 
 /** What every stage of ISiK Terminplanung publishes. */

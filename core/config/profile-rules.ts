@@ -22,8 +22,22 @@ export interface AppointmentRules {
   readonly cancelationReason: { readonly system: string; readonly codes: readonly string[] };
 }
 
-/** What a publisher's profile of Patient demands of every patient. */
+/** A kind of identifier, by its type: what each of that type must have. */
+export interface IdentifierSlice {
+  readonly type: { readonly system: string; readonly code: string };
+  /** Whether a patient has one at least, and may have several; else it has one at most. */
+  readonly isRequired?: true;
+  /** Its only system. */
+  readonly system?: string;
+  /** Its only use, if it says one. */
+  readonly use?: string;
+  /** If its system is seldom known: who has assigned it must be named, and can have a number of this system and type. */
+  readonly assigner?: Required<Pick<IdentifierSlice, 'type' | 'system'>>;
+}
+
+/** What a publisher's profile of Patient demands of every patient, besides what those of names and addresses do. */
 export interface PatientRules {
-  /** The type of the identifier that every patient has. */
-  readonly identifierType: { readonly system: string; readonly code: string };
+  readonly identifiers: readonly IdentifierSlice[];
+  /** The extension that says more about the gender `other`, and its codes. */
+  readonly officialGender: { readonly url: string; readonly system: string; readonly codes: readonly string[] };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson, Resource } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../../core/config/config.ts';
+import { resolveConfig } from '../../../../core/config/resolve.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import {
   appointment,
@@ -34,6 +35,32 @@ describe('a patient handed over in the booking', () => {
   it('keeps the profiles that it claims', () => {
     const [created] = written(book(nobody, { ...newPatient, meta: { profile: ['urn:profile'] } }), 'Patient');
     expect(created?.meta?.profile).toEqual(['urn:profile', artefactUri(config, 'LocalPatient')]);
+  });
+
+  it('does not claim the profile of a publisher falsely', () => {
+    const isik = resolveConfig({ preset: 'isik', baseUrl: config.baseUrl });
+    const profile = [artefactUri(isik, 'LocalPatient'), 'urn:profile'];
+    const name = { use: 'official' as const, family: 'Muster', given: ['Bea'] };
+    const known = (names: Patient['name']): Patient => ({
+      ...newPatient,
+      meta: { profile },
+      identifier: [
+        {
+          type: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'MR' }] },
+          system: 'urn:clinic',
+          value: '1',
+        },
+      ],
+      name: names,
+      gender: 'female',
+      birthDate: '1990-05-17',
+    });
+    const claimed = (patient: Patient) => {
+      const body = parameters(resourceParameter('appt-resource', nobody), resourceParameter('patient', patient));
+      return written(plan(body, stateOf(schedule, free), { config: isik }), 'Patient')[0]?.meta?.profile;
+    };
+    expect(claimed(known([name]))).toEqual(profile);
+    expect(claimed(known([name, name]))).toEqual(['urn:profile']);
   });
 
   it.each<[string, Body]>([
