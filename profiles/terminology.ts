@@ -1,4 +1,12 @@
-import type { CodeSystem, CodeSystemConcept, NamingSystem, UsageContext, ValueSet } from '@medplum/fhirtypes';
+import type {
+  CodeSystem,
+  CodeSystemConcept,
+  Coding,
+  NamingSystem,
+  UsageContext,
+  ValueSet,
+  ValueSetExpansionContains,
+} from '@medplum/fhirtypes';
 import { type Artefact, artefactName, artefacts, artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { bookingErrors } from '../core/fhir/outcome/errors.ts';
 import { metadata } from './metadata.ts';
@@ -11,8 +19,9 @@ interface CodeSystemSource {
   readonly artefact: Artefact;
   readonly title: string;
   readonly description: string;
-  /** Absent when the codes are not listed, because they are made elsewhere. */
-  readonly concepts?: Readonly<Record<string, string>>;
+  /** The codes; if they are ids that the repository assigns, an example of them. */
+  readonly concepts: Readonly<Record<string, string>>;
+  readonly isExample?: true;
   /** Resource types in which the codes are used; a requestor finds the code system by them. */
   readonly usedIn?: readonly string[];
   /** Whether there is a ValueSet of all its codes. */
@@ -35,6 +44,10 @@ const tasks = {
   collision: 'An appointment whose time something else takes: staff decide',
   subscriber: 'The count of Subscriptions of one subscriber',
 };
+
+/** The form of the ids that the repository assigns, as a code. */
+const exampleOf = (display: string) =>
+  ({ concepts: { '00000000-0000-4000-8000-000000000000': display }, isExample: true }) as const;
 
 /** A code of the CodeSystem LocalTask. */
 export type TaskCode = keyof typeof tasks;
@@ -61,6 +74,7 @@ const sources: readonly CodeSystemSource[] = [
     description:
       'System of the tag that says on whose behalf a version was written and which version it replaced; the codes are ' +
       'ids of profiles in the repository.',
+    ...exampleOf('Example: the id of a profile'),
   },
   {
     artefact: 'LocalContextType',
@@ -90,15 +104,17 @@ const sources: readonly CodeSystemSource[] = [
     description:
       'System of the tag that marks the resources of a requestor; the codes are the ids of the requestors in the ' +
       'repository.',
+    ...exampleOf('Example: the id of a requestor'),
   },
 ];
 
-function usageContext(resourceType: string, config: BookingConfig): UsageContext {
-  return {
-    code: { system: config.contextTypeSystem, code: RESOURCE_USAGE },
-    valueCodeableConcept: { coding: [{ system: config.resourceTypesSystem, code: resourceType }] },
-  };
-}
+/** The context of a ValueSet: what its codes are about. */
+const focus: Coding = { system: 'http://terminology.hl7.org/CodeSystem/usage-context-type', code: 'focus' };
+
+const usageContext = (code: Coding, resourceType: string, config: BookingConfig): UsageContext => ({
+  code,
+  valueCodeableConcept: { coding: [{ system: config.resourceTypesSystem, code: resourceType }] },
+});
 
 function concepts(codes: Readonly<Record<string, string>>): CodeSystemConcept[] {
   return Object.entries(codes).map(([code, display]) => ({ code, display }));
@@ -110,6 +126,7 @@ function valueSetUri(config: BookingConfig, artefact: Artefact): string {
 
 function codeSystem(source: CodeSystemSource, config: BookingConfig): CodeSystem {
   const { artefact, title, description, usedIn, withValueSet } = source;
+  const usage: Coding = { system: config.contextTypeSystem, code: RESOURCE_USAGE };
   return {
     resourceType: 'CodeSystem',
     url: artefactUri(config, artefact),
@@ -117,11 +134,11 @@ function codeSystem(source: CodeSystemSource, config: BookingConfig): CodeSystem
     name: artefactName(config, artefact),
     title,
     description,
-    ...(usedIn && { useContext: usedIn.map((type) => usageContext(type, config)) }),
+    ...(usedIn && { useContext: usedIn.map((type) => usageContext(usage, type, config)) }),
     caseSensitive: true,
     ...(withValueSet && { valueSet: valueSetUri(config, artefact) }),
-    content: source.concepts ? 'complete' : 'not-present',
-    ...(source.concepts && { concept: concepts(source.concepts) }),
+    content: source.isExample ? 'example' : 'complete',
+    concept: concepts(source.concepts),
   };
 }
 
@@ -139,19 +156,43 @@ export function codeSystems(config: BookingConfig): CodeSystem[] {
   return sources.filter((source) => isOwn(source, config)).map((source) => codeSystem(source, config));
 }
 
+function listed(system: string, codes: readonly CodeSystemConcept[]): ValueSetExpansionContains[] {
+  return codes.flatMap(({ code = '', display = code, concept = [] }) => [
+    { system, version: metadata.version, code, display },
+    ...listed(system, concept),
+  ]);
+}
+
+/**
+ * A ValueSet with the codes of its CodeSystem.
+ *
+ * @param timestamp - since when these are the codes
+ */
+export function expanded(valueSet: ValueSet, { url = '', concept = [] }: CodeSystem, timestamp: string): ValueSet {
+  // Medplum computes an expansion with parameters anew: codes that the clinic adds later are offered in its app at once.
+  const parameter = [{ name: 'used-codesystem', valueUri: `${url}|${metadata.version}` }];
+  const contains = listed(url, concept);
+  return { ...valueSet, expansion: { timestamp, total: contains.length, parameter, contains } };
+}
+
+function valueSet(source: CodeSystemSource, config: BookingConfig): ValueSet {
+  const { artefact, title, description, usedIn } = source;
+  const resource: ValueSet = {
+    resourceType: 'ValueSet',
+    url: valueSetUri(config, artefact),
+    ...metadata,
+    name: artefactName(config, artefact),
+    title,
+    description,
+    ...(usedIn && { useContext: usedIn.map((type) => usageContext(focus, type, config)) }),
+    compose: { include: [{ system: artefactUri(config, artefact) }] },
+  };
+  return expanded(resource, codeSystem(source, config), metadata.date);
+}
+
 /** The value sets of the service: all codes of the services and of the specialties. */
 export function valueSets(config: BookingConfig): ValueSet[] {
-  return sources
-    .filter(({ withValueSet }) => withValueSet)
-    .map(({ artefact, title, description }) => ({
-      resourceType: 'ValueSet',
-      url: valueSetUri(config, artefact),
-      ...metadata,
-      name: artefactName(config, artefact),
-      title,
-      description,
-      compose: { include: [{ system: artefactUri(config, artefact) }] },
-    }));
+  return sources.filter(({ withValueSet }) => withValueSet).map((source) => valueSet(source, config));
 }
 
 const identifierSystems: Partial<Record<Artefact, string>> = {

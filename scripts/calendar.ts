@@ -46,10 +46,12 @@ async function main(): Promise<void> {
   withHours(withCredentials(program.command('add-service').argument('<name>')))
     .description('adds a service that takes appointments')
     .requiredOption('--code <code>', 'its code in LocalServiceType, by which portals find it')
+    .option('--specialty <code...>', 'its specialties, as codes or system|code; ISiK demands one')
     .action(addService);
   withCredentials(program.command('add').argument('<name>'))
     .description('adds a practitioner with a schedule')
     .requiredOption('--service <service...>', 'what can be booked there')
+    .option('--specialty <code...>', 'its specialties; without, those of its services')
     .option('--actor <reference>', 'a practitioner, location or device that is there already')
     .option('--confirmation <kind>', 'automatic, or manual: each booking is confirmed by hand')
     .option('--no-wait', 'do not wait until it is published')

@@ -36,18 +36,26 @@ const ofGematik = {
   handling: 'lenient',
 } as const;
 
-/** The code systems of the ValueSet IHEXDSpracticeSettingCode. */
-const practiceSettings = [
-  'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen',
-  'http://ihe-d.de/CodeSystems/NichtaerztlicheFachrichtungen',
-];
+/** The code systems of the ValueSets that the slices of a specialty are bound to. */
+const specialtySystems = {
+  practiceSetting: [
+    'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen',
+    'http://ihe-d.de/CodeSystems/NichtaerztlicheFachrichtungen',
+  ],
+  authorSpecialty: ['urn:oid:1.2.276.0.76.5.114', 'http://ihe-d.de/CodeSystems/QualifikationenNichtAerztlicherAutoren'],
+  department: ['http://fhir.de/CodeSystem/dkgev/Fachabteilungsschluessel-erweitert'],
+} as const;
 
-/** What ISiKTermin demands in every stage; stage 3 leaves the coding of the specialty open. */
+/** What ISiKTermin demands from stage 5 on: each specialty has one coding of IHE Germany. */
 const isikTermin: AppointmentRules = {
   needsServiceType: true,
-  needsDisplay: true,
+  needsDisplay: false,
   allowsText: true,
-  specialty: { systems: practiceSettings, within: 'at-most-one' },
+  specialty: [
+    { systems: specialtySystems.practiceSetting, isRequired: true },
+    { systems: specialtySystems.department, isRequired: false },
+  ],
+  referenceExtensions: [],
   prioritySystem: 'http://snomed.info/sct',
   cancelationReason: {
     system: 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason',
@@ -55,9 +63,33 @@ const isikTermin: AppointmentRules = {
   },
 };
 
-/** What ISiKPatient demands in every stage: the number that the clinic has given to the patient. */
+/** The extension by which an appointment refers to a message, in the stages that have messages. */
+const messageExtension = (base: string): string => `${base}/StructureDefinition/ISiKNachrichtExtension`;
+
+const identifierTypes = 'http://terminology.hl7.org/CodeSystem/v2-0203';
+const germanTypes = 'http://fhir.de/CodeSystem/identifier-type-de-basis';
+const insuranceNumber = 'http://fhir.de/sid/gkv/kvid-10';
+
+/**
+ * What ISiKPatient demands: the number that the clinic has given to the patient, and insurance numbers of the right form.
+ * The lifelong number (KVZ10) is in the profile from stage 4 on.
+ */
 const isikPatient: PatientRules = {
-  identifierType: { system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'MR' },
+  identifiers: [
+    { type: { system: identifierTypes, code: 'MR' }, isRequired: true },
+    { type: { system: germanTypes, code: 'GKV' }, system: insuranceNumber },
+    { type: { system: germanTypes, code: 'KVZ10' }, system: insuranceNumber },
+    {
+      type: { system: germanTypes, code: 'PKV' },
+      use: 'secondary',
+      assigner: { system: 'http://fhir.de/sid/arge-ik/iknr', type: { system: identifierTypes, code: 'XX' } },
+    },
+  ],
+  officialGender: {
+    url: 'http://fhir.de/StructureDefinition/gender-amtlich-de',
+    system: 'http://fhir.de/CodeSystem/gender-amtlich-de',
+    codes: ['D', 'X'],
+  },
 };
 
 /** What every stage of ISiK Terminplanung publishes. */
@@ -72,11 +104,17 @@ const everyStage = {
 
 const basismodul3 = 'https://gematik.de/fhir/isik/v3/Basismodul/StructureDefinition';
 
+const terminplanung3 = 'https://gematik.de/fhir/isik/v3/Terminplanung';
+
 const stage3: Preset = {
   ...ofGematik,
-  appointmentRules: isikTermin,
+  appointmentRules: {
+    ...isikTermin,
+    specialty: Object.values(specialtySystems).map((systems) => ({ systems, isRequired: false })),
+    referenceExtensions: [messageExtension(terminplanung3)],
+  },
   patientRules: isikPatient,
-  profileBase: 'https://gematik.de/fhir/isik/v3/Terminplanung',
+  profileBase: terminplanung3,
   instantiates: ['CapabilityStatement/terminplanung-server'],
   supportedProfiles: {
     HealthcareService: 'StructureDefinition/ISiKMedizinischeBehandlungseinheit',
@@ -92,11 +130,13 @@ const stage3: Preset = {
   },
 };
 
+const isikBase = 'https://gematik.de/fhir/isik';
+
 const stage4: Preset = {
   ...ofGematik,
-  appointmentRules: { ...isikTermin, specialty: { systems: practiceSettings, within: 'one' } },
+  appointmentRules: { ...isikTermin, needsDisplay: true, referenceExtensions: [messageExtension(isikBase)] },
   patientRules: isikPatient,
-  profileBase: 'https://gematik.de/fhir/isik',
+  profileBase: isikBase,
   instantiates: ['CapabilityStatement/ISiKCapabilityStatementTerminplanungServer'],
   supportedProfiles: {
     HealthcareService: 'StructureDefinition/ISiKMedizinischeBehandlungseinheit',
@@ -129,22 +169,16 @@ const formsAndSubscriptions = {
   'appointment-cancel': 'SubscriptionTopic/appointment-cancel',
 } as const;
 
-/** From stage 5 on the specialty itself is sliced by its codings. */
-const eachSpecialty: AppointmentRules = {
-  ...isikTermin,
-  specialty: { systems: practiceSettings, within: 'each' },
-};
-
 const stage5: Preset = {
   ...stage4,
-  appointmentRules: eachSpecialty,
+  appointmentRules: isikTermin,
   instantiates: roles,
   published: { ...everyStage, ...formsAndSubscriptions, 'appointment-update': 'SubscriptionTopic/appointment-change' },
 };
 
 const stage6: Preset = {
   ...stage4,
-  appointmentRules: eachSpecialty,
+  appointmentRules: isikTermin,
   instantiates: [...roles, 'CapabilityStatement/ISiKCapabilityStatementTerminSubscriptionRolle'],
   supportedProfiles: {
     ...stage4.supportedProfiles,
@@ -157,9 +191,10 @@ const stage6: Preset = {
 /**
  * Sets of URIs and names that an installation can take over as a whole with `"preset": "<name>"`: neutral addresses, and
  * the stages of gematik's ISiK Terminplanung (`isik` is the newest). Where each value of ISiK was read:
- * - profiles, extension and operation: Resources/fsh-generated of github.com/gematik/spec-ISiK-Terminplanung, branches
- *   main-stufe-3 and main-stufe-4; for stages 5 and 6 the publisher's guides in
- *   github.com/gematik/spec-ISiK-Basismodul, versions 5.0.0 and 6.0.0-rc;
+ * - profiles, extension and operation: for stage 3 the packages de.gematik.isik-terminplanung and
+ *   de.gematik.isik-basismodul 3.1.1, as refv-plugins of github.com/gematik/isik-testsuite holds them; for stage 4
+ *   github.com/gematik/spec-ISiK-Terminplanung, branch TC_4.0.1; for stages 5 and 6 github.com/gematik/spec-ISiK-Basismodul,
+ *   versions 5.0.0 and 6.0.0-rc;
  * - the role for subscriptions: CapabilityStatement ISiKCapabilityStatementTerminSubscriptionRolle there, 6.0.0-rc1 and 6.0.0;
  * - code systems and tag: the pages "Operation: $book" of the same guides;
  * - topics: CodeSystem ISiKSubscriptionTopic of versions 5.0.0 and 6.0.0-rc; stages 3 and 4 have none;

@@ -1,4 +1,4 @@
-import type { BookingConfig } from '../../core/config/config.ts';
+import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { typeQuery } from '../../core/notifications/subscription/channel.ts';
 import { statusQuery } from '../../core/notifications/subscription/stored-status.ts';
@@ -32,10 +32,17 @@ export interface RewrittenSearch {
 /** Parameters that content negotiation has read already. */
 const representation: readonly string[] = ['_format', '_pretty'];
 
-/** What a search of a type always asks for. An absent `active` counts as active. */
-const defaults: Partial<Record<ServedTypeName, readonly SearchParam[]>> = {
-  Schedule: [{ name: 'active:not', value: 'false' }],
-};
+/** What a search of a type always asks for. */
+function defaultsOf(type: ServedTypeName, config: ArtefactConfig): readonly SearchParam[] {
+  if (type === 'Schedule') {
+    // An absent `active` counts as active.
+    return [{ name: 'active:not', value: 'false' }];
+  }
+  // The list of closed days is stored as a service, but offers nothing.
+  return type === 'HealthcareService'
+    ? [{ name: 'identifier:not', value: `${artefactUri(config, 'LocalClosedDays')}|` }]
+    : [];
+}
 
 /**
  * The types of which different callers see different resources. Without any other order they would come in the database's
@@ -91,7 +98,7 @@ interface Step {
 }
 
 /** What a search is rewritten for: the installation, and the current time. */
-export type RewriteContext = DateContext & Pick<BookingConfig, 'baseUrl' | 'handling'>;
+export type RewriteContext = DateContext & Pick<BookingConfig, 'baseUrl' | 'handling' | 'uris'>;
 
 /** The conditions that a filter on dates stands for; `missing` is left as it is. */
 function dateConditions(
@@ -194,7 +201,7 @@ export function rewriteSearch(
   if (chains.length > maxChains) {
     return [searchIssue(chains[maxChains]?.name ?? '', `A search can have at most ${maxChains} chained parameters.`)];
   }
-  const added = (defaults[type] ?? []).filter(
+  const added = defaultsOf(type, context).filter(
     ({ name, value }) => !params.some((param) => param.name === name && param.value === value),
   );
   const upcoming = upcomingOnly(type, sent, params, context.now);

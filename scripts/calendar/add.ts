@@ -1,4 +1,4 @@
-import type { HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
+import type { CodeableConcept, HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
 import { changeService } from '../../core/calendar/change/opening-hours.ts';
 import { serviceTypeOf } from '../../core/calendar/parameters/schedule-calendar.ts';
 import { artefactUri } from '../../core/config/config.ts';
@@ -6,11 +6,12 @@ import type { CredentialArguments } from '../cli/credentials.ts';
 import { type HoursArguments, hoursChange } from './change.ts';
 import { findService } from './find.ts';
 import { follow, open, requireUsable, type Session, save, type WritingArguments } from './session.ts';
+import { requireSpecialty, specialtiesFrom } from './specialty.ts';
 
 /** Adds a service that takes appointments. */
 export async function addService(
   name: string,
-  given: CredentialArguments & HoursArguments & { code: string },
+  given: CredentialArguments & HoursArguments & { code: string; specialty?: string[] },
 ): Promise<void> {
   const change = hoursChange(given);
   if (!change.hours || change.duration === undefined || change.timeZone === undefined) {
@@ -21,8 +22,16 @@ export async function addService(
   if (calendars.services.some((service) => service.name === name)) {
     throw new Error(`There is a service '${name}' already. npm run calendar -- hours "${name}" changes its hours.`);
   }
+  const specialty = specialtiesFrom(given.specialty, config);
+  requireSpecialty(specialty, 'HealthcareService', config);
   const coding = [{ system: artefactUri(config, 'LocalServiceType'), code: given.code, display: name }];
-  const service: HealthcareService = { resourceType: 'HealthcareService', active: true, name, type: [{ coding }] };
+  const service: HealthcareService = {
+    resourceType: 'HealthcareService',
+    active: true,
+    name,
+    type: [{ coding }],
+    ...(specialty.length > 0 && { specialty }),
+  };
   const resource = changeService(service, change);
   requireUsable(resource);
   const { id } = await save(session, resource);
@@ -42,10 +51,15 @@ async function practitioner(session: Session, name: string): Promise<string> {
   return `Practitioner/${id}`;
 }
 
+/** The specialties of all services, each once. */
+const specialtiesOf = (services: readonly HealthcareService[]): CodeableConcept[] => [
+  ...new Map(services.flatMap(({ specialty = [] }) => specialty.map((one) => [JSON.stringify(one), one]))).values(),
+];
+
 /** Adds a practitioner with a schedule, or a schedule for an actor that already exists. */
 export async function addSchedule(
   name: string,
-  given: WritingArguments & { service: string[]; actor?: string; confirmation?: string },
+  given: WritingArguments & { service: string[]; specialty?: string[]; actor?: string; confirmation?: string },
 ): Promise<void> {
   const { confirmation, actor } = given;
   if (confirmation !== undefined && confirmation !== 'automatic' && confirmation !== 'manual') {
@@ -60,12 +74,15 @@ export async function addSchedule(
   ) {
     throw new Error(`${actor} has a schedule already. Two schedules of one actor are not protected from each other.`);
   }
+  const specialty = given.specialty ? specialtiesFrom(given.specialty, config) : specialtiesOf(services);
+  requireSpecialty(specialty, 'Schedule', config);
   const resource: Schedule = {
     resourceType: 'Schedule',
     meta: { profile: [artefactUri(config, 'LocalSchedule')] },
     active: true,
     ...(confirmation && { extension: [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: confirmation }] }),
     serviceType: services.flatMap(serviceTypeOf),
+    ...(specialty.length > 0 && { specialty }),
     actor: [{ reference: actor ?? (await practitioner(session, name)), display: name }],
   };
   const since = Date.now();

@@ -100,7 +100,7 @@ const practiceSettings: Readonly<Record<keyof typeof specialties, string>> = {
 
 function specialtyOf(config: BookingConfig, name: keyof typeof specialties): CodeableConcept[] {
   const own = concept(config, 'LocalSpecialty', name, specialties[name]);
-  const system = config.appointmentRules?.specialty.systems[0];
+  const system = config.appointmentRules?.specialty[0]?.systems[0];
   return [system ? { coding: [{ system, code: practiceSettings[name] }, ...(own.coding ?? [])] } : own];
 }
 

@@ -2,7 +2,9 @@ import type { CodeSystem, OperationDefinition, Resource, StructureDefinition, Va
 import type { BotName } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import type { Artefacts } from '../../profiles/artefacts.ts';
+import { metadata } from '../../profiles/metadata.ts';
 import { OPERATION_IMPLEMENTATION } from '../../profiles/operations.ts';
+import { expanded } from '../../profiles/terminology.ts';
 import { forValidation } from '../../profiles/validation-snapshot.ts';
 import type { DesiredResource } from '../medplum/upsert.ts';
 
@@ -26,11 +28,26 @@ function keepConcepts(desired: CodeSystem, stored: Resource): CodeSystem {
   return isClinics ? { ...desired, concept: stored.concept } : desired;
 }
 
+const systemOf = ({ compose }: ValueSet): string | undefined => compose?.include[0]?.system;
+
+const codesOf = ({ expansion }: ValueSet): string =>
+  JSON.stringify(expansion?.contains?.map(({ system, code, display }) => [system, code, display]));
+
+/** The expansion of a ValueSet follows the codes of the clinic; it stays as it is while those do. */
+function expandAnew(desired: ValueSet, stored: Resource, others: readonly Resource[]): ValueSet {
+  const codes = others.filter((one) => one.resourceType === 'CodeSystem').find(({ url }) => url === systemOf(desired));
+  if (stored.resourceType !== 'ValueSet' || !codes?.concept) {
+    return desired;
+  }
+  const anew = expanded(desired, codes, codes.meta?.lastUpdated ?? metadata.date);
+  return stored.expansion && codesOf(anew) === codesOf(stored) ? { ...desired, expansion: stored.expansion } : anew;
+}
+
 /** What is deployed before the Bots: terminology, profiles, and last the AccessPolicies, in their given order. */
 export function artefactsBeforeBots(artefacts: Artefacts): DesiredResource[] {
   return [
     ...artefacts.codeSystems.map((codeSystem) => generalise({ ...byUrl(codeSystem), merge: keepConcepts })),
-    ...artefacts.valueSets.map((valueSet) => generalise(byUrl(valueSet))),
+    ...artefacts.valueSets.map((valueSet) => generalise({ ...byUrl(valueSet), merge: expandAnew })),
     ...artefacts.namingSystems.map((namingSystem) => generalise(byName(namingSystem))),
     ...artefacts.structureDefinitions.map((definition) => generalise(byUrl(forValidation(definition)))),
     ...Object.values(artefacts.accessPolicies).map((policy) => generalise(byName(policy))),
@@ -74,6 +91,6 @@ function generalise<T extends Resource>({ resource, query, label, merge }: Desir
     resource,
     query,
     label,
-    ...(merge && { merge: (_: Resource, stored: Resource) => merge(resource, stored) }),
+    ...(merge && { merge: (_: Resource, stored, others) => merge(resource, stored, others) }),
   };
 }

@@ -1,6 +1,6 @@
 import type { ElementDefinition } from '@medplum/fhirtypes';
 import { servedTypeNames } from '../../gateway/served-types.ts';
-import { baseElements } from '../../profiles/definitions.ts';
+import { baseCodes, baseElements } from '../../profiles/definitions.ts';
 
 /**
  * The resource types that are transferred by themselves or within others, including what appointments and patients may
@@ -43,13 +43,31 @@ function contentOf({ path = '', type = [], contentReference }: ElementDefinition
   return contentReference ? contentReference.slice(1) : isInPlace ? path : codes.join('|');
 }
 
+/** Longer lists, such as all resource types, are left to the server. */
+const MOST_CODES = 50;
+
+const codeLists = new Map<string, readonly string[]>();
+
+/** The name of the ValueSet that a code must come from, after an equals sign; empty if FHIR does not list its codes. */
+function boundTo({ type, binding }: ElementDefinition): string {
+  const isBound = type?.[0]?.code === 'code' && binding?.strength === 'required';
+  const url = isBound ? binding.valueSet?.split('|')[0] : undefined;
+  const codes = url === undefined ? [] : baseCodes(url);
+  const name = url?.split('/').at(-1) ?? '';
+  if (codes.length === 0 || codes.length > MOST_CODES) {
+    return '';
+  }
+  codeLists.set(name, codes);
+  return `=${name}`;
+}
+
 /** What Medplum has added to FHIR's own elements. */
 const ofMedplum = /^Meta\.(project|author|onBehalfOf|accounts?|compartment|deleted)$/;
 
 function describe(element: ElementDefinition): string {
   const name = element.path?.split('.').at(-1) ?? '';
   const mark = element.representation?.includes('xmlAttr') ? '@' : element.max === '1' ? '' : '*';
-  return `${name}${mark}:${contentOf(element)}`;
+  return `${name}${mark}:${contentOf(element)}${boundTo(element)}`;
 }
 
 /** The elements of a type and of everything that is defined in place within it, by path. */
@@ -83,19 +101,26 @@ function allTables(): Map<string, string[]> {
   return new Map([...tables].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The module with the elements of each type and their order in XML. */
+/** The module with the elements of each type, their order in XML and their codes. */
 export function elementsModule(): string {
   const lines = [...allTables()].map(([path, elements]) => [path, ...elements].join(' '));
+  const lists = [...codeLists].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, codes]) => [name, ...codes].join(' '));
   return `// Generated from the definitions of FHIR R4 by \`npm run generate\`.
 
 /**
  * The types on the wire, one a line, and their elements in FHIR's order: name, \`*\` if it repeats or \`@\` if it is an
- * attribute in XML, and after a colon its type; a type with a dot is defined in place.
+ * attribute in XML, and after a colon its type; a type with a dot is defined in place. After an equals sign comes the list
+ * that a code must be from.
  *
  * @see https://hl7.org/fhir/R4/xml.html
  */
 export const elementLists = \`
 ${lines.join('\n')}
+\`;
+
+/** The codes that FHIR allows in elements with a required binding, one list a line, its name first. */
+export const codeLists = \`
+${lists.join('\n')}
 \`;
 `;
 }

@@ -12,8 +12,11 @@ export interface DesiredResource<T extends Resource = Resource> {
   readonly query: string;
   /** Its name in the report. */
   readonly label: string;
-  /** Keeps what others may have changed in the stored one; by default nothing. */
-  readonly merge?: (desired: T, stored: Resource) => T;
+  /**
+   * Keeps what others may have changed in the stored one, or in others of those that are deployed with it; by default
+   * nothing.
+   */
+  readonly merge?: (desired: T, stored: Resource, others: readonly Resource[]) => T;
 }
 
 /** What is to be done with a desired resource, and the stored one, if there is one. */
@@ -60,17 +63,20 @@ export async function runBatch(
   return answers;
 }
 
-function plan(desired: DesiredResource, found: BundleEntry | undefined): Step {
-  const bundle = found?.resource;
-  const hits = bundle?.resourceType === 'Bundle' ? (bundle.entry ?? []).map(({ resource }) => resource) : [];
-  const [stored, ...others] = hits.filter(hasId);
+function hitsOf({ resource }: BundleEntry): WithId<Resource>[] {
+  const hits = resource?.resourceType === 'Bundle' ? (resource.entry ?? []).map((entry) => entry.resource) : [];
+  return hits.filter(hasId);
+}
+
+function plan(desired: DesiredResource, hits: readonly WithId<Resource>[], all: readonly Resource[]): Step {
+  const [stored, ...others] = hits;
   if (others.length > 0) {
     throw new Error(`${desired.label} exists ${hits.length} times. Delete all but one, then deploy again.`);
   }
   if (!stored) {
     return { desired, change: 'created', resource: desired.resource };
   }
-  const resource = desired.merge?.(desired.resource, stored) ?? desired.resource;
+  const resource = desired.merge?.(desired.resource, stored, all) ?? desired.resource;
   return { desired, stored, resource, change: hasContent(stored, resource) ? 'unchanged' : 'updated' };
 }
 
@@ -94,7 +100,8 @@ async function planAll(connection: Connection, all: readonly DesiredResource[]):
     searches,
     all.map(({ label }) => label),
   );
-  return all.map((desired, index) => plan(desired, found[index]));
+  const hits = found.map(hitsOf);
+  return all.map((desired, index) => plan(desired, hits[index] ?? [], hits.flat()));
 }
 
 /**

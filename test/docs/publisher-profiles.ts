@@ -1,21 +1,22 @@
 import type { Appointment, CodeableConcept, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import { displayIssues } from '../../core/booking/appointment/display.ts';
 import { profileIssues } from '../../core/booking/appointment/profile.ts';
-import { publisherIssues } from '../../core/booking/appointment/publisher-rules.ts';
+import { publisherIssues, specialtyIssues } from '../../core/booking/appointment/publisher-rules.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
+import type { AppointmentRules } from '../../core/config/profile-rules.ts';
 import { readStructure } from '../../core/fhir/types/structure.ts';
 
 type Problems = readonly (string | false | undefined)[];
 
-/** Of each specialty one coding is from the code systems of IHE Germany, and there is one. */
-function specialtyProblems(specialty: readonly CodeableConcept[] = [], { appointmentRules }: BookingConfig): Problems {
-  const systems = appointmentRules?.specialty.systems ?? [];
-  const coded = specialty.map(({ coding = [] }) => coding.filter(({ system = '' }) => systems.includes(system)).length);
-  return [
-    specialty.length === 0 && 'specialty is missing',
-    coded.some((count) => count !== 1) && 'specialty is not coded by IHE Germany',
-  ];
-}
+/** Specialties that must be there, coded as the profiles demand. */
+const specialtyProblems = (
+  specialty: readonly CodeableConcept[] | undefined,
+  type: string,
+  { specialty: slices }: AppointmentRules,
+): Problems => [
+  !specialty?.length && 'specialty is missing',
+  ...specialtyIssues(specialty, type, slices).map(({ diagnostics }) => diagnostics),
+];
 
 const hasType = (concepts: readonly CodeableConcept[] | undefined): boolean =>
   concepts?.some(({ coding, text }) => coding?.every(({ system, code }) => system && code) || text) ?? false;
@@ -32,13 +33,19 @@ const problemsOf: Readonly<Record<string, (resource: Resource, config: BookingCo
   Schedule: (resource, config) => {
     const { actor, specialty } = resource as Schedule;
     return config.appointmentRules
-      ? [...specialtyProblems(specialty, config), actor.some(({ display }) => !display) && 'an actor has no display']
+      ? [
+          ...specialtyProblems(specialty, 'Schedule', config.appointmentRules),
+          actor.some(({ display }) => !display) && 'an actor has no display',
+        ]
       : [];
   },
   HealthcareService: (resource, config) => {
     const { type, specialty } = resource as HealthcareService;
     return config.appointmentRules
-      ? [!hasType(type) && 'type is missing', ...specialtyProblems(specialty, config)]
+      ? [
+          !hasType(type) && 'type is missing',
+          ...specialtyProblems(specialty, 'HealthcareService', config.appointmentRules),
+        ]
       : [];
   },
 };

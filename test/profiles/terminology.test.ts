@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { validateResource } from '@medplum/core';
 import { artefactUri } from '../../core/config/config.ts';
+import { presets } from '../../core/config/presets.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
 import { bookingErrors } from '../../core/fhir/outcome/errors.ts';
 import { buildArtefacts } from '../../profiles/artefacts.ts';
@@ -43,9 +44,34 @@ test('CT is among the services', () => {
   expect(codeSystem('LocalServiceType')?.concept?.map(({ code }) => code)).toContain('CT');
 });
 
-test('the codes of LocalRequestor are not listed', () => {
-  expect(codeSystem('LocalRequestor')).toMatchObject({ content: 'not-present' });
-  expect(codeSystem('LocalRequestor')?.concept).toBeUndefined();
+test.each(['LocalRequestor', 'LocalChangedBy'])('the codes of %s are ids: one shows what they look like', (name) => {
+  expect(codeSystem(name)).toMatchObject({
+    content: 'example',
+    concept: [{ display: expect.stringMatching('Example') }],
+  });
+});
+
+test.each(Object.keys(presets))('%s: code systems and value sets have what ISiK demands of them', (preset) => {
+  const own = resolveConfig({ preset, baseUrl: isik.baseUrl });
+  const { codeSystems, valueSets } = buildArtefacts(own);
+  for (const { url, version, name, concept } of codeSystems) {
+    expect([url, version, name].every(Boolean)).toBe(true);
+    expect(concept?.length).toBeGreaterThan(0);
+    expect(concept?.every(({ code, display }) => code && display)).toBe(true);
+  }
+  expect(valueSets).toHaveLength(2);
+  for (const { url, version, name, useContext, expansion, compose } of valueSets) {
+    expect([url, version, name, expansion?.timestamp].every(Boolean)).toBe(true);
+    expect(useContext?.map(({ code, valueCodeableConcept }) => [code, valueCodeableConcept?.coding?.[0]])).toEqual(
+      ['HealthcareService', 'Schedule'].map((type) => [
+        { system: 'http://terminology.hl7.org/CodeSystem/usage-context-type', code: 'focus' },
+        { system: 'http://hl7.org/fhir/resource-types', code: type },
+      ]),
+    );
+    const system = compose?.include[0]?.system;
+    const codes = codeSystems.find((one) => one.url === system)?.concept ?? [];
+    expect(expansion?.contains).toEqual(codes.map((one) => ({ system, version: '0.1.0', ...one })));
+  }
 });
 
 test('LocalContextType is created only where its address is the context type system', () => {

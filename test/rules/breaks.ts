@@ -196,7 +196,9 @@ export const breaks: readonly Break[] = [
   },
   {
     rule: 'all code systems of the services are exposed, by `context-type-value`',
-    edits: [edit(terminology, '...(usedIn && { useContext: usedIn.map((type) => usageContext(type, config)) }),', '')],
+    edits: [
+      edit(terminology, '...(usedIn && { useContext: usedIn.map((type) => usageContext(usage, type, config)) }),', ''),
+    ],
   },
   {
     rule: 'all code systems of the services are exposed, by `context-type-value`',
@@ -220,7 +222,7 @@ export const breaks: readonly Break[] = [
   },
   {
     rule: '`GET /Schedule`, also by `actor`: schedules open for booking',
-    edits: [edit(search, "Schedule: [{ name: 'active:not', value: 'false' }],", '')],
+    edits: [edit(search, "return [{ name: 'active:not', value: 'false' }];", 'return [];')],
     fails: [
       'schedules-inactive: %s',
       'a Schedule that does not say whether it is active is open for booking; an inactive one is not',
@@ -374,8 +376,8 @@ export const breaks: readonly Break[] = [
     edits: [
       edit(
         'core/booking/patient/submit.ts',
-        'return { patient: isRequestor ? { ...sent, meta: metaOfSubmitted(sent.meta, profileId, config) } : sent };',
-        'return { patient: sent };',
+        'patient: isRequestor ? { ...patient, meta: metaOfSubmitted(patient.meta, profileId, config) } : patient',
+        'patient',
       ),
     ],
   },

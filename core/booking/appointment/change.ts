@@ -4,6 +4,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { parseReference } from '../../fhir/reference/reference.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { wasUnconfirmed } from '../confirmation/deadline.ts';
+import { besides } from '../issues.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { addedActorIssues } from './actors.ts';
 import { displayIssues } from './display.ts';
@@ -105,6 +106,12 @@ function newPublisherIssues(stored: Appointment, result: Appointment, config: Ch
   return [...added, ...unnamed];
 }
 
+/** The codes that FHIR does not know and that a change adds; the status has rules of its own. */
+function codeIssues(stored: Appointment, result: Appointment): readonly Issue[] {
+  const [known, found] = [stored, result].map((one) => readStructure(one, 'Appointment', 'Appointment').codes);
+  return besides(found ?? [], known ?? []).filter(({ expression }) => expression !== 'Appointment.status');
+}
+
 /**
  * Decides whether an appointment may be changed. All rules for changes are here, for every caller and every interface.
  *
@@ -135,6 +142,7 @@ export function validateChange(
   const changed = new Set(changes.map(({ expression }) => expression));
   return [
     ...form.issues,
+    ...codeIssues(stored, result),
     ...changes,
     ...(changer === 'requestor'
       ? addedActorIssues(stored, result, config.baseUrl).filter(({ expression }) => !changed.has(expression))

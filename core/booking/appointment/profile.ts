@@ -1,4 +1,4 @@
-import type { Appointment, AppointmentParticipant, CodeableConcept, Element } from '@medplum/fhirtypes';
+import type { Appointment, CodeableConcept, Element } from '@medplum/fhirtypes';
 import { artefactUri } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { Located } from '../book/request/parameters.ts';
@@ -35,33 +35,10 @@ function codingIssues(
   });
 }
 
-/** The codes that FHIR allows in a participant. Medplum does not check required bindings. */
-const participantCodes = {
-  status: ['accepted', 'declined', 'tentative', 'needs-action'],
-  required: ['required', 'optional', 'information-only'],
-} as const;
-
-function codeIssues(participant: AppointmentParticipant, path: string): Issue[] {
-  return (['status', 'required'] as const).flatMap((name) => {
-    const value = participant[name];
-    const known: readonly string[] = participantCodes[name];
-    return value === undefined || known.includes(value)
-      ? []
-      : [
-          violation(
-            `The ${name} of a participant must be one of ${known.join(', ')}, not '${value}'.`,
-            `${path}.${name}`,
-          ),
-        ];
-  });
-}
-
 function participantIssues({ value, path }: Located<Appointment>): Issue[] {
-  return (value.participant ?? []).flatMap((participant, index) => {
-    const own = `${path}.participant[${index}]`;
-    const actor = participant.actor ? [] : [violation('Every participant must name its actor.', `${own}.actor`)];
-    return [...actor, ...codeIssues(participant, own)];
-  });
+  return (value.participant ?? []).flatMap(({ actor }, index) =>
+    actor ? [] : [violation('Every participant must name its actor.', `${path}.participant[${index}].actor`)],
+  );
 }
 
 function priorityIssues({ value, path }: Located<Appointment>, config: ProfileConfig): Issue[] {

@@ -1,6 +1,6 @@
 import type { Appointment, CodeableConcept, Element } from '@medplum/fhirtypes';
 import { type ArtefactConfig, artefactUri, type BookingConfig } from '../../config/config.ts';
-import type { AppointmentRules } from '../../config/profile-rules.ts';
+import type { AppointmentRules, CodingSlice } from '../../config/profile-rules.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { Located } from '../book/request/parameters.ts';
 
@@ -25,24 +25,37 @@ function serviceTypeIssues({ value, path }: Located<Appointment>, { needsService
     : [];
 }
 
-function specialtyIssues({ value, path }: Located<Appointment>, { specialty }: AppointmentRules): Issue[] {
-  const concepts = value.specialty ?? [];
-  if (!specialty || concepts.length === 0) {
-    return [];
-  }
-  const { systems, within } = specialty;
-  const named = systems.join(' or ');
-  if (within === 'each') {
-    return concepts.flatMap((concept, index) =>
-      codingsFrom(systems, concept) === 1
-        ? []
-        : [violation(`A specialty must have exactly one coding from ${named}.`, `${path}.specialty[${index}]`)],
-    );
-  }
-  const coded = concepts.filter((concept) => codingsFrom(systems, concept) > 0).length;
-  const isRight = coded === 1 || (coded === 0 && within === 'at-most-one');
-  const wanted = within === 'one' ? 'Exactly one specialty' : 'At most one specialty';
-  return isRight ? [] : [violation(`${wanted} must be coded in ${named}.`, `${path}.specialty`)];
+/**
+ * Checks specialties, of an appointment or of what is offered.
+ *
+ * @param path - FHIRPath of the resource
+ * @returns a `profile-violation` for each specialty and slice
+ */
+export function specialtyIssues(
+  concepts: readonly CodeableConcept[] | undefined,
+  path: string,
+  slices: readonly CodingSlice[],
+): Issue[] {
+  return (concepts ?? []).flatMap((concept, index) => {
+    const own = `${path}.specialty[${index}]`;
+    if (!concept.coding?.length) {
+      return [violation('A specialty must be coded; words alone are not enough.', own)];
+    }
+    return slices.flatMap(({ systems, isRequired }) => {
+      const count = codingsFrom(systems, concept);
+      const isRight = count === 1 || (count === 0 && !isRequired);
+      const wanted = `A specialty must have ${isRequired ? 'exactly' : 'at most'} one coding from ${systems.join(' or ')}.`;
+      return isRight ? [] : [violation(wanted, own)];
+    });
+  });
+}
+
+function extensionIssues({ value, path }: Located<Appointment>, { referenceExtensions }: AppointmentRules): Issue[] {
+  return (value.extension ?? []).flatMap(({ url = '', valueReference }, index) =>
+    valueReference || !referenceExtensions.includes(url)
+      ? []
+      : [violation(`The value of the extension ${url} must be a Reference.`, `${path}.extension[${index}].value`)],
+  );
 }
 
 function priorityIssues(
@@ -89,7 +102,8 @@ export function publisherIssues(appointment: Located<Appointment>, config: Publi
   return rules
     ? [
         ...serviceTypeIssues(appointment, rules),
-        ...specialtyIssues(appointment, rules),
+        ...specialtyIssues(appointment.value.specialty, appointment.path, rules.specialty),
+        ...extensionIssues(appointment, rules),
         ...priorityIssues(appointment, config, rules),
         ...cancelationReasonIssues(appointment, rules),
       ]

@@ -3,7 +3,7 @@ import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { ServiceConfig } from '../../fhir/service-author.ts';
 import { belongsTo, metaOfSubmitted, type TagConfig } from '../../fhir/tags.ts';
-import { conformsToProfile } from '../patient/conformance.ts';
+import { conformsToProfile, withTrueClaims } from '../patient/conformance.ts';
 import { duplicatesOf } from '../patient/deduplicate.ts';
 import { hasCommonIdentifier, isActivePatient } from '../patient/identity.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../resource-set.ts';
@@ -81,21 +81,20 @@ function submittedPatient(
     return { reference: `Patient/${standIn}`, entries: [], issues: [] };
   }
   const reference = known ? `Patient/${known.id}` : context.newId();
-  const { id: _, meta, ...submitted } = patient.value;
+  const { id: _, meta, ...submitted } = withTrueClaims(patient.value, context.config);
   const ambiguous: Issue = {
     code: 'patient-ambiguous',
     diagnostics: 'Several patients with this identifier were submitted; name the participant as Patient/{id} instead.',
     expression: `${patient.path}.identifier`,
   };
   const profile = artefactUri(context.config, 'LocalPatient');
-  const conforms = conformsToProfile(patient.value, context.config);
-  const claimed = { ...meta, profile: (meta?.profile ?? []).filter((one) => conforms || one !== profile) };
+  const claims = conformsToProfile(patient.value, context.config) ? [profile] : [];
   const created: BundleEntry = {
     fullUrl: reference,
     request: { method: 'POST', url: 'Patient' },
     resource: {
       ...submitted,
-      meta: metaOfSubmitted(claimed, context.requestor, context.config, conforms ? [profile] : []),
+      meta: metaOfSubmitted(meta, context.requestor, context.config, claims),
     },
   };
   return {

@@ -94,7 +94,7 @@ function participantsOf(
   const participants = [...resolved.participants, ...kept];
   const created = new Map(resolved.entries.map(({ fullUrl = '', resource }) => [fullUrl, resource]));
   const resourceAt = (reference: string) => created.get(reference) ?? state.get(reference);
-  const isNamed = context.config.appointmentRules?.needsDisplay === true;
+  const isNamed = context.config.appointmentRules !== undefined;
   return { ...resolved, participants: isNamed ? withDisplays(participants, resourceAt) : participants };
 }
 

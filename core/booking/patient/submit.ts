@@ -10,6 +10,7 @@ import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
 import type { Role } from '../caller-role.ts';
 import { besides } from '../issues.ts';
+import { type ClaimConfig, withTrueClaims } from './conformance.ts';
 
 /** The caller who submits a patient. */
 export interface Submitter {
@@ -47,23 +48,29 @@ const survivors = (patient: Patient | undefined): string =>
 /** The problems of a submitted patient, for every caller. */
 function formIssues(patient: Patient): readonly Issue[] {
   const unsupported = unsupportedIssues(patient, 'Patient');
+  const { issues: structure, codes } = readStructure(patient, 'Patient', 'Patient');
   return [
     ...conditionalReferenceIssues(patient, 'Patient'),
-    ...besides(readStructure(patient, 'Patient', 'Patient').issues, unsupported),
+    ...besides(structure, unsupported),
     ...unsupported,
+    ...codes,
     ...boundIssues(patient, personBounds, 'Patient'),
     ...identifierIssues(patient, 'Patient'),
   ];
 }
 
 /**
- * Checks a submitted patient. Elements that only the service may set are dropped. A patient of a requestor gets its tags;
- * only the clinic can merge patients.
+ * Checks a submitted patient. Elements that only the service may set are dropped, and so is a false claim to
+ * conform to LocalPatient. A patient of a requestor gets its tags; only the clinic can merge patients.
  *
  * @param body - the patient, of any shape
  * @see specification sections 2.2 and 4.6
  */
-export function submittedPatient(body: unknown, { profileId, role }: Submitter, config: TagConfig): PatientResult {
+export function submittedPatient(
+  body: unknown,
+  { profileId, role }: Submitter,
+  config: TagConfig & ClaimConfig,
+): PatientResult {
   const sent = withoutReserved(body, config);
   if (!isPatient(sent)) {
     return { issues: [notAPatient] };
@@ -74,7 +81,8 @@ export function submittedPatient(body: unknown, { profileId, role }: Submitter, 
   if (issues.length > 0) {
     return { issues };
   }
-  return { patient: isRequestor ? { ...sent, meta: metaOfSubmitted(sent.meta, profileId, config) } : sent };
+  const patient = withTrueClaims(sent, config);
+  return { patient: isRequestor ? { ...patient, meta: metaOfSubmitted(patient.meta, profileId, config) } : patient };
 }
 
 /**
@@ -120,7 +128,7 @@ export function updatedPatient(
   body: unknown,
   stored: Patient | undefined,
   { role }: Submitter,
-  config: TagConfig,
+  config: TagConfig & ClaimConfig,
 ): PatientResult {
   const sent = withoutReserved(body, config);
   if (!isPatient(sent)) {
@@ -130,5 +138,5 @@ export function updatedPatient(
   const issues = [...narrativeIssues(sent, 'Patient', stored), ...(isMerging ? [merged] : [])];
   return issues.length > 0
     ? { issues }
-    : { patient: { ...sent, meta: metaOfUpdated(sent.meta, stored?.meta, config) } };
+    : { patient: { ...sent, meta: metaOfUpdated(withTrueClaims(sent, config).meta, stored?.meta, config) } };
 }

@@ -1,4 +1,4 @@
-import { elementLists } from './elements.ts';
+import { codeLists, elementLists } from './elements.ts';
 
 /** The namespace of FHIR in XML. */
 export const FHIR_NAMESPACE = 'http://hl7.org/fhir';
@@ -12,6 +12,8 @@ export interface Element {
   readonly type: string;
   readonly repeats: boolean;
   readonly isAttribute: boolean;
+  /** The codes that FHIR allows, if it lists them. */
+  readonly codes?: readonly string[] | undefined;
 }
 
 /** The elements of a type in FHIR's order. */
@@ -19,22 +21,31 @@ export type Elements = ReadonlyMap<string, Element>;
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** The lines of a generated list, by their first word. */
+const linesOf = (list: string): ReadonlyMap<string, string> =>
+  new Map(
+    list
+      .trim()
+      .split('\n')
+      .map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]),
+  );
+
+const lines = linesOf(elementLists);
+
+const codes: ReadonlyMap<string, readonly string[]> = new Map(
+  [...linesOf(codeLists)].map(([name, line]) => [name, line.split(' ')]),
+);
+
 function parse(text: string): [string, Element][] {
-  const [label = '', type = ''] = text.split(':', 2);
+  const [label = '', content = ''] = text.split(':', 2);
+  const [type = '', bound = ''] = content.split('=', 2);
   const mark = label.at(-1);
   const name = label.replace(/[*@]$/, '');
-  const common = { repeats: mark === '*', isAttribute: mark === '@' };
+  const common = { repeats: mark === '*', isAttribute: mark === '@', codes: codes.get(bound) };
   return name.endsWith('[x]')
     ? type.split('|').map((one) => [name.replace('[x]', capitalized(one)), { ...common, type: one }])
     : [[name, { ...common, type }]];
 }
-
-const lines: ReadonlyMap<string, string> = new Map(
-  elementLists
-    .trim()
-    .split('\n')
-    .map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]),
-);
 
 const cache = new Map<string, Elements>();
 

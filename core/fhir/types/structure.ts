@@ -9,12 +9,18 @@ export interface Structure {
   readonly readable: unknown;
   /** A `malformed-request` for each element that FHIR does not have, and for each of another JSON type. */
   readonly issues: readonly Issue[];
+  /** A `profile-violation` for each code that is none of those that FHIR allows there; Medplum does not check them. */
+  readonly codes: readonly Issue[];
   /** The paths of the elements of another JSON type: nothing is known about them. */
   readonly unreadable: readonly string[];
 }
 
+/** What is read: a type, and for a code the codes that it can be. */
+type Content = Pick<Element, 'type' | 'codes'>;
+
 interface Findings {
   readonly issues: Issue[];
+  readonly codes: Issue[];
   readonly unreadable: string[];
 }
 
@@ -46,7 +52,8 @@ function misshapen(path: string, wanted: string, { issues, unreadable }: Finding
 function elementNamed(name: string, elements: Elements): Element | undefined {
   const primitive = name.startsWith('_') ? elements.get(name.slice(1)) : undefined;
   return (
-    elements.get(name) ?? (primitive && isPrimitive(primitive.type) ? { ...primitive, type: 'Element' } : undefined)
+    elements.get(name) ??
+    (primitive && isPrimitive(primitive.type) ? { ...primitive, type: 'Element', codes: undefined } : undefined)
   );
 }
 
@@ -92,10 +99,22 @@ function readAnyResource(value: object, path: string, found: Findings): unknown 
   return elementsOf(type) ? readMembers(value, type, path, found) : value;
 }
 
-function readOne(value: unknown, type: string, path: string, found: Findings): unknown {
+function readPrimitive(value: unknown, { type, codes }: Content, path: string, found: Findings): unknown {
+  const wanted = jsonTypes.get(type) ?? 'string';
+  if (typeof value !== wanted) {
+    return misshapen(path, wanted, found);
+  }
+  if (typeof value === 'string' && codes?.includes(value) === false) {
+    const diagnostics = `${path} must be one of ${codes.join(', ')}, not ${quoted(value)}.`;
+    found.codes.push({ code: 'profile-violation', diagnostics, expression: path });
+  }
+  return value;
+}
+
+function readOne(value: unknown, content: Content, path: string, found: Findings): unknown {
+  const { type } = content;
   if (isPrimitive(type)) {
-    const wanted = jsonTypes.get(type) ?? 'string';
-    return typeof value === wanted ? value : misshapen(path, wanted, found);
+    return readPrimitive(value, content, path, found);
   }
   if (!isObject(value)) {
     return misshapen(path, 'object', found);
@@ -103,28 +122,23 @@ function readOne(value: unknown, type: string, path: string, found: Findings): u
   return type === 'Resource' ? readAnyResource(value, path, found) : readMembers(value, type, path, found);
 }
 
-function readElement(
-  value: unknown,
-  { type, repeats }: Element,
-  path: string,
-  mayHaveGaps: boolean,
-  found: Findings,
-): unknown {
+function readElement(value: unknown, element: Element, path: string, mayHaveGaps: boolean, found: Findings): unknown {
+  const { type, repeats } = element;
   if (!repeats) {
-    return readOne(value, type, path, found);
+    return readOne(value, element, path, found);
   }
   if (!Array.isArray(value) || value.length === 0) {
     return misshapen(path, 'list with at least one entry', found);
   }
   const empty = isPrimitive(type) ? emptyOf[jsonTypes.get(type) ?? 'string'] : {};
   return value.map((entry: unknown, index) =>
-    entry === null && mayHaveGaps ? entry : (readOne(entry, type, `${path}[${index}]`, found) ?? empty),
+    entry === null && mayHaveGaps ? entry : (readOne(entry, element, `${path}[${index}]`, found) ?? empty),
   );
 }
 
 /**
- * Compares a JSON value with the elements that FHIR gives to its type, at any depth: their names and JSON types. The
- * formats of dates and codes, and what is required, are not checked.
+ * Compares a JSON value with the elements that FHIR gives to its type, at any depth: their names, JSON types and
+ * bound codes. The formats of dates, and what is required, are not checked.
  *
  * @param value - at most as deep and as large as `sizeProblem` allows
  * @param type - of a resource or a data type of the service; a value of any other type has no elements
@@ -132,7 +146,7 @@ function readElement(
  * @see https://hl7.org/fhir/R4/json.html
  */
 export function readStructure(value: unknown, type: string, path: string): Structure {
-  const found: Findings = { issues: [], unreadable: [] };
-  const readable = readOne(value, type, path, found);
+  const found: Findings = { issues: [], codes: [], unreadable: [] };
+  const readable = readOne(value, { type }, path, found);
   return { readable, ...found };
 }

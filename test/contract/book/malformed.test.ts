@@ -125,3 +125,14 @@ it.each([
   expect([answer.status, ...issuesOf(answer)]).toEqual([422, `profile-violation Appointment.participant[0].${name}`]);
   expect(await slotsOf(schedule)).toEqual(['free 0-30']);
 });
+
+it('a patient handed over with a code that FHIR does not have: 422', async () => {
+  const { schedule, slot } = await aClinic();
+  const patient = { resourceType: 'Patient' as const, id: 'new', name: [{ family: 'Neu' }], gender: 'divers' };
+  const answer = await book(parameters(proposed({ ...patient, gender: 'other' }, [slot]), ['patient', patient]));
+  expect([answer.status, issuesOf(answer)]).toEqual([
+    422,
+    ['profile-violation Parameters.parameter[1].resource.gender'],
+  ]);
+  expect(await slotsOf(schedule)).toEqual(['free 0-30']);
+});

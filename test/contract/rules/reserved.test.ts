@@ -42,6 +42,15 @@ describe("the service's own tags, extensions and identifiers in $book", () => {
     expect([booked.identifier, booked.extension]).toEqual([undefined, undefined]);
   });
 
+  it('so are replacements sent twice or as text, and a tag external sent twice is there once', async () => {
+    const external = { system: config.metaTagSystem, code: 'external' };
+    const reference = { url: REPLACES, valueReference: { reference: 'Appointment/1' } };
+    const extension = [reference, reference, { url: REPLACES, valueString: 'Appointment/1' }];
+    const booked = await aBooking({ extension, meta: { tag: [external, external] } });
+    expect(booked.extension).toBeUndefined();
+    expect(booked.meta?.tag?.filter(({ system }) => system === external.system)).toEqual([external]);
+  });
+
   it('those of a patient that is handed over are dropped', async () => {
     const { slot } = await aClinic();
     const tag = [{ system: ownerSystem.toUpperCase(), code: 'somebody' }];

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { artefactUri } from '../../../core/config/config.ts';
+import { resolveConfig } from '../../../core/config/resolve.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { base, config, type FakeMedplum, fhirJson, gatewayTo, type Reply, startFakeMedplum } from '../fake-medplum.ts';
 
@@ -276,5 +277,45 @@ describe('PUT /Patient/{id}', () => {
     expect(answer.statusCode).toBe(400);
     expect(answer.json().issue[0].expression).toEqual(['Patient.id']);
     expect(fake.received).toEqual([]);
+  });
+});
+
+describe("the claim to conform to a publisher's profile", () => {
+  const isik = resolveConfig({ preset: 'isik3', baseUrl: base });
+  const profile = [artefactUri(isik, 'LocalPatient'), 'urn:other'];
+  const provisional = { resourceType: 'Patient', id: 'p1', meta: { profile }, name: [{ family: 'M' }] };
+  const known = {
+    ...provisional,
+    identifier: [
+      {
+        type: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'MR' }] },
+        system: 'https://clinic.example/patients',
+        value: '1',
+      },
+    ],
+    name: [{ use: 'official', family: 'Muster', given: ['Kim'] }],
+    gender: 'female',
+    birthDate: '1990-05-17',
+  };
+
+  test.each([
+    ['a requestor', () => ({ body: { profile: { resourceType: 'ClientApplication', id: 'portal-a-id' } } })],
+    ['staff', () => ({ body: { profile: { resourceType: 'Practitioner', id: 'x' } } })],
+  ])('is kept if it is true, and dropped if it is false, whether created or replaced, from %s', async (_, who) => {
+    fake.verify = who;
+    const portal = gatewayTo(fake, {}, { config: isik });
+    const claims: unknown[] = [];
+    for (const [method, url] of [
+      ['POST', '/fhir/R4/Patient'],
+      ['PUT', '/fhir/R4/Patient/p1'],
+    ] as const) {
+      for (const payload of [provisional, known]) {
+        fake.received.length = 0;
+        await portal.inject({ method, url, headers: fhirJson, payload });
+        claims.push(stored().meta.profile);
+      }
+    }
+    await portal.close();
+    expect(claims).toEqual([['urn:other'], profile, ['urn:other'], profile]);
   });
 });

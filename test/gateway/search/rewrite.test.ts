@@ -1,11 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { artefactUri } from '../../../core/config/config.ts';
 import { searchParameters } from '../../../gateway/search/parameters/parameters.ts';
 import { formatQuery, parseQuery, rewriteSearch } from '../../../gateway/search/rewrite.ts';
 import { type ServedTypeName, servedTypeNames } from '../../../gateway/served-types.ts';
 import { base, config } from '../fake-medplum.ts';
 
 const context = { ...config, timeZone: 'Europe/Berlin', now: Date.parse('2027-01-01T00:00:00Z') };
+
+/** The list of closed days is no service. */
+const noClosedDays = `identifier:not=${artefactUri(config, 'LocalClosedDays')}|`;
 
 function rewrite(type: ServedTypeName, query: string): string[] {
   const result = rewriteSearch(type, parseQuery(query), context);
@@ -35,7 +39,7 @@ describe('search rewrites', () => {
       'schedule.actor:HealthcareService.type=http://x|ct',
       ['schedule.actor:HealthcareService.service-type=http://x|ct'],
     ],
-    ['type of HealthcareService', 'HealthcareService', 'type:not=a', ['service-type:not=a']],
+    ['type of HealthcareService', 'HealthcareService', 'type:not=a', ['service-type:not=a', noClosedDays]],
     [
       'only schedules that are not inactive',
       'Schedule',
@@ -81,7 +85,7 @@ describe('search rewrites', () => {
       ['patient.family:contains=!', '_sort=_id'],
     ],
     ['… without what is empty', 'Patient', 'family:contains=,a,&_sort=_id', ['family:contains=a', '_sort=_id']],
-    ['other strings', 'HealthcareService', 'name=Ca%CC%81ncer St.', ['name=Cáncer St.,Ca\u0301ncer St.']],
+    ['other strings', 'HealthcareService', 'name=Ca%CC%81ncer St.', ['name=Cáncer St.,Ca\u0301ncer St.', noClosedDays]],
     ['an order, where callers see different parts', 'Patient', '_count=1', ['_count=1', '_sort=_lastUpdated,_id']],
     ['… that leaves nothing open', 'Appointment', '_sort=-date,status', ['_sort=-date,status,_id']],
     ['… as it was asked for', 'Appointment', '_sort=-_id', ['_sort=-_id']],

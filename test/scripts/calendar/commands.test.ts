@@ -1,11 +1,16 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { addSchedule, addService } from '../../../scripts/calendar/add.ts';
 import { changeHorizon, changeHours, showPreview } from '../../../scripts/calendar/change.ts';
 import { closeDays, listClosedDays, reopenDays } from '../../../scripts/calendar/close.ts';
 import { list, show } from '../../../scripts/calendar/show.ts';
+import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import type { Deployment } from '../../../scripts/deploy.ts';
 import { assessShared, assessSilent, calendarChecks, sharedActors } from '../../../scripts/doctor/calendars.ts';
-import { type Installation, startInstallation } from '../installation.ts';
+import { problemsIn } from '../../docs/publisher-profiles.ts';
+import { type Installation, settings, startInstallation } from '../installation.ts';
 
 let installation: Installation;
 let deployment: Deployment;
@@ -114,3 +119,32 @@ it('what the doctor finds is said in one line', () => {
     { actor: 'Practitioner/1', schedules: ['Schedule/0', 'Schedule/1'] },
   ]);
 });
+
+it.each(['isik3', 'isik4', 'isik5', 'isik'])(
+  '%s: services and schedules have a specialty of IHE Germany',
+  async (preset) => {
+    const file = join(mkdtempSync(join(tmpdir(), 'calendar-')), 'booking.config.json');
+    writeFileSync(file, JSON.stringify({ ...settings, preset }));
+    const { medplum } = deployment.connection;
+    const own = { ...given, config: file };
+    const [first, second] = [`First ${preset}`, `Second ${preset}`];
+    const visit = { ...own, code: 'follow-up', hours: 'mon 09:00-10:00', duration: 30, timeZone: 'Europe/Berlin' };
+    await expect(addService(first, visit)).rejects.toThrow('--specialty');
+    await expect(addService(first, { ...visit, specialty: ['|ALLG'] })).rejects.toThrow('--specialty');
+    const department = 'http://fhir.de/CodeSystem/dkgev/Fachabteilungsschluessel-erweitert|3600';
+    const alone = addService(`Alone ${preset}`, { ...visit, specialty: [department] });
+    await (preset === 'isik3' ? alone : expect(alone).rejects.toThrow('exactly one coding'));
+    await addService(first, { ...visit, specialty: ['ALLG'] });
+    await addService(second, { ...visit, specialty: ['CHIR', 'ALLG'] });
+    await addSchedule(`Dr. ${preset}`, { ...own, service: [first, second] });
+    await addSchedule(`Dr. Other ${preset}`, { ...own, service: [first], specialty: ['KIJU'] });
+
+    const coded = (...codes: string[]) =>
+      codes.map((code) => ({ coding: [{ system: 'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen', code }] }));
+    const [service] = await medplum.searchResources('HealthcareService', { 'name:exact': first }, { cache: 'reload' });
+    expect(service?.specialty).toEqual(coded('ALLG'));
+    const schedules = await medplum.searchResources('Schedule', '_sort=-_lastUpdated&_count=2', { cache: 'reload' });
+    expect(schedules.map(({ specialty }) => specialty)).toEqual([coded('KIJU'), coded('ALLG', 'CHIR')]);
+    expect([...schedules, service].flatMap((one) => (one ? problemsIn(one, loadConfig(file)) : []))).toEqual([]);
+  },
+);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { BookingConfig } from '../../../core/config/config.ts';
 import { presets } from '../../../core/config/presets.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import type { Check, Stage } from '../../../scripts/conformance/check.ts';
@@ -19,7 +20,7 @@ export const stages = Object.keys(presets) as Stage[];
 /** What of an examination differs from test to test. */
 interface Options {
   readonly checks?: readonly Check[];
-  /** Changes what the requestor is answered: the service is broken. */
+  /** Changes what the requestor is answered, as if the service were broken, or watches it. */
   readonly broken?: (client: Client) => Client;
   readonly withoutStaff?: true;
   readonly given?: Given;
@@ -27,6 +28,7 @@ interface Options {
 
 /** The sandbox with a preset, and the kit at it. */
 export interface Service {
+  readonly config: BookingConfig;
   readonly baseUrl: string;
   readonly staffUrl: string;
   /** With which credentials the command logs in as a requestor. */
@@ -55,6 +57,7 @@ export async function startService(stage: Stage): Promise<Service> {
   const staff = clientOf(staffUrl, 'front-desk');
   const listener: Listener = await listen({ port: 0 });
   return {
+    config,
     baseUrl: running.baseUrl,
     staffUrl,
     credentials: { clientId, clientSecret },

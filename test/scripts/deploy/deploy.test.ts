@@ -89,13 +89,16 @@ describe('what has been changed by hand', () => {
     expect((await medplum.readResource('AccessPolicy', id)).resource).toEqual(policy.resource);
   });
 
-  test("the clinic's own service codes stay", async () => {
+  test("the clinic's own service codes stay, and the value set lists them", async () => {
     const url = artefactUri(config, 'LocalServiceType');
     const codes = present(await medplum.searchOne('CodeSystem', { url }));
     const concept = [...(codes.concept ?? []), { code: 'allergy-test', display: 'Allergy test' }];
     await medplum.updateResource({ ...codes, concept });
-    expect((await installation.deploy({ code: trivial })).counts).toMatchObject({ created: 0, updated: 0 });
+    expect((await installation.deploy({ code: trivial })).counts).toMatchObject({ created: 0, updated: 1 });
     expect((await medplum.searchOne('CodeSystem', { url }))?.concept).toEqual(concept);
+    const valueSet = await medplum.searchOne('ValueSet', { url: codes.valueSet ?? '' });
+    expect(valueSet?.expansion?.contains?.at(-1)).toMatchObject({ system: url, code: 'allergy-test' });
+    expect((await installation.deploy({ code: trivial })).counts).toMatchObject({ created: 0, updated: 0 });
   });
 
   test("the Bot's membership gets its policy back", async () => {

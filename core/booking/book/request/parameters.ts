@@ -104,11 +104,13 @@ function readResource(
     return { issues: tooLong, isTooLong: true };
   }
   const value = withoutReserved(sent, config);
-  const { readable, issues: structure, unreadable } = readStructure(value, type, path);
+  const { readable, issues: structure, codes, unreadable } = readStructure(value, type, path);
   const unsupported = unsupportedIssues(value, path);
   const issues = [
     ...besides(structure, unsupported),
     ...unsupported,
+    // The status of an appointment has a rule of its own.
+    ...codes.filter(({ expression }) => type !== 'Appointment' || expression !== `${path}.status`),
     ...identifierIssues(value, path),
     ...narrativeIssues(value, path),
   ];

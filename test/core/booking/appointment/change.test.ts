@@ -23,6 +23,17 @@ describe('validateChange', () => {
   });
 });
 
+it('a change adds no code that FHIR does not have; one from before does not keep it from being cancelled', () => {
+  const known = new Map([[patient.id ?? '', patient]]);
+  const judged = (before: object, more: object) => {
+    const one = appointment({ ...stored, ...before });
+    return told(validateChange(one, appointment({ ...one, ...more }), 'requestor', known, 0, config));
+  };
+  const strange = { identifier: [{ use: 'strange', value: '1' }] };
+  expect(judged({}, strange)).toEqual(['profile-violation Appointment.identifier[0].use']);
+  expect(judged(strange, { status: 'cancelled' })).toEqual([]);
+});
+
 describe('validateCreation', () => {
   it('requires patients who exist and are active', () => {
     expect(validateCreation(stored, new Map([[patient.id ?? '', patient]]), config)).toEqual([]);

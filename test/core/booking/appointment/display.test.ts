@@ -20,7 +20,9 @@ import {
   written,
 } from '../support.ts';
 
-const config = resolveConfig({ preset: 'isik', baseUrl: withoutRules.baseUrl });
+const configOf = (preset: string) => resolveConfig({ preset, baseUrl: withoutRules.baseUrl });
+/** Stage 4 demands a name of every participant; the others recommend it. */
+const config = configOf('isik4');
 const anna: Patient = {
   ...patient,
   meta: { tag: [requestorTag(requestor, config)] },
@@ -63,6 +65,21 @@ test('where the service does not know who it is the request has to say it', () =
   expect(issuesOf(booking(body))).toEqual(['profile-violation Appointment.participant[1].actor.display']);
   const named = by({ reference: 'Patient/anna' }, { reference: 'Practitioner/unknown', display: 'Dr. Who' });
   expect(displays(appointment(named))).toEqual(['Dr. Anna Eva Muster', 'Dr. Who']);
+});
+
+test.each(['isik3', 'isik5', 'isik'])('%s: whoever is unknown to the service may stay without a name', (preset) => {
+  const own = configOf(preset);
+  const tagged = { ...anna, meta: { tag: [requestorTag(requestor, own)] } };
+  const body = appointment(by({ reference: 'Patient/anna' }, { reference: 'Practitioner/unknown' }));
+  const booked = plan(body, stateOf(schedule, tagged, slot('nine', '09:00', '09:30')), { config: own });
+  expect(written(booked, 'Appointment')[0]?.participant.map(({ actor }) => actor?.display)).toEqual([
+    'Dr. Anna Eva Muster',
+    undefined,
+  ]);
+  const stored = { ...appointment(by({ reference: 'Patient/anna' })), id: 'a', status: 'booked' as const };
+  const added = { status: 'accepted' as const, actor: { reference: 'Practitioner/p' } };
+  const result = { ...stored, participant: [...stored.participant, added] };
+  expect(told(validateChange(stored, result, 'requestor', new Map([['anna', anna]]), now, own))).toEqual([]);
 });
 
 test('the specification alone demands no names, and none are added', () => {

@@ -110,17 +110,41 @@ test('a priority is coded in SNOMED CT', () => {
   ]);
 });
 
+const department = { system: 'http://fhir.de/CodeSystem/dkgev/Fachabteilungsschluessel-erweitert', code: '3600' };
+const author = { system: 'urn:oid:1.2.276.0.76.5.114', code: '010' };
+
 test.each([
   ['isik3', [[other]], []],
-  ['isik3', [[ihe], [ihe]], ['Appointment.specialty']],
-  ['isik4', [[other]], ['Appointment.specialty']],
-  ['isik4', [[ihe], [other]], []],
-  ['isik4', [[ihe], [ihe]], ['Appointment.specialty']],
+  ['isik3', [[ihe], [ihe]], []],
+  ['isik3', [[ihe, ihe]], ['Appointment.specialty[0]']],
+  ['isik3', [[ihe, department, author]], []],
+  ['isik3', [[author, author]], ['Appointment.specialty[0]']],
+  ['isik3', [[ihe], [department, department]], ['Appointment.specialty[1]']],
+  ['isik3', [undefined], ['Appointment.specialty[0]']],
+  ['isik3', [[ihe], undefined], ['Appointment.specialty[1]']],
+  ['isik4', [[other]], ['Appointment.specialty[0]']],
+  ['isik4', [[ihe], [ihe]], []],
+  ['isik4', [[ihe], undefined], ['Appointment.specialty[1]']],
+  ['isik4', [[ihe, department, department]], ['Appointment.specialty[0]']],
   ['isik5', [[ihe, other]], []],
   ['isik5', [[ihe], [other]], ['Appointment.specialty[1]']],
   ['isik5', [[ihe, ihe]], ['Appointment.specialty[0]']],
+  ['isik5', [[ihe, author, author]], []],
   ['isik', [[other]], ['Appointment.specialty[0]']],
+  ['isik', [undefined], ['Appointment.specialty[0]']],
 ])('%s: the specialties %j', (preset, specialties, expected) => {
-  const found = issuesOf(preset, appointment({ specialty: specialties.map((coding) => ({ coding })) }));
+  const specialty = specialties.map((coding) => (coding ? { coding } : { text: 'Neurology' }));
+  const found = issuesOf(preset, appointment({ specialty }));
   expect(found).toEqual(expected.map((path) => `profile-violation ${path}`));
+});
+
+test.each([
+  ['isik3', 'https://gematik.de/fhir/isik/v3/Terminplanung/StructureDefinition/ISiKNachrichtExtension'],
+  ['isik4', 'https://gematik.de/fhir/isik/StructureDefinition/ISiKNachrichtExtension'],
+])('%s: a message is referred to, not written into the appointment', (preset, url) => {
+  const sent = (...extension: object[]) => issuesOf(preset, appointment({ extension }));
+  const reference = { url, valueReference: { reference: 'Communication/1' } };
+  const text = { url, valueString: 'Please come sober' };
+  expect(sent(reference, reference, { url: 'https://example.org/other', valueString: 'x' })).toEqual([]);
+  expect(sent(reference, text)).toEqual(['profile-violation Appointment.extension[1].value']);
 });

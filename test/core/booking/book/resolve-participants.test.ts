@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../../core/config/config.ts';
+import { resolveConfig } from '../../../../core/config/resolve.ts';
 import {
   appointment,
+  config,
   issuesOf,
   parameters,
   patient,
@@ -15,6 +18,7 @@ import {
 
 const free = slot('nine', '09:00', '09:30');
 const newPatient: Patient = { resourceType: 'Patient', id: 'p1', identifier: [{ system: 'urn:kvnr', value: 'B456' }] };
+const { participant: _, ...nobody } = appointment();
 const pointingAt = (reference: string): Appointment =>
   appointment({ participant: [{ actor: { reference, display: 'Bea' }, status: 'accepted' }] });
 
@@ -26,6 +30,32 @@ function book(body: Appointment, submitted: Resource, ...state: Resource[]) {
 }
 
 describe('a patient handed over in the booking', () => {
+  it('does not claim the profile of a publisher falsely', () => {
+    const isik = resolveConfig({ preset: 'isik', baseUrl: config.baseUrl });
+    const profile = [artefactUri(isik, 'LocalPatient'), 'urn:profile'];
+    const name = { use: 'official' as const, family: 'Muster', given: ['Bea'] };
+    const known = (names: Patient['name']): Patient => ({
+      ...newPatient,
+      meta: { profile },
+      identifier: [
+        {
+          type: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v2-0203', code: 'MR' }] },
+          system: 'urn:clinic',
+          value: '1',
+        },
+      ],
+      name: names,
+      gender: 'female',
+      birthDate: '1990-05-17',
+    });
+    const claimed = (patient: Patient) => {
+      const body = parameters(resourceParameter('appt-resource', nobody), resourceParameter('patient', patient));
+      return written(plan(body, stateOf(schedule, free), { config: isik }), 'Patient')[0]?.meta?.profile;
+    };
+    expect(claimed(known([name]))).toEqual(profile);
+    expect(claimed(known([name, name]))).toEqual(['urn:profile']);
+  });
+
   it('is the participant that a urn names although the appointment contains something of the same id', () => {
     const contained: Appointment['contained'] = [{ resourceType: 'Practitioner', id: 'p1' }];
     const result = book({ ...pointingAt('urn:uuid:p1'), contained }, newPatient);

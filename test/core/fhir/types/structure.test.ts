@@ -24,8 +24,37 @@ describe('the structure of a resource', () => {
     expect(readStructure(appointment, 'Appointment', 'Appointment')).toEqual({
       readable: appointment,
       issues: [],
+      codes: [],
       unreadable: [],
     });
+  });
+
+  it('names the codes that FHIR does not have, and those that it allows', () => {
+    const patient = {
+      resourceType: 'Patient',
+      text: { status: 'new', div: '<div/>' },
+      identifier: [{ use: 'oficial', value: '1' }],
+      name: [{ use: 'official' }, { use: 'birth' }],
+      telecom: [{ system: 'signal', use: 'home' }],
+      gender: 'divers',
+      _gender: { id: 'x' },
+      address: [{ type: 'street' }],
+      communication: [{ language: { text: 'any' } }],
+      language: 'tlh',
+    };
+    const { issues, codes } = readStructure(patient, 'Patient', 'Patient');
+    expect([issues, codes.map(({ code, expression }) => `${code} ${expression}`)]).toEqual([
+      [],
+      [
+        'profile-violation Patient.text.status',
+        'profile-violation Patient.identifier[0].use',
+        'profile-violation Patient.name[1].use',
+        'profile-violation Patient.telecom[0].system',
+        'profile-violation Patient.gender',
+        'profile-violation Patient.address[0].type',
+      ],
+    ]);
+    expect(codes[4]?.diagnostics).toBe("Patient.gender must be one of male, female, other, unknown, not 'divers'.");
   });
 
   it.each(readdirSync('profiles/examples').filter((name) => /Termin\.|Patient|Slot|Schedule|Response/.test(name)))(
