@@ -1,0 +1,308 @@
+import type { Act, Booking } from './acts.ts';
+import type { Calendar } from './clinic.ts';
+
+/** A few short acts that are played in all orders. */
+export interface Scene {
+  readonly name: string;
+  readonly calendars: Readonly<Record<string, Calendar>>;
+  /** What has happened before. */
+  readonly before?: readonly Act[];
+  /** For each actor, what it does one after the other. */
+  readonly acts: readonly (readonly Act[])[];
+}
+
+/** Half hours on the half hour, and those that overlap. */
+const plain: Calendar = { hours: '09:00-11:00', duration: 30, grid: 30 };
+const dense: Calendar = { ...plain, grid: 15 };
+const buffered: Calendar = { ...plain, before: 10, after: 10 };
+const twoPlaces: Calendar = { ...plain, capacity: 2 };
+const byHand: Calendar = { offers: [['09:00-09:30', '09:30-10:00']] };
+const byHandBuffered: Calendar = { ...byHand, duration: 30, grid: 15, before: 10, after: 10 };
+const long: Calendar = { offers: [['09:00-10:00']] };
+const longBuffered: Calendar = { ...long, duration: 15, grid: 5, before: 0, after: 10 };
+
+const a = (time: string, more: Partial<Booking> = {}): Act => ({ does: 'book', time, ...more });
+const b = (time: string, more: Partial<Booking> = {}): Act => a(time, { portal: 'B', ...more });
+
+export const scenes: readonly Scene[] = [
+  // One offer and its neighbours
+  { name: 'two portals book the same slot', calendars: { c: plain }, acts: [[a('09:00-09:30')], [b('09:00-09:30')]] },
+  {
+    name: 'two portals book overlapping slots',
+    calendars: { c: dense },
+    acts: [[a('09:00-09:30')], [b('09:15-09:45')]],
+  },
+  {
+    name: 'two portals book neighbours of a third slot',
+    calendars: { c: dense },
+    acts: [[a('09:00-09:30')], [b('09:30-10:00')], [a('09:15-09:45')]],
+  },
+  {
+    name: 'two portals book a slot that is made by hand',
+    calendars: { c: byHand },
+    acts: [[a('09:00-09:30')], [b('09:00-09:30')]],
+  },
+  {
+    name: 'two portals name the schedule only',
+    calendars: { c: dense },
+    acts: [[a('09:00-09:30', { by: 'schedule' })], [b('09:15-09:45', { by: 'schedule' })]],
+  },
+  {
+    name: 'a hold and a booking of overlapping slots',
+    calendars: { c: dense },
+    acts: [[{ does: 'hold', time: '09:00-09:30' }], [b('09:15-09:45')]],
+  },
+  // Parts of slots
+  {
+    name: 'a part of a published slot, its rest, and the neighbour',
+    calendars: { c: dense },
+    acts: [[a('09:00-09:05', { slot: '09:00-09:30' }), a('09:05-09:30')], [b('09:15-09:45')]],
+  },
+  {
+    name: 'two parts of one slot',
+    calendars: { c: long },
+    acts: [[a('09:00-09:30')], [b('09:30-10:00')]],
+  },
+  {
+    name: 'overlapping parts of one slot',
+    calendars: { c: long },
+    acts: [[a('09:00-09:30')], [b('09:20-09:50')]],
+  },
+  {
+    name: 'a part of a slot whose service needs time after it',
+    calendars: { c: longBuffered },
+    acts: [[a('09:00-09:15')], [b('09:30-09:45')]],
+  },
+  {
+    name: 'a part is cancelled while its neighbour is booked',
+    calendars: { c: long },
+    before: [a('09:00-09:20', { as: 'x' })],
+    acts: [[{ does: 'cancel', what: 'x' }], [b('09:20-09:40')]],
+  },
+  {
+    name: 'a cancelled slot is booked in part at once',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'cancel', what: 'x' }, b('09:00-09:20', { slot: '09:00-09:30' })]],
+  },
+  // Time around appointments
+  {
+    name: 'hand-made neighbours that need time between them',
+    calendars: { c: byHandBuffered },
+    acts: [[a('09:00-09:30')], [b('09:30-10:00')]],
+  },
+  {
+    name: 'published neighbours that need time between them',
+    calendars: { c: { ...buffered, grid: 15 } },
+    acts: [[a('09:15-09:45')], [b('09:45-10:15')]],
+  },
+  {
+    name: 'a booking with time around it is cancelled while its neighbour is booked',
+    calendars: { c: { ...buffered, grid: 15 } },
+    before: [a('09:15-09:45', { as: 'x' })],
+    acts: [[{ does: 'cancel', what: 'x' }], [b('10:15-10:45')]],
+  },
+  // Several places
+  {
+    name: 'two places at once',
+    calendars: { c: twoPlaces },
+    acts: [[a('09:00-09:30')], [b('09:00-09:30')]],
+  },
+  {
+    name: 'two places with time after each appointment',
+    calendars: { c: { ...twoPlaces, after: 10 } },
+    acts: [[a('09:00-09:30')], [b('09:00-09:30')]],
+  },
+  {
+    name: 'two places with overlapping slots',
+    calendars: { c: { ...dense, capacity: 2 } },
+    acts: [[a('09:00-09:30')], [b('09:15-09:45')], [a('09:15-09:45')]],
+  },
+  {
+    name: 'two hand-made places with time after each appointment',
+    calendars: { c: { offers: [['09:00-09:30', '09:30-10:00'], ['09:00-09:30']], duration: 30, grid: 15, after: 10 } },
+    acts: [[a('09:00-09:30')], [b('09:00-09:30')]],
+  },
+  // Several calendars
+  {
+    name: 'surgeon and room, and the room alone',
+    calendars: { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    acts: [[a('09:00-09:30', { in: ['surgeon', 'room'] })], [b('09:00-09:30', { in: ['room'] })]],
+  },
+  {
+    name: 'two pairs crosswise',
+    calendars: { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    acts: [[a('09:00-09:30', { in: ['surgeon', 'room'] })], [b('09:00-09:30', { in: ['room', 'surgeon'] })]],
+  },
+  // Moves and cancellations
+  {
+    name: 'a cancelled slot is booked at once',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'cancel', what: 'x' }, b('09:00-09:30')]],
+  },
+  {
+    name: 'a neighbour is booked while a booking is cancelled',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'cancel', what: 'x' }], [b('09:30-10:00')]],
+  },
+  {
+    name: 'a move and a booking of where it goes',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'move', what: 'x', time: '09:30-10:00' }], [b('09:45-10:15')]],
+  },
+  {
+    name: 'a move and the cancellation of the same booking',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'move', what: 'x', time: '10:00-10:30' }], [{ does: 'cancel', what: 'x' }]],
+  },
+  {
+    name: 'a replacement and the cancellation of what it replaces',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'replace', what: 'x', time: '10:00-10:30' }], [{ does: 'cancel', what: 'x' }]],
+  },
+  {
+    name: 'two bookings change places',
+    calendars: { c: plain },
+    before: [a('09:00-09:30', { as: 'x' }), a('10:00-10:30', { as: 'y' })],
+    acts: [
+      [{ does: 'move', what: 'x', time: '09:30-10:00' }, b('09:00-09:30')],
+      [{ does: 'move', what: 'y', time: '10:30-11:00' }],
+    ],
+  },
+  // Holds and requests
+  {
+    name: 'a hold ends while it is accepted',
+    calendars: { c: dense },
+    before: [{ does: 'hold', time: '09:00-09:30', as: 'x' }],
+    acts: [[{ does: 'accept', what: 'x' }], [{ does: 'pass', minutes: 11 }, b('09:00-09:30', { slot: '09:00-09:30' })]],
+  },
+  {
+    name: 'a hold ends, and the clock tidies up while others book',
+    calendars: { c: dense },
+    before: [{ does: 'hold', time: '09:00-09:30', as: 'x' }],
+    acts: [[{ does: 'pass', minutes: 11 }, { does: 'clock' }], [b('09:30-10:00')]],
+  },
+  {
+    name: 'staff confirm a request that its portal cancels',
+    calendars: { c: { ...dense, confirmation: 'manual' } },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'confirm', what: 'x' }], [{ does: 'cancel', what: 'x' }]],
+  },
+  // Staff in Medplum
+  {
+    name: 'staff write an appointment on a published slot that a portal books',
+    calendars: { c: plain },
+    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }], [b('09:00-09:30')]],
+  },
+  {
+    name: 'staff write an appointment on a hand-made slot that a portal books',
+    calendars: { c: byHand },
+    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }], [b('09:00-09:30')]],
+  },
+  {
+    name: 'staff write an appointment that is longer than its slot',
+    calendars: { c: plain },
+    acts: [[{ does: 'write', time: '10:00-11:00', slot: '10:00-10:30' }], [b('10:30-11:00')]],
+  },
+  {
+    name: 'staff write an appointment that names the practitioner only',
+    calendars: { c: plain },
+    acts: [[{ does: 'write', time: '10:00-11:00' }], [b('10:30-11:00')]],
+  },
+  {
+    name: 'two of the staff write an appointment on one slot',
+    calendars: { c: plain },
+    acts: [
+      [{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }],
+      [{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }],
+    ],
+  },
+  {
+    name: 'staff overbook a slot on purpose',
+    calendars: { c: plain },
+    before: [a('09:00-09:30')],
+    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30', overbooks: true }], [b('09:30-10:00')]],
+  },
+  {
+    name: 'staff store a cancelled appointment on a slot that a portal has booked',
+    calendars: { c: plain },
+    before: [a('09:00-09:30')],
+    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30', status: 'cancelled' }]],
+  },
+  {
+    name: 'staff store a cancelled appointment on a busy slot',
+    calendars: { c: plain },
+    before: [{ does: 'block', time: '09:00-09:30' }],
+    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30', status: 'cancelled' }]],
+  },
+  {
+    name: 'staff block time that a portal books',
+    calendars: { c: dense },
+    acts: [[{ does: 'block', time: '09:10-09:20', status: 'busy-unavailable' }], [b('09:15-09:45')]],
+  },
+  {
+    name: 'staff block time of hand-made slots that a portal books',
+    calendars: { c: byHand },
+    acts: [[{ does: 'block', time: '09:20-09:40' }], [b('09:30-10:00')]],
+  },
+  {
+    name: 'staff take a block away while a portal books beside it',
+    calendars: { c: dense },
+    before: [{ does: 'block', time: '09:30-10:00', as: 'x' }],
+    acts: [[{ does: 'unblock', what: 'x' }], [b('09:00-09:30')]],
+  },
+  {
+    name: 'staff set a free slot busy that a portal books',
+    calendars: { c: dense },
+    acts: [[{ does: 'occupy', time: '09:00-09:30' }], [b('09:15-09:45')]],
+  },
+  {
+    name: 'staff delete a free slot that a portal books',
+    calendars: { c: byHand },
+    acts: [[{ does: 'remove', time: '09:00-09:30' }], [b('09:00-09:30')]],
+  },
+  {
+    name: 'staff cancel what a portal moves',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'staff-cancel', what: 'x' }], [{ does: 'move', what: 'x', time: '10:00-10:30' }]],
+  },
+  // Medplum's own scheduling
+  {
+    name: "Medplum's $book and a portal",
+    calendars: { c: dense },
+    acts: [[{ does: 'native-book', time: '09:00-09:30' }], [b('09:15-09:45')]],
+  },
+  {
+    name: "Medplum's $hold and a portal, with time around appointments",
+    calendars: { c: { ...buffered, grid: 15 } },
+    acts: [[{ does: 'native-hold', time: '09:15-09:45' }], [b('09:45-10:15')]],
+  },
+  {
+    name: "Medplum's $cancel and a portal",
+    calendars: { c: dense },
+    before: [{ does: 'native-book', time: '09:00-09:30', as: 'x' }],
+    acts: [[{ does: 'native-cancel', what: 'x' }], [b('09:30-10:00')]],
+  },
+  {
+    name: "Medplum's $book and two places",
+    calendars: { c: twoPlaces },
+    acts: [[{ does: 'native-book', time: '09:00-09:30' }], [b('09:00-09:30')]],
+  },
+  // Publishing
+  {
+    name: 'opening hours change while a portal books',
+    calendars: { c: dense },
+    acts: [[{ does: 'open', hours: '09:30-11:00' }], [b('09:00-09:30')]],
+  },
+  {
+    name: 'the clock publishes while a portal books',
+    calendars: { c: dense },
+    acts: [[{ does: 'clock' }], [b('09:00-09:30')]],
+  },
+];

@@ -1,0 +1,255 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { HttpMethod } from '@medplum/fhir-router';
+import type { BundleEntry } from '@medplum/fhirtypes';
+import type { BotName } from '../../core/config/bots.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { type Inside, runInside, settled } from './inside.ts';
+import {
+  type Answer,
+  createMedplum,
+  type Request,
+  type SimulatedMedplum,
+  type Snapshot,
+  type Token,
+} from './medplum.ts';
+
+/** What can be done with a request that is held: let it through, let it through and lose the answer, or end its sender. */
+export type Fate = 'passes' | 'loses its answer' | 'dies';
+
+/** A request to Medplum that waits to be let through. */
+export interface Held {
+  /** The same in all orders: who sends it, and which of its requests it is. */
+  readonly key: string;
+  readonly actor: string;
+  readonly label: string;
+  readonly isRead: boolean;
+  /** What came of it, as soon as there is an answer. */
+  result?: string;
+  /** Why the answer says no. */
+  reasons?: readonly string[];
+  readonly meet: (fate: Fate) => void;
+}
+
+/** How long a request takes, in milliseconds. */
+const REQUEST = 7;
+
+interface Context {
+  readonly actor: string;
+}
+
+const context = new AsyncLocalStorage<Context>();
+
+/**
+ * Whether a Bot begins to look for alternatives to what it has refused. They are proposals only, and take more requests
+ * than the booking: here the server does not tell the role of the caller, and the refusal stays as it is.
+ */
+const seeksAlternatives = (): boolean => new Error().stack?.includes('alternatives.ts') ?? false;
+
+function counted(entries: readonly BundleEntry[]): string {
+  const names = entries.map(({ request, resource }) => {
+    const type = resource?.resourceType ?? request?.url?.split(/[/?]/, 1)[0] ?? '';
+    const status = isResource(resource, 'Slot') || isResource(resource, 'Appointment') ? ` ${resource.status}` : '';
+    const time =
+      isResource(resource, 'Slot') || isResource(resource, 'Appointment')
+        ? ` ${resource.start?.slice(11, 16)}–${resource.end?.slice(11, 16)}`
+        : '';
+    return `${request?.method === 'DELETE' ? 'delete ' : ''}${type}${status}${time}`;
+  });
+  return names.join(', ');
+}
+
+function labelOf({ method, path, body }: Request): { label: string; isRead: boolean } {
+  if (isResource(body, 'Bundle')) {
+    const entries = body.entry ?? [];
+    const writes = entries.filter(({ request }) => request?.method !== 'GET');
+    return writes.length > 0
+      ? { label: `${body.type === 'transaction' ? 'writes' : 'writes one by one'}: ${counted(writes)}`, isRead: false }
+      : {
+          label: `reads ${[...new Set(entries.map(({ request }) => request?.url?.split(/[/?]/, 1)[0]))]}`,
+          isRead: true,
+        };
+  }
+  return { label: `${method} ${path}`, isRead: method === 'GET' };
+}
+
+function reasonsIn(body: unknown): string[] {
+  return isResource(body, 'OperationOutcome')
+    ? body.issue.map(({ diagnostics, details }) => details?.text ?? diagnostics ?? '')
+    : [];
+}
+
+/** A Medplum whose every request waits to be let through. */
+export interface World {
+  readonly medplum: SimulatedMedplum;
+  /** The requests that wait. */
+  readonly held: Held[];
+  /** How often something was committed. */
+  commits(): number;
+  /** Lets an actor do something; it ends without a result if the actor dies. */
+  act<T>(actor: string, doing: () => Promise<T>): Promise<T>;
+  /** A request of the actor that is acting, which waits like those of Bots. */
+  ask(token: Token, request: Request): Promise<Answer>;
+  /** The actor waits until it is let through, and turns the clock. */
+  turn(milliseconds: number): Promise<void>;
+  /** Lets the next job run, as an actor of its own; `undefined` if there is none. */
+  startJob(): Promise<unknown> | undefined;
+  /** Lets a request meet its fate, and everything run that follows from it without another request. */
+  step(held: Held, fate?: Fate): Promise<void>;
+  /** Lets everything through, and runs all jobs, one after the other. */
+  drain(): Promise<void>;
+  /** Runs the Bots of the clock one after the other, and the jobs that follow. */
+  runClock(): Promise<void>;
+}
+
+/** Makes a world from what its Medplum holds. */
+export function createWorld(from: Snapshot): World {
+  let commits = 0;
+  const medplum = createMedplum(from, () => {
+    commits += 1;
+  });
+  const held: Held[] = [];
+  const counts = new Map<string, number>();
+  let jobs = 0;
+
+  /** Holds something back until the scheduler lets it through. */
+  function hold<T>(
+    { label, isRead }: { label: string; isRead: boolean },
+    carryOut: () => Promise<T>,
+    describe: (value: T) => Pick<Held, 'result' | 'reasons'>,
+  ): Promise<T> {
+    const here = context.getStore();
+    if (!here) {
+      throw new Error('Somebody outside of the simulation sends a request.');
+    }
+    const { actor } = here;
+    const count = (counts.get(actor) ?? 0) + 1;
+    counts.set(actor, count);
+    return new Promise((resolve, reject) => {
+      const one: Held = {
+        key: `${actor} ${count}`,
+        actor,
+        label,
+        isRead,
+        meet(fate) {
+          held.splice(held.indexOf(one), 1);
+          if (fate === 'dies') {
+            one.result = 'never sent: it dies';
+            for (const other of held.filter((each) => each.actor === actor)) {
+              held.splice(held.indexOf(other), 1);
+            }
+            return;
+          }
+          medplum.turn(REQUEST);
+          inside(() =>
+            context.run(here, () => {
+              carryOut().then((value) => {
+                Object.assign(one, describe(value));
+                if (fate === 'loses its answer') {
+                  one.result = `${one.result}, but the answer is lost`;
+                  reject(new TypeError('fetch failed'));
+                } else {
+                  resolve(value);
+                }
+              }, reject);
+            }),
+          );
+        },
+      };
+      held.push(one);
+    });
+  }
+
+  const send = (token: Token, request: Request): Promise<Answer> =>
+    hold(
+      labelOf(request),
+      () => medplum.handle(token, request),
+      ({ status, body }) => ({
+        result: status < 300 ? '' : `${status}`,
+        reasons: status < 300 ? [] : reasonsIn(body),
+      }),
+    );
+
+  const face: Inside = {
+    now: medplum.now,
+    retry: () =>
+      hold(
+        { label: 'tries its transaction again', isRead: false },
+        () => Promise.resolve(),
+        () => ({}),
+      ),
+    async fetch(url, { method, headers = {}, body }) {
+      const { pathname, search } = new URL(url);
+      if (pathname === '/auth/me' && seeksAlternatives()) {
+        return { status: 503, json: async () => ({}) };
+      }
+      const [, token = ''] = (headers.authorization ?? '').split(' ');
+      const answer = await send(token as Token, {
+        method: (method ?? 'GET') as HttpMethod,
+        path: `${pathname.replace(/^\/fhir\/R4/, '')}${search}`,
+        body: body === undefined ? undefined : JSON.parse(body),
+        isExtended: headers['x-medplum'] === 'extended',
+      });
+      return { status: answer.status, json: async () => answer.body };
+    },
+  };
+  const inside = <T>(doing: () => T): T => runInside(face, doing);
+
+  const act: World['act'] = (actor, doing) => inside(() => context.run({ actor }, doing));
+
+  function startJob(): Promise<unknown> | undefined {
+    const job = medplum.jobs.shift();
+    if (!job) {
+      return undefined;
+    }
+    jobs += 1;
+    return act(`${medplum.botOf(job)} ${jobs}`, () => medplum.runJob(job));
+  }
+
+  async function step(one: Held, fate: Fate = 'passes'): Promise<void> {
+    one.meet(fate);
+    await settled();
+  }
+
+  async function letAllThrough(): Promise<void> {
+    await settled();
+    for (let first = held[0]; first; first = held[0]) {
+      await step(first);
+    }
+  }
+
+  async function drain(): Promise<void> {
+    await letAllThrough();
+    for (let count = 0; medplum.jobs.length > 0; count++) {
+      if (count > 500) {
+        throw new Error(`The jobs do not come to an end: ${medplum.jobs.map(medplum.botOf)}`);
+      }
+      const running = startJob();
+      await letAllThrough();
+      await running;
+    }
+  }
+
+  return {
+    medplum,
+    held,
+    commits: () => commits,
+    act,
+    ask: send,
+    turn: (milliseconds) =>
+      hold(
+        { label: `${milliseconds / 60_000} minutes pass`, isRead: false },
+        async () => medplum.turn(milliseconds),
+        () => ({}),
+      ),
+    startJob,
+    step,
+    drain,
+    async runClock() {
+      for (const name of medplum.byClock) {
+        const running = act(`${name} by the clock`, () => medplum.runByClock(name as BotName));
+        await drain();
+        await running;
+      }
+    },
+  };
+}
