@@ -4,7 +4,7 @@ import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { availableTime, type Clinic, instant, MINUTE, periodOf, type Stored, typeOf } from './clinic.ts';
 import { config } from './config.ts';
-import type { Answer, Request, Token } from './medplum.ts';
+import type { Request, Token } from './medplum.ts';
 import type { World } from './world.ts';
 
 /** Which time an act is about, and in which calendars; by default in the first one alone. */
@@ -269,7 +269,7 @@ async function ending(stage: Stage, id: string, doing: () => Promise<Outcome>): 
   return outcome;
 }
 
-function outcomeOf({ status, body }: Answer): Outcome {
+function outcomeOf({ status, body }: Awaited<ReturnType<World['ask']>>): Outcome {
   return status < 300
     ? { kind: 'done', text: `${status}` }
     : { kind: 'refused', text: `${status} ${refusalIn(body) ?? ''}` };
@@ -541,6 +541,7 @@ async function nativeBook(
 /** Does something on a stage; its requests wait until they are let through. */
 export function perform(stage: Stage, act: Act): Promise<Outcome> {
   const doer = doers[act.does] as Doer<Act>;
+  stage.world.look();
   return doer(stage, act);
 }
 

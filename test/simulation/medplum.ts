@@ -41,6 +41,7 @@ import type { Change, StoredResource, Write } from '../../sandbox/storage/change
 import { createStore } from '../../sandbox/storage/store.ts';
 import { directUnit, type UnitOfWork } from '../../sandbox/storage/unit-of-work.ts';
 import { config } from './config.ts';
+import { createMemory, type Memory } from './memory.ts';
 
 /** A request to Medplum. */
 export interface Request {
@@ -54,7 +55,7 @@ export interface Request {
 /** What Medplum answers. */
 export interface Answer {
   readonly status: number;
-  readonly body: unknown;
+  readonly text: string;
 }
 
 /** Who sends requests: a member of the project by its token. */
@@ -79,6 +80,16 @@ export async function loadBots(): Promise<void> {
 
 const BASE = 'http://medplum.test/';
 
+/** What one commit has stored, and what follows from it. */
+export interface Commit {
+  readonly writes: readonly Write[];
+  readonly jobs: readonly Job[];
+}
+
+/** Whether a request changes nothing. */
+export const readsOnly = ({ method, body }: Request): boolean =>
+  isResource(body, 'Bundle') ? (body.entry ?? []).every(({ request }) => request?.method === 'GET') : method === 'GET';
+
 /** Everything that was stored, commit by commit, and how far the ids and the clock had come. */
 export interface Snapshot {
   readonly commits: readonly (readonly Write[])[];
@@ -96,7 +107,14 @@ export interface SimulatedMedplum {
   now(): number;
   /** Turns the clock by so many milliseconds. */
   turn(milliseconds: number): void;
+  /**
+   * Answers a request.
+   *
+   * @returns the answer as text: what the same request was answered in the same state before, if that is known
+   */
   handle(token: Token, request: Request): Promise<Answer>;
+  /** Says that what is being handled waits for others: it may come out differently the next time. */
+  interrupted(): void;
   /** Calls a Bot as a member of the project does. */
   call(name: BotName, token: Token, input: unknown, headers?: Readonly<Record<string, string>>): Promise<unknown>;
   runJob(job: Job): Promise<unknown>;
@@ -111,6 +129,8 @@ export interface SimulatedMedplum {
   /** The reference of a member: what is written as author. */
   profileOf(token: Token): string;
   snapshot(): Snapshot;
+  /** A number for what is stored: the same number, the same content. */
+  state(): number;
 }
 
 /** An id that says which in the order of creation it is. */
@@ -136,11 +156,15 @@ const router = new FhirRouter();
  * Makes a Medplum.
  *
  * @param from - what it holds, and where its clock stands
+ * @param memory - what is known from earlier runs that began with the same
  * @param onCommit - called after each commit
  */
-export function createMedplum(from: Snapshot, onCommit: (changes: readonly Change[]) => void): SimulatedMedplum {
+export function createMedplum(from: Snapshot, memory: Memory, onCommit: () => void): SimulatedMedplum {
   let time = from.now;
   let ids = from.ids;
+  let state = 0;
+  /** How often something that was being handled had to wait. */
+  let interruptions = 0;
   const now = (): Date => new Date(time);
   const store = createStore(now);
   const commits: (readonly Write[])[] = [];
@@ -149,16 +173,22 @@ export function createMedplum(from: Snapshot, onCommit: (changes: readonly Chang
     commits.push(writes);
   }
   const jobs: Job[] = [];
+  let latest: Commit[] = [];
   const unit: UnitOfWork = directUnit(store, commit);
 
   async function commit(changes: readonly Change[], assertStillValid: () => void): Promise<void> {
     const due = await jobsFor(platform, unit, changes);
     assertStillValid();
-    const writes = changes.map(({ write }) => write);
+    apply({ writes: changes.map(({ write }) => write), jobs: due });
+  }
+
+  function apply({ writes, jobs: due }: Commit): void {
     store.apply(writes);
     commits.push(writes);
     jobs.push(...due);
-    onCommit(changes);
+    state = memory.stateAfter(state, JSON.stringify(writes));
+    latest.push({ writes, jobs: due });
+    onCommit();
   }
 
   const platform: Platform = {
@@ -221,18 +251,37 @@ export function createMedplum(from: Snapshot, onCommit: (changes: readonly Chang
     return router.handleRequest(request, repository);
   }
 
-  async function handle(token: Token, request: Request): Promise<Answer> {
-    const session = sessionOf(token, request.isExtended ?? false);
+  async function answerTo(session: Session, request: Request): Promise<Answer> {
     if (request.path === '/auth/me') {
-      return { status: 200, body: clone(aboutMe(session)) };
+      return { status: 200, text: stringify(aboutMe(session)) };
     }
     try {
       const [outcome, resource] = await respond(session, request);
-      return { status: getStatus(outcome), body: clone(resource ?? outcome) };
+      return { status: getStatus(outcome), text: stringify(resource ?? outcome) };
     } catch (error) {
       const outcome = error instanceof OperationOutcomeError ? error.outcome : badRequest(normalizeErrorString(error));
-      return { status: getStatus(outcome), body: clone(outcome) };
+      return { status: getStatus(outcome), text: stringify(outcome) };
     }
+  }
+
+  async function handle(token: Token, request: Request): Promise<Answer> {
+    const { method, path, body, isExtended = false } = request;
+    const isRead = readsOnly(request);
+    const moment = isRead ? '' : `${time} ${ids} `;
+    const key = `${state} ${moment}${token} ${isExtended} ${method} ${path} ${JSON.stringify(body)}`;
+    const known = memory.answers.get(key);
+    if (known) {
+      ids = known.ids ?? ids;
+      known.commits.forEach(apply);
+      return known.answer;
+    }
+    const before = interruptions;
+    latest = [];
+    const answer = await answerTo(sessionOf(token, isExtended), request);
+    if (before === interruptions) {
+      memory.answers.set(key, isRead ? { answer, commits: [] } : { answer, commits: [...latest], ids });
+    }
+    return answer;
   }
 
   /** The client that a Bot is given. Its requests go through `fetch`, as in Medplum. */
@@ -290,6 +339,10 @@ export function createMedplum(from: Snapshot, onCommit: (changes: readonly Chang
       time += milliseconds;
     },
     handle,
+    interrupted() {
+      interruptions += 1;
+    },
+    state: () => state,
     async call(name, token, input, headers = {}) {
       const bot = botNamed(name);
       const requester = createReference(sessionOf(token, false).profile);
@@ -330,7 +383,7 @@ const clients: Readonly<Record<string, PolicyName>> = {
 
 /** A Medplum with an installation of the service, and nothing else. */
 export async function install(now: number): Promise<Snapshot> {
-  const { system: repository, snapshot } = createMedplum({ commits: [], ids: 0, now }, () => undefined);
+  const { system: repository, snapshot } = createMedplum({ commits: [], ids: 0, now }, createMemory(), () => undefined);
   const { project } = await seed(repository);
   const create = <T extends Resource>(resource: T): Promise<WithId<T>> =>
     repository.createResource<T>({ ...resource, meta: { ...resource.meta, project: project.id } });

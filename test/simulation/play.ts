@@ -3,6 +3,7 @@ import { type Act, createStage, type Outcome, perform, refusalIn, type Stage, te
 import { type Clinic, createClinic, instant, typeOf } from './clinic.ts';
 import { settled } from './inside.ts';
 import type { Snapshot } from './medplum.ts';
+import { createMemory, type Memory } from './memory.ts';
 import { judge, judgeOffers, offersOf, type Violation } from './oracle.ts';
 import type { Scene } from './scenes.ts';
 import { createWorld, type Fate, type Held, type World } from './world.ts';
@@ -30,13 +31,16 @@ export interface Choice {
 }
 
 /** Says which request comes next; `undefined` ends the play. */
-export type Choose = (held: readonly Held[]) => Choice | undefined;
+export type Choose = (world: World) => Choice | undefined;
 
 /** A scene on whose stage everything that comes before has happened. */
 export interface Prepared {
   readonly scene: Scene;
   readonly stage: Stage;
   readonly snapshot: Snapshot;
+  readonly memory: Memory;
+  /** What was found when all was quiet, by what was stored before. */
+  readonly quiet: Map<string, readonly Violation[]>;
 }
 
 /** Lets what comes before a scene happen, act by act. */
@@ -52,7 +56,7 @@ export async function prepare(installed: Snapshot, scene: Scene): Promise<Prepar
       throw new Error(`Before ${scene.name}: ${textOf(act)}: ${outcome.kind} ${outcome.text}`);
     }
   }
-  return { scene, stage, snapshot: world.medplum.snapshot() };
+  return { scene, stage, snapshot: world.medplum.snapshot(), memory: createMemory(), quiet: new Map() };
 }
 
 const clockOf = (world: World): string => instant(world.medplum.now()).slice(11, 23);
@@ -136,20 +140,17 @@ async function tryOffers(stage: Stage): Promise<Violation[]> {
   return found;
 }
 
-/** What was found when all was quiet, by what was stored before. */
-export type Quiet = Map<string, readonly Violation[]>;
-
 function unique(violations: readonly Violation[]): Violation[] {
   return [...new Map(violations.map((one) => [`${one.rule}: ${one.text}`, one])).values()];
 }
 
 /** Plays a scene in an order. */
 export async function play(
-  { scene, stage: before, snapshot }: Prepared,
+  { scene, stage: before, snapshot, memory, quiet }: Prepared,
   choose: Choose,
-  { jobs, quiet = new Map() }: { readonly jobs: Jobs; readonly quiet?: Quiet },
+  jobs: Jobs,
 ): Promise<Play> {
-  const world = createWorld(snapshot);
+  const world = createWorld(snapshot, memory);
   const stage = createStage(before.clinic, world, before);
   const lines: Line[] = [];
   const failures: unknown[] = [];
@@ -166,8 +167,8 @@ export async function play(
     if (failures.length > 0) {
       throw failures[0];
     }
-    if (seen !== world.commits()) {
-      seen = world.commits();
+    if (seen !== world.medplum.state()) {
+      seen = world.medplum.state();
       violations.push(...judge(stage));
     }
     const isActing = world.held.some(({ actor }) => actor.startsWith('actor'));
@@ -184,7 +185,7 @@ export async function play(
     if (violations.length > 0 || world.held.length === 0) {
       break;
     }
-    const choice = choose(world.held);
+    const choice = choose(world);
     if (!choice) {
       return { lines, violations: [], isCut: true };
     }

@@ -21,6 +21,26 @@ const byHandBuffered: Calendar = { ...byHand, duration: 30, grid: 15, before: 10
 const long: Calendar = { offers: [['09:00-10:00']] };
 const longBuffered: Calendar = { ...long, duration: 15, grid: 5, before: 0, after: 10 };
 
+/** The calendars of random runs. */
+export const calendars: Readonly<Record<string, Calendar>> = {
+  'published, on the half hour': plain,
+  'published, overlapping': dense,
+  'published, with time around appointments': { ...buffered, grid: 15 },
+  'published, two places': { ...dense, capacity: 2 },
+  'published, two places with time after appointments': { ...dense, capacity: 2, after: 10 },
+  'published, by request': { ...dense, confirmation: 'manual' },
+  'made by hand': byHand,
+  'made by hand, with time around appointments': byHandBuffered,
+  'made by hand, two places': {
+    offers: [
+      ['09:00-09:30', '09:30-10:30'],
+      ['09:00-09:30', '09:30-10:00'],
+    ],
+  },
+  'made by hand, long': long,
+  'made by hand, long, with time after appointments': longBuffered,
+};
+
 const a = (time: string, more: Partial<Booking> = {}): Act => ({ does: 'book', time, ...more });
 const b = (time: string, more: Partial<Booking> = {}): Act => a(time, { portal: 'B', ...more });
 

@@ -1,10 +1,16 @@
 import './config.ts';
 import type { Bounds, Exploration } from './explore.ts';
 import { install as installInside } from './inside.ts';
+import type { RandomBounds, RandomResult } from './random.ts';
 import type { Scene } from './scenes.ts';
 
 /** How much of a scene is played. */
-type SceneBounds = Omit<Bounds, 'jobs'>;
+export interface SceneBounds extends Omit<Bounds, 'jobs'> {
+  readonly seed: number;
+}
+
+/** How many orders are drawn by chance before all are played one after the other: most faults show in the first. */
+const SAMPLES = 40;
 
 /**
  * Loads everything that the simulation consists of, the sources of the Bots among it, behind the clock and the network of
@@ -14,22 +20,43 @@ export async function loadSimulation() {
   installInside();
   const { install, loadBots } = await import('./medplum.ts');
   const { prepare } = await import('./play.ts');
-  const { explore } = await import('./explore.ts');
+  const { explore, sample } = await import('./explore.ts');
+  const { playRandom } = await import('./random.ts');
   const { BEGIN } = await import('./clinic.ts');
-  const { scenes } = await import('./scenes.ts');
+  const { calendars, scenes } = await import('./scenes.ts');
   const { tableOf } = await import('./table.ts');
   await loadBots();
   const installed = await install(BEGIN);
 
-  /** Plays a scene: first the orders of the acts, with the jobs of Medplum after them, then those of acts and jobs. */
-  async function exploreScene(scene: Scene, bounds: SceneBounds): Promise<Exploration> {
+  /**
+   * Plays a scene: some orders by chance; then all orders of the acts, with the jobs of Medplum after them; then all of the
+   * acts and the jobs.
+   */
+  async function playScene(scene: Scene, { seed, plays, ...bounds }: SceneBounds): Promise<Exploration> {
     const prepared = await prepare(installed, scene);
-    const after = await explore(prepared, { ...bounds, jobs: 'after' });
-    if (after.failed) {
-      return after;
+    let played = 0;
+    let isComplete = true;
+    for (const [jobs, next] of [
+      ['among', (most: number) => sample(prepared, { ...bounds, plays: most, jobs: 'among' }, seed)],
+      ['after', (most: number) => explore(prepared, { ...bounds, plays: most, jobs: 'after' })],
+      ['among', (most: number) => explore(prepared, { ...bounds, plays: most, jobs: 'among' })],
+    ] as const) {
+      const isSample = played === 0 && jobs === 'among';
+      const found = await next(isSample ? Math.min(SAMPLES, plays) : Math.max(1, plays - played));
+      played += found.plays;
+      isComplete &&= isSample || found.isComplete;
+      if (found.failed) {
+        return { ...found, plays: played };
+      }
     }
-    const among = await explore(prepared, { ...bounds, jobs: 'among' });
-    return { ...among, plays: after.plays + among.plays, isComplete: after.isComplete && among.isComplete };
+    return { plays: played, situations: 0, isComplete, failed: undefined };
   }
-  return { scenes, exploreScene, tableOf };
+
+  /** Plays random runs in a calendar. */
+  async function playRuns(name: string, bounds: RandomBounds): Promise<RandomResult> {
+    const plan = calendars[name] ?? {};
+    const prepared = await prepare(installed, { name, calendars: { c: plan }, acts: [] });
+    return playRandom(prepared, bounds);
+  }
+  return { scenes, calendars: Object.keys(calendars), playScene, playRuns, tableOf };
 }

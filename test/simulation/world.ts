@@ -12,6 +12,7 @@ import {
   type Snapshot,
   type Token,
 } from './medplum.ts';
+import { createMemory, type Memory } from './memory.ts';
 
 /** What can be done with a request that is held: let it through, let it through and lose the answer, or end its sender. */
 export type Fate = 'passes' | 'loses its answer' | 'dies';
@@ -83,12 +84,14 @@ export interface World {
   readonly medplum: SimulatedMedplum;
   /** The requests that wait. */
   readonly held: Held[];
-  /** How often something was committed. */
-  commits(): number;
+  /** A number for what is stored, what each actor knows, and which jobs have run: what comes next depends on no more. */
+  situation(): number;
   /** Lets an actor do something; it ends without a result if the actor dies. */
   act<T>(actor: string, doing: () => Promise<T>): Promise<T>;
+  /** Says that the actor that is acting looks at what is stored, without a request. */
+  look(): void;
   /** A request of the actor that is acting, which waits like those of Bots. */
-  ask(token: Token, request: Request): Promise<Answer>;
+  ask(token: Token, request: Request): Promise<{ readonly status: number; readonly body: unknown }>;
   /** The actor waits until it is let through, and turns the clock. */
   turn(milliseconds: number): Promise<void>;
   /** Lets the next job run, as an actor of its own; `undefined` if there is none. */
@@ -102,21 +105,25 @@ export interface World {
 }
 
 /** Makes a world from what its Medplum holds. */
-export function createWorld(from: Snapshot): World {
-  let commits = 0;
-  const medplum = createMedplum(from, () => {
-    commits += 1;
-  });
+export function createWorld(from: Snapshot, memory: Memory = createMemory()): World {
+  const medplum = createMedplum(from, memory, () => undefined);
+  /** What each actor knows, as a number. */
+  const knowledge = new Map<string, number>();
   const held: Held[] = [];
   const counts = new Map<string, number>();
   let jobs = 0;
+
+  function learn(actor: string, what: string): void {
+    knowledge.set(actor, memory.numberOf(`${knowledge.get(actor) ?? 0} learns ${what}`));
+  }
 
   /** Holds something back until the scheduler lets it through. */
   function hold<T>(
     { label, isRead }: { label: string; isRead: boolean },
     carryOut: () => Promise<T>,
-    describe: (value: T) => Pick<Held, 'result' | 'reasons'>,
+    describe: (value: T) => Pick<Held, 'result' | 'reasons'> & { readonly text?: string },
   ): Promise<T> {
+    medplum.interrupted();
     const here = context.getStore();
     if (!here) {
       throw new Error('Somebody outside of the simulation sends a request.');
@@ -134,16 +141,20 @@ export function createWorld(from: Snapshot): World {
           held.splice(held.indexOf(one), 1);
           if (fate === 'dies') {
             one.result = 'never sent: it dies';
+            learn(actor, 'nothing more');
             for (const other of held.filter((each) => each.actor === actor)) {
               held.splice(held.indexOf(other), 1);
             }
             return;
           }
-          medplum.turn(REQUEST);
+          // Reads take no time, so that it is the same in whatever order they come.
+          medplum.turn(isRead ? 0 : REQUEST);
           inside(() =>
             context.run(here, () => {
               carryOut().then((value) => {
-                Object.assign(one, describe(value));
+                const { text = '', ...described } = describe(value);
+                Object.assign(one, described);
+                learn(actor, `${fate} ${text}`);
                 if (fate === 'loses its answer') {
                   one.result = `${one.result}, but the answer is lost`;
                   reject(new TypeError('fetch failed'));
@@ -163,9 +174,10 @@ export function createWorld(from: Snapshot): World {
     hold(
       labelOf(request),
       () => medplum.handle(token, request),
-      ({ status, body }) => ({
+      ({ status, text }) => ({
         result: status < 300 ? '' : `${status}`,
-        reasons: status < 300 ? [] : reasonsIn(body),
+        reasons: status < 300 ? [] : reasonsIn(JSON.parse(text)),
+        text,
       }),
     );
 
@@ -189,12 +201,17 @@ export function createWorld(from: Snapshot): World {
         body: body === undefined ? undefined : JSON.parse(body),
         isExtended: headers['x-medplum'] === 'extended',
       });
-      return { status: answer.status, json: async () => answer.body };
+      return { status: answer.status, json: async () => JSON.parse(answer.text) };
     },
   };
   const inside = <T>(doing: () => T): T => runInside(face, doing);
 
   const act: World['act'] = (actor, doing) => inside(() => context.run({ actor }, doing));
+
+  function look(): void {
+    const { actor } = context.getStore() ?? { actor: '' };
+    learn(actor, `state ${medplum.state()}`);
+  }
 
   function startJob(): Promise<unknown> | undefined {
     const job = medplum.jobs.shift();
@@ -202,7 +219,10 @@ export function createWorld(from: Snapshot): World {
       return undefined;
     }
     jobs += 1;
-    return act(`${medplum.botOf(job)} ${jobs}`, () => medplum.runJob(job));
+    return act(`${medplum.botOf(job)} ${jobs}`, () => {
+      look();
+      return medplum.runJob(job);
+    });
   }
 
   async function step(one: Held, fate: Fate = 'passes'): Promise<void> {
@@ -232,9 +252,18 @@ export function createWorld(from: Snapshot): World {
   return {
     medplum,
     held,
-    commits: () => commits,
+    situation() {
+      const known = [...knowledge].sort(([one], [other]) => one.localeCompare(other)).join(' ');
+      return memory.numberOf(
+        `${medplum.state()} ${medplum.now()} ${jobs} ${known} ${held.map(({ key }) => key).sort()}`,
+      );
+    },
     act,
-    ask: send,
+    look,
+    async ask(token, request) {
+      const { status, text } = await send(token, request);
+      return { status, body: JSON.parse(text) };
+    },
     turn: (milliseconds) =>
       hold(
         { label: `${milliseconds / 60_000} minutes pass`, isRead: false },
