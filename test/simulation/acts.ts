@@ -5,7 +5,7 @@ import { isResource } from '../../core/fhir/resource.ts';
 import { availableTime, type Clinic, instant, MINUTE, periodOf, type Stored, typeOf } from './clinic.ts';
 import { config } from './config.ts';
 import type { Request, Token } from './medplum.ts';
-import type { World } from './world.ts';
+import { LostAnswer, type World } from './world.ts';
 
 /** Which time an act is about, and in which calendars; by default in the first one alone. */
 interface Timed {
@@ -542,7 +542,12 @@ async function nativeBook(
 export function perform(stage: Stage, act: Act): Promise<Outcome> {
   const doer = doers[act.does] as Doer<Act>;
   stage.world.look();
-  return doer(stage, act);
+  return doer(stage, act).catch((error: unknown) => {
+    if (error instanceof LostAnswer) {
+      return { kind: 'failed', text: error.message };
+    }
+    throw error;
+  });
 }
 
 /** An act in a few words. */

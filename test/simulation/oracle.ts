@@ -198,7 +198,7 @@ function twiceSold(stage: Stage, { calendar, visits, takings }: Content): Violat
     const under = exclusive.filter(
       (visit) =>
         overlaps(around(visit, calendar), taking) &&
-        !(taking.isBlock && since(stage, 'Appointment', visit.id) < since(stage, 'Slot', taking.id)),
+        !(taking.isBlock && since(stage, 'Appointment', visit.id) <= since(stage, 'Slot', taking.id)),
     );
     const blocked = takings.filter((one) => one.isPlace && overlaps(one, taking)).length;
     if (under.length > 0 && (!taking.isPlace || fits(under, places - blocked, calendar))) {

@@ -9,6 +9,10 @@ export interface Scene {
   readonly before?: readonly Act[];
   /** For each actor, what it does one after the other. */
   readonly acts: readonly (readonly Act[])[];
+  /** How many actors may die, or answers be lost, in one play. */
+  readonly faults?: number;
+  /** The rule that is known to be broken here. */
+  readonly isBroken?: string;
 }
 
 /** Half hours on the half hour, and those that overlap. */
@@ -313,6 +317,155 @@ export const scenes: readonly Scene[] = [
     name: "Medplum's $book and two places",
     calendars: { c: twoPlaces },
     acts: [[{ does: 'native-book', time: '09:00-09:30' }], [b('09:00-09:30')]],
+  },
+  {
+    name: "Medplum's $book of surgeon and room, and the room alone",
+    calendars: { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    acts: [
+      [{ does: 'native-book', time: '09:00-09:30', in: ['surgeon', 'room'] }],
+      [b('09:00-09:30', { in: ['room'] })],
+    ],
+  },
+  {
+    name: "Medplum's $book and $hold",
+    calendars: { c: plain },
+    acts: [[{ does: 'native-book', time: '09:00-09:30' }], [{ does: 'native-hold', time: '09:00-09:30' }]],
+  },
+  {
+    name: "Medplum's $confirm of a hold that Medplum cancels",
+    calendars: { c: plain },
+    before: [{ does: 'native-hold', time: '09:00-09:30', as: 'x' }],
+    acts: [[{ does: 'native-confirm', what: 'x' }], [{ does: 'native-cancel', what: 'x' }], [b('09:30-10:00')]],
+  },
+  // Nights
+  {
+    name: 'over midnight',
+    calendars: { c: { ...dense, hours: '23:00-25:00' } },
+    acts: [[a('23:45-24:15')], [{ does: 'native-book', time: '24:00-24:30' }]],
+  },
+  {
+    name: 'the night in spring that lacks an hour',
+    calendars: { c: { ...dense, hours: '00:00-03:00', date: '2027-03-28', zone: 'Europe/Berlin' } },
+    before: [a('00:45-01:15', { as: 'x' })],
+    acts: [[{ does: 'cancel', what: 'x' }], [b('01:15-01:45')]],
+  },
+  {
+    name: 'the night in autumn that has an hour twice',
+    calendars: { c: { ...dense, hours: '23:00-27:00', date: '2027-10-30', zone: 'Europe/Berlin' } },
+    before: [a('24:30-25:00', { as: 'x' })],
+    acts: [[{ does: 'move', what: 'x', time: '25:30-26:00' }], [b('25:15-25:45')]],
+  },
+  // Actors that die, and answers that are lost
+  {
+    name: 'faults: two portals book overlapping slots',
+    calendars: { c: dense },
+    faults: 1,
+    acts: [[a('09:00-09:30')], [b('09:15-09:45')]],
+  },
+  {
+    name: 'faults: a booking with time around it, and its cancellation',
+    calendars: { c: { ...buffered, grid: 15 } },
+    faults: 1,
+    acts: [[a('09:15-09:45', { as: 'x' }), { does: 'cancel', what: 'x' }]],
+  },
+  {
+    name: 'faults: a move',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    faults: 1,
+    acts: [[{ does: 'move', what: 'x', time: '10:00-10:30' }]],
+  },
+  {
+    name: 'faults: a replacement',
+    calendars: { c: plain },
+    before: [a('09:00-09:30', { as: 'x' })],
+    faults: 1,
+    acts: [[{ does: 'replace', what: 'x', time: '10:00-10:30', as: 'y' }]],
+  },
+  {
+    name: 'faults: a hold that is accepted',
+    calendars: { c: dense },
+    faults: 1,
+    acts: [
+      [
+        { does: 'hold', time: '09:00-09:30', as: 'x' },
+        { does: 'accept', what: 'x' },
+      ],
+    ],
+  },
+  {
+    name: 'faults: a hold that is given up',
+    calendars: { c: dense },
+    faults: 1,
+    acts: [
+      [
+        { does: 'hold', time: '09:00-09:30', as: 'x' },
+        { does: 'cancel', what: 'x' },
+      ],
+    ],
+  },
+  {
+    name: 'faults: surgeon and room',
+    calendars: { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    faults: 1,
+    acts: [[a('09:00-09:30', { in: ['surgeon', 'room'], as: 'x' }), { does: 'cancel', what: 'x' }]],
+  },
+  {
+    name: 'faults: staff block time and open it again',
+    calendars: { c: dense },
+    faults: 1,
+    acts: [
+      [
+        { does: 'block', time: '09:30-10:00', as: 'x' },
+        { does: 'unblock', what: 'x' },
+      ],
+    ],
+  },
+  {
+    name: 'faults: staff block time of hand-made slots and open it again',
+    calendars: { c: byHand },
+    faults: 1,
+    acts: [
+      [
+        { does: 'block', time: '09:20-09:40', as: 'x' },
+        { does: 'unblock', what: 'x' },
+      ],
+    ],
+  },
+  {
+    name: 'faults: staff write an appointment and cancel it',
+    calendars: { c: dense },
+    faults: 1,
+    acts: [
+      [
+        { does: 'write', time: '09:00-09:30', slot: '09:00-09:30', as: 'x' },
+        { does: 'staff-cancel', what: 'x' },
+      ],
+    ],
+  },
+  {
+    name: 'faults: staff confirm a request',
+    calendars: { c: { ...dense, confirmation: 'manual' } },
+    before: [a('09:00-09:30', { as: 'x' })],
+    faults: 1,
+    acts: [[{ does: 'confirm', what: 'x' }]],
+  },
+  {
+    name: "faults: Medplum's $book and $cancel",
+    calendars: { c: { ...buffered, grid: 15 } },
+    faults: 1,
+    acts: [
+      [
+        { does: 'native-book', time: '09:15-09:45', as: 'x' },
+        { does: 'native-cancel', what: 'x' },
+      ],
+    ],
+  },
+  {
+    name: 'faults: opening hours change',
+    calendars: { c: plain },
+    faults: 1,
+    acts: [[{ does: 'open', hours: '09:30-11:00' }]],
   },
   // Publishing
   {

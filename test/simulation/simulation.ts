@@ -32,7 +32,8 @@ export async function loadSimulation() {
    * Plays a scene: some orders by chance; then all orders of the acts, with the jobs of Medplum after them; then all of the
    * acts and the jobs.
    */
-  async function playScene(scene: Scene, { seed, plays, ...bounds }: SceneBounds): Promise<Exploration> {
+  async function playScene(scene: Scene, { seed, plays, ...given }: SceneBounds): Promise<Exploration> {
+    const bounds = { ...given, faults: Math.max(given.faults, scene.faults ?? 0) };
     const prepared = await prepare(installed, scene);
     let played = 0;
     let isComplete = true;

@@ -31,6 +31,9 @@ export interface Held {
   readonly meet: (fate: Fate) => void;
 }
 
+/** A request may have been carried out: nobody knows. */
+export class LostAnswer extends Error {}
+
 /** How long a request takes, in milliseconds. */
 const REQUEST = 7;
 
@@ -157,7 +160,7 @@ export function createWorld(from: Snapshot, memory: Memory = createMemory()): Wo
                 learn(actor, `${fate} ${text}`);
                 if (fate === 'loses its answer') {
                   one.result = `${one.result}, but the answer is lost`;
-                  reject(new TypeError('fetch failed'));
+                  reject(new LostAnswer('there is no answer'));
                 } else {
                   resolve(value);
                 }
