@@ -1,7 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { syncBuiltinESMExports } from 'node:module';
-import timers from 'node:timers';
-import promises from 'node:timers/promises';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
+
+/** Not imported: Jest keeps the functions of a module that is imported as they were then. */
+const require = createRequire(import.meta.url);
+const timers: typeof import('node:timers') = require('node:timers');
+const promises: typeof import('node:timers/promises') = require('node:timers/promises');
 
 /** What code that runs inside a simulated world finds in the place of the clock and the network. */
 export interface Inside {

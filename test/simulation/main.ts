@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { runAsProgram } from '../../scripts/cli/command.ts';
 import { formatTable } from '../../scripts/cli/table.ts';
 import { wholeNumber } from '../../scripts/cli/whole-number.ts';
@@ -8,6 +8,7 @@ interface Arguments {
   readonly scene?: string;
   readonly random?: string | true;
   readonly all?: boolean;
+  readonly cast: 'all' | 'portals';
   readonly seed: number;
   readonly plays: number;
   readonly steps: number;
@@ -48,7 +49,14 @@ function randomParts({ calendars, playRuns, tableOf }: Simulation, given: Argume
     name: `random: ${name}`,
     async run(until) {
       const milliseconds = Number.isFinite(until) ? Math.max(1, until - performance.now()) : 2 ** 31 - 1;
-      const bounds = { seed: given.seed, runs: 1_000_000, steps: given.steps, length: 5, faults: given.faults };
+      const bounds = {
+        seed: given.seed,
+        runs: 1_000_000,
+        steps: given.steps,
+        length: 5,
+        faults: given.faults,
+        cast: given.cast,
+      };
       const { runs, steps, failed } = await playRuns(name, { ...bounds, milliseconds });
       return {
         count: `${runs}, ${steps} steps`,
@@ -69,6 +77,7 @@ async function main(): Promise<void> {
     .option('--scene <text>', 'the scenes whose names contain this text')
     .option('--random [calendar]', 'random acts in the calendars whose names contain this text, instead of scenes')
     .option('--all', 'the scenes, and random acts in all calendars')
+    .addOption(new Option('--cast <who>', 'who takes part in random acts').choices(['all', 'portals']).default('all'))
     .option('--seed <number>', 'decides what is random', wholeNumber(0), 1)
     .option('--plays <number>', 'how many orders of a scene are played at most', wholeNumber(1), 2_000)
     .option('--steps <number>', 'how many steps random acts take at most, in each calendar', wholeNumber(1), 20_000)

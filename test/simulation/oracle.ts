@@ -279,6 +279,12 @@ export function judge(stage: Stage, isQuiet = false): Violation[] {
   return [...contents.flatMap((one) => twiceSold(stage, one)), ...slotsTaken(stage, isQuiet), ...kept(stage)];
 }
 
+/** Whether a place has all of this time: of a place whose Slots are made by hand it is known what it has. */
+function hasTime({ plan }: Stored, place: number, { start, end }: Interval): boolean {
+  const offers = plan.offers?.[place]?.map((offer) => periodOf(offer, plan));
+  return offers === undefined || offers.reduce<Interval[]>(subtract, [{ start, end }]).length === 0;
+}
+
 /** All ways in which appointments can have the places of a calendar. */
 function* arrangements(visits: readonly Visit[], places: number, calendar: Stored): Iterable<Visit[][]> {
   const [first, ...others] = visits;
@@ -288,7 +294,7 @@ function* arrangements(visits: readonly Visit[], places: number, calendar: Store
   }
   for (const arranged of arrangements(others, places, calendar)) {
     for (const [index, place] of arranged.entries()) {
-      if (place.every((one) => !exclude(one, first, calendar))) {
+      if (hasTime(calendar, index, first) && place.every((one) => !exclude(one, first, calendar))) {
         yield arranged.map((each, position) => (position === index ? [...each, first] : each));
       }
     }
@@ -341,6 +347,38 @@ function expected(stage: Stage, { calendar, takings }: Content, arranged: readon
   });
 }
 
+const length = ({ start, end }: Interval): number => end - start;
+
+/** Which of the wanted times no Slot has; of a longer Slot the rest remains. */
+function uncovered(wanted: readonly Interval[], free: readonly Interval[]): Interval[] {
+  let left = [...free];
+  return wanted
+    .toSorted((one, other) => length(other) - length(one))
+    .filter((one) => {
+      const [best] = left
+        .filter((other) => other.start <= one.start && one.end <= other.end)
+        .sort((other, another) => length(other) - length(another));
+      if (best) {
+        left = [...left.filter((other) => other !== best), ...subtract([best], one)];
+      }
+      return !best;
+    });
+}
+
+/** The Slots that are free although every place is taken at their time. */
+function offeredTwice({ calendar, slots, visits, takings }: Content): string[] {
+  const everywhere = [...takings.filter(({ isPlace }) => !isPlace), ...visits.filter((one) => !isPlaced(one))];
+  const placed = [...takings.filter(({ isPlace }) => isPlace), ...visits.filter(isPlaced)];
+  const free = slots.filter(({ status }) => status === 'free').map(times);
+  return free
+    .filter(
+      (slot) =>
+        everywhere.some((one) => overlaps(one, slot)) ||
+        placed.filter((one) => overlaps(one, slot)).length >= placesOf(calendar),
+    )
+    .map(text);
+}
+
 /** What is missing from the offers of a calendar; empty if nothing is. */
 function missing(stage: Stage, content: Content): string[] {
   const { calendar, slots, visits } = content;
@@ -354,14 +392,7 @@ function missing(stage: Stage, content: Content): string[] {
     const wanted = expected(stage, content, arranged, alone)
       .flat()
       .filter((one) => !optional.some((other) => overlaps(one, other)));
-    const left = [...free];
-    const absent = wanted.filter((one) => {
-      const index = left.findIndex((other) => other.start <= one.start && one.end <= other.end);
-      if (index >= 0) {
-        left.splice(index, 1);
-      }
-      return index < 0;
-    });
+    const absent = uncovered(wanted, free);
     if (least === undefined || absent.length < least.length) {
       least = absent.map(text);
     }
@@ -375,7 +406,13 @@ export function judgeOffers(stage: Stage): Violation[] {
     const content = contentOf(stage, calendar);
     const absent = missing(stage, content);
     const rule = 'what could be offered is on offer';
-    return absent.length > 0 ? [{ rule, text: `${calendar.name}: nobody is offered ${absent.join(', ')}` }] : [];
+    const twice = offeredTwice(content);
+    return [
+      ...(absent.length > 0 ? [{ rule, text: `${calendar.name}: nobody is offered ${absent.join(', ')}` }] : []),
+      ...(twice.length > 0
+        ? [{ rule: 'what is taken is not on offer', text: `${calendar.name}: ${twice.join(', ')}` }]
+        : []),
+    ];
   });
 }
 

@@ -4,7 +4,7 @@ import { scenes } from './scenes.ts';
 import { loadSimulation } from './simulation.ts';
 
 /** How many orders of each scene are played here; `npm run simulate -- --all` plays more. */
-const PLAYS = 12;
+const PLAYS = 8;
 
 let simulation: Awaited<ReturnType<typeof loadSimulation>>;
 beforeAll(async () => {
