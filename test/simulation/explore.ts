@@ -125,15 +125,16 @@ export async function explore(
   }
 }
 
-/** Plays a scene in so many orders that a seed decides, until one breaks a rule. */
+/** Plays a scene in so many orders that a seed decides, until one is broken: by default, until it breaks a rule. */
 export async function sample(
   prepared: Prepared,
   { jobs, faults, plays, until = Number.POSITIVE_INFINITY }: Bounds,
   seed: number,
+  isBroken: (play: Play) => boolean = ({ violations }) => violations.length > 0,
 ): Promise<Exploration> {
   for (let count = 1; count <= plays && performance.now() < until; count++) {
     const result = await play(prepared, byChance(chance(seed + count), faults), jobs);
-    if (result.violations.length > 0) {
+    if (isBroken(result)) {
       return { plays: count, situations: 0, isComplete: false, failed: result };
     }
   }

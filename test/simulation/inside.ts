@@ -73,6 +73,9 @@ export function install(): void {
   promises.setTimeout = ((delay?: number, value?: unknown, options?: object) =>
     inside.getStore() ? Promise.resolve(value) : real.pause(delay, value, options)) as typeof promises.setTimeout;
   syncBuiltinESMExports();
+  // What a Bot logs is not shown.
+  const { error } = console;
+  console.error = (...given: unknown[]) => (inside.getStore() ? undefined : error(...given));
 }
 
 /** Lets everything run that does not wait for the scheduler. */

@@ -17,8 +17,10 @@ import type {
   Bot,
   ClientApplication,
   ProjectMembership,
+  Reference,
   Resource,
   ResourceType,
+  Subscription,
 } from '@medplum/fhirtypes';
 import { type BotName, botSource, bots, clock } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/config/config.ts';
@@ -30,6 +32,7 @@ import { createSessions } from '../../sandbox/auth/sessions.ts';
 import { asMedplum51 } from '../../sandbox/http/bundle.ts';
 import type { Job } from '../../sandbox/jobs/job.ts';
 import { jobsFor } from '../../sandbox/jobs/match.ts';
+import { isPreCommit } from '../../sandbox/jobs/pre-commit.ts';
 import { runJob } from '../../sandbox/jobs/run.ts';
 import { type BotRequest, type BotResult, type Platform, type Session, system } from '../../sandbox/platform.ts';
 import { loadDefinitions } from '../../sandbox/repository/definitions.ts';
@@ -58,8 +61,11 @@ export interface Answer {
   readonly text: string;
 }
 
+/** Why a Bot runs: for a caller, before a write, because of a change, or by the clock. */
+export type Occasion = 'call' | 'guard' | 'job' | 'clock';
+
 /** Who sends requests: a member of the project by its token. */
-export type Token = 'portal-a' | 'portal-b' | 'front-desk' | `bot:${string}`;
+export type Token = 'portal-a' | 'portal-b' | 'front-desk' | `bot:${string}:${Occasion}`;
 
 /** What a Bot's file exports. */
 type Handler = (medplum: MedplumClient, event: unknown) => Promise<unknown>;
@@ -133,6 +139,13 @@ export interface SimulatedMedplum {
   state(): number;
 }
 
+function occasionOf(subscription: Subscription | undefined, requester: Reference | undefined): Occasion {
+  if (subscription) {
+    return isPreCommit(subscription) ? 'guard' : 'job';
+  }
+  return requester ? 'call' : 'clock';
+}
+
 /** An id that says which in the order of creation it is. */
 const idOf = (count: number): string => `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`;
 
@@ -157,9 +170,13 @@ const router = new FhirRouter();
  *
  * @param from - what it holds, and where its clock stands
  * @param memory - what is known from earlier runs that began with the same
- * @param onCommit - called after each commit
+ * @param isIdle - whether a Bot does nothing, and a guard allows what it is asked about
  */
-export function createMedplum(from: Snapshot, memory: Memory, onCommit: () => void): SimulatedMedplum {
+export function createMedplum(
+  from: Snapshot,
+  memory: Memory,
+  isIdle: (occasion: Occasion, input: unknown) => boolean = () => false,
+): SimulatedMedplum {
   let time = from.now;
   let ids = from.ids;
   let state = 0;
@@ -188,7 +205,6 @@ export function createMedplum(from: Snapshot, memory: Memory, onCommit: () => vo
     jobs.push(...due);
     state = memory.stateAfter(state, JSON.stringify(writes));
     latest.push({ writes, jobs: due });
-    onCommit();
   }
 
   const platform: Platform = {
@@ -208,10 +224,9 @@ export function createMedplum(from: Snapshot, memory: Memory, onCommit: () => vo
   const sessions = createSessions(unit, { issue: () => '', verify: () => undefined }, nowhere);
   const known = new Map<string, Session>();
 
-  function membershipOf(token: Token): WithId<ProjectMembership> | undefined {
-    const [, bot] = token.split(':');
+  function membershipOf(bot: string | undefined): WithId<ProjectMembership> | undefined {
     for (const { resource } of unit.newest('ProjectMembership')) {
-      if (resource?.resourceType === 'ProjectMembership' && bot && resource.profile.reference === `Bot/${bot}`) {
+      if (resource?.resourceType === 'ProjectMembership' && resource.profile.reference === `Bot/${bot}`) {
         return resource;
       }
     }
@@ -220,7 +235,8 @@ export function createMedplum(from: Snapshot, memory: Memory, onCommit: () => vo
 
   function sessionOf(token: Token, isExtended: boolean): Session {
     const key = `${token} ${isExtended}`;
-    const membership = membershipOf(token);
+    const [, bot] = token.split(':');
+    const membership = bot === undefined ? undefined : membershipOf(bot);
     const session =
       known.get(key) ??
       (membership ? sessions.of(membership, isExtended) : sessions.authenticate(`Bearer ${token}`, isExtended));
@@ -290,14 +306,18 @@ export function createMedplum(from: Snapshot, memory: Memory, onCommit: () => vo
     return client as unknown as MedplumClient;
   };
 
-  async function executeBot({ bot, requester, input, headers }: BotRequest): Promise<BotResult> {
+  async function executeBot({ bot, requester, input, headers, subscription }: BotRequest): Promise<BotResult> {
+    const occasion = occasionOf(subscription, requester);
+    if (isIdle(occasion, input)) {
+      return { success: true, logResult: '', returnValue: true };
+    }
     const handler = handlers.get(bot.name ?? '');
     if (!handler) {
       return { success: false, logResult: `There is no Bot ${bot.name}.` };
     }
     const event = { bot: createReference(bot), contentType: 'application/fhir+json', secrets: {}, requester, headers };
     try {
-      const returnValue = await handler(clientOf(`bot:${bot.id}`), { ...event, input: clone(input) });
+      const returnValue = await handler(clientOf(`bot:${bot.id}:${occasion}`), { ...event, input: clone(input) });
       const value = clone(returnValue);
       return {
         success: !(isOperationOutcome(value) && !isOk(value)),
@@ -323,7 +343,7 @@ export function createMedplum(from: Snapshot, memory: Memory, onCommit: () => vo
   };
 
   function runAs(bot: WithId<Bot>): WithId<ProjectMembership> {
-    const found = membershipOf(`bot:${bot.id}`);
+    const found = membershipOf(bot.id);
     if (!found) {
       throw new Error(`${bot.name} is no member of the project.`);
     }
@@ -383,7 +403,7 @@ const clients: Readonly<Record<string, PolicyName>> = {
 
 /** A Medplum with an installation of the service, and nothing else. */
 export async function install(now: number): Promise<Snapshot> {
-  const { system: repository, snapshot } = createMedplum({ commits: [], ids: 0, now }, createMemory(), () => undefined);
+  const { system: repository, snapshot } = createMedplum({ commits: [], ids: 0, now }, createMemory());
   const { project } = await seed(repository);
   const create = <T extends Resource>(resource: T): Promise<WithId<T>> =>
     repository.createResource<T>({ ...resource, meta: { ...resource.meta, project: project.id } });

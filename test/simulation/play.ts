@@ -6,7 +6,7 @@ import type { Snapshot } from './medplum.ts';
 import { createMemory, type Memory } from './memory.ts';
 import { judge, judgeOffers, offersOf, type Violation } from './oracle.ts';
 import type { Scene } from './scenes.ts';
-import { createWorld, type Fate, type Held, type World } from './world.ts';
+import { createWorld, type Fate, type Held, type Mistake, type World } from './world.ts';
 
 /** A line of a history: who did what when, and what came of it. */
 export interface Line {
@@ -41,12 +41,14 @@ export interface Prepared {
   readonly memory: Memory;
   /** What was found when all was quiet, by what was stored before. */
   readonly quiet: Map<string, readonly Violation[]>;
+  /** A mistake that the Bots make. */
+  readonly mistake?: Mistake;
 }
 
-/** Lets what comes before a scene happen, act by act. */
-export async function prepare(installed: Snapshot, scene: Scene): Promise<Prepared> {
+/** Lets what comes before a scene happen, act by act; the Bots make a mistake, if one is given, from the beginning. */
+export async function prepare(installed: Snapshot, scene: Scene, mistake: Mistake = {}): Promise<Prepared> {
   const clinic: Clinic = await createClinic(installed, scene.calendars);
-  const world = createWorld(clinic.snapshot);
+  const world = createWorld(clinic.snapshot, createMemory(), mistake);
   const stage = createStage(clinic, world);
   for (const act of scene.before ?? []) {
     const doing = world.act('before', () => perform(stage, act));
@@ -56,7 +58,7 @@ export async function prepare(installed: Snapshot, scene: Scene): Promise<Prepar
       throw new Error(`Before ${scene.name}: ${textOf(act)}: ${outcome.kind} ${outcome.text}`);
     }
   }
-  return { scene, stage, snapshot: world.medplum.snapshot(), memory: createMemory(), quiet: new Map() };
+  return { scene, stage, snapshot: world.medplum.snapshot(), memory: createMemory(), quiet: new Map(), mistake };
 }
 
 const clockOf = (world: World): string => instant(world.medplum.now()).slice(11, 23);
@@ -146,11 +148,11 @@ function unique(violations: readonly Violation[]): Violation[] {
 
 /** Plays a scene in an order. */
 export async function play(
-  { scene, stage: before, snapshot, memory, quiet }: Prepared,
+  { scene, stage: before, snapshot, memory, quiet, mistake }: Prepared,
   choose: Choose,
   jobs: Jobs,
 ): Promise<Play> {
-  const world = createWorld(snapshot, memory);
+  const world = createWorld(snapshot, memory, mistake);
   const stage = createStage(before.clinic, world, before);
   const lines: Line[] = [];
   const failures: unknown[] = [];

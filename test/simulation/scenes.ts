@@ -76,6 +76,16 @@ export const scenes: readonly Scene[] = [
     calendars: { c: dense },
     acts: [[{ does: 'hold', time: '09:00-09:30' }], [b('09:15-09:45')]],
   },
+  {
+    name: 'a hold and a booking of the same slot',
+    calendars: { c: plain },
+    acts: [[{ does: 'hold', time: '09:00-09:30' }], [b('09:00-09:30')]],
+  },
+  {
+    name: 'two holds of the same slot',
+    calendars: { c: byHand },
+    acts: [[{ does: 'hold', time: '09:00-09:30' }], [{ does: 'hold', portal: 'B', time: '09:00-09:30' }]],
+  },
   // Parts of slots
   {
     name: 'a part of a published slot, its rest, and the neighbour',
@@ -129,6 +139,17 @@ export const scenes: readonly Scene[] = [
     calendars: { c: { ...buffered, grid: 15 } },
     before: [a('09:15-09:45', { as: 'x' })],
     acts: [[{ does: 'cancel', what: 'x' }], [b('10:15-10:45')]],
+  },
+  {
+    name: 'one booking after the other, with time around them',
+    calendars: { c: { ...buffered, grid: 15 } },
+    acts: [[a('09:15-09:45'), { does: 'clock' }, b('10:00-10:30')]],
+  },
+  {
+    name: 'staff cancel a booking with time around it',
+    calendars: { c: { ...buffered, grid: 15 } },
+    before: [a('09:15-09:45', { as: 'x' })],
+    acts: [[{ does: 'staff-cancel', what: 'x' }]],
   },
   // Several places
   {
@@ -207,6 +228,16 @@ export const scenes: readonly Scene[] = [
     ],
   },
   // Holds and requests
+  {
+    name: 'a hold ends',
+    calendars: { c: dense },
+    acts: [
+      [
+        { does: 'hold', time: '09:00-09:30' },
+        { does: 'pass', minutes: 11 },
+      ],
+    ],
+  },
   {
     name: 'a hold ends while it is accepted',
     calendars: { c: dense },
@@ -355,6 +386,16 @@ export const scenes: readonly Scene[] = [
     calendars: { c: plain },
     before: [{ does: 'native-hold', time: '09:00-09:30', as: 'x' }],
     acts: [[{ does: 'native-confirm', what: 'x' }], [{ does: 'native-cancel', what: 'x' }], [b('09:30-10:00')]],
+  },
+  {
+    name: "Medplum's $book, and a portal before anything has followed",
+    calendars: { c: dense },
+    acts: [[{ does: 'native-book', time: '09:00-09:30' }, { does: 'pass', minutes: 1 }, b('09:15-09:45')]],
+  },
+  {
+    name: "Medplum's $hold, and a portal before anything has followed",
+    calendars: { c: dense },
+    acts: [[{ does: 'native-hold', time: '09:00-09:30' }, { does: 'pass', minutes: 1 }, b('09:15-09:45')]],
   },
   // Nights
   {

@@ -25,6 +25,7 @@ export async function loadSimulation() {
   const { BEGIN } = await import('./clinic.ts');
   const { calendars, scenes } = await import('./scenes.ts');
   const { tableOf } = await import('./table.ts');
+  const { mistakes } = await import('./mistakes.ts');
   await loadBots();
   const installed = await install(BEGIN);
 
@@ -59,5 +60,38 @@ export async function loadSimulation() {
     const prepared = await prepare(installed, { name, calendars: { c: plan }, acts: [] });
     return playRandom(prepared, bounds);
   }
-  return { scenes, calendars: Object.keys(calendars), playScene, playRuns, tableOf };
+  /**
+   * Lets the Bots make a mistake in the scenes in which nothing is known to be broken.
+   *
+   * @returns the scene that notices it, and what it says; `undefined` if none does
+   */
+  async function seek(name: string, { seed, until = Number.POSITIVE_INFINITY }: Pick<SceneBounds, 'seed' | 'until'>) {
+    for (const plays of [4, 30]) {
+      for (const scene of scenes.filter(({ isBroken }) => isBroken === undefined)) {
+        if (performance.now() > until) {
+          return undefined;
+        }
+        const prepared = await prepare(installed, scene, mistakes[name]).catch((error: unknown) => String(error));
+        if (typeof prepared === 'string') {
+          return { scene: scene.name, says: prepared };
+        }
+        const bounds = { plays, faults: scene.faults ?? 0, jobs: 'among', until } as const;
+        const found = await sample(prepared, bounds, seed).catch((error: unknown) => String(error));
+        const says = typeof found === 'string' ? found : found.failed?.violations[0]?.rule;
+        if (says !== undefined) {
+          return { scene: scene.name, says };
+        }
+      }
+    }
+    return undefined;
+  }
+  return {
+    mistakes: Object.keys(mistakes),
+    seek,
+    scenes,
+    calendars: Object.keys(calendars),
+    playScene,
+    playRuns,
+    tableOf,
+  };
 }

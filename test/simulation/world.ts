@@ -7,6 +7,7 @@ import { type Inside, runInside, settled } from './inside.ts';
 import {
   type Answer,
   createMedplum,
+  type Occasion,
   type Request,
   type SimulatedMedplum,
   type Snapshot,
@@ -107,9 +108,22 @@ export interface World {
   runClock(): Promise<void>;
 }
 
-/** Makes a world from what its Medplum holds. */
-export function createWorld(from: Snapshot, memory: Memory = createMemory()): World {
-  const medplum = createMedplum(from, memory, () => undefined);
+/** A mistake that Bots make. */
+export interface Mistake {
+  readonly isIdle?: (occasion: Occasion, input: unknown) => boolean;
+  /** What a Bot sends in place of the request that it should send. */
+  readonly spoilt?: (occasion: Occasion, request: Request) => Request;
+  /** What a Bot makes of the answer. */
+  readonly misread?: (occasion: Occasion, text: string) => string;
+}
+
+/**
+ * Makes a world from what its Medplum holds.
+ *
+ * @param memory - what is known from earlier worlds of the same beginning and the same mistake
+ */
+export function createWorld(from: Snapshot, memory: Memory = createMemory(), mistake: Mistake = {}): World {
+  const medplum = createMedplum(from, memory, mistake.isIdle);
   /** What each actor knows, as a number. */
   const knowledge = new Map<string, number>();
   const held: Held[] = [];
@@ -173,16 +187,22 @@ export function createWorld(from: Snapshot, memory: Memory = createMemory()): Wo
     });
   }
 
-  const send = (token: Token, request: Request): Promise<Answer> =>
-    hold(
+  const send = (token: Token, sent: Request): Promise<Answer> => {
+    const [, , occasion] = token.split(':') as [string, string?, Occasion?];
+    const request = occasion && mistake.spoilt ? mistake.spoilt(occasion, sent) : sent;
+    return hold(
       labelOf(request),
-      () => medplum.handle(token, request),
+      async () => {
+        const answer = await medplum.handle(token, request);
+        return occasion && mistake.misread ? { ...answer, text: mistake.misread(occasion, answer.text) } : answer;
+      },
       ({ status, text }) => ({
         result: status < 300 ? '' : `${status}`,
         reasons: status < 300 ? [] : reasonsIn(JSON.parse(text)),
         text,
       }),
     );
+  };
 
   const face: Inside = {
     now: medplum.now,
