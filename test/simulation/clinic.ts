@@ -163,6 +163,9 @@ async function open(world: World, name: string, plan: Calendar, others: Readonly
   return { name, plan, schedule, service, actor };
 }
 
+/** How many minutes the clock may need to publish what is left. */
+const MOST_MINUTES = 5;
+
 /** Makes a clinic with some calendars, whose Slots are published, and a patient for each portal. */
 export async function createClinic(installed: Snapshot, plans: Readonly<Record<string, Calendar>>): Promise<Clinic> {
   const world = createWorld(installed);
@@ -187,5 +190,13 @@ export async function createClinic(installed: Snapshot, plans: Readonly<Record<s
   await world.drain();
   await opening;
   await world.runClock();
+  const isPublished = (): boolean =>
+    [...calendars.values()].every(({ schedule }) =>
+      medplum.all<Slot>('Slot').some((slot) => slot.schedule.reference === `Schedule/${schedule.id}`),
+    );
+  for (let minute = 0; minute < MOST_MINUTES && !isPublished(); minute++) {
+    medplum.turn(MINUTE);
+    await world.runClock();
+  }
   return { snapshot: medplum.snapshot(), calendars, patients };
 }

@@ -74,15 +74,20 @@ interface Content {
   readonly takings: readonly Taking[];
 }
 
-/** The stages' view of who wrote what: the first version of a Slot, and its last. */
-function originOf({ world }: Stage, { id, meta }: WithId<Slot>): { wasOffered: boolean; isByService: boolean } {
-  const versions = world.medplum.unit.versions('Slot', id);
-  const first = versions.at(-1)?.resource;
-  const [isFree, author] = first?.resourceType === 'Slot' ? [first.status === 'free', first.meta?.author] : [false];
-  return {
-    wasOffered: isFree || (author?.reference?.startsWith('Bot/') ?? false),
-    isByService: meta?.author?.reference?.startsWith('Bot/') ?? false,
-  };
+/** What the versions of a Slot tell: whether it began as an offer, who made it, and who gave it its status. */
+function originOf(
+  { world }: Stage,
+  id: string,
+): { wasOffered: boolean; isMadeByService: boolean; isSetByStaff: boolean } {
+  const versions = world.medplum.unit
+    .versions('Slot', id)
+    .flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
+  const isByService = (slot: Slot | undefined): boolean => slot?.meta?.author?.reference?.startsWith('Bot/') ?? false;
+  const [latest] = versions;
+  const other = versions.findIndex(({ status }) => status !== latest?.status);
+  const set = other < 0 ? versions.at(-1) : versions[other - 1];
+  const first = versions.at(-1);
+  return { wasOffered: first?.status === 'free', isMadeByService: isByService(first), isSetByStaff: !isByService(set) };
 }
 
 function contentOf(stage: Stage, calendar: Stored): Content {
@@ -100,7 +105,7 @@ function contentOf(stage: Stage, calendar: Stored): Content {
     if (own.length === 0 && !(isActor && !one.slot?.length)) {
       return [];
     }
-    const offered = own.filter((slot) => originOf(stage, slot).wasOffered).map(times);
+    const offered = own.filter(({ id }) => originOf(stage, id).wasOffered).map(times);
     return [
       {
         id: one.id,
@@ -116,8 +121,8 @@ function contentOf(stage: Stage, calendar: Stored): Content {
   const takings = slots
     .filter((slot) => taken.includes(slot.status) && !held.has(slot.id))
     .flatMap((slot): Taking[] => {
-      const { wasOffered, isByService } = originOf(stage, slot);
-      return wasOffered && isByService
+      const { wasOffered, isMadeByService, isSetByStaff } = originOf(stage, slot.id);
+      return (wasOffered ? !isSetByStaff : isMadeByService)
         ? []
         : [
             {

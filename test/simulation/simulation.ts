@@ -1,6 +1,7 @@
 import './config.ts';
 import type { Bounds, Exploration } from './explore.ts';
 import { install as installInside } from './inside.ts';
+import type { Play } from './play.ts';
 import type { RandomBounds, RandomResult } from './random.ts';
 import type { Scene } from './scenes.ts';
 
@@ -11,6 +12,9 @@ export interface SceneBounds extends Omit<Bounds, 'jobs'> {
 
 /** How many orders are drawn by chance before all are played one after the other: most faults show in the first. */
 const SAMPLES = 40;
+
+/** How many orders of a scene a mistake is looked for in. */
+const MOST_SOUGHT = 30;
 
 /**
  * Loads everything that the simulation consists of, the sources of the Bots among it, behind the clock and the network of
@@ -60,24 +64,46 @@ export async function loadSimulation() {
     const prepared = await prepare(installed, { name, calendars: { c: plan }, acts: [] });
     return playRandom(prepared, bounds);
   }
+  const known = new Map<string, Promise<ReadonlySet<string>>>();
+
+  /** The rules that a scene breaks by itself, as far as some orders show. */
+  async function rulesBrokenIn(scene: Scene, seed: number): Promise<ReadonlySet<string>> {
+    const rules = new Set<string>();
+    const bounds = { plays: MOST_SOUGHT, faults: scene.faults ?? 0, jobs: 'among' } as const;
+    await sample(await prepare(installed, scene), bounds, seed, ({ violations }) => {
+      for (const { rule } of violations) {
+        rules.add(rule);
+      }
+      return false;
+    });
+    return rules;
+  }
+
+  /** What shows a mistake in a scene: a rule that it does not break by itself, or that it cannot be played at all. */
+  async function noticed(scene: Scene, name: string, seed: number, plays: number): Promise<string | undefined> {
+    const usual = known.get(scene.name) ?? rulesBrokenIn(scene, seed);
+    known.set(scene.name, usual);
+    const rules = await usual;
+    const newIn = ({ violations }: Play): string | undefined => violations.find(({ rule }) => !rules.has(rule))?.rule;
+    try {
+      const prepared = await prepare(installed, scene, mistakes[name]);
+      const bounds = { plays, faults: scene.faults ?? 0, jobs: 'among' } as const;
+      const { failed } = await sample(prepared, bounds, seed, (one) => newIn(one) !== undefined);
+      return failed && newIn(failed);
+    } catch (error) {
+      return String(error);
+    }
+  }
+
   /**
-   * Lets the Bots make a mistake in the scenes in which nothing is known to be broken.
+   * Lets the Bots make a mistake in all scenes.
    *
    * @returns the scene that notices it, and what it says; `undefined` if none does
    */
   async function seek(name: string, { seed, until = Number.POSITIVE_INFINITY }: Pick<SceneBounds, 'seed' | 'until'>) {
-    for (const plays of [4, 30]) {
-      for (const scene of scenes.filter(({ isBroken }) => isBroken === undefined)) {
-        if (performance.now() > until) {
-          return undefined;
-        }
-        const prepared = await prepare(installed, scene, mistakes[name]).catch((error: unknown) => String(error));
-        if (typeof prepared === 'string') {
-          return { scene: scene.name, says: prepared };
-        }
-        const bounds = { plays, faults: scene.faults ?? 0, jobs: 'among', until } as const;
-        const found = await sample(prepared, bounds, seed).catch((error: unknown) => String(error));
-        const says = typeof found === 'string' ? found : found.failed?.violations[0]?.rule;
+    for (const plays of [4, MOST_SOUGHT]) {
+      for (const scene of scenes) {
+        const says = performance.now() < until ? await noticed(scene, name, seed, plays) : undefined;
         if (says !== undefined) {
           return { scene: scene.name, says };
         }
