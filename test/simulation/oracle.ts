@@ -370,6 +370,10 @@ function uncovered(wanted: readonly Interval[], free: readonly Interval[]): Inte
     });
 }
 
+/** How many of some times lie at a moment. */
+const together = (all: readonly Interval[], moment: number): number =>
+  all.filter(({ start, end }) => start <= moment && moment < end).length;
+
 /** The Slots that are free although every place is taken at their time. */
 function offeredTwice({ calendar, slots, visits, takings }: Content): string[] {
   const everywhere = [...takings.filter(({ isPlace }) => !isPlace), ...visits.filter((one) => !isPlaced(one))];
@@ -379,7 +383,9 @@ function offeredTwice({ calendar, slots, visits, takings }: Content): string[] {
     .filter(
       (slot) =>
         everywhere.some((one) => overlaps(one, slot)) ||
-        placed.filter((one) => overlaps(one, slot)).length >= placesOf(calendar),
+        placed.some(
+          (one) => overlaps(one, slot) && together(placed, Math.max(one.start, slot.start)) >= placesOf(calendar),
+        ),
     )
     .map(text);
 }

@@ -65,8 +65,7 @@ function runs({ length, faults, cast }: RandomBounds): fc.Arbitrary<Run> {
 /** What of random runs is chosen. */
 export interface RandomBounds {
   readonly seed: number;
-  /** How many runs there are, and steps of all together, at most. */
-  readonly runs: number;
+  /** How many steps all runs have together, about. */
   readonly steps: number;
   /** How much each actor does at most. */
   readonly length: number;
@@ -94,31 +93,34 @@ export interface RandomResult {
   readonly failed: Broken | undefined;
 }
 
+/** How many runs are drawn with one seed. */
+const PORTION = 50;
+
 /** Plays random runs in a calendar, and makes the first that breaks a rule as short as it can. */
 export async function playRandom(prepared: Prepared, bounds: RandomBounds): Promise<RandomResult> {
-  const { seed, runs: count, steps: most, milliseconds } = bounds;
-  let steps = 0;
+  const { seed, steps: most, milliseconds } = bounds;
+  const end = performance.now() + milliseconds;
+  const counts = { runs: 0, steps: 0 };
   let found: Broken | undefined;
   const playRun = async (run: Run): Promise<boolean> => {
-    if (steps >= most && !found) {
-      return true;
-    }
     const result = await playOnce(prepared, run);
-    steps += result.lines.length;
+    counts.runs += 1;
+    counts.steps += result.lines.length;
     const isBroken = result.violations.length > 0;
     if (isBroken) {
       found = { run, play: result };
     }
     return !isBroken;
   };
-  const details = await fc.check(fc.asyncProperty(runs(bounds), playRun), {
-    seed,
-    numRuns: count,
-    interruptAfterTimeLimit: milliseconds,
-    markInterruptAsFailure: false,
-  });
-  const failed = details.failed && found ? await shortened(prepared, found) : undefined;
-  return { runs: details.numRuns, steps, failed };
+  for (let portion = 0; counts.steps < most && performance.now() < end && !found; portion++) {
+    await fc.check(fc.asyncProperty(runs(bounds), playRun), {
+      seed: seed + portion,
+      numRuns: PORTION,
+      interruptAfterTimeLimit: Math.max(1, end - performance.now()),
+      markInterruptAsFailure: false,
+    });
+  }
+  return { ...counts, failed: found && (await shortened(prepared, found)) };
 }
 
 /** All runs with one act less. */

@@ -30,3 +30,20 @@ describe('what is known to be broken', () => {
     },
   );
 });
+
+it('what portals do at random breaks no rule where slots do not overlap', async () => {
+  const bounds = {
+    seed: 1,
+    steps: 1_500,
+    length: 5,
+    faults: 0,
+    cast: 'portals',
+    milliseconds: scaled(20_000),
+  } as const;
+  const { failed } = await simulation.playRuns('published, on the half hour', bounds);
+  expect(failed && simulation.tableOf(failed.play)).toBeUndefined();
+});
+
+it('a mistake that a Bot makes is noticed', async () => {
+  expect(await simulation.seek('a booking forgets the versions of Slots', { seed: 1 })).toBeDefined();
+});
