@@ -14,7 +14,10 @@ export interface SceneBounds extends Omit<Bounds, 'jobs'> {
 const SAMPLES = 40;
 
 /** How many orders of a scene a mistake is looked for in. */
-const MOST_SOUGHT = 30;
+const MOST_SOUGHT = 100;
+
+/** In how many orders a scene shows which rules it breaks without a mistake. */
+const USUAL = 30;
 
 /**
  * Loads everything that the simulation consists of, the sources of the Bots among it, behind the clock and the network of
@@ -69,7 +72,7 @@ export async function loadSimulation() {
   /** The rules that a scene breaks by itself, as far as some orders show. */
   async function rulesBrokenIn(scene: Scene, seed: number): Promise<ReadonlySet<string>> {
     const rules = new Set<string>();
-    const bounds = { plays: MOST_SOUGHT, faults: scene.faults ?? 0, jobs: 'among' } as const;
+    const bounds = { plays: USUAL, faults: scene.faults ?? 0, jobs: 'among' } as const;
     await sample(await prepare(installed, scene), bounds, seed, ({ violations }) => {
       for (const { rule } of violations) {
         rules.add(rule);
@@ -101,7 +104,7 @@ export async function loadSimulation() {
    * @returns the scene that notices it, and what it says; `undefined` if none does
    */
   async function seek(name: string, { seed, until = Number.POSITIVE_INFINITY }: Pick<SceneBounds, 'seed' | 'until'>) {
-    for (const plays of [4, MOST_SOUGHT]) {
+    for (const plays of [4, 30, MOST_SOUGHT]) {
       for (const scene of scenes) {
         const says = performance.now() < until ? await noticed(scene, name, seed, plays) : undefined;
         if (says !== undefined) {
