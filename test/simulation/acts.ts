@@ -1,0 +1,558 @@
+import type { WithId } from '@medplum/core';
+import type { Appointment, Parameters, Slot } from '@medplum/fhirtypes';
+import { artefactUri } from '../../core/config/config.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { availableTime, type Clinic, instant, MINUTE, periodOf, type Stored, typeOf } from './clinic.ts';
+import { config } from './config.ts';
+import type { Request, Token } from './medplum.ts';
+import { LostAnswer, type World } from './world.ts';
+
+/** Which time an act is about, and in which calendars; by default in the first one alone. */
+interface Timed {
+  readonly time: string;
+  readonly in?: readonly string[];
+  /** The name under which later acts know what comes of it. */
+  readonly as?: string;
+}
+
+/** What the portals do; `portal` is A unless it says otherwise. */
+interface ByPortal {
+  readonly portal?: 'A' | 'B';
+}
+
+/** Something that somebody does with an appointment or a Slot that has a name. */
+interface Named {
+  readonly what: string;
+}
+
+/** `slot`: the time of the Slot to name; by default one that has all of the time. `by`: the Schedule is named, no Slot. */
+export interface Booking extends Timed, ByPortal {
+  readonly slot?: string;
+  readonly by?: 'schedule';
+}
+
+/** What people and programs do. */
+interface Acts {
+  book: Booking;
+  hold: Booking;
+  move: Timed & ByPortal & Named;
+  replace: Timed & ByPortal & Named;
+  accept: ByPortal & Named;
+  cancel: ByPortal & Named;
+  /** Staff write a new Slot that takes time. */
+  block: Timed & { readonly status?: Slot['status'] };
+  /** Staff change or delete a free Slot that is there. */
+  occupy: Timed & { readonly status?: Slot['status'] };
+  remove: Timed;
+  /** Staff delete what they have written. */
+  unblock: Named;
+  /** Staff write an appointment: on the Slot of a time, or with none; for the calendar's practitioner. */
+  write: Timed & {
+    readonly slot?: string;
+    readonly status?: Appointment['status'];
+    readonly overbooks?: true;
+  };
+  'staff-cancel': Named;
+  confirm: Named;
+  delete: Named;
+  'native-book': Timed;
+  'native-hold': Timed;
+  'native-cancel': Named;
+  'native-confirm': Named;
+  /** Staff change the opening hours. */
+  open: { readonly hours: string; readonly in?: readonly string[] };
+  clock: object;
+  pass: { readonly minutes: number };
+}
+
+type Does = keyof Acts;
+type ActOf<D extends Does> = { readonly does: D } & Acts[D];
+
+/** Something that somebody does. */
+export type Act = { [D in Does]: ActOf<D> }[Does];
+
+/** What came of an act. */
+export interface Outcome {
+  readonly kind: 'done' | 'refused' | 'impossible' | 'failed';
+  readonly text: string;
+}
+
+/** An appointment that somebody was told to have. */
+export interface Acknowledged {
+  readonly id: string;
+  readonly start: number;
+  readonly end: number;
+  readonly isHold: boolean;
+}
+
+/** A clinic while a scene is played, with what the actors know. */
+export interface Stage {
+  readonly clinic: Clinic;
+  readonly world: World;
+  /** References by the names that acts gave them. */
+  readonly named: Map<string, string>;
+  /** What was acknowledged, by the id of the appointment. */
+  readonly acknowledged: Map<string, Acknowledged>;
+  /** The Slots that staff have written to take time, and were not told otherwise: their status. */
+  readonly blocked: Map<string, string>;
+  /** The appointments that somebody has begun to end or to move, and has not been refused. */
+  readonly released: Map<string, number>;
+  /** The values of the identifiers under which something was refused for good. */
+  readonly refused: Set<string>;
+  /** The Slots that staff have deleted, or tried to: they need not be on offer. */
+  readonly removed: Set<string>;
+  /** Ids of the Schedules whose opening hours an act has changed, with their hours. */
+  readonly hours: Map<string, string>;
+}
+
+/** A stage on which nothing has happened. */
+export const createStage = (clinic: Clinic, world: World, more: Partial<Stage> = {}): Stage => ({
+  clinic,
+  world,
+  named: new Map(more.named),
+  acknowledged: new Map(more.acknowledged),
+  blocked: new Map(more.blocked),
+  released: new Map(more.released),
+  refused: new Set(more.refused),
+  removed: new Set(more.removed),
+  hours: new Map(more.hours),
+});
+
+const tokenOf = ({ portal = 'A' }: ByPortal): Token => (portal === 'A' ? 'portal-a' : 'portal-b');
+
+const impossible = (text: string): Outcome => ({ kind: 'impossible', text });
+
+function calendarsFor({ clinic }: Stage, names: readonly string[] | undefined): Stored[] {
+  const [first] = clinic.calendars.keys();
+  return (names ?? [first ?? '']).flatMap((name) => clinic.calendars.get(name) ?? []);
+}
+
+const slotsOf = ({ world }: Stage, { schedule }: Stored): WithId<Slot>[] =>
+  world.medplum.all<Slot>('Slot').filter((slot) => slot.schedule.reference === `Schedule/${schedule.id}`);
+
+/** The free Slots that a portal names to get a time: one that has all of it, else one after the other. */
+function slotsFor(stage: Stage, calendar: Stored, time: string, named: string | undefined): WithId<Slot>[] {
+  const { start, end } = periodOf(time, calendar.plan);
+  const wanted = named === undefined ? undefined : periodOf(named, calendar.plan);
+  const free = slotsOf(stage, calendar)
+    .filter(({ status }) => status === 'free')
+    .map((slot) => ({ slot, start: Date.parse(slot.start), end: Date.parse(slot.end) }))
+    .filter((one) => one.start < end && start < one.end)
+    .sort((one, other) => one.start - other.start || other.end - one.end || one.slot.id.localeCompare(other.slot.id));
+  if (wanted) {
+    return free
+      .filter((one) => one.start === wanted.start && one.end === wanted.end)
+      .slice(0, 1)
+      .map(({ slot }) => slot);
+  }
+  const exact = free.find((one) => one.start === start && one.end === end);
+  const whole = exact ?? free.find((one) => one.start <= start && end <= one.end);
+  if (whole) {
+    return [whole.slot];
+  }
+  const chain: WithId<Slot>[] = [];
+  let reached = start;
+  for (const one of free) {
+    if (one.start <= reached && reached < one.end) {
+      chain.push(one.slot);
+      reached = one.end;
+    }
+  }
+  return reached === end && Date.parse(chain[0]?.start ?? '') === start ? chain : [];
+}
+
+let proposals = 0;
+
+interface Proposal {
+  readonly appointment: Appointment;
+  readonly value: string;
+  readonly schedule: string | undefined;
+}
+
+/** An appointment as a portal proposes it; `undefined` if nothing on offer has its time. */
+function proposalFor(
+  stage: Stage,
+  act: Timed & ByPortal & { readonly slot?: string; readonly by?: 'schedule' },
+  own: readonly string[] = [],
+): Proposal | undefined {
+  const calendars = calendarsFor(stage, act.in);
+  const [first] = calendars;
+  const bySchedule = act.by === 'schedule';
+  const found = calendars.map((calendar) => {
+    const kept = slotsOf(stage, calendar).filter(
+      ({ id, start, end }) =>
+        own.includes(`Slot/${id}`) &&
+        Date.parse(start) <= periodOf(act.time, calendar.plan).start &&
+        periodOf(act.time, calendar.plan).end <= Date.parse(end),
+    );
+    return kept.length > 0 ? kept.slice(0, 1) : slotsFor(stage, calendar, act.time, act.slot);
+  });
+  if (!first || (!bySchedule && found.some((slots) => slots.length === 0))) {
+    return undefined;
+  }
+  const { start, end } = periodOf(act.time, first.plan);
+  proposals += 1;
+  const value = `proposal ${proposals}`;
+  return {
+    value,
+    schedule: bySchedule ? `Schedule/${first.schedule.id}` : undefined,
+    appointment: {
+      resourceType: 'Appointment',
+      status: 'proposed',
+      identifier: [{ system: 'urn:portal', value }],
+      serviceType: [typeOf(first.service)],
+      start: instant(start),
+      end: instant(end),
+      ...(!bySchedule && { slot: found.flat().map(({ id }) => ({ reference: `Slot/${id}` })) }),
+      participant: [{ actor: { reference: stage.clinic.patients[act.portal ?? 'A'] } as never, status: 'accepted' }],
+    },
+  };
+}
+
+const parameters = (appointment: Appointment, ...more: NonNullable<Parameters['parameter']>): Parameters => ({
+  resourceType: 'Parameters',
+  parameter: [{ name: 'appt-resource', resource: appointment }, ...more],
+});
+
+/** What a Bot or Medplum says when it refuses. */
+export function refusalIn(body: unknown): string | undefined {
+  return isResource(body, 'OperationOutcome')
+    ? (body.issue ?? [])
+        .map(({ details, diagnostics }) => details?.coding?.[0]?.code ?? details?.text ?? diagnostics ?? 'failed')
+        .join(', ')
+    : undefined;
+}
+
+/** What may change what comes next: nothing is known after it. */
+const uncertain = /upstream-|failed/;
+
+const HELD_UNTIL = artefactUri(config, 'LocalHeldUntil');
+
+/** Notes an answer to a booking: what it acknowledges, or refuses for good. */
+function note(stage: Stage, answer: unknown, value: string, as: string | undefined): Outcome {
+  if (!isResource(answer, 'Appointment')) {
+    const text = refusalIn(answer) ?? 'failed';
+    if (!uncertain.test(text)) {
+      stage.refused.add(value);
+    }
+    return { kind: uncertain.test(text) ? 'failed' : 'refused', text };
+  }
+  const { id = '', start = '', end = '', status, extension = [] } = answer;
+  const isHold = extension.some(({ url }) => url === HELD_UNTIL);
+  stage.acknowledged.set(id, { id, start: Date.parse(start), end: Date.parse(end), isHold });
+  if (as !== undefined) {
+    stage.named.set(as, `Appointment/${id}`);
+  }
+  return { kind: 'done', text: status };
+}
+
+function release({ released }: Stage, id: string): void {
+  released.set(id, (released.get(id) ?? 0) + 1);
+}
+
+function keep({ released }: Stage, id: string): void {
+  const left = (released.get(id) ?? 1) - 1;
+  if (left > 0) {
+    released.set(id, left);
+  } else {
+    released.delete(id);
+  }
+}
+
+/** Ends or moves an appointment; where that is refused for certain, it must still be there. */
+async function ending(stage: Stage, id: string, doing: () => Promise<Outcome>): Promise<Outcome> {
+  release(stage, id);
+  const outcome = await doing();
+  if (outcome.kind === 'refused') {
+    keep(stage, id);
+  }
+  return outcome;
+}
+
+function outcomeOf({ status, body }: Awaited<ReturnType<World['ask']>>): Outcome {
+  return status < 300
+    ? { kind: 'done', text: `${status}` }
+    : { kind: 'refused', text: `${status} ${refusalIn(body) ?? ''}` };
+}
+
+const named = ({ named: names }: Stage, name: string): string | undefined => names.get(name);
+
+const idIn = (reference: string): string => reference.split('/')[1] ?? '';
+
+/** Writes something as staff do; what is created gets the act's name. */
+async function byStaff(stage: Stage, request: Request, as?: string): Promise<Outcome> {
+  const answer = await stage.world.ask('front-desk', request);
+  const { body } = answer;
+  if (as !== undefined && answer.status < 300 && (isResource(body, 'Slot') || isResource(body, 'Appointment'))) {
+    stage.named.set(as, `${body.resourceType}/${body.id}`);
+  }
+  if (answer.status < 300 && isResource(body, 'Slot') && body.id !== undefined) {
+    stage.blocked.set(body.id, body.status);
+  }
+  if (as !== undefined && isResource(body, 'Bundle')) {
+    const made = body.entry?.[0]?.resource;
+    stage.named.set(as, `Appointment/${made?.id}`);
+  }
+  return outcomeOf(answer);
+}
+
+/** Does what an act says. */
+type Doer<T> = (stage: Stage, act: T) => Promise<Outcome>;
+
+const book: Doer<ActOf<'book'> | ActOf<'hold'>> = async (stage, act) => {
+  const proposal = proposalFor(stage, act);
+  if (!proposal) {
+    return impossible(`${act.time} is not on offer`);
+  }
+  const { appointment, value, schedule } = proposal;
+  const more = schedule ? [{ name: 'schedule', valueReference: { reference: schedule } }] : [];
+  const answer = await stage.world.medplum.call(act.does, tokenOf(act), parameters(appointment, ...more));
+  return note(stage, answer, value, act.as);
+};
+
+function storedOne(stage: Stage, name: string): { id: string; appointment: WithId<Appointment> } | undefined {
+  const id = idIn(named(stage, name) ?? '');
+  const appointment = stage.world.medplum.all<Appointment>('Appointment').find((one) => one.id === id);
+  return appointment && { id, appointment };
+}
+
+const move: Doer<ActOf<'move'> | ActOf<'replace'>> = async (stage, act) => {
+  const stored = storedOne(stage, act.what);
+  if (!stored) {
+    return impossible(`there is no ${act.what}`);
+  }
+  const { id, appointment: old } = stored;
+  const own = (old.slot ?? []).flatMap(({ reference }) => reference ?? []);
+  const proposal = proposalFor(stage, act, act.does === 'move' ? own : []);
+  if (!proposal) {
+    return impossible(`${act.time} is not on offer`);
+  }
+  const { appointment, value } = proposal;
+  const before = stage.acknowledged.get(id);
+  return ending(stage, id, async () => {
+    const body =
+      act.does === 'move'
+        ? parameters({ ...appointment, id })
+        : parameters(appointment, { name: 'cancelled-appt-id', valueUri: `Appointment/${id}` });
+    const answer = await stage.world.medplum.call('book', tokenOf(act), body);
+    const outcome = note(stage, answer, value, act.as);
+    if (outcome.kind === 'done' && act.does === 'move') {
+      keep(stage, id);
+    } else if (outcome.kind === 'refused' && before) {
+      stage.acknowledged.set(id, before);
+    }
+    return outcome;
+  });
+};
+
+const accept: Doer<ActOf<'accept'> | ActOf<'cancel'>> = async (stage, act) => {
+  const stored = storedOne(stage, act.what);
+  if (!stored) {
+    return impossible(`there is no ${act.what}`);
+  }
+  const { id, appointment } = stored;
+  if (act.does === 'cancel') {
+    return ending(stage, id, async () => {
+      const patch = JSON.stringify([{ op: 'replace', path: '/status', value: 'cancelled' }]);
+      const answer = await stage.world.medplum.call('patch', tokenOf(act), {
+        resourceType: 'Parameters',
+        parameter: [
+          { name: 'id', valueId: id },
+          { name: 'patch', valueString: patch },
+        ],
+      });
+      const text = refusalIn(answer);
+      return text === undefined
+        ? { kind: 'done', text: 'cancelled' }
+        : { kind: uncertain.test(text) ? 'failed' : 'refused', text };
+    });
+  }
+  const { meta: _, extension: __, ...own } = appointment;
+  const value = own.identifier?.[0]?.value ?? '';
+  const answer = await stage.world.medplum.call('book', tokenOf(act), parameters({ ...own, status: 'proposed' }));
+  const outcome = note(stage, answer, value, act.what);
+  stage.refused.delete(value);
+  return outcome;
+};
+
+const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
+  book,
+  hold: book,
+  move,
+  replace: move,
+  accept,
+  cancel: accept,
+  async block(stage, { time, status = 'busy', as, in: names }) {
+    const [calendar] = calendarsFor(stage, names);
+    const { start, end } = periodOf(time, calendar?.plan);
+    const schedule = { reference: `Schedule/${calendar?.schedule.id}` };
+    const body = { resourceType: 'Slot', schedule, status, start: instant(start), end: instant(end) };
+    return byStaff(stage, { method: 'POST', path: '/Slot', body }, as);
+  },
+  async occupy(stage, { time, status = 'busy', as, in: names }) {
+    const [calendar] = calendarsFor(stage, names);
+    const [slot] = calendar ? slotsFor(stage, calendar, time, time) : [];
+    if (!slot) {
+      return impossible(`${time} is not on offer`);
+    }
+    return byStaff(stage, { method: 'PUT', path: `/Slot/${slot.id}`, body: { ...slot, status } }, as);
+  },
+  async remove(stage, { time, in: names }) {
+    const [calendar] = calendarsFor(stage, names);
+    const [slot] = calendar ? slotsFor(stage, calendar, time, time) : [];
+    if (!slot) {
+      return impossible(`${time} is not on offer`);
+    }
+    stage.removed.add(slot.id);
+    return byStaff(stage, { method: 'DELETE', path: `/Slot/${slot.id}` });
+  },
+  async unblock(stage, { what }) {
+    const reference = named(stage, what);
+    stage.blocked.delete(idIn(reference ?? ''));
+    return reference ? byStaff(stage, { method: 'DELETE', path: `/${reference}` }) : impossible(`there is no ${what}`);
+  },
+  async write(stage, { time, slot, status = 'booked', overbooks, as, in: names }) {
+    const [calendar] = calendarsFor(stage, names);
+    const { start, end } = periodOf(time, calendar?.plan);
+    const wanted = slot && periodOf(slot, calendar?.plan);
+    const found =
+      wanted && calendar
+        ? slotsOf(stage, calendar).find(
+            (one) =>
+              Date.parse(one.start) === wanted.start &&
+              Date.parse(one.end) === wanted.end &&
+              one.status !== 'entered-in-error',
+          )
+        : undefined;
+    if (wanted && !found) {
+      return impossible(`there is no Slot ${slot}`);
+    }
+    const body: Appointment = {
+      resourceType: 'Appointment',
+      status,
+      start: instant(start),
+      end: instant(end),
+      ...(overbooks && { extension: [{ url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true }] }),
+      ...(found && { slot: [{ reference: `Slot/${found.id}` }] }),
+      participant: [
+        { actor: { reference: stage.clinic.patients.B } as never, status: 'accepted' },
+        { actor: { reference: calendar?.actor } as never, status: 'accepted' },
+      ],
+    };
+    return byStaff(stage, { method: 'POST', path: '/Appointment', body }, as);
+  },
+  'staff-cancel': (stage, { what }) => changed(stage, what, { status: 'cancelled' }),
+  confirm: (stage, { what }) => changed(stage, what, { status: 'booked' }),
+  delete: (stage, { what }) => ended(stage, what, (id) => ({ method: 'DELETE', path: `/Appointment/${id}` })),
+  'native-book': (stage, act) => nativeBook(stage, act, '$book'),
+  'native-hold': (stage, act) => nativeBook(stage, act, '$hold'),
+  'native-cancel': (stage, { what }) =>
+    ended(stage, what, (id) => ({ method: 'POST', path: `/Appointment/${id}/$cancel`, body: {} })),
+  'native-confirm': async (stage, { what }) => {
+    const id = idIn(named(stage, what) ?? '');
+    return id
+      ? byStaff(stage, { method: 'POST', path: `/Appointment/${id}/$confirm`, body: {} })
+      : impossible(`there is no ${what}`);
+  },
+  async open(stage, { hours, in: names }) {
+    const [calendar] = calendarsFor(stage, names);
+    if (!calendar) {
+      return impossible('there is no calendar');
+    }
+    const { service, plan, schedule } = calendar;
+    stage.hours.set(schedule.id, hours);
+    const { meta: _, ...rest } = service;
+    const body = { ...rest, availableTime: availableTime(hours, plan) };
+    return byStaff(stage, { method: 'PUT', path: `/HealthcareService/${service.id}`, body });
+  },
+  async clock({ world }) {
+    for (const name of world.medplum.byClock) {
+      await world.medplum.runByClock(name);
+    }
+    return { kind: 'done', text: '' };
+  },
+  async pass({ world }, { minutes }) {
+    await world.turn(minutes * MINUTE);
+    return { kind: 'done', text: '' };
+  },
+};
+
+async function ended(stage: Stage, what: string, request: (id: string) => Request): Promise<Outcome> {
+  const id = idIn(named(stage, what) ?? '');
+  return id ? ending(stage, id, () => byStaff(stage, request(id))) : impossible(`there is no ${what}`);
+}
+
+/** Staff read an appointment and write it back with a change, on condition that nobody else has changed it. */
+async function changed(stage: Stage, what: string, changes: Partial<Appointment>): Promise<Outcome> {
+  const stored = storedOne(stage, what);
+  if (!stored) {
+    return impossible(`there is no ${what}`);
+  }
+  const { id, appointment } = stored;
+  const resource = { ...appointment, ...changes };
+  const ifMatch = `W/"${appointment.meta?.versionId}"`;
+  const request = { method: 'PUT' as const, url: `Appointment/${id}`, ifMatch };
+  const body = { resourceType: 'Bundle', type: 'transaction', entry: [{ request, resource }] };
+  const write = (): Promise<Outcome> => byStaff(stage, { method: 'POST', path: '', body });
+  return changes.status === 'cancelled' ? ending(stage, id, write) : write();
+}
+
+/** Medplum's own `$book` and `$hold` of what its `$find` proposes at a time. */
+async function nativeBook(
+  stage: Stage,
+  { time, as, in: names }: Timed,
+  operation: '$book' | '$hold',
+): Promise<Outcome> {
+  const calendars = calendarsFor(stage, names);
+  const [first] = calendars;
+  if (!first) {
+    return impossible('there is no calendar');
+  }
+  const { start, end } = periodOf(time, first.plan);
+  const serviceType = [typeOf(first.service)];
+  const contained = calendars.flatMap(({ schedule, plan: { before = 0, after = 0 } }): Slot[] => {
+    const slot = (status: Slot['status'], from: number, to: number, comment?: string): Slot => ({
+      resourceType: 'Slot',
+      status,
+      schedule: { reference: `Schedule/${schedule.id}` },
+      start: instant(from),
+      end: instant(to),
+      ...(comment && { comment }),
+    });
+    return [
+      slot('busy', start, end),
+      ...(before > 0 ? [slot('busy-unavailable', start - before * MINUTE, start, 'buffer before appointment')] : []),
+      ...(after > 0 ? [slot('busy-unavailable', end, end + after * MINUTE, 'buffer after appointment')] : []),
+    ];
+  });
+  const resource = {
+    resourceType: 'Appointment',
+    status: 'proposed',
+    serviceType,
+    start: instant(start),
+    end: instant(end),
+    contained,
+    participant: calendars.map(({ actor }) => ({ actor: { reference: actor }, status: 'tentative' })),
+  };
+  const body = { resourceType: 'Parameters', parameter: [{ name: 'appointment', resource }] };
+  return byStaff(stage, { method: 'POST', path: `/Appointment/${operation}`, body }, as);
+}
+
+/** Does something on a stage; its requests wait until they are let through. */
+export function perform(stage: Stage, act: Act): Promise<Outcome> {
+  const doer = doers[act.does] as Doer<Act>;
+  stage.world.look();
+  return doer(stage, act).catch((error: unknown) => {
+    if (error instanceof LostAnswer) {
+      return { kind: 'failed', text: error.message };
+    }
+    throw error;
+  });
+}
+
+/** An act in a few words. */
+export function textOf(act: Act): string {
+  const { does, ...rest } = act;
+  const more = Object.entries(rest).map(([name, value]) => (name === 'time' ? `${value}` : `${name} ${value}`));
+  return [does, ...more].join(' ');
+}

@@ -1,0 +1,439 @@
+import type { WithId } from '@medplum/core';
+import type { Appointment, Slot } from '@medplum/fhirtypes';
+import { artefactUri } from '../../core/config/config.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import type { Stage } from './acts.ts';
+import { instant, MINUTE, periodOf, type Stored } from './clinic.ts';
+import { config } from './config.ts';
+
+/** Something that must never be. */
+export interface Violation {
+  readonly rule: string;
+  readonly text: string;
+}
+
+interface Interval {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** An open appointment in one calendar, as everybody can see it. */
+interface Visit extends Interval {
+  readonly id: string;
+  readonly status: string;
+  readonly isOverbooking: boolean;
+  /** What of its time its Slots give it that were on offer once: it has a place there. */
+  readonly offered: readonly Interval[];
+  /** Ids of all its Slots. */
+  readonly slots: readonly string[];
+}
+
+/** Time that no place of the calendar has: a Slot that was never free, by somebody else than the service. */
+interface Taking extends Interval {
+  readonly id: string;
+  /** Whether it was on offer until staff took it: then it takes one place. */
+  readonly isPlace: boolean;
+  /** Whether it is a block, not an appointment. */
+  readonly isBlock: boolean;
+  readonly isOverbooking: boolean;
+}
+
+const overlaps = (one: Interval, other: Interval): boolean => one.start < other.end && other.start < one.end;
+
+const times = ({ start, end }: { start?: string; end?: string }): Interval => ({
+  start: Date.parse(start ?? ''),
+  end: Date.parse(end ?? ''),
+});
+
+const clock = (time: number): string => instant(time).slice(11, 16);
+const text = ({ start, end }: Interval): string => `${clock(start)}–${clock(end)}`;
+
+const OVERBOOKING = artefactUri(config, 'LocalOverbooking');
+const HELD_UNTIL = artefactUri(config, 'LocalHeldUntil');
+
+const isOverbooking = ({ extension = [] }: Appointment | Slot): boolean =>
+  extension.some(({ url, valueBoolean }) => url === OVERBOOKING && valueBoolean === true);
+
+const openStatuses: readonly string[] = ['booked', 'pending', 'arrived', 'checked-in'];
+
+/** Whether an appointment has its time: a hold has it until it ends. */
+export function isOpen({ status, extension = [] }: Appointment, now: number): boolean {
+  const until = extension.find(({ url }) => url === HELD_UNTIL)?.valueInstant;
+  return openStatuses.includes(status) || (status === 'proposed' && until !== undefined && Date.parse(until) > now);
+}
+
+const taken: readonly string[] = ['busy', 'busy-tentative', 'busy-unavailable'];
+
+const reference = (slot: { reference?: string }): string => slot.reference?.split('/')[1] ?? '';
+
+/** What a calendar holds. */
+interface Content {
+  readonly calendar: Stored;
+  readonly slots: readonly WithId<Slot>[];
+  readonly visits: readonly Visit[];
+  readonly takings: readonly Taking[];
+}
+
+/** What the versions of a Slot tell: whether it began as an offer, who made it, and who gave it its status. */
+function originOf(
+  { world }: Stage,
+  id: string,
+): { wasOffered: boolean; isMadeByService: boolean; isSetByStaff: boolean } {
+  const versions = world.medplum.unit
+    .versions('Slot', id)
+    .flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
+  const isByService = (slot: Slot | undefined): boolean => slot?.meta?.author?.reference?.startsWith('Bot/') ?? false;
+  const [latest] = versions;
+  const other = versions.findIndex(({ status }) => status !== latest?.status);
+  const set = other < 0 ? versions.at(-1) : versions[other - 1];
+  const first = versions.at(-1);
+  return { wasOffered: first?.status === 'free', isMadeByService: isByService(first), isSetByStaff: !isByService(set) };
+}
+
+function contentOf(stage: Stage, calendar: Stored): Content {
+  const { medplum } = stage.world;
+  const now = medplum.now();
+  const ofSchedule = `Schedule/${calendar.schedule.id}`;
+  const slots = medplum.all<Slot>('Slot').filter(({ schedule }) => schedule.reference === ofSchedule);
+  const byId = new Map(slots.map((slot) => [slot.id, slot]));
+  const isOnlySchedule =
+    [...stage.clinic.calendars.values()].filter(({ actor }) => actor === calendar.actor).length === 1;
+  const open = medplum.all<Appointment>('Appointment').filter((one) => isOpen(one, now));
+  const visits = open.flatMap((one): Visit[] => {
+    const own = (one.slot ?? []).flatMap((slot) => byId.get(reference(slot)) ?? []);
+    const isActor = one.participant.some(({ actor }) => actor?.reference === calendar.actor) && isOnlySchedule;
+    if (own.length === 0 && !(isActor && !one.slot?.length)) {
+      return [];
+    }
+    const offered = own.filter(({ id }) => originOf(stage, id).wasOffered).map(times);
+    return [
+      {
+        id: one.id,
+        status: one.status,
+        ...times(one),
+        isOverbooking: isOverbooking(one),
+        offered,
+        slots: own.map(({ id }) => id),
+      },
+    ];
+  });
+  const held = new Set(visits.flatMap((visit) => visit.slots));
+  const takings = slots
+    .filter((slot) => taken.includes(slot.status) && !held.has(slot.id))
+    .flatMap((slot): Taking[] => {
+      const { wasOffered, isMadeByService, isSetByStaff } = originOf(stage, slot.id);
+      return (wasOffered ? !isSetByStaff : isMadeByService)
+        ? []
+        : [
+            {
+              id: slot.id,
+              ...times(slot),
+              isPlace: wasOffered,
+              isBlock: slot.status === 'busy-unavailable',
+              isOverbooking: isOverbooking(slot),
+            },
+          ];
+    });
+  return { calendar, slots, visits, takings };
+}
+
+const placesOf = ({ plan }: Stored): number => plan.offers?.length ?? plan.capacity ?? 1;
+
+/** An appointment with the time that its service needs around it. */
+function around({ start, end }: Interval, { plan: { before = 0, after = 0 } }: Stored): Interval {
+  return { start: start - before * MINUTE, end: end + after * MINUTE };
+}
+
+/** Whether two appointments cannot both have one place. */
+const exclude = (one: Interval, other: Interval, calendar: Stored): boolean =>
+  overlaps(around(one, calendar), around(other, calendar));
+
+/** Whether an appointment has all of its time from offers; else it takes time from every place. */
+const isPlaced = ({ offered, start, end }: Visit): boolean => {
+  let reached = start;
+  for (const one of [...offered].sort((a, b) => a.start - b.start)) {
+    reached = one.start <= reached ? Math.max(reached, one.end) : reached;
+  }
+  return reached >= end;
+};
+
+/** Whether so many appointments can each have a place. */
+function fits(visits: readonly Interval[], places: number, calendar: Stored): Interval[] | undefined {
+  const ordered = visits.map((one) => around(one, calendar)).sort((one, other) => one.start - other.start);
+  return ordered
+    .map((one) => ordered.filter((other) => other.start <= one.start && one.start < other.end))
+    .find((together) => together.length > places);
+}
+
+/** Since when a resource has the time that it has: an instant. */
+function since({ world }: Stage, type: 'Appointment' | 'Slot', id: string): string {
+  let first = '';
+  let time: string | undefined;
+  for (const { resource, lastUpdated } of world.medplum.unit.versions(type, id)) {
+    const is = isResource(resource, 'Appointment') || isResource(resource, 'Slot') ? resource : undefined;
+    const own = `${is?.start} ${is?.end}`;
+    time ??= own;
+    if (own !== time) {
+      break;
+    }
+    first = lastUpdated;
+  }
+  return first;
+}
+
+function twiceSold(stage: Stage, { calendar, visits, takings }: Content): Violation[] {
+  const exclusive = visits.filter((one) => !one.isOverbooking);
+  const placed = exclusive.filter(isPlaced);
+  const crowd = fits(placed, placesOf(calendar), calendar);
+  const found: Violation[] = [];
+  if (crowd) {
+    const those = placed.filter((one) => crowd.some((other) => overlaps(around(one, calendar), other)));
+    const rule = 'no two open appointments have the same place at the same time, buffers included';
+    found.push({ rule, text: `${calendar.name}: ${those.map((one) => `${one.status} ${text(one)}`).join(' and ')}` });
+  }
+  for (const one of exclusive.filter((each) => !isPlaced(each))) {
+    for (const other of exclusive.filter((each) => each !== one && exclude(each, one, calendar))) {
+      const rule = 'an appointment that was given no place has its time alone';
+      found.push({ rule, text: `${calendar.name}: ${one.status} ${text(one)} and ${other.status} ${text(other)}` });
+    }
+  }
+  const places = placesOf(calendar);
+  for (const taking of takings.filter((one) => !one.isOverbooking)) {
+    // Staff may block time that is booked, and see to the appointments afterwards.
+    const under = exclusive.filter(
+      (visit) =>
+        overlaps(around(visit, calendar), taking) &&
+        !(taking.isBlock && since(stage, 'Appointment', visit.id) <= since(stage, 'Slot', taking.id)),
+    );
+    const blocked = takings.filter((one) => one.isPlace && overlaps(one, taking)).length;
+    if (under.length > 0 && (!taking.isPlace || fits(under, places - blocked, calendar))) {
+      const rule = 'nothing overlaps what takes time';
+      const visit = under[0] ?? taking;
+      found.push({ rule, text: `${calendar.name}: an appointment ${text(visit)} and a taken Slot ${text(taking)}` });
+    }
+  }
+  return found;
+}
+
+function slotsTaken(stage: Stage, isQuiet: boolean): Violation[] {
+  const { medplum } = stage.world;
+  const now = medplum.now();
+  const slots = new Map(medplum.all<Slot>('Slot').map((slot) => [slot.id, slot]));
+  const open = medplum.all<Appointment>('Appointment').filter((one) => isOpen(one, now));
+  const holders = new Map<string, Appointment[]>();
+  const found: Violation[] = [];
+  for (const appointment of open) {
+    const isByService = appointment.meta?.author?.reference?.startsWith('Bot/') ?? false;
+    const name = `${appointment.status} ${text(times(appointment))}`;
+    for (const id of (appointment.slot ?? []).map(reference)) {
+      const status = slots.get(id)?.status;
+      holders.set(id, [...(holders.get(id) ?? []), appointment]);
+      if ((isQuiet || isByService) && !taken.includes(status ?? '') && !isOverbooking(appointment)) {
+        const rule = 'every slot of an open appointment is taken';
+        found.push({ rule, text: `${name} has a Slot that is ${status ?? 'deleted'}` });
+      }
+    }
+  }
+  for (const both of holders.values()) {
+    if (both.filter((one) => !isOverbooking(one)).length > 1) {
+      const rule = 'a slot belongs to one open appointment alone';
+      found.push({ rule, text: both.map((one) => `${one.status} ${text(times(one))}`).join(' and ') });
+    }
+  }
+  return found;
+}
+
+/** What somebody was told, and what is stored. */
+function kept({ world: { medplum }, acknowledged, blocked, released, refused }: Stage): Violation[] {
+  const stored = new Map(medplum.all<Appointment>('Appointment').map((one) => [one.id, one]));
+  const slots = new Map(medplum.all<Slot>('Slot').map((slot) => [slot.id, slot]));
+  const found: Violation[] = [];
+  for (const [id, status] of blocked) {
+    const slot = slots.get(id);
+    if (slot?.status !== status) {
+      const rule = 'a Slot that staff set stays as they set it';
+      found.push({ rule, text: `${slot ? text(times(slot)) : ''} was ${status} and is ${slot?.status ?? 'deleted'}` });
+    }
+  }
+  for (const { id, start, end, isHold } of acknowledged.values()) {
+    const one = stored.get(id);
+    const isOver = isHold && one !== undefined && !isOpen({ ...one, status: 'proposed' }, medplum.now());
+    if (released.has(id) || isOver) {
+      continue;
+    }
+    const isThere = one && isOpen(one, medplum.now()) && times(one).start === start && times(one).end === end;
+    if (!isThere) {
+      const rule = 'what was acknowledged is there until somebody ends it';
+      const now = one ? `${one.status} ${text(times(one))}` : 'gone';
+      found.push({ rule, text: `${isHold ? 'a hold' : 'a booking'} ${text({ start, end })} is ${now}` });
+    }
+  }
+  for (const one of stored.values()) {
+    const value = one.identifier?.find(({ system }) => system === 'urn:portal')?.value;
+    if (value !== undefined && refused.has(value) && isOpen(one, medplum.now())) {
+      const rule = 'what was refused left nothing';
+      found.push({ rule, text: `${one.status} ${text(times(one))} was refused` });
+    }
+  }
+  return found;
+}
+
+/** What must hold after every step. */
+export function judge(stage: Stage, isQuiet = false): Violation[] {
+  const contents = [...stage.clinic.calendars.values()].map((calendar) => contentOf(stage, calendar));
+  return [...contents.flatMap((one) => twiceSold(stage, one)), ...slotsTaken(stage, isQuiet), ...kept(stage)];
+}
+
+/** Whether a place has all of this time: of a place whose Slots are made by hand it is known what it has. */
+function hasTime({ plan }: Stored, place: number, { start, end }: Interval): boolean {
+  const offers = plan.offers?.[place]?.map((offer) => periodOf(offer, plan));
+  return offers === undefined || offers.reduce<Interval[]>(subtract, [{ start, end }]).length === 0;
+}
+
+/** All ways in which appointments can have the places of a calendar. */
+function* arrangements(visits: readonly Visit[], places: number, calendar: Stored): Iterable<Visit[][]> {
+  const [first, ...others] = visits;
+  if (!first) {
+    yield Array.from({ length: places }, () => []);
+    return;
+  }
+  for (const arranged of arrangements(others, places, calendar)) {
+    for (const [index, place] of arranged.entries()) {
+      if (hasTime(calendar, index, first) && place.every((one) => !exclude(one, first, calendar))) {
+        yield arranged.map((each, position) => (position === index ? [...each, first] : each));
+      }
+    }
+  }
+}
+
+function subtract(from: readonly Interval[], { start, end }: Interval): Interval[] {
+  return from.flatMap((one) =>
+    overlaps(one, { start, end })
+      ? [
+          { start: one.start, end: Math.min(one.end, start) },
+          { start: Math.max(one.start, end), end: one.end },
+        ].filter((left) => left.start < left.end)
+      : [one],
+  );
+}
+
+/** What of a calendar must be on offer if its appointments have these places: for each place, the times of its Slots. */
+function expected(stage: Stage, { calendar, takings }: Content, arranged: readonly Visit[][], alone: readonly Visit[]) {
+  const { plan, schedule } = calendar;
+  const { duration = 5, grid = duration, before = 0, after = 0 } = plan;
+  const everywhere = [...takings, ...alone];
+  const spread = (before + after) * MINUTE;
+  const blocks = everywhere.map(({ start, end }) => ({ start: start - after * MINUTE, end: end + before * MINUTE }));
+  return arranged.map((visits, index): Interval[] => {
+    if (plan.offers) {
+      const own = visits.map(({ start, end }) => ({ start: start - spread, end: end + spread }));
+      const offers = (plan.offers[index] ?? []).map((offer) => periodOf(offer, plan));
+      const left = [...own, ...blocks].reduce<Interval[]>(subtract, offers);
+      return left.filter(({ start, end }) => end - start >= duration * MINUTE);
+    }
+    const hours = stage.hours.get(schedule.id) ?? plan.hours;
+    if (!hours) {
+      return [];
+    }
+    const { start: opens, end: closes } = periodOf(hours, plan);
+    const starts: Interval[] = [];
+    for (let start = opens; start < closes; start += grid * MINUTE) {
+      const slot = { start, end: start + duration * MINUTE };
+      const whole = around(slot, calendar);
+      const isInHours = opens <= whole.start && whole.end <= closes;
+      const isFree = [...visits.map((one) => around(one, calendar)), ...everywhere].every(
+        (one) => !overlaps(one, whole),
+      );
+      if (isInHours && isFree) {
+        starts.push(slot);
+      }
+    }
+    return starts;
+  });
+}
+
+const length = ({ start, end }: Interval): number => end - start;
+
+/** Which of the wanted times no Slot has; of a longer Slot the rest remains. */
+function uncovered(wanted: readonly Interval[], free: readonly Interval[]): Interval[] {
+  let left = [...free];
+  return wanted
+    .toSorted((one, other) => length(other) - length(one))
+    .filter((one) => {
+      const [best] = left
+        .filter((other) => other.start <= one.start && one.end <= other.end)
+        .sort((other, another) => length(other) - length(another));
+      if (best) {
+        left = [...left.filter((other) => other !== best), ...subtract([best], one)];
+      }
+      return !best;
+    });
+}
+
+/** How many of some times lie at a moment. */
+const together = (all: readonly Interval[], moment: number): number =>
+  all.filter(({ start, end }) => start <= moment && moment < end).length;
+
+/** The Slots that are free although every place is taken at their time. */
+function offeredTwice({ calendar, slots, visits, takings }: Content): string[] {
+  const everywhere = [...takings.filter(({ isPlace }) => !isPlace), ...visits.filter((one) => !isPlaced(one))];
+  const placed = [...takings.filter(({ isPlace }) => isPlace), ...visits.filter(isPlaced)];
+  const free = slots.filter(({ status }) => status === 'free').map(times);
+  return free
+    .filter(
+      (slot) =>
+        everywhere.some((one) => overlaps(one, slot)) ||
+        placed.some(
+          (one) => overlaps(one, slot) && together(placed, Math.max(one.start, slot.start)) >= placesOf(calendar),
+        ),
+    )
+    .map(text);
+}
+
+/** What is missing from the offers of a calendar; empty if nothing is. */
+function missing(stage: Stage, content: Content): string[] {
+  const { calendar, slots, visits } = content;
+  const placed = visits.filter((one) => isPlaced(one) && !one.isOverbooking);
+  const alone = visits.filter((one) => !isPlaced(one) || one.isOverbooking);
+  const free = slots.filter(({ status }) => status === 'free').map(times);
+  const removed = [...stage.removed].flatMap((id) => stage.world.medplum.unit.versions('Slot', id).slice(1, 2));
+  const optional = removed.flatMap(({ resource }) => (isResource(resource, 'Slot') ? [times(resource)] : []));
+  let least: string[] | undefined;
+  for (const arranged of arrangements(placed, placesOf(calendar), calendar)) {
+    const wanted = expected(stage, content, arranged, alone)
+      .flat()
+      .filter((one) => !optional.some((other) => overlaps(one, other)));
+    const absent = uncovered(wanted, free);
+    if (least === undefined || absent.length < least.length) {
+      least = absent.map(text);
+    }
+  }
+  return least ?? [];
+}
+
+/** What must hold when all is quiet, besides `judge`: whatever can be offered is on offer. */
+export function judgeOffers(stage: Stage): Violation[] {
+  return [...stage.clinic.calendars.values()].flatMap((calendar): Violation[] => {
+    const content = contentOf(stage, calendar);
+    const absent = missing(stage, content);
+    const rule = 'what could be offered is on offer';
+    const twice = offeredTwice(content);
+    return [
+      ...(absent.length > 0 ? [{ rule, text: `${calendar.name}: nobody is offered ${absent.join(', ')}` }] : []),
+      ...(twice.length > 0
+        ? [{ rule: 'what is taken is not on offer', text: `${calendar.name}: ${twice.join(', ')}` }]
+        : []),
+    ];
+  });
+}
+
+/** The Slots that a portal is offered. */
+export function offersOf({ world: { medplum }, clinic }: Stage): { slot: WithId<Slot>; calendar: Stored }[] {
+  const now = medplum.now();
+  return medplum.all<Slot>('Slot').flatMap((slot) => {
+    const calendar = [...clinic.calendars.values()].find(
+      ({ schedule }) => slot.schedule.reference === `Schedule/${schedule.id}`,
+    );
+    return calendar && slot.status === 'free' && Date.parse(slot.start) >= now ? [{ slot, calendar }] : [];
+  });
+}

@@ -1,0 +1,220 @@
+import type { Appointment, Parameters } from '@medplum/fhirtypes';
+import { type Act, createStage, type Outcome, perform, refusalIn, type Stage, textOf } from './acts.ts';
+import { type Clinic, createClinic, instant, typeOf } from './clinic.ts';
+import { settled } from './inside.ts';
+import type { Snapshot } from './medplum.ts';
+import { createMemory, type Memory } from './memory.ts';
+import { judge, judgeOffers, offersOf, type Violation } from './oracle.ts';
+import type { Scene } from './scenes.ts';
+import { createWorld, type Fate, type Held, type Mistake, type World } from './world.ts';
+
+/** A line of a history: who did what when, and what came of it. */
+export interface Line {
+  readonly time: string;
+  readonly actor: string;
+  readonly what: string;
+  readonly result: string;
+}
+
+/** How a play went. */
+export interface Play {
+  readonly lines: readonly Line[];
+  readonly violations: readonly Violation[];
+  /** Whether the scheduler ended it before its end. */
+  readonly isCut: boolean;
+}
+
+/** A choice of the scheduler: which request, and what becomes of it. */
+export interface Choice {
+  readonly held: Held;
+  readonly fate: Fate;
+}
+
+/** Says which request comes next; `undefined` ends the play. */
+export type Choose = (world: World) => Choice | undefined;
+
+/** A scene on whose stage everything that comes before has happened. */
+export interface Prepared {
+  readonly scene: Scene;
+  readonly stage: Stage;
+  readonly snapshot: Snapshot;
+  readonly memory: Memory;
+  /** What was found when all was quiet, by what was stored before. */
+  readonly quiet: Map<string, readonly Violation[]>;
+  /** A mistake that the Bots make. */
+  readonly mistake?: Mistake;
+}
+
+/** Lets what comes before a scene happen, act by act; the Bots make a mistake, if one is given, from the beginning. */
+export async function prepare(installed: Snapshot, scene: Scene, mistake: Mistake = {}): Promise<Prepared> {
+  const clinic: Clinic = await createClinic(installed, scene.calendars);
+  const world = createWorld(clinic.snapshot, createMemory(), mistake);
+  const stage = createStage(clinic, world);
+  for (const act of scene.before ?? []) {
+    const doing = world.act('before', () => perform(stage, act));
+    await world.drain();
+    const outcome = await doing;
+    if (outcome.kind !== 'done') {
+      throw new Error(`Before ${scene.name}: ${textOf(act)}: ${outcome.kind} ${outcome.text}`);
+    }
+  }
+  return { scene, stage, snapshot: world.medplum.snapshot(), memory: createMemory(), quiet: new Map(), mistake };
+}
+
+const clockOf = (world: World): string => instant(world.medplum.now()).slice(11, 23);
+
+/** When the jobs of Subscriptions run: among the acts, or after them. */
+export type Jobs = 'among' | 'after';
+
+/** Plays acts one after the other; what each comes to is noted. */
+async function playActs(stage: Stage, actor: string, acts: readonly Act[], lines: Line[]): Promise<void> {
+  for (const act of acts) {
+    lines.push({ time: clockOf(stage.world), actor, what: `» ${textOf(act)}`, result: '' });
+    const { kind, text }: Outcome = await perform(stage, act);
+    lines.push({ time: clockOf(stage.world), actor, what: `« ${textOf(act)}`, result: `${kind} ${text}`.trim() });
+  }
+}
+
+/** The quiet that comes after the acts: all jobs have run, and the clock has. */
+async function comeToRest(stage: Stage): Promise<void> {
+  const { world } = stage;
+  await world.drain();
+  for (let round = 0; round < 6; round++) {
+    const before = calendarText(stage);
+    world.medplum.turn(61_000);
+    await world.runClock();
+    if (round > 0 && calendarText(stage) === before) {
+      return;
+    }
+  }
+}
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+/** What is stored of some types, without ids, versions and moments: the same for the same calendar. */
+function storedText({ world: { medplum } }: Stage, types: readonly ('Slot' | 'Appointment' | 'Task')[]): string {
+  const found = types.flatMap((type) => medplum.all(type));
+  const texts = found.map((resource) => {
+    const { id, meta, ...rest } = resource;
+    const author = meta?.author?.reference?.split('/')[0];
+    return { id, text: JSON.stringify({ ...rest, author, tag: meta?.tag }) };
+  });
+  const blank = (text: string): string => text.replace(UUID, '').replace(/proposal \d+/g, '');
+  texts.sort((one, other) => blank(one.text).localeCompare(blank(other.text)));
+  const numbers = new Map(texts.map(({ id }, index) => [id ?? '', `#${index}`]));
+  const known = (text: string): string => text.replace(UUID, (id) => numbers.get(id) ?? '?');
+  return texts.map(({ text }) => known(text).replace(/proposal \d+/g, '')).join('\n');
+}
+
+const calendarText = (stage: Stage): string => storedText(stage, ['Slot', 'Appointment']);
+
+/** Tries to book each Slot that is on offer. */
+async function tryOffers(stage: Stage): Promise<Violation[]> {
+  const { world, clinic } = stage;
+  const found: Violation[] = [];
+  for (const { slot, calendar } of offersOf(stage)) {
+    const appointment: Appointment = {
+      resourceType: 'Appointment',
+      status: 'proposed',
+      serviceType: [typeOf(calendar.service)],
+      start: slot.start,
+      end: slot.end,
+      slot: [{ reference: `Slot/${slot.id}` }],
+      participant: [{ actor: { reference: clinic.patients.A } as never, status: 'accepted' }],
+    };
+    const body: Parameters = {
+      resourceType: 'Parameters',
+      parameter: [
+        { name: 'appt-resource', resource: appointment },
+        { name: 'dry-run', valueBoolean: true },
+      ],
+    };
+    const trying = world.act('a portal that tries', () => world.medplum.call('book', 'portal-a', body));
+    await world.drain();
+    const answer = await trying;
+    const refusal = refusalIn(answer);
+    if (refusal && !refusal.startsWith('The request would be carried out')) {
+      const rule = 'what is offered can be booked';
+      const time = `${slot.start.slice(11, 16)}–${slot.end.slice(11, 16)}`;
+      found.push({ rule, text: `${calendar.name}: the free Slot ${time} is refused: ${refusal}` });
+    }
+  }
+  return found;
+}
+
+function unique(violations: readonly Violation[]): Violation[] {
+  return [...new Map(violations.map((one) => [`${one.rule}: ${one.text}`, one])).values()];
+}
+
+/** Plays a scene in an order. */
+export async function play(
+  { scene, stage: before, snapshot, memory, quiet, mistake }: Prepared,
+  choose: Choose,
+  jobs: Jobs,
+): Promise<Play> {
+  const world = createWorld(snapshot, memory, mistake);
+  const stage = createStage(before.clinic, world, before);
+  const lines: Line[] = [];
+  const failures: unknown[] = [];
+  for (const [index, acts] of scene.acts.entries()) {
+    const actor = scene.acts.length > 1 ? String.fromCharCode(0x31 + index) : '1';
+    const name = `actor ${actor}`;
+    world.act(name, () => playActs(stage, name, acts, lines)).catch((error: unknown) => failures.push(error));
+  }
+  let job: string | undefined;
+  let seen = -1;
+  const violations: Violation[] = [];
+  for (;;) {
+    await settled();
+    if (failures.length > 0) {
+      throw failures[0];
+    }
+    if (seen !== world.medplum.state()) {
+      seen = world.medplum.state();
+      violations.push(...judge(stage));
+    }
+    const isActing = world.held.some(({ actor }) => actor.startsWith('actor'));
+    if (job === undefined && world.medplum.jobs.length > 0 && (jobs === 'among' || !isActing)) {
+      const started = world.startJob();
+      job = 'running';
+      started
+        ?.catch((error: unknown) => failures.push(error))
+        .finally(() => {
+          job = undefined;
+        });
+      continue;
+    }
+    if (violations.length > 0 || world.held.length === 0) {
+      break;
+    }
+    const choice = choose(world);
+    if (!choice) {
+      return { lines, violations: [], isCut: true };
+    }
+    const { held, fate } = choice;
+    const { actor, label } = held;
+    held.meet(fate);
+    const isJob = !actor.startsWith('actor');
+    if (fate === 'dies' && isJob) {
+      job = undefined;
+    }
+    const place = lines.length;
+    await settled();
+    const reasons = (held.reasons ?? []).join('; ');
+    const line = { time: clockOf(world), actor, what: label, result: [held.result, reasons].filter(Boolean).join(' ') };
+    lines.splice(place, 0, line);
+  }
+  if (violations.length === 0) {
+    const key = storedText(stage, ['Slot', 'Appointment', 'Task']);
+    const known = quiet.get(key);
+    const found = known ?? (await judgeQuiet(stage));
+    quiet.set(key, found);
+    violations.push(...found);
+  }
+  return { lines, violations: unique(violations), isCut: false };
+}
+
+async function judgeQuiet(stage: Stage): Promise<Violation[]> {
+  await comeToRest(stage);
+  return [...judge(stage, true), ...judgeOffers(stage), ...(await tryOffers(stage))];
+}

@@ -1,0 +1,157 @@
+import fc from 'fast-check';
+import type { Act } from './acts.ts';
+import { byChance, chance } from './explore.ts';
+import { type Play, type Prepared, play } from './play.ts';
+import type { Scene } from './scenes.ts';
+
+/** What a random run is made of: for each actor what it does, and the seed of the order. */
+export interface Run {
+  readonly acts: readonly (readonly Act[])[];
+  readonly order: number;
+  readonly faults: number;
+}
+
+const halfHours = ['09:00-09:30', '09:15-09:45', '09:30-10:00', '09:45-10:15', '10:00-10:30', '10:15-10:45'];
+const others = ['09:00-09:20', '09:10-09:40', '09:30-10:30', '10:05-10:25'];
+
+const time = fc.constantFrom(...halfHours);
+const anyTime = fc.oneof({ weight: 3, arbitrary: time }, { weight: 1, arbitrary: fc.constantFrom(...others) });
+const portal = fc.constantFrom('A' as const, 'B' as const);
+const name = fc.constantFrom('x', 'y', 'z');
+
+/** An act that is tried, and how often. */
+type Tried = readonly [weight: number, fc.Arbitrary<Act>];
+
+const does = <D extends Act['does']>(what: D): fc.Arbitrary<D> => fc.constant(what);
+
+const byPortals: readonly Tried[] = [
+  [6, fc.record({ does: does('book'), portal, time: anyTime, as: name })],
+  [2, fc.record({ does: does('hold'), portal, time, as: name })],
+  [3, fc.record({ does: does('move'), portal, what: name, time })],
+  [1, fc.record({ does: does('replace'), portal, what: name, time, as: name })],
+  [1, fc.record({ does: does('accept'), portal, what: name })],
+  [4, fc.record({ does: does('cancel'), portal, what: name })],
+  [1, fc.constant<Act>({ does: 'clock' })],
+  [1, fc.constant<Act>({ does: 'pass', minutes: 11 })],
+];
+
+const byOthers: readonly Tried[] = [
+  [2, fc.record({ does: does('block'), time: anyTime, as: name })],
+  [1, fc.record({ does: does('occupy'), time })],
+  [2, fc.record({ does: does('unblock'), what: name })],
+  [2, fc.record({ time, as: name }).map((more): Act => ({ does: 'write', slot: more.time, ...more }))],
+  [1, fc.record({ does: does('write'), time: anyTime, as: name })],
+  [1, fc.record({ does: does('staff-cancel'), what: name })],
+  [1, fc.record({ does: does('confirm'), what: name })],
+  [2, fc.record({ does: does('native-book'), time, as: name })],
+  [1, fc.record({ does: does('native-hold'), time, as: name })],
+  [2, fc.record({ does: does('native-cancel'), what: name })],
+];
+
+/** Who takes part in random runs: all, or portals and the clock alone. */
+export type Cast = 'all' | 'portals';
+
+/** Runs of up to three actors; `length` is how much each does at most. */
+function runs({ length, faults, cast }: RandomBounds): fc.Arbitrary<Run> {
+  const tried = cast === 'all' ? [...byPortals, ...byOthers] : byPortals;
+  const act = fc.oneof(...tried.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+  return fc.record({
+    acts: fc.array(fc.array(act, { minLength: 1, maxLength: length }), { minLength: 1, maxLength: 3 }),
+    order: fc.nat(1_000_000),
+    faults: fc.nat(faults),
+  });
+}
+
+/** What of random runs is chosen. */
+export interface RandomBounds {
+  readonly seed: number;
+  /** How many steps all runs have together, about. */
+  readonly steps: number;
+  /** How much each actor does at most. */
+  readonly length: number;
+  readonly faults: number;
+  readonly cast: Cast;
+  /** How long they may take together, in milliseconds. */
+  readonly milliseconds: number;
+}
+
+/** A run that breaks a rule. */
+interface Broken {
+  readonly run: Run;
+  readonly play: Play;
+}
+
+function playOnce(prepared: Prepared, run: Run): Promise<Play> {
+  const scene: Scene = { ...prepared.scene, acts: run.acts };
+  return play({ ...prepared, scene }, byChance(chance(run.order), run.faults), 'among');
+}
+
+/** What came of random runs: the shortest that was found to break a rule, if any does. */
+export interface RandomResult {
+  readonly runs: number;
+  readonly steps: number;
+  readonly failed: Broken | undefined;
+}
+
+/** How many runs are drawn with one seed. */
+const PORTION = 50;
+
+/** Plays random runs in a calendar, and makes the first that breaks a rule as short as it can. */
+export async function playRandom(prepared: Prepared, bounds: RandomBounds): Promise<RandomResult> {
+  const { seed, steps: most, milliseconds } = bounds;
+  const end = performance.now() + milliseconds;
+  const counts = { runs: 0, steps: 0 };
+  let found: Broken | undefined;
+  const playRun = async (run: Run): Promise<boolean> => {
+    const result = await playOnce(prepared, run);
+    counts.runs += 1;
+    counts.steps += result.lines.length;
+    const isBroken = result.violations.length > 0;
+    if (isBroken) {
+      found = { run, play: result };
+    }
+    return !isBroken;
+  };
+  for (let portion = 0; counts.steps < most && performance.now() < end && !found; portion++) {
+    await fc.check(fc.asyncProperty(runs(bounds), playRun), {
+      seed: seed + portion,
+      numRuns: PORTION,
+      interruptAfterTimeLimit: Math.max(1, end - performance.now()),
+      markInterruptAsFailure: false,
+    });
+  }
+  return { ...counts, failed: found && (await shortened(prepared, found)) };
+}
+
+/** All runs with one act less. */
+const shorter = ({ acts: all, ...run }: Run): Run[] =>
+  all.flatMap((own, actor) =>
+    own.map((_, index) => {
+      const fewer = all.map((each, other) => (other === actor ? each.filter((__, place) => place !== index) : each));
+      return { ...run, acts: fewer.filter(({ length: count }) => count > 0) };
+    }),
+  );
+
+/** How many orders are tried for a shorter history. */
+const ORDERS = 30;
+
+/** Leaves out acts as long as a rule is still broken, and looks for the shortest order. */
+async function shortened(prepared: Prepared, found: Broken): Promise<Broken> {
+  let best = found;
+  const tries = async (run: Run): Promise<boolean> => {
+    const result = await playOnce(prepared, run);
+    const isBetter = result.violations.length > 0 && result.lines.length < best.play.lines.length;
+    best = isBetter ? { run, play: result } : best;
+    return isBetter;
+  };
+  for (let isShorter = true; isShorter; ) {
+    isShorter = false;
+    for (const run of shorter(best.run)) {
+      isShorter ||= await tries(run);
+    }
+    for (let order = 0; order < ORDERS && !isShorter; order++) {
+      isShorter = await tries({ ...best.run, order });
+    }
+  }
+  return best;
+}

@@ -1,0 +1,546 @@
+import type { Act, Booking } from './acts.ts';
+import type { Calendar } from './clinic.ts';
+
+/** A few short acts that are played in all orders. */
+export interface Scene {
+  readonly name: string;
+  readonly calendars: Readonly<Record<string, Calendar>>;
+  /** What has happened before. */
+  readonly before?: readonly Act[];
+  /** For each actor, what it does one after the other. */
+  readonly acts: readonly (readonly Act[])[];
+  /** How many actors may die, or answers be lost, in one play. */
+  readonly faults?: number;
+  /** The rule that is known to be broken here. */
+  readonly isBroken?: string;
+}
+
+/** Half hours on the half hour, and those that overlap. */
+const plain: Calendar = { hours: '09:00-11:00', duration: 30, grid: 30 };
+const dense: Calendar = { ...plain, grid: 15 };
+const buffered: Calendar = { ...plain, before: 10, after: 10 };
+const twoPlaces: Calendar = { ...plain, capacity: 2 };
+const byHand: Calendar = { offers: [['09:00-09:30', '09:30-10:00']] };
+const byHandBuffered: Calendar = { ...byHand, duration: 30, grid: 15, before: 10, after: 10 };
+const long: Calendar = { offers: [['09:00-10:00']] };
+const longBuffered: Calendar = { ...long, duration: 15, grid: 5, before: 0, after: 10 };
+
+/** The calendars of random runs. */
+export const calendars: Readonly<Record<string, Calendar>> = {
+  'published, on the half hour': plain,
+  'published, overlapping': dense,
+  'published, with time around appointments': { ...buffered, grid: 15 },
+  'published, two places': { ...dense, capacity: 2 },
+  'published, two places with time after appointments': { ...dense, capacity: 2, after: 10 },
+  'published, by request': { ...dense, confirmation: 'manual' },
+  'made by hand': byHand,
+  'made by hand, with time around appointments': byHandBuffered,
+  'made by hand, two places': {
+    offers: [
+      ['09:00-09:30', '09:30-10:30'],
+      ['09:00-09:30', '09:30-10:00'],
+    ],
+  },
+  'made by hand, long': long,
+  'made by hand, long, with time after appointments': longBuffered,
+};
+
+const a = (time: string, more: Partial<Booking> = {}): Act => ({ does: 'book', time, ...more });
+const b = (time: string, more: Partial<Booking> = {}): Act => a(time, { portal: 'B', ...more });
+
+export const scenes: readonly Scene[] = [
+  // One offer and its neighbours
+  { name: 'two portals book the same slot', calendars: { c: plain }, acts: [[a('09:00-09:30')], [b('09:00-09:30')]] },
+  {
+    name: 'two portals book overlapping slots',
+    calendars: { c: dense },
+    acts: [[a('09:00-09:30')], [b('09:15-09:45')]],
+  },
+  {
+    name: 'two portals book neighbours of a third slot',
+    calendars: { c: dense },
+    acts: [[a('09:00-09:30')], [b('09:30-10:00')], [a('09:15-09:45')]],
+  },
+  {
+    name: 'two portals book a slot that is made by hand',
+    calendars: { c: byHand },
+    acts: [[a('09:00-09:30')], [b('09:00-09:30')]],
+  },
+  {
+    name: 'two portals name the schedule only',
+    calendars: { c: dense },
+    acts: [[a('09:00-09:30', { by: 'schedule' })], [b('09:15-09:45', { by: 'schedule' })]],
+  },
+  {
+    name: 'a hold and a booking of overlapping slots',
+    calendars: { c: dense },
+    acts: [[{ does: 'hold', time: '09:00-09:30' }], [b('09:15-09:45')]],
+  },
+  {
+    name: 'a hold and a booking of the same slot',
+    calendars: { c: plain },
+    acts: [[{ does: 'hold', time: '09:00-09:30' }], [b('09:00-09:30')]],
+  },
+  {
+    name: 'two holds of the same slot',
+    calendars: { c: byHand },
+    acts: [[{ does: 'hold', time: '09:00-09:30' }], [{ does: 'hold', portal: 'B', time: '09:00-09:30' }]],
+  },
+  // Parts of slots
+  {
+    name: 'a part of a published slot, its rest, and the neighbour',
+    isBroken: 'no two open appointments have the same place at the same time, buffers included',
+    calendars: { c: dense },
+    acts: [[a('09:00-09:05', { slot: '09:00-09:30' }), a('09:05-09:30')], [b('09:15-09:45')]],
+  },
+  {
+    name: 'two parts of one slot',
+    calendars: { c: long },
+    acts: [[a('09:00-09:30')], [b('09:30-10:00')]],
+  },
+  {
+    name: 'overlapping parts of one slot',
+    calendars: { c: long },
+    acts: [[a('09:00-09:30')], [b('09:20-09:50')]],
+  },
+  {
+    name: 'a part of a slot whose service needs time after it',
+    isBroken: 'what is offered can be booked',
+    calendars: { c: longBuffered },
+    acts: [[a('09:00-09:15')], [b('09:30-09:45')]],
+  },
+  {
+    name: 'a part is cancelled while its neighbour is booked',
+    calendars: { c: long },
+    before: [a('09:00-09:20', { as: 'x' })],
+    acts: [[{ does: 'cancel', what: 'x' }], [b('09:20-09:40')]],
+  },
+  {
+    name: 'a cancelled slot is booked in part at once',
+    isBroken: 'what is offered can be booked',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'cancel', what: 'x' }, b('09:00-09:20', { slot: '09:00-09:30' })]],
+  },
+  // Time around appointments
+  {
+    name: 'hand-made neighbours that need time between them',
+    isBroken: 'what is offered can be booked',
+    calendars: { c: byHandBuffered },
+    acts: [[a('09:00-09:30')], [b('09:30-10:00')]],
+  },
+  {
+    name: 'published neighbours that need time between them',
+    calendars: { c: { ...buffered, grid: 15 } },
+    acts: [[a('09:15-09:45')], [b('09:45-10:15')]],
+  },
+  {
+    name: 'a booking with time around it is cancelled while its neighbour is booked',
+    calendars: { c: { ...buffered, grid: 15 } },
+    before: [a('09:15-09:45', { as: 'x' })],
+    acts: [[{ does: 'cancel', what: 'x' }], [b('10:15-10:45')]],
+  },
+  {
+    name: 'one booking after the other, with time around them',
+    calendars: { c: { ...buffered, grid: 15 } },
+    acts: [[a('09:15-09:45'), { does: 'clock' }, b('10:00-10:30')]],
+  },
+  {
+    name: 'staff cancel a booking with time around it',
+    calendars: { c: { ...buffered, grid: 15 } },
+    before: [a('09:15-09:45', { as: 'x' })],
+    acts: [[{ does: 'staff-cancel', what: 'x' }]],
+  },
+  // Several places
+  {
+    name: 'two places at once',
+    calendars: { c: twoPlaces },
+    acts: [[a('09:00-09:30')], [b('09:00-09:30')]],
+  },
+  {
+    name: 'two places with time after each appointment',
+    isBroken: 'what is offered can be booked',
+    calendars: { c: { ...twoPlaces, after: 10 } },
+    acts: [[a('09:00-09:30')], [b('09:00-09:30')]],
+  },
+  {
+    name: 'two places with overlapping slots',
+    calendars: { c: { ...dense, capacity: 2 } },
+    acts: [[a('09:00-09:30')], [b('09:15-09:45')], [a('09:15-09:45')]],
+  },
+  {
+    name: 'two hand-made places with time after each appointment',
+    isBroken: 'what is offered can be booked',
+    calendars: { c: { offers: [['09:00-09:30', '09:30-10:00'], ['09:00-09:30']], duration: 30, grid: 15, after: 10 } },
+    acts: [[a('09:00-09:30')], [b('09:00-09:30')]],
+  },
+  // Several calendars
+  {
+    name: 'surgeon and room, and the room alone',
+    calendars: { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    acts: [[a('09:00-09:30', { in: ['surgeon', 'room'] })], [b('09:00-09:30', { in: ['room'] })]],
+  },
+  {
+    name: 'two pairs crosswise',
+    calendars: { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    acts: [[a('09:00-09:30', { in: ['surgeon', 'room'] })], [b('09:00-09:30', { in: ['room', 'surgeon'] })]],
+  },
+  // Moves and cancellations
+  {
+    name: 'a cancelled slot is booked at once',
+    isBroken: 'what is offered can be booked',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'cancel', what: 'x' }, b('09:00-09:30')]],
+  },
+  {
+    name: 'a neighbour is booked while a booking is cancelled',
+    isBroken: 'what is offered can be booked',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'cancel', what: 'x' }], [b('09:30-10:00')]],
+  },
+  {
+    name: 'a move and a booking of where it goes',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'move', what: 'x', time: '09:30-10:00' }], [b('09:45-10:15')]],
+  },
+  {
+    name: 'a move and the cancellation of the same booking',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'move', what: 'x', time: '10:00-10:30' }], [{ does: 'cancel', what: 'x' }]],
+  },
+  {
+    name: 'a replacement and the cancellation of what it replaces',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'replace', what: 'x', time: '10:00-10:30' }], [{ does: 'cancel', what: 'x' }]],
+  },
+  {
+    name: 'two bookings change places',
+    calendars: { c: plain },
+    before: [a('09:00-09:30', { as: 'x' }), a('10:00-10:30', { as: 'y' })],
+    acts: [
+      [{ does: 'move', what: 'x', time: '09:30-10:00' }, b('09:00-09:30')],
+      [{ does: 'move', what: 'y', time: '10:30-11:00' }],
+    ],
+  },
+  // Holds and requests
+  {
+    name: 'a hold ends',
+    calendars: { c: dense },
+    acts: [
+      [
+        { does: 'hold', time: '09:00-09:30' },
+        { does: 'pass', minutes: 11 },
+      ],
+    ],
+  },
+  {
+    name: 'a hold ends while it is accepted',
+    calendars: { c: dense },
+    before: [{ does: 'hold', time: '09:00-09:30', as: 'x' }],
+    acts: [[{ does: 'accept', what: 'x' }], [{ does: 'pass', minutes: 11 }, b('09:00-09:30', { slot: '09:00-09:30' })]],
+  },
+  {
+    name: 'a hold ends, and the clock tidies up while others book',
+    isBroken: 'what is offered can be booked',
+    calendars: { c: dense },
+    before: [{ does: 'hold', time: '09:00-09:30', as: 'x' }],
+    acts: [[{ does: 'pass', minutes: 11 }, { does: 'clock' }], [b('09:30-10:00')]],
+  },
+  {
+    name: 'staff confirm a request that its portal cancels',
+    calendars: { c: { ...dense, confirmation: 'manual' } },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'confirm', what: 'x' }], [{ does: 'cancel', what: 'x' }]],
+  },
+  // Staff in Medplum
+  {
+    name: 'staff write an appointment on a published slot that a portal books',
+    isBroken: 'no two open appointments have the same place at the same time, buffers included',
+    calendars: { c: plain },
+    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }], [b('09:00-09:30')]],
+  },
+  {
+    name: 'staff write an appointment on a hand-made slot that a portal books',
+    isBroken: 'no two open appointments have the same place at the same time, buffers included',
+    calendars: { c: byHand },
+    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }], [b('09:00-09:30')]],
+  },
+  {
+    name: 'staff write an appointment that is longer than its slot',
+    isBroken: 'an appointment that was given no place has its time alone',
+    calendars: { c: plain },
+    acts: [[{ does: 'write', time: '10:00-11:00', slot: '10:00-10:30' }], [b('10:30-11:00')]],
+  },
+  {
+    name: 'staff write an appointment that names the practitioner only',
+    isBroken: 'an appointment that was given no place has its time alone',
+    calendars: { c: plain },
+    acts: [[{ does: 'write', time: '10:00-11:00' }], [b('10:30-11:00')]],
+  },
+  {
+    name: 'two of the staff write an appointment on one slot',
+    calendars: { c: plain },
+    acts: [
+      [{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }],
+      [{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30' }],
+    ],
+  },
+  {
+    name: 'staff overbook a slot on purpose',
+    calendars: { c: plain },
+    before: [a('09:00-09:30')],
+    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30', overbooks: true }], [b('09:30-10:00')]],
+  },
+  {
+    name: 'staff store a cancelled appointment on a slot that a portal has booked',
+    calendars: { c: plain },
+    before: [a('09:00-09:30')],
+    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30', status: 'cancelled' }]],
+  },
+  {
+    name: 'staff store a cancelled appointment on a busy slot',
+    isBroken: 'a Slot that staff set stays as they set it',
+    calendars: { c: plain },
+    before: [{ does: 'block', time: '09:00-09:30' }],
+    acts: [[{ does: 'write', time: '09:00-09:30', slot: '09:00-09:30', status: 'cancelled' }]],
+  },
+  {
+    name: 'staff block time that a portal books',
+    calendars: { c: dense },
+    acts: [[{ does: 'block', time: '09:10-09:20', status: 'busy-unavailable' }], [b('09:15-09:45')]],
+  },
+  {
+    name: 'staff block time of hand-made slots that a portal books',
+    calendars: { c: byHand },
+    acts: [[{ does: 'block', time: '09:20-09:40' }], [b('09:30-10:00')]],
+  },
+  {
+    name: 'staff take a block away while a portal books beside it',
+    isBroken: 'what is offered can be booked',
+    calendars: { c: dense },
+    before: [{ does: 'block', time: '09:30-10:00', as: 'x' }],
+    acts: [[{ does: 'unblock', what: 'x' }], [b('09:00-09:30')]],
+  },
+  {
+    name: 'staff set a free slot busy that a portal books',
+    isBroken: 'nothing overlaps what takes time',
+    calendars: { c: dense },
+    acts: [[{ does: 'occupy', time: '09:00-09:30' }], [b('09:15-09:45')]],
+  },
+  {
+    name: 'staff delete a free slot that a portal books',
+    isBroken: 'every slot of an open appointment is taken',
+    calendars: { c: byHand },
+    acts: [[{ does: 'remove', time: '09:00-09:30' }], [b('09:00-09:30')]],
+  },
+  {
+    name: 'staff cancel what a portal moves',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    acts: [[{ does: 'staff-cancel', what: 'x' }], [{ does: 'move', what: 'x', time: '10:00-10:30' }]],
+  },
+  // Medplum's own scheduling
+  {
+    name: "Medplum's $book and a portal",
+    calendars: { c: dense },
+    acts: [[{ does: 'native-book', time: '09:00-09:30' }], [b('09:15-09:45')]],
+  },
+  {
+    name: "Medplum's $hold and a portal, with time around appointments",
+    isBroken: 'what could be offered is on offer',
+    calendars: { c: { ...buffered, grid: 15 } },
+    acts: [[{ does: 'native-hold', time: '09:15-09:45' }], [b('09:45-10:15')]],
+  },
+  {
+    name: "Medplum's $cancel and a portal",
+    isBroken: 'what is offered can be booked',
+    calendars: { c: dense },
+    before: [{ does: 'native-book', time: '09:00-09:30', as: 'x' }],
+    acts: [[{ does: 'native-cancel', what: 'x' }], [b('09:30-10:00')]],
+  },
+  {
+    name: "Medplum's $book and two places",
+    calendars: { c: twoPlaces },
+    acts: [[{ does: 'native-book', time: '09:00-09:30' }], [b('09:00-09:30')]],
+  },
+  {
+    name: "Medplum's $book of surgeon and room, and the room alone",
+    calendars: { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    acts: [
+      [{ does: 'native-book', time: '09:00-09:30', in: ['surgeon', 'room'] }],
+      [b('09:00-09:30', { in: ['room'] })],
+    ],
+  },
+  {
+    name: "Medplum's $book and $hold",
+    calendars: { c: plain },
+    acts: [[{ does: 'native-book', time: '09:00-09:30' }], [{ does: 'native-hold', time: '09:00-09:30' }]],
+  },
+  {
+    name: "Medplum's $confirm of a hold that Medplum cancels",
+    calendars: { c: plain },
+    before: [{ does: 'native-hold', time: '09:00-09:30', as: 'x' }],
+    acts: [[{ does: 'native-confirm', what: 'x' }], [{ does: 'native-cancel', what: 'x' }], [b('09:30-10:00')]],
+  },
+  {
+    name: "Medplum's $book, and a portal before anything has followed",
+    calendars: { c: dense },
+    acts: [[{ does: 'native-book', time: '09:00-09:30' }, { does: 'pass', minutes: 1 }, b('09:15-09:45')]],
+  },
+  {
+    name: "Medplum's $hold, and a portal before anything has followed",
+    calendars: { c: dense },
+    acts: [[{ does: 'native-hold', time: '09:00-09:30' }, { does: 'pass', minutes: 1 }, b('09:15-09:45')]],
+  },
+  // Nights
+  {
+    name: 'over midnight',
+    calendars: { c: { ...dense, hours: '23:00-25:00' } },
+    acts: [[a('23:45-24:15')], [{ does: 'native-book', time: '24:00-24:30' }]],
+  },
+  {
+    name: 'the night in spring that lacks an hour',
+    isBroken: 'what is offered can be booked',
+    calendars: { c: { ...dense, hours: '00:00-03:00', date: '2027-03-28', zone: 'Europe/Berlin' } },
+    before: [a('00:45-01:15', { as: 'x' })],
+    acts: [[{ does: 'cancel', what: 'x' }], [b('01:15-01:45')]],
+  },
+  {
+    name: 'the night in autumn that has an hour twice',
+    calendars: { c: { ...dense, hours: '23:00-27:00', date: '2027-10-30', zone: 'Europe/Berlin' } },
+    before: [a('24:30-25:00', { as: 'x' })],
+    acts: [[{ does: 'move', what: 'x', time: '25:30-26:00' }], [b('25:15-25:45')]],
+  },
+  // Actors that die, and answers that are lost
+  {
+    name: 'faults: two portals book overlapping slots',
+    calendars: { c: dense },
+    faults: 1,
+    acts: [[a('09:00-09:30')], [b('09:15-09:45')]],
+  },
+  {
+    name: 'faults: a booking with time around it, and its cancellation',
+    calendars: { c: { ...buffered, grid: 15 } },
+    faults: 1,
+    acts: [[a('09:15-09:45', { as: 'x' }), { does: 'cancel', what: 'x' }]],
+  },
+  {
+    name: 'faults: a move',
+    isBroken: 'what could be offered is on offer',
+    calendars: { c: dense },
+    before: [a('09:00-09:30', { as: 'x' })],
+    faults: 1,
+    acts: [[{ does: 'move', what: 'x', time: '10:00-10:30' }]],
+  },
+  {
+    name: 'faults: a replacement',
+    calendars: { c: plain },
+    before: [a('09:00-09:30', { as: 'x' })],
+    faults: 1,
+    acts: [[{ does: 'replace', what: 'x', time: '10:00-10:30', as: 'y' }]],
+  },
+  {
+    name: 'faults: a hold that is accepted',
+    calendars: { c: dense },
+    faults: 1,
+    acts: [
+      [
+        { does: 'hold', time: '09:00-09:30', as: 'x' },
+        { does: 'accept', what: 'x' },
+      ],
+    ],
+  },
+  {
+    name: 'faults: a hold that is given up',
+    isBroken: 'what could be offered is on offer',
+    calendars: { c: dense },
+    faults: 1,
+    acts: [
+      [
+        { does: 'hold', time: '09:00-09:30', as: 'x' },
+        { does: 'cancel', what: 'x' },
+      ],
+    ],
+  },
+  {
+    name: 'faults: surgeon and room',
+    calendars: { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    faults: 1,
+    acts: [[a('09:00-09:30', { in: ['surgeon', 'room'], as: 'x' }), { does: 'cancel', what: 'x' }]],
+  },
+  {
+    name: 'faults: staff block time and open it again',
+    calendars: { c: dense },
+    faults: 1,
+    acts: [
+      [
+        { does: 'block', time: '09:30-10:00', as: 'x' },
+        { does: 'unblock', what: 'x' },
+      ],
+    ],
+  },
+  {
+    name: 'faults: staff block time of hand-made slots and open it again',
+    calendars: { c: byHand },
+    faults: 1,
+    acts: [
+      [
+        { does: 'block', time: '09:20-09:40', as: 'x' },
+        { does: 'unblock', what: 'x' },
+      ],
+    ],
+  },
+  {
+    name: 'faults: staff write an appointment and cancel it',
+    isBroken: 'what is offered can be booked',
+    calendars: { c: dense },
+    faults: 1,
+    acts: [
+      [
+        { does: 'write', time: '09:00-09:30', slot: '09:00-09:30', as: 'x' },
+        { does: 'staff-cancel', what: 'x' },
+      ],
+    ],
+  },
+  {
+    name: 'faults: staff confirm a request',
+    calendars: { c: { ...dense, confirmation: 'manual' } },
+    before: [a('09:00-09:30', { as: 'x' })],
+    faults: 1,
+    acts: [[{ does: 'confirm', what: 'x' }]],
+  },
+  {
+    name: "faults: Medplum's $book and $cancel",
+    isBroken: 'what could be offered is on offer',
+    calendars: { c: { ...buffered, grid: 15 } },
+    faults: 1,
+    acts: [
+      [
+        { does: 'native-book', time: '09:15-09:45', as: 'x' },
+        { does: 'native-cancel', what: 'x' },
+      ],
+    ],
+  },
+  {
+    name: 'faults: opening hours change',
+    calendars: { c: plain },
+    faults: 1,
+    acts: [[{ does: 'open', hours: '09:30-11:00' }]],
+  },
+  // Publishing
+  {
+    name: 'opening hours change while a portal books',
+    calendars: { c: dense },
+    acts: [[{ does: 'open', hours: '09:30-11:00' }], [b('09:00-09:30')]],
+  },
+  {
+    name: 'the clock publishes while a portal books',
+    calendars: { c: dense },
+    acts: [[{ does: 'clock' }], [b('09:00-09:30')]],
+  },
+];
