@@ -30,7 +30,7 @@ function birthDateProblem(text: string, today: string): FieldProblem | undefined
 /** What is wrong with a field that is not empty. */
 const checks: Readonly<Partial<Record<PersonField, (text: string, today: string) => FieldProblem | undefined>>> = {
   birthDate: birthDateProblem,
-  email: (text) => (/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text) ? undefined : 'email'),
+  email: (text) => (/^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/.test(text) ? undefined : 'email'),
   phone: (text) => (/^[+0-9][0-9 ()/.-]{4,}$/.test(text) ? undefined : 'phone'),
 };
 
@@ -44,10 +44,10 @@ export function personProblems(form: FormValues, today: string): Map<string, Fie
   for (const [field, length] of Object.entries(personFields) as [PersonField, number][]) {
     const text = form.get(field);
     const isRequired = field === 'given' || field === 'family' || field === 'birthDate';
-    const problem = text === '' ? (isRequired ? 'missing' : undefined) : checks[field]?.(text, today);
-    const found = text.length > length ? 'long' : problem;
-    if (found) {
-      problems.set(field, found);
+    const problem =
+      text === '' ? (isRequired ? 'missing' : undefined) : text.length > length ? 'long' : checks[field]?.(text, today);
+    if (problem) {
+      problems.set(field, problem);
     }
   }
   if (form.get('email') === '' && form.get('phone') === '') {
