@@ -58,6 +58,12 @@ for (const panel of document.querySelectorAll<HTMLElement>('.hold[data-until]'))
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
   copyLink(button);
 }
+addEventListener('pageshow', ({ persisted }) => {
+  // Somebody may have signed out since: the browser's memory must not show appointments again.
+  if (persisted && document.querySelector('.state')) {
+    location.reload();
+  }
+});
 const news = document.getElementById('state-news');
 if (news) {
   watchState(news);

@@ -1,5 +1,6 @@
 import { type Content, type Html, html } from '../../server/html.ts';
 import { otherLanguage, type Visit } from '../http/visit.ts';
+import { isEmpty } from '../session/session.ts';
 import { textsOf } from '../texts/texts.ts';
 
 /** What surrounds every page. */
@@ -10,7 +11,8 @@ export interface Frame {
   readonly isProblem?: boolean;
 }
 
-const isSignedIn = ({ session }: Visit): boolean => session.patients.length + session.appointments.length > 0;
+/** Whether the browser holds anything of anybody: appointments, or what was typed. */
+const hasSomething = ({ session, draft }: Visit): boolean => !isEmpty(session) || draft !== undefined;
 
 function navigation({ portal: { options }, texts, url }: Visit): Html {
   const { path } = options;
@@ -36,7 +38,7 @@ function footer({ portal, texts, clock, ...visit }: Visit): Html {
   const { path, timeZone } = portal.options;
   return html`<footer>
 <p class="zone" data-zone="${timeZone}">${texts.zone(timeZone, clock.zoneName(portal.now()))}</p>
-${isSignedIn({ portal, texts, clock, ...visit }) && html`<form method="post" action="${path}/leave"><button class="quiet">${texts.leave}</button></form>`}
+${hasSomething({ portal, texts, clock, ...visit }) && html`<form method="post" action="${path}/leave"><button class="quiet">${texts.leave}</button></form>`}
 </footer>`;
 }
 

@@ -1,35 +1,39 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import { refusalOf } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Reply, Visit } from '../http/visit.ts';
-import { type DetailsPage, detailsPage } from '../pages/details.ts';
+import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
 import { readAnswers, toQuestionnaireResponse } from '../questionnaire/answers.ts';
-import { joined } from '../session/session.ts';
+import { withMore } from '../session/session.ts';
 import { patientsOf } from '../visit/appointment.ts';
-import { type ChosenTime, parseTime } from '../visit/chosen-time.ts';
-import { isSamePerson, personIn, personProblems, toPatient } from '../visit/person.ts';
+import { type ChosenTime, formatTime, parseTime } from '../visit/chosen-time.ts';
+import { personIn, personProblems, toPatient } from '../visit/person.ts';
 import { bookRequest, type Submission } from '../visit/requests.ts';
-import { knownPatients, pageOf } from './details.ts';
+import { pageOf } from './details.ts';
 import { chooseOther, prolong } from './hold.ts';
-import { alternativesTo, reasonOf } from './refusals.ts';
+import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { currentHold, forUnderWay, identifierOf, type UnderWay } from './under-way.ts';
 
-async function submissionOf(visit: Visit, { pending }: UnderWay, answers: Submission['answers']): Promise<Submission> {
-  const { portal, form } = visit;
+/** A record is used again only if the visitor has chosen it: names and dates of birth prove nothing. */
+function submissionOf(
+  { portal, form }: Visit,
+  { pending }: UnderWay,
+  known: KnownPatient | undefined,
+  answers: Submission['answers'],
+): Submission {
   const person = personIn(form);
-  const known = (await knownPatients(visit)).find((patient) => isSamePerson(patient, person));
   const system = `${portal.options.origin}${portal.options.path}/patients`;
-  const name = `${person.given} ${person.family}`;
   return {
     patient: known?.id ?? toPatient(person, system, pending.key),
-    name,
+    name: known?.name ?? `${person.given} ${person.family}`,
     comment: form.get('comment'),
     answers,
   };
 }
 
 /** Books: the hold first, and the time without it if the hold was given back. */
-async function book(
+async function bookAtClinic(
   { portal }: Visit,
   { pending, service }: UnderWay,
   chosen: ChosenTime,
@@ -49,11 +53,41 @@ async function book(
   return portal.service.book(bookRequest(anew, submission));
 }
 
+/** Books a time that is offered, if the visitor has not taken enough yet. */
+async function book(
+  visit: Visit,
+  booking: UnderWay,
+  chosen: ChosenTime,
+  submission: Submission,
+): Promise<Appointment | Refusal> {
+  const { portal, visitor } = visit;
+  const { pending, service } = booking;
+  const problem = chosen === pending.time ? undefined : await refusalOf(portal.service, service, chosen);
+  if (problem) {
+    return problem;
+  }
+  const takeBack = portal.shares.take(visitor, `${pending.key} ${formatTime(chosen)}`, chosen.end - chosen.start);
+  if (!takeBack) {
+    return visitorLimit;
+  }
+  const booked = await bookAtClinic(visit, booking, chosen, submission);
+  if (!isRefusal(booked)) {
+    portal.shares.end(visitor, pending.key);
+  } else if (reasonOf(booked) !== 'unknown') {
+    takeBack();
+  }
+  return booked;
+}
+
 /** Books what the form says, if nothing is wrong with it. */
 async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Promise<Reply> {
   const { portal, form, texts, clock } = visit;
   const answers = page.questions && readAnswers(page.questions, form, portal.options.timeZone);
-  const problems = new Map([...personProblems(form, clock.dayOf(portal.now())), ...(answers?.problems ?? [])]);
+  const known = page.known.find(({ id }) => id === form.get('for'));
+  const problems = new Map([
+    ...personProblems(form, clock.dayOf(portal.now()), known !== undefined),
+    ...(answers?.problems ?? []),
+  ]);
   const chosen = parseTime(form.get('time')) ?? booking.pending.time;
   if (problems.size > 0) {
     return detailsPage(visit, { ...page, state: { form, problems } });
@@ -63,17 +97,22 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
     page.questions &&
     answers &&
     toQuestionnaireResponse(page.questions, answers, [yes, no], formatInstant(portal.now()));
-  const submission = await submissionOf(visit, booking, response);
+  const submission = submissionOf(visit, booking, known, response);
   const booked = await book(visit, booking, chosen, submission);
   if (isRefusal(booked)) {
     const alternatives = await alternativesTo(portal, booked, booking.service, chosen);
     return detailsPage(visit, { ...page, refusal: { reason: reasonOf(booked), alternatives } });
   }
-  const session = joined(visit.session, { patients: patientsOf(booked), appointments: [booked.id ?? ''] });
+  const id = booked.id ?? '';
+  const session = withMore(visit.session, {
+    patients: patientsOf(booked),
+    appointments: [id],
+    booked: { [booking.pending.key]: id },
+  });
   const news = booked.status === 'pending' ? 'asked' : 'booked';
   return {
     kind: 'redirect',
-    to: `${portal.options.path}/appointments/${booked.id}?news=${news}`,
+    to: `${portal.options.path}/appointments/${id}?news=${news}`,
     session,
     draft: null,
   };

@@ -57,6 +57,7 @@ export const german: Texts = {
     again: 'Wieder frei halten',
     other: 'Andere Zeit wählen',
     person: 'Für wen ist der Termin?',
+    someoneElse: 'Jemand anders',
     given: 'Vorname',
     family: 'Nachname',
     birthDate: 'Geburtsdatum',
@@ -100,6 +101,8 @@ export const german: Texts = {
     closed: 'Dieser Termin kann nicht mehr geändert werden.',
     tooManyHolds: 'Zurzeit sind zu viele Zeiten vorgemerkt. Bitte versuchen Sie es in ein paar Minuten wieder.',
     patientLimit: 'Sie haben schon so viele offene Termine, wie die Klinik erlaubt. Bitte rufen Sie in der Klinik an.',
+    visitorLimit:
+      'Über Ihren Internetanschluss wurden schon viele Termine gebucht. Bitte versuchen Sie es später wieder oder rufen Sie in der Klinik an.',
     busy: 'Gerade buchen sehr viele Menschen. Bitte versuchen Sie es in einer Minute wieder.',
     cancelTooLate: 'Absagen und Verschieben ist online nicht mehr möglich. Bitte rufen Sie in der Klinik an.',
     changed: 'Die Klinik hat diesen Termin gerade geändert. Bitte sehen Sie ihn sich noch einmal an.',
@@ -157,7 +160,7 @@ export const german: Texts = {
     cancelled: 'Ihr Termin wurde abgesagt.',
     link: 'Ihr persönlicher Link',
     linkNote: (until) =>
-      `Mit diesem Link kommen Sie auf jedem Gerät zu Ihren Terminen zurück, bis ${until}. Wer ihn hat, kann sie sehen und ändern: Behalten Sie ihn für sich.`,
+      `Mit diesem Link kommen Sie auf jedem Gerät zu diesem Termin zurück, bis ${until}. Wer ihn hat, kann ihn sehen und ändern: Behalten Sie ihn für sich.`,
     copy: 'Link kopieren',
     copied: 'Der Link wurde kopiert.',
     mail: 'Mir selbst per E-Mail senden',
@@ -188,6 +191,10 @@ export const german: Texts = {
       title: 'Das kam nicht von dieser Seite',
       text: 'Bitte gehen Sie zurück und senden Sie es von hier noch einmal.',
     },
+    otherBrowser: {
+      title: 'Dieses Formular gehört zu einem anderen Browser',
+      text: 'Es gilt nur in dem Browser, in dem die Zeit gewählt wurde, bis zur Abmeldung dort und mit erlaubten Cookies. Bitte wählen Sie eine Zeit aus: Hier wurde nichts gebucht.',
+    },
     tooMany: { title: 'Zu viele Anfragen', text: 'Bitte warten Sie eine Minute und versuchen Sie es wieder.' },
     tooLarge: { title: 'Zu viel Text', text: 'Bitte gehen Sie zurück und kürzen Sie Ihre Angaben.' },
     unavailable: {
@@ -200,4 +207,13 @@ export const german: Texts = {
     },
   },
   left: 'Sie sind auf diesem Gerät abgemeldet.',
+  link: {
+    title: 'Diesen Link hier öffnen?',
+    note: 'Auf diesem Gerät sind schon eigene Termine geöffnet.',
+    ofLink: 'Der Link gilt für',
+    here: 'Auf diesem Gerät geöffnet',
+    only: 'Hier nur den Termin des Links zeigen',
+    both: 'Hier alle zeigen',
+    neither: 'Den Link nicht öffnen',
+  },
 };

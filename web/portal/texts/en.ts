@@ -56,6 +56,7 @@ export const english: Texts = {
     again: 'Keep it again',
     other: 'Choose another time',
     person: 'Who is it for?',
+    someoneElse: 'Someone else',
     given: 'First name',
     family: 'Last name',
     birthDate: 'Date of birth',
@@ -99,6 +100,8 @@ export const english: Texts = {
     closed: 'This appointment can no longer be changed.',
     tooManyHolds: 'Too many times are being kept at the moment. Please try again in a few minutes.',
     patientLimit: 'You already have as many open appointments as the clinic allows. Please call the clinic.',
+    visitorLimit:
+      'Many appointments have been booked from your internet connection. Please try again later, or call the clinic.',
     busy: 'Very many people are booking at the moment. Please try again in a minute.',
     cancelTooLate: 'It is too late to cancel or move this appointment online. Please call the clinic.',
     changed: 'The clinic has just changed this appointment. Please look at it again.',
@@ -156,7 +159,7 @@ export const english: Texts = {
     cancelled: 'Your appointment was cancelled.',
     link: 'Your personal link',
     linkNote: (until) =>
-      `With this link you come back to your appointments on any device, until ${until}. Whoever has it can see and change them: keep it to yourself.`,
+      `With this link you come back to this appointment on any device, until ${until}. Whoever has it can see and change it: keep it to yourself.`,
     copy: 'Copy the link',
     copied: 'The link was copied.',
     mail: 'Send it to myself by e-mail',
@@ -184,6 +187,10 @@ export const english: Texts = {
       text: 'Links are valid until two weeks after the appointment. Please call the clinic.',
     },
     forged: { title: 'This did not come from this page', text: 'Please go back and send it again from here.' },
+    otherBrowser: {
+      title: 'This form belongs to another browser',
+      text: 'It can only be used in the browser in which the time was chosen, until you sign out there, and with cookies allowed. Please choose a time again: nothing was booked here.',
+    },
     tooMany: { title: 'Too many requests', text: 'Please wait a minute and try again.' },
     tooLarge: { title: 'Too much text', text: 'Please go back and shorten your answers.' },
     unavailable: {
@@ -193,4 +200,13 @@ export const english: Texts = {
     broken: { title: 'Something went wrong', text: 'Please try again. If it happens again, call the clinic.' },
   },
   left: 'You are signed out on this device.',
+  link: {
+    title: 'Open this link here?',
+    note: 'Appointments of your own are open on this device already.',
+    ofLink: 'The link is for',
+    here: 'Open on this device',
+    only: 'Show only the link’s appointment here',
+    both: 'Show all of them here',
+    neither: 'Do not open the link',
+  },
 };

@@ -9,6 +9,7 @@ export type RefusalReason =
   | 'closed'
   | 'tooManyHolds'
   | 'patientLimit'
+  | 'visitorLimit'
   | 'busy'
   | 'cancelTooLate'
   | 'changed'
@@ -83,6 +84,7 @@ export interface Texts {
     readonly again: string;
     readonly other: string;
     readonly person: string;
+    readonly someoneElse: string;
     readonly given: string;
     readonly family: string;
     readonly birthDate: string;
@@ -161,7 +163,15 @@ export interface Texts {
   };
   readonly failures: Readonly<
     Record<
-      'notFound' | 'linkInvalid' | 'linkExpired' | 'forged' | 'tooMany' | 'tooLarge' | 'unavailable' | 'broken',
+      | 'notFound'
+      | 'linkInvalid'
+      | 'linkExpired'
+      | 'forged'
+      | 'otherBrowser'
+      | 'tooMany'
+      | 'tooLarge'
+      | 'unavailable'
+      | 'broken',
       {
         readonly title: string;
         readonly text: string;
@@ -169,4 +179,14 @@ export interface Texts {
     >
   >;
   readonly left: string;
+  /** What a link asks that was opened where other appointments are shown. */
+  readonly link: {
+    readonly title: string;
+    readonly note: string;
+    readonly ofLink: string;
+    readonly here: string;
+    readonly only: string;
+    readonly both: string;
+    readonly neither: string;
+  };
 }
