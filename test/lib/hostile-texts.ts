@@ -69,9 +69,12 @@ async function standOf(act: () => Promise<unknown>): Promise<number> {
     last = performance.now();
   };
   const timer = setInterval(look, 2);
-  await act();
+  try {
+    await act();
+  } finally {
+    clearInterval(timer);
+  }
   look();
-  clearInterval(timer);
   return longest;
 }
 
