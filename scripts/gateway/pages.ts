@@ -35,6 +35,8 @@ export function portalApplication(config: BookingConfig, settings: PortalSetting
         heldUntil: artefactUri(config, 'LocalHeldUntil'),
         alternative: artefactUri(config, 'LocalAlternative'),
         confirmation: artefactUri(config, 'LocalConfirmation'),
+        deadline: artefactUri(config, 'LocalConfirmationDeadline'),
+        policy: artefactUri(config, 'LocalBookingPolicy'),
       },
       topic: topicUrl('appointment-update', config),
       assets: assetsOf(WEB_OUTPUT, 'portal'),

@@ -98,7 +98,7 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
   const endpoint = options.notificationsUrl ?? `${origin}${path}/notifications`;
   const service = bookingService({ ...options, now });
   const services = remember(
-    () => readServices(service, extensions.confirmation),
+    () => readServices(service, extensions),
     (value) => !isRefusal(value),
     now,
   );

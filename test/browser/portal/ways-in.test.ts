@@ -102,6 +102,23 @@ test('the keyboard alone is enough, and the focus is always visible', async ({ p
   expect((await stored('Patient', `_id=${patient}`))[0]?.birthDate).toBe('1990-05-17');
 });
 
+test('a hold that has ended no longer says until when it lasts; e-mail and telephone are not both optional', async ({
+  page,
+}) => {
+  const service = await aService({ starts: halfHours(morning(8), 1) });
+  await page.clock.install();
+  await visit(page, service);
+  await page.getByRole('button', { name: '09:00' }).click();
+  await expect(page.getByText(/^We keep this time for you until/)).toBeVisible();
+  await expect(page.getByLabel('E-mail', { exact: true })).toBeVisible();
+  await expect(page.getByLabel('Phone', { exact: true })).toBeVisible();
+  await page.clock.fastForward(11 * 60_000);
+  await expect(page.getByText(/^This time is no longer kept for you/)).toBeVisible();
+  await expect(page.getByText(/^We keep this time for you until/)).toBeHidden();
+  await expect(page.getByText('Time left:')).toBeHidden();
+  await expectAccessible(page);
+});
+
 test('German by the browser, English by the switch, and the choice stays', async ({ browser }) => {
   const service = await aService({ starts: halfHours(morning(8), 1) });
   const page = await (await browser.newContext({ locale: 'de-DE' })).newPage();

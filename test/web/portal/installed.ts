@@ -35,7 +35,13 @@ export const settings = {
   clientSecret: 'secret',
   clinic: 'C',
   timeZone: 'Europe/Berlin',
-  extensions: { heldUntil: 'urn:held', alternative: 'urn:alternative', confirmation: 'urn:confirmation' },
+  extensions: {
+    heldUntil: 'urn:held',
+    alternative: 'urn:alternative',
+    confirmation: 'urn:confirmation',
+    deadline: 'urn:deadline',
+    policy: 'urn:policy',
+  },
   topic: 'urn:topic',
   origin: 'https://portal.example',
 };

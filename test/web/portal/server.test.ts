@@ -101,7 +101,7 @@ test('broken resources of the clinic stop no page', async () => {
   expect([statusCode, body.match(/class="time"/g)?.length]).toEqual([200, 1]);
   expect(timesOf({ resourceType: 'Slot', id: 'a', start, end } as never, {} as never)).toHaveLength(1);
   expect(timesOf({ resourceType: 'Slot', id: 'a', start } as never, {} as never)).toEqual([]);
-  expect(viewOf({ resourceType: 'Appointment', id: 'a' } as never, [], [], 0)).toMatchObject({
+  expect(viewOf({ resourceType: 'Appointment', id: 'a' } as never, [], [], undefined, 0)).toMatchObject({
     state: 'unclear',
     isOpen: false,
   });
@@ -119,7 +119,7 @@ test('a page that anybody may see is compressed for browsers that take it; one t
 });
 
 test('a long Slot is cut into appointments of the length that the clinic gives', () => {
-  const schedule = { reference: 'Schedule/s', name: '', isRequest: false, minutes: 20 };
+  const schedule = { reference: 'Schedule/s', name: '', isRequest: false, cancelUntil: undefined, minutes: 20 };
   const slot = {
     resourceType: 'Slot',
     id: 'a',

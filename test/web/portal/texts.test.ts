@@ -55,7 +55,7 @@ beforeAll(async () => {
   );
   clinic.get('/fhir/R4/Appointment', async () => bundle({ ...hold, id: 'a', status: 'booked', extension: [], start }));
   const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
-  app = fastify({ trustProxy: 1, routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 } });
+  app = fastify({ trustProxy: true, routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 } });
   const limits = { requestsPerMinute: 1e9, changesPerMinute: 1e9, bookingsPerHour: 1e6 };
   const { assets } = files;
   void app.register(portal({ ...settings, ...limits, assets, baseUrl, path: '/portal' }), { prefix: '/portal' });

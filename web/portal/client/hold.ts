@@ -25,6 +25,12 @@ export function countDown(panel: HTMLElement): void {
     return;
   }
   let end = endOf(panel.dataset);
+  // A hold that has ended must not say any longer until when it lasts.
+  const showTimes = (isHeld: boolean): void => {
+    for (const line of panel.querySelectorAll<HTMLElement>('.until, .left')) {
+      line.hidden = !isHeld;
+    }
+  };
   const show = (): void => {
     const left = end - performance.now();
     remaining.textContent = written(left);
@@ -34,6 +40,7 @@ export function countDown(panel: HTMLElement): void {
     }
     if (left <= 0 && !panel.classList.contains('over')) {
       panel.classList.add('over');
+      showTimes(false);
       news.textContent = panel.dataset.over ?? '';
     }
   };
@@ -50,6 +57,7 @@ export function countDown(panel: HTMLElement): void {
       if (answer.until) {
         end = endOf(answer);
         panel.classList.remove('soon', 'over');
+        showTimes(true);
         const line = panel.querySelector('.until');
         if (line) {
           line.textContent = answer.line ?? '';

@@ -56,7 +56,7 @@ function holdPanel({ texts, clock, portal }: Visit, { heldUntil, holdNews, refus
   const minutes = Math.max(1, Math.ceil((heldUntil - portal.now()) / 60_000));
   return html`<div class="hold" data-until="${formatInstant(heldUntil)}" data-now="${formatInstant(portal.now())}" data-soon="${details.soonOver}" data-over="${details.over}">
 <p class="until">${details.heldUntil(clock.time(heldUntil))}</p>
-<p>${details.remaining} <span class="remaining">${details.minutes(minutes)}</span></p>
+<p class="left">${details.remaining} <span class="remaining">${details.minutes(minutes)}</span></p>
 <p class="news" role="status">${holdNews}</p>
 <button name="action" value="prolong" formnovalidate class="secondary">${details.prolong}</button></div>`;
 }

@@ -55,7 +55,13 @@ export async function search(
     .filter((appointment) => mayRead(visit, appointment) && !isHold(appointment, portal.options.extensions.heldUntil))
     .map((appointment) => ({
       appointment,
-      view: viewOf(appointment, slots, isRefusal(services) ? [] : services, portal.now()),
+      view: viewOf(
+        appointment,
+        slots,
+        isRefusal(services) ? [] : services,
+        portal.options.extensions.deadline,
+        portal.now(),
+      ),
     }));
 }
 

@@ -36,6 +36,7 @@ export const german: Texts = {
     evening: 'Abend',
     none: 'In diesen zwei Wochen ist nichts frei.',
     noneAtAll: 'Zurzeit ist nichts frei. Bitte schauen Sie später wieder oder rufen Sie in der Klinik an.',
+    noneLater: 'Nach diesen Tagen ist nichts mehr frei. Sehen Sie frühere Tage an oder rufen Sie in der Klinik an.',
     next: (day) => `Zur nächsten freien Zeit: ${day}`,
     incomplete: 'Es gibt mehr freie Zeiten, als hier Platz haben. Wählen Sie eine Person, um alle zu sehen.',
     request: 'In diesem Kalender bestätigt die Klinik jede Anfrage.',
@@ -48,7 +49,7 @@ export const german: Texts = {
     heldUntil: (time) => `Wir halten diese Zeit bis ${time} Uhr für Sie frei.`,
     remaining: 'Noch:',
     minutes: (minutes) => count(minutes, 'Minute', 'Minuten'),
-    soonOver: 'Wir halten diese Zeit noch zwei Minuten für Sie frei. Sie können um mehr Zeit bitten.',
+    soonOver: 'Wir halten diese Zeit nicht mehr lange für Sie frei. Sie können um mehr Zeit bitten.',
     prolong: 'Länger frei halten',
     prolonged: (time) => `Wir halten die Zeit jetzt bis ${time} Uhr für Sie frei.`,
     notProlonged:
@@ -144,6 +145,12 @@ export const german: Texts = {
     comment: 'Ihre Nachricht',
     notes: 'Für Ihren Besuch',
     reason: 'Grund',
+    answerBy: 'Antwort bis',
+    unanswered:
+      'Die Klinik hat Ihre Anfrage nicht rechtzeitig bestätigt. Bitte buchen Sie einen anderen Termin oder rufen Sie in der Klinik an.',
+    openUntil: (time) =>
+      `Verschieben oder absagen können Sie hier bis ${time}. Danach rufen Sie bitte in der Klinik an.`,
+    openNoMore: (time) => `Verschieben oder absagen war hier bis ${time} möglich. Bitte rufen Sie in der Klinik an.`,
     unknownTime: 'keine Zeit angegeben',
     calendar: 'In den Kalender (.ics)',
     move: 'Verschieben',

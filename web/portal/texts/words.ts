@@ -64,6 +64,7 @@ export interface Texts {
     readonly evening: string;
     readonly none: string;
     readonly noneAtAll: string;
+    readonly noneLater: string;
     readonly next: (day: string) => string;
     readonly incomplete: string;
     readonly request: string;
@@ -130,6 +131,10 @@ export interface Texts {
     readonly comment: string;
     readonly notes: string;
     readonly reason: string;
+    readonly answerBy: string;
+    readonly unanswered: string;
+    readonly openUntil: (time: string) => string;
+    readonly openNoMore: (time: string) => string;
     readonly unknownTime: string;
     readonly calendar: string;
     readonly move: string;
