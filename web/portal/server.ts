@@ -8,7 +8,7 @@ import { compressed } from '../server/compress.ts';
 import { caching, securityHeaders } from '../server/security.ts';
 import { receiver } from './http/receiver.ts';
 import { isFromOwnPage } from './http/same-origin.ts';
-import { type Changes, cookies, type PageHandler, type Reply, type Visit, visitOf } from './http/visit.ts';
+import { type Changes, cookies, isKept, type PageHandler, type Reply, type Visit, visitOf } from './http/visit.ts';
 import { type Failure, failurePage } from './pages/failure.ts';
 import { layout } from './pages/layout.ts';
 import { createPortal, type Portal, type PortalOptions } from './portal.ts';
@@ -18,9 +18,8 @@ import { SESSION_LENGTH } from './session/session.ts';
 /** The largest form, in bytes. */
 const FORM_BYTES = 64 * 1024;
 
-/** How long what was typed is kept while another time is chosen, in milliseconds, and the longest that a cookie holds. */
+/** How long what was typed is kept, in milliseconds. */
 const DRAFT_LENGTH = 3_600_000;
-const DRAFT_BYTES = 2_500;
 
 const YEAR = 365 * 24 * 3_600;
 
@@ -42,7 +41,7 @@ async function setCookies(
     const sealed = await portal.seal.close('session', { ...session }, portal.now() + SESSION_LENGTH);
     set(cookies.session, sealed, SESSION_LENGTH / 1000);
   }
-  if (draft && draft.text.length <= DRAFT_BYTES) {
+  if (draft && isKept(draft)) {
     const { browser } = session ?? before;
     const sealed = await portal.seal.close('draft', { browser, form: draft.text }, portal.now() + DRAFT_LENGTH);
     set(cookies.draft, sealed, DRAFT_LENGTH / 1000);

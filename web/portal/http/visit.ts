@@ -42,6 +42,12 @@ export const cookies = {
   link: 'portal_link',
 } as const;
 
+/** The longest form that a cookie holds, in characters. */
+const MOST_KEPT = 2_500;
+
+/** Whether what was typed into a form can be kept in the browser. */
+export const isKept = ({ text }: FormValues): boolean => text.length <= MOST_KEPT;
+
 /** What an answer changes in the visitor's browser; `null` removes it. */
 export interface Changes {
   readonly session?: Session | null;
@@ -61,6 +67,8 @@ export type Reply = Changes &
         readonly body: Html;
         readonly status?: number;
         readonly isProblem?: boolean;
+        /** The id of the form that holds what was typed: the language is switched with it. */
+        readonly form?: string;
         /** Whether the page holds nothing that only this visitor may know: then it is compressed. */
         readonly isPublic?: boolean;
       }

@@ -121,12 +121,9 @@ export function detailsPage(visit: Visit, page: DetailsPage): Reply {
   const submit = isRequest ? details.ask : details.submit;
   const isGone = refusal?.alternatives !== undefined;
   const action = `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}`;
-  // The first button of a form is what the Enter key presses.
-  const first = !isGone && html`<button class="first" tabindex="-1" aria-hidden="true">${submit}</button>`;
   const body = html`<p class="step">${texts.step(3)}</p>
 <h1>${details.title}</h1>
-<form method="post" action="${action}" class="columns details" data-wait="${details.wait}">
-${first}
+<form method="post" action="${action}" id="details" class="columns details" data-wait="${details.wait}">
 <section class="aside card" aria-labelledby="summary-title">
 ${summary(visit, page)}${holdPanel(visit, page)}
 <button name="action" value="other" formnovalidate class="quiet">${details.other}</button>
@@ -145,5 +142,12 @@ ${!isGone && html`<button class="primary">${refusal?.reason === 'unknown' ? text
 </div>
 </form>`;
   const status = refusal ? 409 : state.problems.size > 0 ? 422 : 200;
-  return { kind: 'page', title: details.title, body, status, isProblem: status !== 200 };
+  return {
+    kind: 'page',
+    title: details.title,
+    body,
+    status,
+    isProblem: status !== 200,
+    ...(!isGone && { form: 'details' }),
+  };
 }

@@ -1,16 +1,17 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import { type Language, languages } from '../../server/language.ts';
 import { refusalOf } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
-import type { Reply, Visit } from '../http/visit.ts';
+import { isKept, type Reply, type Visit } from '../http/visit.ts';
 import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
-import { readAnswers, toQuestionnaireResponse } from '../questionnaire/answers.ts';
+import { toQuestionnaireResponse } from '../questionnaire/answers.ts';
 import { withMore } from '../session/session.ts';
 import { patientsOf } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime, parseTime } from '../visit/chosen-time.ts';
-import { personIn, personProblems, toPatient } from '../visit/person.ts';
+import { personIn, toPatient } from '../visit/person.ts';
 import { bookRequest, type Submission } from '../visit/requests.ts';
-import { pageOf } from './details.ts';
+import { addressOf, checked, pageOf } from './details.ts';
 import { chooseOther, prolong } from './hold.ts';
 import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { currentHold, forUnderWay, identifierOf, type UnderWay } from './under-way.ts';
@@ -81,16 +82,14 @@ async function book(
 
 /** Books what the form says, if nothing is wrong with it. */
 async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Promise<Reply> {
-  const { portal, form, texts, clock } = visit;
-  const answers = page.questions && readAnswers(page.questions, form, portal.options.timeZone);
-  const known = page.known.find(({ id }) => id === form.get('for'));
-  const problems = new Map([
-    ...personProblems(form, clock.dayOf(portal.now()), known !== undefined),
-    ...(answers?.problems ?? []),
-  ]);
+  const { portal, form, texts } = visit;
+  const { answers, known, problems } = checked(visit, page, form);
   const chosen = parseTime(form.get('time')) ?? booking.pending.time;
   if (problems.size > 0) {
-    return detailsPage(visit, { ...page, state: { form, problems } });
+    // Shown at an address of its own, so that the way back does not meet the browser's question to send the form again.
+    return isKept(form)
+      ? { kind: 'redirect', to: addressOf(visit, { check: '1' }), draft: form }
+      : detailsPage(visit, { ...page, state: { form, problems } });
   }
   const { yes, no } = texts.details;
   const response =
@@ -118,10 +117,21 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
   };
 }
 
+/** Shows the form in another language; what was typed stays. */
+const inLanguage =
+  (language: Language) =>
+  async (visit: Visit): Promise<Reply> => ({
+    kind: 'redirect',
+    to: addressOf(visit, {}),
+    language,
+    draft: visit.form,
+  });
+
 /** What else a button of the form does, by its value. */
 const actions: ReadonlyMap<string, (visit: Visit, booking: UnderWay) => Promise<Reply>> = new Map([
   ['prolong', prolong],
   ['other', chooseOther],
+  ...languages.map((language) => [language, inLanguage(language)] as const),
 ]);
 
 /** `POST /details`: books, or holds longer, or goes back to the times. */

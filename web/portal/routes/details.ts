@@ -3,9 +3,10 @@ import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
 import { failurePage } from '../pages/failure.ts';
+import { readAnswers } from '../questionnaire/answers.ts';
 import { type QuestionForm, questionForm } from '../questionnaire/questions.ts';
 import { emptyForm, type FormValues } from '../visit/form.ts';
-import { nameOf } from '../visit/person.ts';
+import { nameOf, personProblems } from '../visit/person.ts';
 import { failureOf } from './refusals.ts';
 import { currentHold, forUnderWay, type UnderWay } from './under-way.ts';
 
@@ -58,8 +59,28 @@ export async function pageOf(
   };
 }
 
-/** `GET /details`: the form for a time that is held. */
+/** The address of the form. */
+export function addressOf({ portal, query }: Visit, more: Readonly<Record<string, string>>): string {
+  return `${portal.options.path}/details?${new URLSearchParams({ b: query.get('b'), ...more }).toString()}`;
+}
+
+/** What a form says, and everything wrong with it. */
+export function checked({ portal, clock }: Visit, { questions, known: offered }: DetailsPage, form: FormValues) {
+  const answers = questions && readAnswers(questions, form, portal.options.timeZone);
+  const known = offered.find(({ id }) => id === form.get('for'));
+  const person = personProblems(form, clock.dayOf(portal.now()), known !== undefined);
+  return { answers, known, problems: new Map([...person, ...(answers?.problems ?? [])]) };
+}
+
+/** `GET /details`: the form for a time that is held, with what was typed, and what is wrong with it if it was sent. */
 export const showDetails = forUnderWay(async (visit, booking) => {
   const page = await pageOf(visit, booking, visit.draft ?? emptyForm, await currentHold(visit, booking.pending));
-  return 'kind' in page ? page : detailsPage(visit, page);
+  if ('kind' in page) {
+    return page;
+  }
+  const isChecked = visit.draft !== undefined && visit.query.get('check') === '1';
+  const state = isChecked
+    ? { form: page.state.form, problems: checked(visit, page, page.state.form).problems }
+    : page.state;
+  return detailsPage(visit, { ...page, state });
 });
