@@ -43,6 +43,9 @@ function summary({ texts, clock }: Visit, { service, time }: DetailsPage): Html 
 <p>${service.name}${schedule?.name && schedule.name !== service.name && html`<br>${schedule.name}`}</p>`;
 }
 
+/** How long before its end a hold can be prolonged, in milliseconds: earlier that would gain nothing, and it can be done once. */
+export const LAST_MINUTES = 180_000;
+
 /** How long the time is held, and the way to hold it longer. The script counts down, and warns in time. */
 function holdPanel({ texts, clock, portal }: Visit, { heldUntil, holdNews, refusal }: DetailsPage): Html | false {
   const { details } = texts;
@@ -54,7 +57,7 @@ function holdPanel({ texts, clock, portal }: Visit, { heldUntil, holdNews, refus
 <button name="action" value="prolong" formnovalidate class="secondary">${details.again}</button></div>`;
   }
   const minutes = Math.max(1, Math.ceil((heldUntil - portal.now()) / 60_000));
-  return html`<div class="hold" data-until="${formatInstant(heldUntil)}" data-now="${formatInstant(portal.now())}" data-soon="${details.soonOver}" data-over="${details.over}">
+  return html`<div class="hold" data-until="${formatInstant(heldUntil)}" data-now="${formatInstant(portal.now())}" data-last="${LAST_MINUTES}" data-soon="${details.soonOver}" data-over="${details.over}">
 <p class="until">${details.heldUntil(clock.time(heldUntil))}</p>
 <p class="left">${details.remaining} <span class="remaining">${details.minutes(minutes)}</span></p>
 <p class="news" role="status">${holdNews}</p>

@@ -4,7 +4,7 @@ import { formatInstant } from '../../../core/fhir/instant.ts';
 import { refusalOf } from '../clinic/times.ts';
 import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
-import { detailsPage } from '../pages/details.ts';
+import { detailsPage, LAST_MINUTES } from '../pages/details.ts';
 import { failurePage } from '../pages/failure.ts';
 import { takenPage } from '../pages/taken.ts';
 import { withMore } from '../session/session.ts';
@@ -76,10 +76,15 @@ export async function prolong(visit: Visit, booking: UnderWay): Promise<Reply> {
   const { pending, service } = booking;
   const identifier = identifierOf(portal, pending.key);
   const request = holdRequest({ time: pending.time, service, identifier }, pending.hold || undefined);
-  const held = await hold(visit, pending.key, pending.time, request);
-  const until = isRefusal(held) ? await currentHold(visit, pending) : heldUntil(portal, held);
-  const news =
-    isRefusal(held) || until === undefined ? texts.details.notProlonged : texts.details.prolonged(clock.time(until));
+  const before = await currentHold(visit, pending);
+  const isEarly = before !== undefined && before - portal.now() >= LAST_MINUTES;
+  const held = isEarly ? undefined : await hold(visit, pending.key, pending.time, request);
+  const until = held && !isRefusal(held) ? heldUntil(portal, held) : before;
+  const news = isEarly
+    ? texts.details.tooEarly(clock.time(before))
+    : held === undefined || isRefusal(held) || until === undefined
+      ? texts.details.notProlonged
+      : texts.details.prolonged(clock.time(until));
   if (visit.isScript) {
     const line = until === undefined ? '' : texts.details.heldUntil(clock.time(until));
     const times: Record<string, string> =

@@ -52,6 +52,7 @@ export const german: Texts = {
     soonOver: 'Wir halten diese Zeit nicht mehr lange für Sie frei. Sie können um mehr Zeit bitten.',
     prolong: 'Länger frei halten',
     prolonged: (time) => `Wir halten die Zeit jetzt bis ${time} Uhr für Sie frei.`,
+    tooEarly: (time) => `Sie haben noch Zeit bis ${time}. In den letzten drei Minuten können Sie um mehr bitten.`,
     notProlonged:
       'Länger können wir sie nicht frei halten. Sie können sie danach noch buchen, wenn es niemand anders getan hat.',
     over: 'Wir halten diese Zeit nicht mehr frei. Vielleicht ist sie trotzdem noch frei: Fahren Sie fort, Ihre Angaben bleiben erhalten.',

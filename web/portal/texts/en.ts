@@ -52,6 +52,7 @@ export const english: Texts = {
     soonOver: 'This time will not be kept for you much longer. You can ask for more time.',
     prolong: 'Keep it longer',
     prolonged: (time) => `The time is now kept until ${time}.`,
+    tooEarly: (time) => `There is time until ${time}. You can ask for more in the last three minutes.`,
     notProlonged: 'It cannot be kept longer. You can still book it afterwards if no one else has.',
     over: 'This time is no longer kept for you. It may still be free: go on, nothing that you have entered is lost.',
     again: 'Keep it again',

@@ -81,6 +81,7 @@ export interface Texts {
     readonly prolong: string;
     readonly prolonged: (time: string) => string;
     readonly notProlonged: string;
+    readonly tooEarly: (time: string) => string;
     readonly over: string;
     readonly again: string;
     readonly other: string;
