@@ -81,7 +81,7 @@ function addSlice(elements: ElementDefinition[], id: string): ElementDefinition 
 }
 
 function isSlice(id: string): boolean {
-  return /:[^.]+$/.test(id);
+  return /:[^.:]+$/.test(id);
 }
 
 /**

@@ -84,13 +84,13 @@ function readGiven(path: string | undefined): Given {
 function readStage({ stage, config, baseUrl }: ConformanceArguments): { stage: Stage; config: BookingConfig } {
   if (!config) {
     const claimed = stage ?? 'default';
-    return { stage: claimed, config: resolveConfig({ preset: claimed, baseUrl: baseUrl.replace(/\/+$/, '') }) };
+    return { stage: claimed, config: resolveConfig({ preset: claimed, baseUrl: baseUrl.replace(/(?<!\/)\/+$/, '') }) };
   }
   return { stage: stage ?? stageOf(loadSettings(config)), config: loadConfig(config) };
 }
 
 function readServiceType(text: string | undefined): { system: string; code: string } | undefined {
-  const [, system, code] = /^(.+)\|(.+)$/.exec(text ?? '') ?? [];
+  const [, system, code] = /^(.+)\|([^|]+)$/.exec(text ?? '') ?? [];
   if (text && !(system && code)) {
     throw new Error('--service-type must have the form system|code.');
   }

@@ -81,7 +81,7 @@ function urisOf({ published = {}, profileBase, localBase, names }: Addresses): B
   const uriOf = (artefact: Artefact): string => {
     const path = published[artefact];
     const uri = path ? publishedUri(path, profileBase) : `${localBase}/${artefacts[artefact]}/${artefact}`;
-    return uri.replace(/[^/]*$/, (name) => names[artefact] ?? name);
+    return uri.replace(/(?<![^/])[^/]*$/, (name) => names[artefact] ?? name);
   };
   return Object.fromEntries(artefactNames.map((artefact) => [artefact, uriOf(artefact)])) as Record<Artefact, string>;
 }

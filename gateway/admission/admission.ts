@@ -1,12 +1,12 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { addressGroup } from '../../core/address-group.ts';
 import type { GatewayContext } from '../context.ts';
 import { problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { type Caller, hasBearerToken, isCaller, nameOf } from '../medplum/current-profile.ts';
 import { upstreamProblem } from '../medplum/errors.ts';
 import { oauthEndpoints } from '../oauth/discovery.ts';
-import { addressGroup } from './client-address.ts';
 import { createClientPlaces } from './client-places.ts';
 
 declare module 'fastify' {

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
-import ipaddr from 'ipaddr.js';
 
 /** Whether a proxy is trusted, given its address and the number of proxies between it and the gateway. */
 export type TrustProxy = (address: string, hop: number) => boolean;
@@ -21,24 +20,4 @@ export function trustedProxies(proxies: TrustedProxies): TrustProxy {
 /** The address of a client according to the trusted proxies. */
 export function clientAddress(request: IncomingMessage, trust: TrustProxy): string {
   return request.socket.remoteAddress === undefined ? '' : proxyAddr(request, trust);
-}
-
-/**
- * The address by which limits count: one IPv4 address, or the /64 network of an IPv6 address, because a client that has
- * one of its addresses has all of them.
- *
- * @param address - as text; text that is not an address is a group of its own
- */
-export function addressGroup(address: string): string {
-  if (!ipaddr.isValid(address)) {
-    return address;
-  }
-  const parsed = ipaddr.process(address);
-  if (!(parsed instanceof ipaddr.IPv6)) {
-    return parsed.toString();
-  }
-  return `${parsed.parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(':')}::/64`;
 }

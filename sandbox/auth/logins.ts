@@ -78,7 +78,7 @@ export function redirectUris({ redirectUri, redirectUris: others = [] }: ClientA
 }
 
 function validate({ email, password, codeChallenge, codeChallengeMethod }: LoginRequest): void {
-  const problem = !/^\S+@\S+$/.test(email)
+  const problem = !/^[^\s@]+@\S+$/.test(email)
     ? badRequest('Valid email address is required', 'email')
     : password.length < 8
       ? badRequest('Invalid password, must be at least 8 characters', 'password')

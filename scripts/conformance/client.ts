@@ -67,7 +67,7 @@ function written(body: unknown, format: 'xml' | undefined): string {
  * @param token - bearer token; without one the client is anonymous
  */
 export function clientOf(baseUrl: string, token?: string): Client {
-  const base = baseUrl.replace(/\/+$/, '');
+  const base = baseUrl.replace(/(?<!\/)\/+$/, '');
   return {
     baseUrl: base,
     async send({ method, path, format, headers, body }) {

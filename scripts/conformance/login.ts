@@ -17,7 +17,7 @@ const TIMEOUT = 20_000;
 const places = ['smart-configuration', 'openid-configuration'] as const;
 
 async function discover(baseUrl: string): Promise<string> {
-  const bases = [baseUrl.replace(/\/+$/, ''), new URL(baseUrl).origin];
+  const bases = [baseUrl.replace(/(?<!\/)\/+$/, ''), new URL(baseUrl).origin];
   for (const address of bases.flatMap((base) => places.map((name) => `${base}/.well-known/${name}`))) {
     const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT) });
     const found = parseJson(await response.text());

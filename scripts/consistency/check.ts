@@ -53,7 +53,7 @@ async function clientOf(given: CheckArguments): Promise<MedplumClient> {
     return (await connect(credentialsFrom(given))).medplum;
   }
   const storage = new ClientStorage(new MemoryStorage());
-  const medplum = new MedplumClient({ baseUrl: baseUrl.replace(/\/*$/, '/'), cacheTime: 0, storage });
+  const medplum = new MedplumClient({ baseUrl: baseUrl.replace(/(?<!\/)\/*$/, '/'), cacheTime: 0, storage });
   medplum.setAccessToken(token);
   return medplum;
 }

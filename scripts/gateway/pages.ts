@@ -14,6 +14,7 @@ export interface PortalSettings {
   readonly clinic: string;
   readonly linkSecret?: string | undefined;
   readonly notificationsUrl?: string | undefined;
+  readonly bookingsPerHour?: number | undefined;
 }
 
 /** The portal for patients in front of this service. */
@@ -34,6 +35,8 @@ export function portalApplication(config: BookingConfig, settings: PortalSetting
         heldUntil: artefactUri(config, 'LocalHeldUntil'),
         alternative: artefactUri(config, 'LocalAlternative'),
         confirmation: artefactUri(config, 'LocalConfirmation'),
+        deadline: artefactUri(config, 'LocalConfirmationDeadline'),
+        policy: artefactUri(config, 'LocalBookingPolicy'),
       },
       topic: topicUrl('appointment-update', config),
       assets: assetsOf(WEB_OUTPUT, 'portal'),
@@ -104,8 +107,21 @@ export function frontDeskFrom(
 const SHORTEST = 32;
 
 /**
- * The portal's client, from `PORTAL_CLIENT_ID`, `PORTAL_CLIENT_SECRET`, `PORTAL_CLINIC`, `PORTAL_LINK_SECRET` and
- * `PORTAL_NOTIFICATIONS_URL`; without the first there is no portal.
+ * How many appointments one address may book in an hour, from `PORTAL_BOOKINGS_PER_HOUR`.
+ *
+ * @throws Error if it is not a number
+ */
+export function bookingsPerHourFrom(environment: Readonly<Record<string, string | undefined>>): number | undefined {
+  const { PORTAL_BOOKINGS_PER_HOUR: given } = environment;
+  if (given && !/^[1-9]\d{0,6}$/.test(given)) {
+    throw new Error(`PORTAL_BOOKINGS_PER_HOUR must be a whole number from 1 on, not ${given}.`);
+  }
+  return given ? Number(given) : undefined;
+}
+
+/**
+ * The portal's client, from `PORTAL_CLIENT_ID`, `PORTAL_CLIENT_SECRET`, `PORTAL_CLINIC`, `PORTAL_LINK_SECRET`,
+ * `PORTAL_NOTIFICATIONS_URL` and `PORTAL_BOOKINGS_PER_HOUR`; without the first there is no portal.
  *
  * @throws Error saying what is missing
  */
@@ -129,5 +145,6 @@ export function portalFrom(environment: Readonly<Record<string, string | undefin
       `PORTAL_NOTIFICATIONS_URL must be the address of the portal's /notifications as Medplum reaches it, not ${notificationsUrl}.`,
     );
   }
-  return { clientId, clientSecret, clinic, linkSecret, notificationsUrl };
+  const bookingsPerHour = bookingsPerHourFrom(environment);
+  return { clientId, clientSecret, clinic, linkSecret, notificationsUrl, bookingsPerHour };
 }

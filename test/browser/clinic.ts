@@ -26,6 +26,8 @@ export interface TestServiceOptions {
   readonly doctor?: string;
   /** How many minutes the clinic has to answer a request; without it there is no deadline. */
   readonly confirmWithin?: number;
+  /** How many minutes a time is held. */
+  readonly holdFor?: number;
 }
 
 /** The origin of the pages. */
@@ -58,7 +60,17 @@ export const halfHours = (from: number, count: number): number[] =>
 
 /** A service with a calendar, free times and questions of its own. */
 export async function aService(options: TestServiceOptions): Promise<TestService> {
-  const { starts, confirmation = 'automatic', questionnaire, doctor = 'Dr. Mira Lindner', confirmWithin } = options;
+  const {
+    starts,
+    confirmation = 'automatic',
+    questionnaire,
+    doctor = 'Dr. Mira Lindner',
+    confirmWithin,
+    holdFor,
+  } = options;
+  const policy = Object.entries({ confirmWithin, holdFor }).flatMap(([url, value]) =>
+    value === undefined ? [] : [{ url, valueDuration: { value, code: 'min' } }],
+  );
   const code = `test-${randomUUID()}`;
   const system = artefactUri(config, 'LocalServiceType');
   const name = options.name ?? `Visit ${code.slice(5, 13)}`;
@@ -67,14 +79,7 @@ export async function aService(options: TestServiceOptions): Promise<TestService
     actor: [{ display: doctor }],
     extension: [
       { url: artefactUri(config, 'LocalConfirmation'), valueCode: confirmation },
-      ...(confirmWithin === undefined
-        ? []
-        : [
-            {
-              url: artefactUri(config, 'LocalBookingPolicy'),
-              extension: [{ url: 'confirmWithin', valueDuration: { value: confirmWithin, code: 'min' } }],
-            },
-          ]),
+      ...(policy.length === 0 ? [] : [{ url: artefactUri(config, 'LocalBookingPolicy'), extension: policy }]),
     ],
   });
   const slots: Slot[] = [];

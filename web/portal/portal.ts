@@ -5,6 +5,7 @@ import { type BookingService, bookingService, isRefusal, type Refusal, resources
 import type { ExtensionUrls } from './fhir/refusal.ts';
 import { createNews, type News } from './news/news.ts';
 import { createSeal, notificationSecret, type Seal, sealKey } from './session/seal.ts';
+import { createShares, type Shares } from './session/shares.ts';
 
 /** What a portal needs to know. */
 export interface PortalOptions {
@@ -37,6 +38,8 @@ export interface PortalOptions {
   readonly requestsPerMinute?: number;
   /** Bookings, holds and changes from one address in a minute. */
   readonly changesPerMinute?: number;
+  /** Bookings and moves from one address in an hour, and how many times it may hold at once; default: 12. */
+  readonly bookingsPerHour?: number | undefined;
   /** The clock, in milliseconds; default: the system's. */
   readonly now?: () => number;
 }
@@ -47,6 +50,7 @@ export interface Portal {
   readonly service: BookingService;
   readonly seal: Seal;
   readonly news: News;
+  readonly shares: Shares;
   /** What a notification must carry. */
   readonly notificationSecret: string;
   readonly now: () => number;
@@ -94,7 +98,7 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
   const endpoint = options.notificationsUrl ?? `${origin}${path}/notifications`;
   const service = bookingService({ ...options, now });
   const services = remember(
-    () => readServices(service, extensions.confirmation),
+    () => readServices(service, extensions),
     (value) => !isRefusal(value),
     now,
   );
@@ -109,6 +113,7 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     now,
     seal: createSeal(sealKey(ownSecret), now),
     news: createNews(service, { endpoint, topic, secret }, now, warn),
+    shares: createShares(options.bookingsPerHour ?? 12, now),
     notificationSecret: secret,
     services: () => services(''),
     questionnaire: async ({ key }) => (key === '' ? undefined : questionnaires(key)),

@@ -2,12 +2,13 @@ import fastifyCookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { addressGroup } from '../../core/address-group.ts';
 import { serveAssets } from '../server/assets.ts';
 import { compressed } from '../server/compress.ts';
 import { caching, securityHeaders } from '../server/security.ts';
 import { receiver } from './http/receiver.ts';
 import { isFromOwnPage } from './http/same-origin.ts';
-import { type Changes, cookies, type PageHandler, type Reply, type Visit, visitOf } from './http/visit.ts';
+import { type Changes, cookies, isKept, type PageHandler, type Reply, type Visit, visitOf } from './http/visit.ts';
 import { type Failure, failurePage } from './pages/failure.ts';
 import { layout } from './pages/layout.ts';
 import { createPortal, type Portal, type PortalOptions } from './portal.ts';
@@ -17,13 +18,19 @@ import { SESSION_LENGTH } from './session/session.ts';
 /** The largest form, in bytes. */
 const FORM_BYTES = 64 * 1024;
 
-/** How long what was typed is kept while another time is chosen, in milliseconds, and the longest that a cookie holds. */
+/** How long what was typed is kept, in milliseconds. */
 const DRAFT_LENGTH = 3_600_000;
-const DRAFT_BYTES = 2_500;
 
 const YEAR = 365 * 24 * 3_600;
 
-async function setCookies(portal: Portal, reply: FastifyReply, { session, draft, language }: Changes): Promise<void> {
+/** How long a link that was opened waits for a decision, in milliseconds. */
+const LINK_LENGTH = 600_000;
+
+async function setCookies(
+  { portal, session: before }: Visit,
+  reply: FastifyReply,
+  { session, draft, link, language }: Changes,
+): Promise<void> {
   const { path, origin } = portal.options;
   const common = { path, httpOnly: true, sameSite: 'lax', secure: origin.startsWith('https:') } as const;
   const set = (name: string, value: string, maxAge: number) => reply.setCookie(name, value, { ...common, maxAge });
@@ -34,13 +41,18 @@ async function setCookies(portal: Portal, reply: FastifyReply, { session, draft,
     const sealed = await portal.seal.close('session', { ...session }, portal.now() + SESSION_LENGTH);
     set(cookies.session, sealed, SESSION_LENGTH / 1000);
   }
-  if (draft && draft.text.length <= DRAFT_BYTES) {
-    const sealed = await portal.seal.close('draft', { form: draft.text }, portal.now() + DRAFT_LENGTH);
+  if (draft && isKept(draft)) {
+    const { browser } = session ?? before;
+    const sealed = await portal.seal.close('draft', { browser, form: draft.text }, portal.now() + DRAFT_LENGTH);
     set(cookies.draft, sealed, DRAFT_LENGTH / 1000);
+  }
+  if (link) {
+    set(cookies.link, link, LINK_LENGTH / 1000);
   }
   for (const [name, value] of [
     [cookies.session, session],
     [cookies.draft, draft],
+    [cookies.link, link],
   ] as const) {
     if (value === null) {
       reply.clearCookie(name, common);
@@ -50,7 +62,11 @@ async function setCookies(portal: Portal, reply: FastifyReply, { session, draft,
 
 /** Sends an answer. What a page shows may be one person's, so that no cache keeps it. */
 async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<FastifyReply> {
-  await setCookies(visit.portal, reply, answer);
+  await setCookies(visit, reply, answer);
+  if (answer.isForgotten) {
+    // A page that is shown again from the browser's memory would still name the patient.
+    reply.header('clear-site-data', '"cache"');
+  }
   reply.header('cache-control', caching.personal).header('vary', 'accept-encoding, accept-language, cookie');
   switch (answer.kind) {
     case 'redirect':
@@ -91,9 +107,16 @@ function failureOf({ statusCode, code }: FastifyError): Failure {
   return known[code] ?? known[String(statusCode)] ?? ((statusCode ?? 500) < 500 ? 'notFound' : 'broken');
 }
 
-class ForgedRequest extends Error {
-  readonly statusCode = 403;
+class RefusedRequest extends Error {
+  readonly statusCode: 403 | 429;
+  constructor(message: string, statusCode: 403 | 429) {
+    super(message);
+    this.statusCode = statusCode;
+  }
 }
+
+/** Whom the limits count. */
+const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);
 
 /**
  * The portal for patients, as a Fastify plugin: pages that work without scripts, in front of a clinic's booking service that
@@ -103,8 +126,7 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
   return async (scope) => {
     const made = createPortal(options, (problem) => scope.log.warn(problem));
     const { requestsPerMinute = 300, changesPerMinute = 60 } = options;
-    // A page asks the portal itself for news every three seconds.
-    const limits = { changes: changesPerMinute, news: 4 * requestsPerMinute };
+    const timeWindow = '1 minute';
     await scope.register(helmet, securityHeaders({ isSecure: options.origin.startsWith('https:') }));
     await scope.register(fastifyCookie);
     await serveAssets(scope, options.assets);
@@ -117,7 +139,8 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
     });
     await scope.register(receiver(made.news, made.notificationSecret));
     await scope.register(async (pages) => {
-      await pages.register(rateLimit, { max: requestsPerMinute, timeWindow: '1 minute' });
+      await pages.register(rateLimit, { max: requestsPerMinute, timeWindow, keyGenerator });
+      const count = pages.createRateLimit({ max: changesPerMinute, timeWindow, keyGenerator });
       pages.removeAllContentTypeParsers();
       pages.addContentTypeParser(
         'application/x-www-form-urlencoded',
@@ -125,16 +148,26 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
         (_request, body, done) => done(null, body),
       );
       pages.addHook('onRequest', async (request) => {
-        if (request.method === 'POST' && !isFromOwnPage(request, options.origin)) {
-          throw new ForgedRequest('The form was not sent from a page of the portal.');
+        if (request.method !== 'POST') {
+          return;
+        }
+        // All forms count together, whatever they change.
+        const counted = await count(request);
+        if (!counted.isAllowed && counted.isExceeded) {
+          throw new RefusedRequest('Too many forms from this address.', 429);
+        }
+        if (!isFromOwnPage(request, options.origin)) {
+          throw new RefusedRequest('The form was not sent from a page of the portal.', 403);
         }
       });
-      for (const { method, path, handler, limit } of portalRoutes) {
+      // A page asks the portal itself for news every three seconds.
+      const cheap = { rateLimit: { max: 4 * requestsPerMinute, timeWindow } };
+      for (const { method, path, handler, isCheap } of portalRoutes) {
         pages.route({
           method,
           url: path,
           handler: handle(made, handler),
-          ...(limit && { config: { rateLimit: { max: limits[limit], timeWindow: '1 minute' } } }),
+          ...(isCheap && { config: cheap }),
         });
       }
     });

@@ -86,6 +86,8 @@ test.beforeAll(async () => {
         heldUntil: artefactUri(config, 'LocalHeldUntil'),
         alternative: artefactUri(config, 'LocalAlternative'),
         confirmation: artefactUri(config, 'LocalConfirmation'),
+        deadline: artefactUri(config, 'LocalConfirmationDeadline'),
+        policy: artefactUri(config, 'LocalBookingPolicy'),
       },
       assets: assetsOf('dist/web', 'portal'),
     }),

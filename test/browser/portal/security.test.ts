@@ -78,6 +78,59 @@ test('nobody sees, moves or cancels the appointment of another, and cannot tell 
   expect(stays?.status).toBe('booked');
 });
 
+test('a link is opened where another appointment is shown only after a question that names both', async ({
+  browser,
+}) => {
+  const service = await aService({ starts: halfHours(morning(8), 2) });
+  const [owner, other] = await Promise.all([0, 1].map(async () => (await browser.newContext()).newPage()));
+  if (!owner || !other) {
+    throw new Error('Two pages are needed.');
+  }
+  for (const [page, time, given] of [
+    [owner, '09:00', 'Olga'],
+    [other, '09:30', 'Otto'],
+  ] as const) {
+    await visit(page, service);
+    await page.getByRole('button', { name: time }).click();
+    await fillPerson(page, given);
+    await page.getByRole('button', { name: 'Book this appointment' }).click();
+    await expect(page.locator('.state')).toHaveText('Confirmed');
+  }
+  await other.goto(await owner.locator('input.link').inputValue());
+  expect(other.url()).toBe(`${origin}/portal/link`);
+  await expect(other.locator('main')).toContainText(/Olga Muster[\s\S]*Otto Muster/);
+  await expectAccessible(other);
+  await other.goto(`${origin}/portal/appointments`);
+  await expect(other.locator('.cards li')).toHaveCount(1);
+  await other.goto(`${origin}/portal/link`);
+  await other.getByRole('button', { name: 'Show only the link’s appointment here' }).click();
+  await expect(other.locator('.cards li')).toContainText('Olga Muster');
+});
+
+test('the way back after signing out shows nothing of anybody, and neither does the address of the form', async ({
+  page,
+}) => {
+  const service = await aService({ starts: halfHours(morning(8), 1) });
+  await visit(page, service);
+  await page.getByRole('button', { name: '09:00' }).click();
+  await fillPerson(page, 'Berta', 'Zurück');
+  const form = page.url();
+  await page.getByRole('button', { name: 'Book this appointment' }).click();
+  await expect(page.locator('.state')).toHaveText('Confirmed');
+  await page.goto(form);
+  await expect(page.locator('.state')).toHaveText('Confirmed');
+  await page.getByRole('button', { name: 'Sign out on this device' }).click();
+  await expect(page.getByText('You are signed out on this device.')).toBeVisible();
+  for (let steps = 0; steps < 3; steps += 1) {
+    await page.goBack();
+    await expect(page.getByText(/Berta|Zurück/)).toHaveCount(0);
+    await expect(page.locator('input[value=Zurück]')).toHaveCount(0);
+  }
+  expect((await page.goto(form))?.status()).toBe(403);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('This form belongs to another browser');
+  await expectAccessible(page);
+});
+
 test('a form of another site does nothing; the session is no script’s, and no token of Medplum reaches the browser', async ({
   page,
   context,

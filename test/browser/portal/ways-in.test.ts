@@ -26,8 +26,9 @@ test.describe('without scripts', () => {
     await page.getByRole('button', { name: '09:00' }).click();
     await page.locator('[name=given]').fill('Nora');
     await expect(page.getByText(/^We keep this time for you until/)).toBeVisible();
+    // Early, more time would gain nothing, and it is given once.
     await page.getByRole('button', { name: 'Keep it longer' }).click();
-    await expect(page.getByText(/^The time is now kept until/)).toBeVisible();
+    await expect(page.getByText(/^There is time until/)).toBeVisible();
     await expect(page.locator('[name=given]')).toHaveValue('Nora');
     await expect(page.getByText('Answer this only if it applies.')).toBeVisible();
     await fillPerson(page, 'Nora');
@@ -100,6 +101,37 @@ test('the keyboard alone is enough, and the focus is always visible', async ({ p
   const [booked] = await stored('Appointment', `slot=Slot/${service.slots[1]?.id}`);
   const [, patient] = booked?.participant?.[0]?.actor?.reference?.split('/') ?? [];
   expect((await stored('Patient', `_id=${patient}`))[0]?.birthDate).toBe('1990-05-17');
+});
+
+test('more time is offered, and given once, in the last minutes', async ({ page }) => {
+  const service = await aService({ starts: halfHours(morning(8), 1), holdFor: 2 });
+  await visit(page, service);
+  await page.getByRole('button', { name: '09:00' }).click();
+  await page.locator('[name=given]').fill('Lena');
+  const [news, longer] = [page.locator('.hold .news'), page.getByRole('button', { name: 'Keep it longer' })];
+  await longer.click();
+  await expect(news).toHaveText(/^The time is now kept until \d\d:\d\d\.$/);
+  await longer.click();
+  await expect(news).toHaveText(/^It cannot be kept longer/);
+  await expect(page.locator('[name=given]')).toHaveValue('Lena');
+  await expectAccessible(page);
+});
+
+test('a hold that has ended no longer says until when it lasts; e-mail and telephone are not both optional', async ({
+  page,
+}) => {
+  const service = await aService({ starts: halfHours(morning(8), 1) });
+  await page.clock.install();
+  await visit(page, service);
+  await page.getByRole('button', { name: '09:00' }).click();
+  await expect(page.getByText(/^We keep this time for you until/)).toBeVisible();
+  await expect(page.getByLabel('E-mail', { exact: true })).toBeVisible();
+  await expect(page.getByLabel('Phone', { exact: true })).toBeVisible();
+  await page.clock.fastForward(11 * 60_000);
+  await expect(page.getByText(/^This time is no longer kept for you/)).toBeVisible();
+  await expect(page.getByText(/^We keep this time for you until/)).toBeHidden();
+  await expect(page.getByText('Time left:')).toBeHidden();
+  await expectAccessible(page);
 });
 
 test('German by the browser, English by the switch, and the choice stays', async ({ browser }) => {

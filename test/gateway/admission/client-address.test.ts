@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { addressGroup, clientAddress, trustedProxies } from '../../../gateway/admission/client-address.ts';
+import { addressGroup } from '../../../core/address-group.ts';
+import { clientAddress, trustedProxies } from '../../../gateway/admission/client-address.ts';
 import { proxiesFrom } from '../../../scripts/gateway/settings.ts';
 import { gatewayTo } from '../fake-medplum.ts';
 

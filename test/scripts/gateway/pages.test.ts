@@ -32,11 +32,17 @@ test('notifications go to the address that is set', () => {
   expect(portalFrom({ ...portal, PORTAL_NOTIFICATIONS_URL: '' })?.notificationsUrl).toBeUndefined();
 });
 
+test('the limit of one address is the one that is set', () => {
+  expect(portalFrom({ ...portal, PORTAL_BOOKINGS_PER_HOUR: '40' })?.bookingsPerHour).toBe(40);
+  expect(portalFrom(portal)?.bookingsPerHour).toBeUndefined();
+});
+
 test.each([
   ['PORTAL_CLINIC', { PORTAL_CLINIC: '' }],
   ['PORTAL_CLIENT_SECRET', { PORTAL_CLIENT_SECRET: '' }],
   ['PORTAL_LINK_SECRET', { PORTAL_LINK_SECRET: 'short' }],
   ['PORTAL_NOTIFICATIONS_URL', { PORTAL_NOTIFICATIONS_URL: 'gateway:8080' }],
+  ['PORTAL_BOOKINGS_PER_HOUR', { PORTAL_BOOKINGS_PER_HOUR: '-1' }],
 ])('a portal with a wrong %s is refused by its name', (name, wrong) => {
   expect(() => portalFrom({ ...portal, ...wrong })).toThrow(new RegExp(name));
 });

@@ -35,7 +35,37 @@ export const settings = {
   clientSecret: 'secret',
   clinic: 'C',
   timeZone: 'Europe/Berlin',
-  extensions: { heldUntil: 'urn:held', alternative: 'urn:alternative', confirmation: 'urn:confirmation' },
+  extensions: {
+    heldUntil: 'urn:held',
+    alternative: 'urn:alternative',
+    confirmation: 'urn:confirmation',
+    deadline: 'urn:deadline',
+    policy: 'urn:policy',
+  },
   topic: 'urn:topic',
   origin: 'https://portal.example',
 };
+
+/** A browser that keeps cookies, at an address of its own; a form is sent as from a page of the portal. */
+export function aBrowser(app: FastifyInstance, remoteAddress: string) {
+  const cookies = new Map<string, string>();
+  const send = async (url: string, form?: Readonly<Record<string, string>> | string, headers: object = {}) => {
+    const answer = await app.inject({
+      method: form === undefined ? 'GET' : 'POST',
+      url,
+      remoteAddress,
+      cookies: Object.fromEntries(cookies),
+      headers: { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      ...(form !== undefined && { payload: typeof form === 'string' ? form : new URLSearchParams(form).toString() }),
+    });
+    for (const { name, value } of answer.cookies) {
+      if (value === '') {
+        cookies.delete(name);
+      } else {
+        cookies.set(name, value);
+      }
+    }
+    return answer;
+  };
+  return { send, cookies };
+}

@@ -7,7 +7,7 @@ import { createHearing } from '../../../web/portal/news/hearing.ts';
 import { notificationIn } from '../../../web/portal/news/notification.ts';
 import { portal } from '../../../web/portal/server.ts';
 import { until } from '../../lib/until.ts';
-import { aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
 
 const { origin, topic } = settings;
 const baseUrl = 'https://booking.example/fhir/R4';
@@ -139,11 +139,6 @@ beforeEach(() => {
   asked.length = 0;
 });
 
-const post = (url: string, form: Record<string, string>) => {
-  const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
-  return app.inject({ method: 'POST', url, headers, payload: new URLSearchParams(form).toString() });
-};
-
 const notify = (body: object | string, authorization?: string) =>
   app.inject({
     method: 'POST',
@@ -153,21 +148,20 @@ const notify = (body: object | string, authorization?: string) =>
   });
 
 /** The address at which the page of a fresh booking asks for news. */
-async function waiting(): Promise<{ readonly news: string; readonly cookie: string }> {
+async function waiting(): Promise<{ readonly news: string; readonly browser: ReturnType<typeof aBrowser> }> {
+  const browser = aBrowser(app, '192.0.2.1');
   const time = 'Slot/a Schedule/s 2040-01-02T09:00:00.000Z 2040-01-02T09:30:00.000Z';
-  const { headers } = await post('/portal/hold', { service: '', time });
+  const { headers } = await browser.send('/portal/hold', { service: '', time });
   const person = { given: 'Kim', family: 'Muster', birthDate: '1990-05-17', phone: '030 123456' };
-  const booked = await post(String(headers.location), person);
-  const cookie = booked.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
-  const page = await app.inject({ url: String(booked.headers.location), headers: { cookie } });
+  const booked = await browser.send(String(headers.location), person);
+  const page = await browser.send(String(booked.headers.location));
   const news = /data-news="([^"]+)"/.exec(page.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
-  return { news, cookie };
+  return { news, browser };
 }
 
-const answerOf = async (url: string): Promise<unknown> => (await app.inject({ url })).json();
-
 test('a page that waits hears of a change through the portal, which asks the clinic for nothing meanwhile', async () => {
-  const { news, cookie } = await waiting();
+  const { news, browser } = await waiting();
+  const answerOf = async (url: string): Promise<unknown> => (await browser.send(url)).json();
   expect(await answerOf(news)).toEqual({ changed: false, complete: false });
   await until(() => stored);
   expect(stored).toMatchObject({
@@ -180,7 +174,7 @@ test('a page that waits hears of a change through the portal, which asks the cli
   expect((await notify(message('handshake', 0), secret)).statusCode).toBe(204);
 
   const read = async (): Promise<string> => {
-    const part = await app.inject({ url: '/portal/appointments/a/state', headers: { cookie } });
+    const part = await browser.send('/portal/appointments/a/state');
     return /data-news="([^"]+)"/.exec(part.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
   };
   // The page was read before notifications began.
@@ -197,7 +191,8 @@ test('a page that waits hears of a change through the portal, which asks the cli
 });
 
 test('nobody without the secret tells the portal anything, and nobody asks about an appointment that was not shown', async () => {
-  const { news } = await waiting();
+  const { news, browser } = await waiting();
+  const answerOf = async (url: string): Promise<unknown> => (await browser.send(url)).json();
   const before = await answerOf(news);
   const secret = stored?.channel.header?.[0]?.split(': ')[1] ?? '';
   for (const wrong of [undefined, 'Bearer ', `${secret}x`, 'Bearer secret', secret.replace('Bearer', 'Basic')]) {
@@ -209,13 +204,13 @@ test('nobody without the secret tells the portal anything, and nobody asks about
   expect((await notify({ resourceType: 'Bundle' }, secret)).statusCode).toBe(400);
   expect(await answerOf(news)).toEqual(before);
   const { search } = new URL(news, origin);
-  expect((await app.inject({ url: `/portal/appointments/b/news${search}` })).statusCode).toBe(404);
-  expect((await app.inject({ url: '/portal/appointments/a/news' })).statusCode).toBe(404);
+  expect((await browser.send(`/portal/appointments/b/news${search}`)).statusCode).toBe(404);
+  expect((await browser.send('/portal/appointments/a/news')).statusCode).toBe(404);
 });
 
 test('a portal that is started again requests its Subscription anew, with the same secret', async () => {
-  const { news } = await waiting();
-  await answerOf(news);
+  const { news, browser } = await waiting();
+  await browser.send(news);
   await until(() => stored);
   const header = stored?.channel.header;
   const again = fastify();
@@ -223,7 +218,7 @@ test('a portal that is started again requests its Subscription anew, with the sa
   const { assets } = files;
   void again.register(portal({ ...settings, assets, baseUrl: address, path: '/portal' }), { prefix: '/portal' });
   asked.length = 0;
-  const { changed } = (await again.inject({ url: news })).json();
+  const { changed } = (await again.inject({ url: news, cookies: Object.fromEntries(browser.cookies) })).json();
   expect(changed).toBe(true);
   await until(() => asked.includes('PUT /fhir/R4/Subscription/subscription'));
   expect(stored?.channel.header).toEqual(header);

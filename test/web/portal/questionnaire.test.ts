@@ -105,6 +105,12 @@ test.each([
   expect(isEnabled(when, () => values)).toBe(expected);
 });
 
+test('an answer that is in no list is no longer than others', () => {
+  const open = of({ linkId: 'a', text: 'A', type: 'open-choice', maxLength: 5, answerOption: [{ valueString: 'x' }] });
+  expect(read(open, { 'q.0.other': '12345' }).problems).toEqual({});
+  expect(read(open, { 'q.0.other': '123456' })).toEqual({ items: [], problems: { 'q.0': 'long' } });
+});
+
 test('a broken Questionnaire is shown as far as it can be', () => {
   const { questions } = questionForm(
     of(

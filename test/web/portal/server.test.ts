@@ -5,7 +5,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { timesOf } from '../../../web/portal/clinic/times.ts';
 import { portal } from '../../../web/portal/server.ts';
 import { viewOf } from '../../../web/portal/visit/appointment.ts';
-import { aClinic, builtFiles, bundle, settings } from './installed.ts';
+import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
 
 const files = builtFiles();
 const [start, end] = ['2040-01-02T09:00:00.000Z', '2040-01-02T09:30:00.000Z'];
@@ -78,42 +78,37 @@ beforeEach(() => {
 });
 
 let visitor = 0;
+let browser: ReturnType<typeof aBrowser>;
 
-const send = (url: string, form?: Record<string, string> | string) => {
-  const remoteAddress = `192.0.2.${visitor}`;
-  const payload = typeof form === 'object' ? new URLSearchParams(form).toString() : form;
-  const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
-  return payload === undefined
-    ? app.inject({ url, remoteAddress })
-    : app.inject({ method: 'POST', url, remoteAddress, headers, payload });
-};
+beforeEach(() => {
+  visitor += 1;
+  browser = aBrowser(app, `192.0.2.${visitor}`);
+});
+
+const send: typeof browser.send = (...request) => browser.send(...request);
 
 const person = { given: 'Kim', family: 'Muster', birthDate: '1990-05-17', phone: '030 123456' };
 const time = `Slot/a Schedule/s ${start} ${end}`;
 
 async function details(): Promise<string> {
-  visitor += 1;
   const { headers } = await send('/portal/hold', { service: '', time });
   return String(headers.location);
 }
 
 test('broken resources of the clinic stop no page', async () => {
-  visitor += 1;
   expect((await send('/portal/')).statusCode).toBe(200);
   const { statusCode, body } = await send('/portal/times?service=&from=2040-01-01');
   expect([statusCode, body.match(/class="time"/g)?.length]).toEqual([200, 1]);
   expect(timesOf({ resourceType: 'Slot', id: 'a', start, end } as never, {} as never)).toHaveLength(1);
   expect(timesOf({ resourceType: 'Slot', id: 'a', start } as never, {} as never)).toEqual([]);
-  expect(viewOf({ resourceType: 'Appointment', id: 'a' } as never, [], [], 0)).toMatchObject({
+  expect(viewOf({ resourceType: 'Appointment', id: 'a' } as never, [], [], undefined, 0)).toMatchObject({
     state: 'unclear',
     isOpen: false,
   });
 });
 
 test('a page that anybody may see is compressed for browsers that take it; one that is a person’s never is', async () => {
-  visitor += 1;
-  const get = (url: string, encoding: string) =>
-    app.inject({ url, remoteAddress: `192.0.2.${visitor}`, headers: { 'accept-encoding': encoding } });
+  const get = (url: string, encoding: string) => send(url, undefined, { 'accept-encoding': encoding });
   const plain = await get('/portal/times?service=', 'br;q=1, gzip;q=0');
   const small = await get('/portal/times?service=', 'br, GZIP;q=0.5');
   expect([plain.headers['content-encoding'], small.headers['content-encoding']]).toEqual([undefined, 'gzip']);
@@ -124,7 +119,7 @@ test('a page that anybody may see is compressed for browsers that take it; one t
 });
 
 test('a long Slot is cut into appointments of the length that the clinic gives', () => {
-  const schedule = { reference: 'Schedule/s', name: '', isRequest: false, minutes: 20 };
+  const schedule = { reference: 'Schedule/s', name: '', isRequest: false, cancelUntil: undefined, minutes: 20 };
   const slot = {
     resourceType: 'Slot',
     id: 'a',
@@ -188,7 +183,6 @@ test('the times that the clinic names in its refusal are one click away', async 
 });
 
 test('a clinic that cannot be reached has a page of its own', async () => {
-  visitor += 1;
   const { statusCode, body } = await send('/down/');
   expect(statusCode).toBe(503);
   expect(body).toContain('Nothing that you have booked is lost.');
@@ -198,7 +192,9 @@ test('what is too large or too often is refused with a page that says so', async
   const address = await details();
   const large = await send(address, `comment=${'x'.repeat(70_000)}`);
   expect([large.statusCode, large.body.includes('Too much text')]).toEqual([413, true]);
-  expect((await send(address, { ...person, comment: 'x'.repeat(1_001) })).statusCode).toBe(422);
+  const long = await send(address, { ...person, comment: 'x'.repeat(1_001) });
+  expect([long.statusCode, (await send(String(long.headers.location))).statusCode]).toEqual([303, 422]);
+  expect((await send(address, { ...person, comment: 'x'.repeat(3_001) })).statusCode).toBe(422);
   const many = await Promise.all(Array.from({ length: 14 }, () => send('/portal/hold', { time: 'x' })));
   expect(many.map(({ statusCode }) => statusCode)).toContain(429);
   const pages = await Promise.all(Array.from({ length: 32 }, () => send('/portal/nothing')));
@@ -207,7 +203,6 @@ test('what is too large or too often is refused with a page that says so', async
 });
 
 test('what is no form, no time and no page is refused', async () => {
-  visitor += 1;
   const json = { method: 'POST', url: '/portal/hold', payload: { time } } as const;
   const headers = { 'sec-fetch-site': 'same-origin' };
   expect((await app.inject({ ...json, headers })).statusCode).toBe(404);

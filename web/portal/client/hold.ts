@@ -1,6 +1,3 @@
-/** How long before its end the patient is warned that a hold ends soon, in milliseconds. */
-const WARNING = 120_000;
-
 const STEP = 1_000;
 
 /** The end of a hold on the clock of this page: the browser's own clock may be wrong. */
@@ -14,8 +11,8 @@ function written(milliseconds: number): string {
 }
 
 /**
- * Counts down how long a time is held. The countdown is shown all the time, and announced only twice: two minutes before the
- * end, and at the end. Nothing is removed from the page then.
+ * Counts down how long a time is held. The countdown is shown all the time, and announced only twice: in its last minutes,
+ * when more time can be asked for, and at the end. Nothing that was typed is removed then.
  */
 export function countDown(panel: HTMLElement): void {
   const [remaining, news] = [panel.querySelector('.remaining'), panel.querySelector('.news')];
@@ -25,15 +22,24 @@ export function countDown(panel: HTMLElement): void {
     return;
   }
   let end = endOf(panel.dataset);
+  const last = Number(panel.dataset.last);
+  // A hold that has ended must not say any longer until when it lasts.
+  const showTimes = (isHeld: boolean): void => {
+    for (const line of panel.querySelectorAll<HTMLElement>('.until, .left')) {
+      line.hidden = !isHeld;
+    }
+  };
   const show = (): void => {
     const left = end - performance.now();
     remaining.textContent = written(left);
-    if (left < WARNING && !panel.classList.contains('soon')) {
+    button.hidden = left >= last;
+    if (left < last && !panel.classList.contains('soon')) {
       panel.classList.add('soon');
       news.textContent = panel.dataset.soon ?? '';
     }
     if (left <= 0 && !panel.classList.contains('over')) {
       panel.classList.add('over');
+      showTimes(false);
       news.textContent = panel.dataset.over ?? '';
     }
   };
@@ -49,7 +55,10 @@ export function countDown(panel: HTMLElement): void {
       news.textContent = answer.news ?? '';
       if (answer.until) {
         end = endOf(answer);
-        panel.classList.remove('soon', 'over');
+        panel.classList.remove('over');
+        // The answer is said, not the warning once more.
+        panel.classList.toggle('soon', end - performance.now() < last);
+        showTimes(true);
         const line = panel.querySelector('.until');
         if (line) {
           line.textContent = answer.line ?? '';

@@ -1,4 +1,5 @@
 import { countDown } from './hold.ts';
+import { forgetTyped, keepTyped } from './keep.ts';
 import { showQuestionsThatApply } from './questions.ts';
 import './style.css';
 import { watchState } from './watch.ts';
@@ -50,6 +51,7 @@ for (const form of document.querySelectorAll<HTMLFormElement>('form[data-wait]')
   sendOnce(form);
 }
 for (const form of document.querySelectorAll<HTMLFormElement>('form.details')) {
+  keepTyped(form);
   showQuestionsThatApply(form);
 }
 for (const panel of document.querySelectorAll<HTMLElement>('.hold[data-until]')) {
@@ -58,6 +60,16 @@ for (const panel of document.querySelectorAll<HTMLElement>('.hold[data-until]'))
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
   copyLink(button);
 }
+if (document.querySelector('.state')) {
+  forgetTyped();
+}
+document.querySelector('footer form')?.addEventListener('submit', forgetTyped);
+addEventListener('pageshow', ({ persisted }) => {
+  // Somebody may have signed out since: the browser's memory must not show appointments again.
+  if (persisted && document.querySelector('.state')) {
+    location.reload();
+  }
+});
 const news = document.getElementById('state-news');
 if (news) {
   watchState(news);

@@ -1,7 +1,8 @@
-import type { CodeableConcept, Coding, HealthcareService, Reference, Schedule } from '@medplum/fhirtypes';
+import type { CodeableConcept, Coding, Duration, HealthcareService, Reference, Schedule } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
 import { serviceIdOf } from '../../../core/fhir/reference/service-reference.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
+import type { ExtensionUrls } from '../fhir/refusal.ts';
 
 /** A calendar in which times of a service can be booked. */
 export interface BookableSchedule {
@@ -10,6 +11,8 @@ export interface BookableSchedule {
   readonly name: string;
   /** Whether the clinic's staff confirm each booking. */
   readonly isRequest: boolean;
+  /** How long before its start an appointment can still be cancelled or moved, in milliseconds; `undefined`: always. */
+  readonly cancelUntil: number | undefined;
   /** How long an appointment is, in minutes; `undefined`: as long as the Slot. */
   readonly minutes: number | undefined;
 }
@@ -37,6 +40,16 @@ const codingsOf = (concepts: readonly CodeableConcept[] | undefined): Coding[] =
 
 const idIn = ({ reference }: Reference): string | undefined => reference?.split('/')[1];
 
+const MINUTE = 60_000;
+
+function millisecondsOf(length: Duration | undefined): number | undefined {
+  const units: Readonly<Record<string, number>> = { s: 1 / 60, min: 1, h: 60, d: 1440, wk: 10_080 };
+  const factor = units[length?.code ?? length?.unit ?? ''];
+  return factor !== undefined && typeof length?.value === 'number' && length.value > 0
+    ? length.value * factor * MINUTE
+    : undefined;
+}
+
 /** The length of appointments that Medplum's scheduling parameters name, in minutes. */
 function minutesOf(resource: Schedule | HealthcareService | undefined, service?: string): number | undefined {
   const parameters = listOf(resource?.extension).filter(({ url }) => url === SCHEDULING_PARAMETERS);
@@ -44,13 +57,17 @@ function minutesOf(resource: Schedule | HealthcareService | undefined, service?:
     const named = listOf(extension).find(({ url }) => url === 'service')?.valueReference?.reference;
     return service === undefined || named === undefined || named === `HealthcareService/${service}`;
   });
-  const length = listOf(own?.extension).find(({ url }) => url === 'duration')?.valueDuration;
-  const minutes: Readonly<Record<string, number>> = { min: 1, h: 60, d: 1440, wk: 10_080 };
-  const factor = minutes[length?.code ?? length?.unit ?? ''];
-  return factor !== undefined && typeof length?.value === 'number' && length.value > 0
-    ? length.value * factor
-    : undefined;
+  const length = millisecondsOf(listOf(own?.extension).find(({ url }) => url === 'duration')?.valueDuration);
+  return length === undefined ? undefined : length / MINUTE;
 }
+
+/** How long before its start an appointment can still be cancelled, by the booking policy of a resource. */
+function cancelUntilOf(resource: Schedule | HealthcareService, url: string | undefined): number | undefined {
+  const policy = listOf(resource.extension).find((one) => one.url === url);
+  return millisecondsOf(listOf(policy?.extension).find((part) => part.url === 'cancelUntil')?.valueDuration);
+}
+
+type PolicyUrls = Pick<ExtensionUrls, 'confirmation' | 'policy'>;
 
 interface Clinic {
   readonly schedules: readonly Schedule[];
@@ -67,20 +84,27 @@ function servicesOf({ serviceType, actor }: Schedule, { services }: Clinic): Hea
   return [...ids].map((id) => services.get(id)).filter((service) => service !== undefined);
 }
 
-function bookableSchedule(schedule: Schedule, service: HealthcareService | undefined, url: string): BookableSchedule {
+function bookableSchedule(
+  schedule: Schedule,
+  service: HealthcareService | undefined,
+  services: readonly HealthcareService[],
+  urls: PolicyUrls,
+): BookableSchedule {
   const confirmation = [schedule, service]
-    .map((resource) => listOf(resource?.extension).find((extension) => extension.url === url)?.valueCode)
+    .map((resource) => listOf(resource?.extension).find((extension) => extension.url === urls.confirmation)?.valueCode)
     .find((code) => code !== undefined);
+  const strictest = services.flatMap((one) => cancelUntilOf(one, urls.policy) ?? []);
   return {
     reference: `Schedule/${schedule.id}`,
     name: listOf(schedule.actor).find(({ display }) => display)?.display ?? '',
     isRequest: confirmation === 'manual',
+    cancelUntil: cancelUntilOf(schedule, urls.policy) ?? (strictest.length > 0 ? Math.max(...strictest) : undefined),
     minutes: minutesOf(schedule, service?.id) ?? minutesOf(service),
   };
 }
 
 /** What one Schedule lets patients book. */
-function offersOf(schedule: Schedule, clinic: Clinic, confirmation: string): BookableService[] {
+function offersOf(schedule: Schedule, clinic: Clinic, urls: PolicyUrls): BookableService[] {
   const services = servicesOf(schedule, clinic);
   const codings = [...codingsOf(schedule.serviceType), ...services.flatMap(({ type }) => codingsOf(type))];
   const known = new Map(codings.map((coding) => [keyOf(coding), coding]));
@@ -97,7 +121,7 @@ function offersOf(schedule: Schedule, clinic: Clinic, confirmation: string): Boo
         codings.find(({ display }) => display)?.display ||
         (coding?.code ?? ''),
       description: service?.comment,
-      schedules: [bookableSchedule(schedule, service, confirmation)],
+      schedules: [bookableSchedule(schedule, service, services, urls)],
     };
   });
 }
@@ -115,7 +139,7 @@ function together(offers: readonly BookableService[]): BookableService[] {
 /** What can be booked at the clinic, by name. */
 export async function readServices(
   service: BookingService,
-  confirmation: string,
+  urls: PolicyUrls,
 ): Promise<readonly BookableService[] | Refusal> {
   const [schedules, services] = await Promise.all([
     service.search('Schedule', { _count: MOST }),
@@ -128,5 +152,5 @@ export async function readServices(
     schedules: resourcesIn(schedules, 'Schedule'),
     services: new Map(resourcesIn(services, 'HealthcareService').map((one) => [one.id ?? '', one])),
   };
-  return together(clinic.schedules.flatMap((schedule) => offersOf(schedule, clinic, confirmation)));
+  return together(clinic.schedules.flatMap((schedule) => offersOf(schedule, clinic, urls)));
 }

@@ -48,6 +48,39 @@ export function timesOf(slot: Slot, schedule: BookableSchedule): FreeTime[] {
   }));
 }
 
+/** What stands for a time that the clinic does not offer: as if another had been faster. */
+const notOffered: Refusal = { refused: true, status: 409, problems: [{ code: 'slot-not-free', alternatives: [] }] };
+
+/** Whether a time lies in a Slot as the appointments of a service do: in steps from its start, or at its end. */
+function fits(slot: Slot, service: BookableService, { start, end }: Pick<FreeTime, 'start' | 'end'>): boolean {
+  const schedule = service.schedules.find(({ reference }) => reference === slot.schedule?.reference);
+  const [from, to] = [parseInstant(slot.start), parseInstant(slot.end)];
+  if (!schedule || !isOf(slot, service) || from === undefined || to === undefined) {
+    return false;
+  }
+  const [first] = timesOf(slot, schedule);
+  // A time that the service itself proposes is as long as the one that was lost, in whichever calendar.
+  const lengths = [first && first.end - first.start, ...service.schedules.map(({ minutes = 0 }) => minutes * MINUTE)];
+  const length = end - start;
+  return from <= start && end <= to && lengths.includes(length) && ((start - from) % length === 0 || end === to);
+}
+
+/**
+ * Why a time that a browser names cannot be booked: only what is offered can, and nobody can make it longer. A Slot that is
+ * gone or taken is for the service to judge, which names other times.
+ */
+export async function refusalOf(
+  client: BookingService,
+  service: BookableService,
+  time: Pick<FreeTime, 'slot' | 'start' | 'end'>,
+): Promise<Refusal | undefined> {
+  const slot = await client.read('Slot', time.slot.slice('Slot/'.length));
+  if (isRefusal(slot)) {
+    return slot.status === 404 || slot.status === 410 ? undefined : slot;
+  }
+  return slot.status !== 'free' || fits(slot, service, time) ? undefined : notOffered;
+}
+
 function nextPage({ link }: Bundle): string | undefined {
   return (Array.isArray(link) ? link : []).find((one) => one?.relation === 'next')?.url;
 }

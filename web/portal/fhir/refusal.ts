@@ -20,6 +20,10 @@ export interface ExtensionUrls {
   readonly heldUntil: string;
   readonly alternative: string;
   readonly confirmation: string;
+  /** Until when the clinic has to answer a request; without it the page does not name that time. */
+  readonly deadline?: string;
+  /** The booking policy; without it the page does not name how long an appointment can be cancelled. */
+  readonly policy?: string;
 }
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

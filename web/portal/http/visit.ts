@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { addressGroup } from '../../../core/address-group.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
 import type { Html } from '../../server/html.ts';
 import { isLanguage, type Language, preferredLanguage } from '../../server/language.ts';
@@ -25,18 +26,36 @@ export interface Visit {
   readonly id: string;
   /** What was typed before another time was chosen. */
   readonly draft: FormValues | undefined;
+  /** What was sealed into the link that was opened, and waits for a decision. */
+  readonly link: string;
+  /** Whom the limits count: the address of the client. */
+  readonly visitor: string;
   /** Whether a script of the page asks, for the answer without the page around it. */
   readonly isScript: boolean;
 }
 
 /** The cookies of the portal. */
-export const cookies = { session: 'portal_session', language: 'portal_language', draft: 'portal_draft' } as const;
+export const cookies = {
+  session: 'portal_session',
+  language: 'portal_language',
+  draft: 'portal_draft',
+  link: 'portal_link',
+} as const;
+
+/** The longest form that a cookie holds, in characters. */
+const MOST_KEPT = 2_500;
+
+/** Whether what was typed into a form can be kept in the browser. */
+export const isKept = ({ text }: FormValues): boolean => text.length <= MOST_KEPT;
 
 /** What an answer changes in the visitor's browser; `null` removes it. */
 export interface Changes {
   readonly session?: Session | null;
   readonly draft?: FormValues | null;
+  readonly link?: string | null;
   readonly language?: Language;
+  /** Whether the browser should forget the pages that it has shown. */
+  readonly isForgotten?: boolean;
 }
 
 /** An answer of the portal: a page, another address, a part of a page for a script, or a file. */
@@ -48,6 +67,8 @@ export type Reply = Changes &
         readonly body: Html;
         readonly status?: number;
         readonly isProblem?: boolean;
+        /** The id of the form that holds what was typed: the language is switched with it. */
+        readonly form?: string;
         /** Whether the page holds nothing that only this visitor may know: then it is compressed. */
         readonly isPublic?: boolean;
       }
@@ -65,27 +86,35 @@ function languageOf({ cookies: sent, headers }: FastifyRequest): Language {
   return isLanguage(chosen) ? chosen : preferredLanguage(headers['accept-language']);
 }
 
-async function draftOf(portal: Portal, sealed: string | undefined): Promise<FormValues | undefined> {
-  const content = sealed === undefined ? 'invalid' : await portal.seal.open('draft', sealed);
-  return typeof content === 'string' || typeof content.form !== 'string' ? undefined : formValues(content.form);
+async function draftOf(
+  { seal }: Portal,
+  { browser }: Session,
+  sealed: string | undefined,
+): Promise<FormValues | undefined> {
+  const content = sealed === undefined ? 'invalid' : await seal.open('draft', sealed);
+  const isOwn = typeof content !== 'string' && content.browser === browser && typeof content.form === 'string';
+  return isOwn ? formValues(content.form) : undefined;
 }
 
 /** Reads what a handler needs of a request. */
 export async function visitOf(portal: Portal, request: FastifyRequest): Promise<Visit> {
   const { params, url, body } = request;
   const texts = textsOf[languageOf(request)];
+  const session = await openSession(portal.seal, request.cookies[cookies.session]);
   const [, query = ''] = url.split('?', 2);
   return {
     portal,
     texts,
     clock: clockOf(portal.options.timeZone, texts.language),
     at: portal.now(),
-    session: await openSession(portal.seal, request.cookies[cookies.session]),
+    session,
     url,
     query: formValues(query),
     form: formValues(body),
     id: isObject(params) && typeof params.id === 'string' ? params.id : '',
-    draft: await draftOf(portal, request.cookies[cookies.draft]),
+    draft: await draftOf(portal, session, request.cookies[cookies.draft]),
+    link: request.cookies[cookies.link] ?? '',
+    visitor: addressGroup(request.ip),
     isScript: request.headers.accept?.startsWith('application/json') ?? false,
   };
 }

@@ -17,7 +17,7 @@ export function when({ texts, clock }: Visit, { start, end }: AppointmentView): 
  * @param watch - the address that tells whether it has
  */
 export function statePart(visit: Visit, view: AppointmentView, watch: string): Html {
-  const { texts } = visit;
+  const { texts, clock } = visit;
   const { state } = view;
   const rows: [string, Content][] = [
     [texts.appointment.when, when(visit, view)],
@@ -26,7 +26,11 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
     [texts.appointment.where, view.where],
     [texts.appointment.forWhom, view.forWhom],
     [texts.appointment.comment, view.comment],
-    [texts.appointment.reason, view.reason],
+    [texts.appointment.reason, view.isUnanswered ? texts.appointment.unanswered : view.reason],
+    [
+      texts.appointment.answerBy,
+      view.answerBy !== undefined && `${clock.longDay(view.answerBy)}, ${clock.time(view.answerBy)}`,
+    ],
   ];
   const isWatched = state === 'asked' || state === 'confirmed';
   return html`<section id="state" class="card" data-state="${state}"${isWatched && html` data-watch="${visit.portal.options.path}/appointments/${view.id}/state" data-news="${watch}"`}>
@@ -63,16 +67,20 @@ export function isNews(text: string): text is AppointmentNews {
 }
 
 /** What a patient can do with an appointment. The script replaces it together with the state. */
-export function actionsPart({ texts: { appointment }, portal }: Visit, view: AppointmentView): Html {
+export function actionsPart({ texts: { appointment, book }, clock, portal }: Visit, view: AppointmentView): Html {
   const own = `${portal.options.path}/appointments/${view.id}`;
   const move =
     view.serviceKey &&
     `${portal.options.path}/times?${new URLSearchParams({ service: view.serviceKey, move: view.id }).toString()}`;
-  return html`<p class="actions" id="actions">
+  const { openUntil, start } = view;
+  const isLimited = openUntil !== undefined && openUntil !== start;
+  const limit = isLimited && `${clock.longDay(openUntil)}, ${clock.time(openUntil)}`;
+  return html`<div id="actions"><p class="actions">
 ${view.start !== undefined && view.state !== 'cancelled' && html`<a href="${own}/calendar.ics" class="button" download>${appointment.calendar}</a>`}
 ${view.isOpen && move && html`<a href="${move}" class="button">${appointment.move}</a>`}
 ${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cancel}</a>`}
-</p>`;
+${view.isUnanswered && html`<a href="${portal.options.path}/" class="button">${book}</a>`}
+</p>${limit && html`<p class="note">${view.isOpen ? appointment.openUntil(limit) : appointment.openNoMore(limit)}</p>`}</div>`;
 }
 
 /** The page of one appointment. */
@@ -99,18 +107,23 @@ const refusalNote = ({ texts }: Visit, reason: RefusalReason | undefined): Conte
   reason &&
   html`<div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p></div>`;
 
+/** The reasons that pass. */
+const passing: readonly RefusalReason[] = ['unknown', 'busy', 'changed', 'visitorLimit'];
+
 /** The page that asks before an appointment is cancelled. */
 export function cancelPage(visit: Visit, view: AppointmentView, refusal?: RefusalReason): Reply {
   const { texts, portal } = visit;
   const { appointment } = texts;
   const own = `${portal.options.path}/appointments/${view.id}`;
+  // What the clinic no longer allows cannot be tried again.
+  const isPossible = refusal === undefined || passing.includes(refusal);
   const body = html`<h1>${appointment.cancelTitle}</h1>
 ${refusalNote(visit, refusal)}
 <p class="when">${when(visit, view)}${view.what && html`<br>${view.what}`}</p>
 ${!refusal && html`<p>${appointment.cancelQuestion}</p>`}
 <form method="post" action="${own}/cancel" class="actions" data-wait="${texts.details.wait}">
-<button class="danger">${refusal ? texts.again : appointment.cancelYes}</button>
-<a href="${own}" class="button">${appointment.keep}</a></form>`;
+${isPossible && html`<button class="danger">${refusal ? texts.again : appointment.cancelYes}</button>`}
+<a href="${own}" class="button">${isPossible ? appointment.keep : appointment.title}</a></form>`;
   return { kind: 'page', title: appointment.cancelTitle, body, ...(refusal && { status: 409, isProblem: true }) };
 }
 
@@ -128,6 +141,7 @@ export function movePage(
   const others = refusal?.alternatives?.map(
     (one) => html`<li><button name="time" value="${formatTime(one)}" class="secondary">${written(one)}</button></li>`,
   );
+  const isPossible = refusal === undefined || refusal.alternatives !== undefined || passing.includes(refusal.reason);
   const body = html`<h1>${appointment.moveTitle}</h1>
 ${refusalNote(visit, refusal?.reason)}
 <form method="post" action="${own}/move" data-wait="${texts.details.wait}">
@@ -135,7 +149,7 @@ ${refusalNote(visit, refusal?.reason)}
 ${!others && html`<div><dt>${appointment.to}</dt><dd><strong>${written(time)}</strong></dd></div>`}</dl>
 ${others && others.length > 0 && html`<h2>${texts.alternatives.title}</h2><ul class="alternatives">${others}</ul>`}
 ${others?.length === 0 && html`<p>${texts.alternatives.none}</p>`}
-<p class="actions">${!others && html`<button name="time" value="${formatTime(time)}" class="primary">${refusal ? texts.again : appointment.moveTo}</button>`}
-<a href="${own}" class="button">${appointment.keep}</a></p></form>`;
+<p class="actions">${isPossible && !others && html`<button name="time" value="${formatTime(time)}" class="primary">${refusal ? texts.again : appointment.moveTo}</button>`}
+<a href="${own}" class="button">${isPossible ? appointment.keep : appointment.title}</a></p></form>`;
   return { kind: 'page', title: appointment.moveTitle, body, ...(refusal && { status: 409, isProblem: true }) };
 }

@@ -1,5 +1,5 @@
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { type Html, html } from '../../server/html.ts';
+import { flag, type Html, html } from '../../server/html.ts';
 import type { BookableService } from '../clinic/services.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { allQuestions, type QuestionForm } from '../questionnaire/questions.ts';
@@ -8,6 +8,12 @@ import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 import { personFields } from '../visit/person.ts';
 import { type FormState, problemSummary, textArea, textField } from './fields.ts';
 import { questionFields } from './questions.ts';
+
+/** A patient for whom the visitor may book again. */
+export interface KnownPatient {
+  readonly id: string;
+  readonly name: string;
+}
 
 /** What the page for a patient's details shows. */
 export interface DetailsPage {
@@ -20,6 +26,8 @@ export interface DetailsPage {
   /** What became of the request to hold it longer. */
   readonly holdNews: string | undefined;
   readonly questions: QuestionForm | undefined;
+  /** For whom the visitor may book without saying again who it is. */
+  readonly known: readonly KnownPatient[];
   readonly state: FormState;
   /** The sealed booking that the form is sent with. */
   readonly sealed: string;
@@ -35,6 +43,9 @@ function summary({ texts, clock }: Visit, { service, time }: DetailsPage): Html 
 <p>${service.name}${schedule?.name && schedule.name !== service.name && html`<br>${schedule.name}`}</p>`;
 }
 
+/** How long before its end a hold can be prolonged, in milliseconds: earlier that would gain nothing, and it can be done once. */
+export const LAST_MINUTES = 180_000;
+
 /** How long the time is held, and the way to hold it longer. The script counts down, and warns in time. */
 function holdPanel({ texts, clock, portal }: Visit, { heldUntil, holdNews, refusal }: DetailsPage): Html | false {
   const { details } = texts;
@@ -46,9 +57,9 @@ function holdPanel({ texts, clock, portal }: Visit, { heldUntil, holdNews, refus
 <button name="action" value="prolong" formnovalidate class="secondary">${details.again}</button></div>`;
   }
   const minutes = Math.max(1, Math.ceil((heldUntil - portal.now()) / 60_000));
-  return html`<div class="hold" data-until="${formatInstant(heldUntil)}" data-now="${formatInstant(portal.now())}" data-soon="${details.soonOver}" data-over="${details.over}">
+  return html`<div class="hold" data-until="${formatInstant(heldUntil)}" data-now="${formatInstant(portal.now())}" data-last="${LAST_MINUTES}" data-soon="${details.soonOver}" data-over="${details.over}">
 <p class="until">${details.heldUntil(clock.time(heldUntil))}</p>
-<p>${details.remaining} <span class="remaining">${details.minutes(minutes)}</span></p>
+<p class="left">${details.remaining} <span class="remaining">${details.minutes(minutes)}</span></p>
 <p class="news" role="status">${holdNews}</p>
 <button name="action" value="prolong" formnovalidate class="secondary">${details.prolong}</button></div>`;
 }
@@ -67,26 +78,39 @@ ${buttons && buttons.length > 0 && html`<h2>${texts.alternatives.title}</h2><p>$
 ${buttons?.length === 0 && html`<p>${texts.alternatives.none}</p>`}</div>`;
 }
 
-function personFieldset(visit: Visit, state: FormState): Html {
+/** Asks for whom the appointment is. A patient of before is named, and chosen; nothing else of them is shown. */
+function knownFieldset({ texts: { details } }: Visit, { known, state: { form } }: DetailsPage): Html | false {
+  const option = (value: string, name: string): Html =>
+    html`<label class="option"><input type="radio" name="for" value="${value}"${flag('checked', form.get('for') === value)}> ${name}</label>`;
+  return (
+    known.length > 0 &&
+    html`<fieldset class="group known"><legend>${details.person}</legend>
+${known.map(({ id, name }) => option(id, name))}${option('', details.someoneElse)}</fieldset>`
+  );
+}
+
+function personFieldset(visit: Visit, { state, known }: DetailsPage): Html {
   const { details } = visit.texts;
+  const isOnly = known.length === 0;
   const field = (
     name: keyof typeof personFields,
     type: 'text' | 'date' | 'email' | 'tel',
     autocomplete: string,
-    isRequired = true,
+    isRequired = isOnly,
   ) =>
     textField(visit, state, {
       name,
       label: details[name],
       type,
       isRequired,
+      isOptional: false,
       autocomplete,
       ...(type !== 'date' && { maxLength: personFields[name] }),
     });
-  return html`<fieldset class="group"><legend>${details.person}</legend>
+  return html`<div class="person"><fieldset class="group"><legend>${isOnly ? details.person : details.someoneElse}</legend>
 ${field('given', 'text', 'given-name')}${field('family', 'text', 'family-name')}${field('birthDate', 'date', 'bday')}</fieldset>
 <fieldset class="group"><legend>${details.contact}</legend><p class="note">${details.contactHint}</p>
-${field('email', 'email', 'email', false)}${field('phone', 'tel', 'tel', false)}</fieldset>`;
+${field('email', 'email', 'email', false)}${field('phone', 'tel', 'tel', false)}</fieldset></div>`;
 }
 
 /** The page for a patient's details: the time, how long it is held, and the form. */
@@ -100,12 +124,9 @@ export function detailsPage(visit: Visit, page: DetailsPage): Reply {
   const submit = isRequest ? details.ask : details.submit;
   const isGone = refusal?.alternatives !== undefined;
   const action = `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}`;
-  // The first button of a form is what the Enter key presses.
-  const first = !isGone && html`<button class="first" tabindex="-1" aria-hidden="true">${submit}</button>`;
   const body = html`<p class="step">${texts.step(3)}</p>
 <h1>${details.title}</h1>
-<form method="post" action="${action}" class="columns details" data-wait="${details.wait}">
-${first}
+<form method="post" action="${action}" id="details" class="columns details" data-wait="${details.wait}">
 <section class="aside card" aria-labelledby="summary-title">
 ${summary(visit, page)}${holdPanel(visit, page)}
 <button name="action" value="other" formnovalidate class="quiet">${details.other}</button>
@@ -113,7 +134,7 @@ ${summary(visit, page)}${holdPanel(visit, page)}
 <div class="fields">
 ${refusalBox(visit, page)}
 ${problemSummary(visit, state, (name) => person[name] ?? labels.get(name) ?? name)}
-${personFieldset(visit, state)}
+${knownFieldset(visit, page)}${personFieldset(visit, page)}
 ${
   questions &&
   html`<fieldset class="group"><legend>${questions.title ?? details.questions}</legend>${questionFields(visit, state, questions.questions)}</fieldset>`
@@ -124,5 +145,12 @@ ${!isGone && html`<button class="primary">${refusal?.reason === 'unknown' ? text
 </div>
 </form>`;
   const status = refusal ? 409 : state.problems.size > 0 ? 422 : 200;
-  return { kind: 'page', title: details.title, body, status, isProblem: status !== 200 };
+  return {
+    kind: 'page',
+    title: details.title,
+    body,
+    status,
+    isProblem: status !== 200,
+    ...(!isGone && { form: 'details' }),
+  };
 }

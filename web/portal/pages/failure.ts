@@ -8,6 +8,7 @@ export const failures = {
   linkInvalid: 404,
   linkExpired: 410,
   forged: 403,
+  otherBrowser: 403,
   tooMany: 429,
   tooLarge: 413,
   unavailable: 503,

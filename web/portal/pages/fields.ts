@@ -14,7 +14,10 @@ export interface TextField {
   readonly name: string;
   readonly label: string;
   readonly type: 'text' | 'date' | 'email' | 'tel' | 'url' | 'time' | 'datetime-local';
+  /** Whether the browser insists on it. */
   readonly isRequired: boolean;
+  /** Whether the label says that it may be left empty; default: if it is not required. */
+  readonly isOptional?: boolean;
   readonly maxLength?: number;
   readonly autocomplete?: string;
   readonly inputMode?: 'decimal' | 'numeric';
@@ -35,15 +38,15 @@ export function described({ problems }: FormState, name: string): Content {
 }
 
 /** A label, which says so if the field may be left empty. */
-export function labelText({ texts }: Visit, label: string, isRequired: boolean): Html {
-  return html`${label}${!isRequired && html` <span class="note">(${texts.details.optional})</span>`}`;
+export function labelText({ texts }: Visit, label: string, isOptional: boolean): Html {
+  return html`${label}${isOptional && html` <span class="note">(${texts.details.optional})</span>`}`;
 }
 
 /** A field of one line with its label and its problem. */
 export function textField(visit: Visit, state: FormState, field: TextField): Html {
-  const { name, label, type, isRequired, maxLength, autocomplete, inputMode } = field;
+  const { name, label, type, isRequired, isOptional = !isRequired, maxLength, autocomplete, inputMode } = field;
   const id = idOf(name);
-  return html`<div class="field"><label for="${id}">${labelText(visit, label, isRequired)}</label>
+  return html`<div class="field"><label for="${id}">${labelText(visit, label, isOptional)}</label>
 ${problemNote(visit, state, name)}
 <input id="${id}" name="${name}" type="${type}" value="${state.form.get(name)}"${flag('required', isRequired)}${
     maxLength !== undefined && html` maxlength="${maxLength}"`
@@ -60,7 +63,7 @@ export function textArea(
   maxLength: number,
 ): Html {
   const id = idOf(name);
-  return html`<div class="field"><label for="${id}">${labelText(visit, label, isRequired)}</label>
+  return html`<div class="field"><label for="${id}">${labelText(visit, label, !isRequired)}</label>
 ${problemNote(visit, state, name)}
 <textarea id="${id}" name="${name}" rows="3" maxlength="${maxLength}"${flag('required', isRequired)}${described(state, name)}>
 ${state.form.get(name)}</textarea></div>`;

@@ -1,5 +1,6 @@
 import { type Content, type Html, html } from '../../server/html.ts';
 import { otherLanguage, type Visit } from '../http/visit.ts';
+import { isEmpty } from '../session/session.ts';
 import { textsOf } from '../texts/texts.ts';
 
 /** What surrounds every page. */
@@ -8,9 +9,12 @@ export interface Frame {
   readonly body: Html;
   /** Whether something has to be corrected: the title of the window says so first. */
   readonly isProblem?: boolean;
+  /** The id of the form with which the language is switched, so that what was typed stays. */
+  readonly form?: string;
 }
 
-const isSignedIn = ({ session }: Visit): boolean => session.patients.length + session.appointments.length > 0;
+/** Whether the browser holds anything of anybody: appointments, or what was typed. */
+const hasSomething = ({ session, draft }: Visit): boolean => !isEmpty(session) || draft !== undefined;
 
 function navigation({ portal: { options }, texts, url }: Visit): Html {
   const { path } = options;
@@ -23,9 +27,14 @@ function navigation({ portal: { options }, texts, url }: Visit): Html {
 </ul></nav>`;
 }
 
-function languageSwitch(visit: Visit): Html {
+function languageSwitch(visit: Visit, form: string | undefined): Html {
   const { portal, url } = visit;
   const other = textsOf[otherLanguage(visit)];
+  if (form !== undefined) {
+    // The first button of a form is what the Enter key presses: it sends the form as it is.
+    return html`<p class="language"><button form="${form}" class="first" tabindex="-1" aria-hidden="true"></button>
+<button form="${form}" name="action" value="${other.language}" lang="${other.language}" formnovalidate class="quiet">${other.languageName}</button></p>`;
+  }
   return html`<form method="post" action="${portal.options.path}/language" class="language">
 <input type="hidden" name="back" value="${url}">
 <button name="language" value="${other.language}" lang="${other.language}" class="quiet">${other.languageName}</button>
@@ -36,12 +45,12 @@ function footer({ portal, texts, clock, ...visit }: Visit): Html {
   const { path, timeZone } = portal.options;
   return html`<footer>
 <p class="zone" data-zone="${timeZone}">${texts.zone(timeZone, clock.zoneName(portal.now()))}</p>
-${isSignedIn({ portal, texts, clock, ...visit }) && html`<form method="post" action="${path}/leave"><button class="quiet">${texts.leave}</button></form>`}
+${hasSomething({ portal, texts, clock, ...visit }) && html`<form method="post" action="${path}/leave"><button class="quiet">${texts.leave}</button></form>`}
 </footer>`;
 }
 
 /** A whole page: head, navigation, content, footer. */
-export function layout(visit: Visit, { title, body, isProblem }: Frame): string {
+export function layout(visit: Visit, { title, body, isProblem, form }: Frame): string {
   const { portal, texts } = visit;
   const { clinic, path, assets } = portal.options;
   const { script, style } = assets.page();
@@ -62,7 +71,7 @@ ${style && html`<link rel="stylesheet" href="${path}/assets/${style}">`}
 <header>
 <p class="clinic"><a href="${path}/">${clinic}</a></p>
 ${navigation(visit)}
-${languageSwitch(visit)}
+${languageSwitch(visit, form)}
 </header>
 <main id="content" tabindex="-1">
 ${body}

@@ -52,7 +52,7 @@ function choices(
       isRequired: false,
       maxLength: question.maxLength,
     });
-  return html`<fieldset class="field"${described(state, field)}><legend>${labelText(visit, text, isRequired)}</legend>
+  return html`<fieldset class="field"${described(state, field)}><legend>${labelText(visit, text, !isRequired)}</legend>
 ${problemNote(visit, state, field)}${inputs}${other}</fieldset>`;
 }
 
@@ -62,7 +62,7 @@ const MOST_RADIOS = 8;
 function selection(visit: Visit, state: FormState, { field, text, isRequired, options }: Question): Html {
   const [chosen] = state.form.all(field);
   const id = idOf(field);
-  return html`<div class="field"><label for="${id}">${labelText(visit, text, isRequired)}</label>
+  return html`<div class="field"><label for="${id}">${labelText(visit, text, !isRequired)}</label>
 ${problemNote(visit, state, field)}
 <select id="${id}" name="${field}"${flag('required', isRequired)}${described(state, field)}><option value="">${visit.texts.details.choose}</option>
 ${options.map(({ label }, index) => html`<option value="${index}"${flag('selected', String(index) === chosen)}>${label}</option>`)}</select></div>`;

@@ -115,11 +115,11 @@ ${groups}
 /** The page of free times: the days of two weeks, and the times of one of them. */
 export function timesPage(visit: Visit, page: TimesPage): Reply {
   const { texts, clock, portal } = visit;
-  const { next, move, days, isComplete } = page;
+  const { next, move, days, earlier, isComplete } = page;
   const title = move === undefined ? texts.times.title : texts.times.moveTitle;
   const nothing = next
     ? html`<p>${texts.times.none}</p><p><a href="${address(visit, page, { from: clock.dayOf(next.start) })}">${texts.times.next(clock.longDay(next.start))}</a></p>`
-    : html`<p>${texts.times.noneAtAll}</p>`;
+    : html`<p>${earlier === undefined ? texts.times.noneAtAll : texts.times.noneLater}</p>`;
   const body = html`${move === undefined && html`<p class="step">${texts.step(2)}</p>`}
 <h1>${title}</h1>
 <p class="chosen">${page.service.name}${move === undefined && html` <a href="${portal.options.path}/">${texts.times.otherService}</a>`}</p>

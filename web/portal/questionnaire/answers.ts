@@ -63,7 +63,7 @@ function answersTo(question: Question, form: FormValues, timeZone: string): Pars
   const { field, control, isRepeated, maxLength } = question;
   const values = form.all(field).slice(0, isRepeated ? 100 : 1);
   const other = control === 'open-choice' ? form.get(otherField(field)) : '';
-  const own: Parsed[] = other === '' ? [] : [{ valueString: other }];
+  const own: Parsed[] = other === '' ? [] : [other.length > maxLength ? 'long' : { valueString: other }];
   const parse = parsers[control];
   const parsed = values.map(
     (text): Parsed => (text.length > maxLength ? 'long' : (parse?.(text, question, timeZone) ?? 'choice')),

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Appointment } from '@medplum/fhirtypes';
 import { isId } from '../../../core/fhir/reference/reference.ts';
 import { html } from '../../server/html.ts';
+import type { BookableService } from '../clinic/services.ts';
+import { refusalOf } from '../clinic/times.ts';
 import { isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import {
@@ -14,13 +17,13 @@ import {
 } from '../pages/appointment.ts';
 import { appointmentsPage, noSessionPage } from '../pages/appointments.ts';
 import { failurePage } from '../pages/failure.ts';
-import { LINK_AFTER, sealLink } from '../session/session.ts';
+import { isEmpty, LINK_AFTER, sealLink } from '../session/session.ts';
 import { type AppointmentView, isHold, patientsOf, viewOf } from '../visit/appointment.ts';
 import { calendarFile } from '../visit/calendar-file.ts';
-import { parseTime } from '../visit/chosen-time.ts';
+import { type ChosenTime, parseTime } from '../visit/chosen-time.ts';
 import { moveRequest } from '../visit/requests.ts';
 import { watchOf } from './news.ts';
-import { alternativesTo, failureOf, reasonOf } from './refusals.ts';
+import { alternativesTo, failureOf, reasonOf, visitorLimit } from './refusals.ts';
 
 /** An appointment of the visitor. */
 interface Own {
@@ -30,11 +33,15 @@ interface Own {
 
 const MOST = '100';
 
-const mayRead = ({ session }: Visit, appointment: Appointment): boolean =>
+const mayRead = ({ session }: Pick<Visit, 'session'>, appointment: Appointment): boolean =>
   session.appointments.includes(appointment.id ?? '') ||
   patientsOf(appointment).some((id) => session.patients.includes(id));
 
-async function search(visit: Visit, query: Readonly<Record<string, string>>): Promise<Own[] | Refusal> {
+/** The appointments that a search finds among those of the visitor. */
+export async function search(
+  visit: Pick<Visit, 'portal' | 'session'>,
+  query: Readonly<Record<string, string>>,
+): Promise<Own[] | Refusal> {
   const { portal } = visit;
   const [found, services] = await Promise.all([
     portal.service.search('Appointment', { ...query, _include: 'Appointment:slot', _count: MOST }),
@@ -48,30 +55,44 @@ async function search(visit: Visit, query: Readonly<Record<string, string>>): Pr
     .filter((appointment) => mayRead(visit, appointment) && !isHold(appointment, portal.options.extensions.heldUntil))
     .map((appointment) => ({
       appointment,
-      view: viewOf(appointment, slots, isRefusal(services) ? [] : services, portal.now()),
+      view: viewOf(
+        appointment,
+        slots,
+        isRefusal(services) ? [] : services,
+        portal.options.extensions.deadline,
+        portal.now(),
+      ),
     }));
 }
 
-/** `GET /appointments`: those of the visitor. */
-export const showAppointments: PageHandler = async (visit) => {
+/** All appointments of the visitor. */
+export async function ownAppointments(visit: Visit): Promise<readonly AppointmentView[] | Refusal> {
   const { patients, appointments } = visit.session;
-  if (patients.length + appointments.length === 0) {
-    return noSessionPage(visit, visit.query.get('left') === '1');
-  }
   const [ofPatients, named] = await Promise.all([
     patients.length > 0 ? search(visit, { patient: patients.map((id) => `Patient/${id}`).join(',') }) : [],
     appointments.length > 0 ? search(visit, { _id: appointments.join(',') }) : [],
   ]);
-  if (isRefusal(ofPatients) || isRefusal(named)) {
-    return failurePage(visit, 'unavailable');
+  if (isRefusal(ofPatients)) {
+    return ofPatients;
   }
-  const different = new Map([...ofPatients, ...named].map(({ view }) => [view.id, view]));
-  return appointmentsPage(visit, [...different.values()]);
+  if (isRefusal(named)) {
+    return named;
+  }
+  return [...new Map([...ofPatients, ...named].map(({ view }) => [view.id, view])).values()];
+}
+
+/** `GET /appointments`: those of the visitor. */
+export const showAppointments: PageHandler = async (visit) => {
+  if (isEmpty(visit.session)) {
+    return noSessionPage(visit, visit.query.get('left') === '1');
+  }
+  const views = await ownAppointments(visit);
+  return isRefusal(views) ? failurePage(visit, 'unavailable') : appointmentsPage(visit, views);
 };
 
 /** Finds the appointment in the address if it is the visitor's: anyone else's is not found, like one that does not exist. */
 async function find(visit: Visit): Promise<Own | Reply> {
-  if (visit.session.patients.length + visit.session.appointments.length === 0) {
+  if (isEmpty(visit.session)) {
     return noSessionPage(visit, false);
   }
   const found = isId(visit.id) ? await search(visit, { _id: visit.id }) : [];
@@ -89,11 +110,10 @@ const forOwn =
     return 'kind' in own ? own : handler(visit, own);
   };
 
-async function linkOf({ portal }: Visit, { appointment, view }: Own): Promise<PersonalLink> {
+async function linkOf({ portal }: Visit, { view }: Own): Promise<PersonalLink> {
   const { options, seal, now } = portal;
   const end = Math.max(view.end ?? 0, now());
-  const session = { patients: patientsOf(appointment), appointments: [view.id] };
-  const text = await sealLink(seal, session, end);
+  const text = await sealLink(seal, view.id, end);
   return {
     url: `${options.origin}${options.path}/link?${new URLSearchParams({ t: text }).toString()}`,
     until: end + LINK_AFTER,
@@ -151,6 +171,31 @@ export const askMove = forOwn(async (visit, { view }) => {
   return time ? movePage(visit, view, time) : failurePage(visit, 'notFound');
 });
 
+/** What stands for an answer of the service where the portal does not know what it offers. */
+const unavailable: Refusal = { refused: true, status: 503, problems: [] };
+
+/** Moves to a time that is offered, which counts as a booking. */
+async function moveTo(
+  { portal, visitor }: Visit,
+  appointment: Appointment,
+  service: BookableService,
+  time: ChosenTime,
+): Promise<Appointment | Refusal> {
+  const problem = await refusalOf(portal.service, service, time);
+  if (problem) {
+    return problem;
+  }
+  const takeBack = portal.shares.take(visitor, randomUUID(), time.end - time.start);
+  if (!takeBack) {
+    return visitorLimit;
+  }
+  const moved = await portal.service.book(moveRequest(appointment, time));
+  if (isRefusal(moved) && reasonOf(moved) !== 'unknown') {
+    takeBack();
+  }
+  return moved;
+}
+
 /** `POST /appointments/:id/move` */
 export const move = forOwn(async (visit, { appointment, view }) => {
   const { portal, form } = visit;
@@ -158,13 +203,13 @@ export const move = forOwn(async (visit, { appointment, view }) => {
   if (!time) {
     return failurePage(visit, 'notFound');
   }
-  const answer = await portal.service.book(moveRequest(appointment, time));
+  const services = await portal.services();
+  const service = isRefusal(services) ? undefined : services.find(({ key }) => key === (view.serviceKey ?? ''));
+  const answer = service ? await moveTo(visit, appointment, service, time) : unavailable;
   if (!isRefusal(answer)) {
     portal.news.note(view.id);
     return { kind: 'redirect', to: `${portal.options.path}/appointments/${view.id}?news=moved` };
   }
-  const services = await portal.services();
-  const service = isRefusal(services) ? undefined : services.find(({ key }) => key === view.serviceKey);
   const alternatives = await alternativesTo(portal, answer, service, time);
   return movePage(visit, view, time, { reason: reasonOf(answer), alternatives });
 });

@@ -1,35 +1,40 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import { type Language, languages } from '../../server/language.ts';
+import { refusalOf } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
-import type { Reply, Visit } from '../http/visit.ts';
-import { type DetailsPage, detailsPage } from '../pages/details.ts';
-import { readAnswers, toQuestionnaireResponse } from '../questionnaire/answers.ts';
-import { joined } from '../session/session.ts';
+import { isKept, type Reply, type Visit } from '../http/visit.ts';
+import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
+import { toQuestionnaireResponse } from '../questionnaire/answers.ts';
+import { withMore } from '../session/session.ts';
 import { patientsOf } from '../visit/appointment.ts';
-import { type ChosenTime, parseTime } from '../visit/chosen-time.ts';
-import { isSamePerson, personIn, personProblems, toPatient } from '../visit/person.ts';
+import { type ChosenTime, formatTime, parseTime } from '../visit/chosen-time.ts';
+import { personIn, toPatient } from '../visit/person.ts';
 import { bookRequest, type Submission } from '../visit/requests.ts';
-import { knownPatients, pageOf } from './details.ts';
+import { addressOf, checked, pageOf } from './details.ts';
 import { chooseOther, prolong } from './hold.ts';
-import { alternativesTo, reasonOf } from './refusals.ts';
+import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { currentHold, forUnderWay, identifierOf, type UnderWay } from './under-way.ts';
 
-async function submissionOf(visit: Visit, { pending }: UnderWay, answers: Submission['answers']): Promise<Submission> {
-  const { portal, form } = visit;
+/** A record is used again only if the visitor has chosen it: names and dates of birth prove nothing. */
+function submissionOf(
+  { portal, form }: Visit,
+  { pending }: UnderWay,
+  known: KnownPatient | undefined,
+  answers: Submission['answers'],
+): Submission {
   const person = personIn(form);
-  const known = (await knownPatients(visit)).find((patient) => isSamePerson(patient, person));
   const system = `${portal.options.origin}${portal.options.path}/patients`;
-  const name = `${person.given} ${person.family}`;
   return {
     patient: known?.id ?? toPatient(person, system, pending.key),
-    name,
+    name: known?.name ?? `${person.given} ${person.family}`,
     comment: form.get('comment'),
     answers,
   };
 }
 
 /** Books: the hold first, and the time without it if the hold was given back. */
-async function book(
+async function bookAtClinic(
   { portal }: Visit,
   { pending, service }: UnderWay,
   chosen: ChosenTime,
@@ -49,40 +54,84 @@ async function book(
   return portal.service.book(bookRequest(anew, submission));
 }
 
+/** Books a time that is offered, if the visitor has not taken enough yet. */
+async function book(
+  visit: Visit,
+  booking: UnderWay,
+  chosen: ChosenTime,
+  submission: Submission,
+): Promise<Appointment | Refusal> {
+  const { portal, visitor } = visit;
+  const { pending, service } = booking;
+  const problem = chosen === pending.time ? undefined : await refusalOf(portal.service, service, chosen);
+  if (problem) {
+    return problem;
+  }
+  const takeBack = portal.shares.take(visitor, `${pending.key} ${formatTime(chosen)}`, chosen.end - chosen.start);
+  if (!takeBack) {
+    return visitorLimit;
+  }
+  const booked = await bookAtClinic(visit, booking, chosen, submission);
+  if (!isRefusal(booked)) {
+    portal.shares.end(visitor, pending.key);
+  } else if (reasonOf(booked) !== 'unknown') {
+    takeBack();
+  }
+  return booked;
+}
+
 /** Books what the form says, if nothing is wrong with it. */
 async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Promise<Reply> {
-  const { portal, form, texts, clock } = visit;
-  const answers = page.questions && readAnswers(page.questions, form, portal.options.timeZone);
-  const problems = new Map([...personProblems(form, clock.dayOf(portal.now())), ...(answers?.problems ?? [])]);
+  const { portal, form, texts } = visit;
+  const { answers, known, problems } = checked(visit, page, form);
   const chosen = parseTime(form.get('time')) ?? booking.pending.time;
   if (problems.size > 0) {
-    return detailsPage(visit, { ...page, state: { form, problems } });
+    // Shown at an address of its own, so that the way back does not meet the browser's question to send the form again.
+    return isKept(form)
+      ? { kind: 'redirect', to: addressOf(visit, { check: '1' }), draft: form }
+      : detailsPage(visit, { ...page, state: { form, problems } });
   }
   const { yes, no } = texts.details;
   const response =
     page.questions &&
     answers &&
     toQuestionnaireResponse(page.questions, answers, [yes, no], formatInstant(portal.now()));
-  const submission = await submissionOf(visit, booking, response);
+  const submission = submissionOf(visit, booking, known, response);
   const booked = await book(visit, booking, chosen, submission);
   if (isRefusal(booked)) {
     const alternatives = await alternativesTo(portal, booked, booking.service, chosen);
     return detailsPage(visit, { ...page, refusal: { reason: reasonOf(booked), alternatives } });
   }
-  const session = joined(visit.session, { patients: patientsOf(booked), appointments: [booked.id ?? ''] });
+  const id = booked.id ?? '';
+  const session = withMore(visit.session, {
+    patients: patientsOf(booked),
+    appointments: [id],
+    booked: { [booking.pending.key]: id },
+  });
   const news = booked.status === 'pending' ? 'asked' : 'booked';
   return {
     kind: 'redirect',
-    to: `${portal.options.path}/appointments/${booked.id}?news=${news}`,
+    to: `${portal.options.path}/appointments/${id}?news=${news}`,
     session,
     draft: null,
   };
 }
 
+/** Shows the form in another language; what was typed stays. */
+const inLanguage =
+  (language: Language) =>
+  async (visit: Visit): Promise<Reply> => ({
+    kind: 'redirect',
+    to: addressOf(visit, {}),
+    language,
+    draft: visit.form,
+  });
+
 /** What else a button of the form does, by its value. */
 const actions: ReadonlyMap<string, (visit: Visit, booking: UnderWay) => Promise<Reply>> = new Map([
   ['prolong', prolong],
   ['other', chooseOther],
+  ...languages.map((language) => [language, inLanguage(language)] as const),
 ]);
 
 /** `POST /details`: books, or holds longer, or goes back to the times. */

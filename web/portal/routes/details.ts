@@ -1,12 +1,12 @@
-import type { Patient } from '@medplum/fhirtypes';
 import type { BookableService } from '../clinic/services.ts';
 import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Reply, Visit } from '../http/visit.ts';
-import { type DetailsPage, detailsPage } from '../pages/details.ts';
+import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
 import { failurePage } from '../pages/failure.ts';
+import { readAnswers } from '../questionnaire/answers.ts';
 import { type QuestionForm, questionForm } from '../questionnaire/questions.ts';
-import { type FormValues, prefilled } from '../visit/form.ts';
-import { personOf } from '../visit/person.ts';
+import { emptyForm, type FormValues } from '../visit/form.ts';
+import { nameOf, personProblems } from '../visit/person.ts';
 import { failureOf } from './refusals.ts';
 import { currentHold, forUnderWay, type UnderWay } from './under-way.ts';
 
@@ -15,11 +15,18 @@ async function questionsOf({ portal }: Visit, service: BookableService): Promise
   return found && !isRefusal(found) ? questionForm(found) : found;
 }
 
-/** The patients that this visitor may see, newest first. */
-export async function knownPatients({ portal, session }: Visit): Promise<Patient[]> {
-  const ids = session.patients.slice(-3).toReversed();
+/** How many patients are offered to be booked for again. */
+const MOST_KNOWN = 3;
+
+/** The patients whom this visitor has booked for in this session, newest first. */
+async function knownPatients({ portal, session }: Visit): Promise<KnownPatient[]> {
+  const ids = session.patients.slice(-MOST_KNOWN).toReversed();
   const found = await Promise.all(ids.map((id) => portal.service.read('Patient', id)));
-  return found.flatMap((patient) => (isRefusal(patient) ? [] : [patient]));
+  return found.flatMap((patient, index) =>
+    isRefusal(patient) || patient.active === false
+      ? []
+      : [{ id: ids[index] ?? '', name: nameOf(patient) }].filter(({ name }) => name !== ''),
+  );
 }
 
 /**
@@ -34,7 +41,7 @@ export async function pageOf(
   form: FormValues,
   held?: number,
 ): Promise<DetailsPage | Reply> {
-  const questions = await questionsOf(visit, service);
+  const [questions, known] = await Promise.all([questionsOf(visit, service), knownPatients(visit)]);
   if (questions && isRefusal(questions)) {
     return failurePage(visit, failureOf(questions));
   }
@@ -46,15 +53,34 @@ export async function pageOf(
     heldUntil: held,
     holdNews: undefined,
     questions,
+    known,
     state: { form, problems: new Map() },
     sealed: visit.query.get('b'),
   };
 }
 
-/** `GET /details`: the form for a time that is held. */
+/** The address of the form. */
+export function addressOf({ portal, query }: Visit, more: Readonly<Record<string, string>>): string {
+  return `${portal.options.path}/details?${new URLSearchParams({ b: query.get('b'), ...more }).toString()}`;
+}
+
+/** What a form says, and everything wrong with it. */
+export function checked({ portal, clock }: Visit, { questions, known: offered }: DetailsPage, form: FormValues) {
+  const answers = questions && readAnswers(questions, form, portal.options.timeZone);
+  const known = offered.find(({ id }) => id === form.get('for'));
+  const person = personProblems(form, clock.dayOf(portal.now()), known !== undefined);
+  return { answers, known, problems: new Map([...person, ...(answers?.problems ?? [])]) };
+}
+
+/** `GET /details`: the form for a time that is held, with what was typed, and what is wrong with it if it was sent. */
 export const showDetails = forUnderWay(async (visit, booking) => {
-  const [[patient], until] = await Promise.all([knownPatients(visit), currentHold(visit, booking.pending)]);
-  const form = visit.draft ?? prefilled(patient ? { ...personOf(patient) } : {});
-  const page = await pageOf(visit, booking, form, until);
-  return 'kind' in page ? page : detailsPage(visit, page);
+  const page = await pageOf(visit, booking, visit.draft ?? emptyForm, await currentHold(visit, booking.pending));
+  if ('kind' in page) {
+    return page;
+  }
+  const isChecked = visit.draft !== undefined && visit.query.get('check') === '1';
+  const state = isChecked
+    ? { form: page.state.form, problems: checked(visit, page, page.state.form).problems }
+    : page.state;
+  return detailsPage(visit, { ...page, state });
 });

@@ -1,16 +1,46 @@
 import { randomUUID } from 'node:crypto';
+import type { Appointment } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { isRefusal } from '../fhir/client.ts';
+import { refusalOf } from '../clinic/times.ts';
+import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
-import { detailsPage } from '../pages/details.ts';
+import { detailsPage, LAST_MINUTES } from '../pages/details.ts';
 import { failurePage } from '../pages/failure.ts';
 import { takenPage } from '../pages/taken.ts';
-import { parseTime } from '../visit/chosen-time.ts';
+import { withMore } from '../session/session.ts';
+import { type ChosenTime, parseTime } from '../visit/chosen-time.ts';
 import { type Pending, sealPending } from '../visit/pending.ts';
 import { holdRequest } from '../visit/requests.ts';
 import { pageOf } from './details.ts';
 import { alternativesTo, reasonOf } from './refusals.ts';
 import { currentHold, heldUntil, identifierOf, serviceOf, type UnderWay } from './under-way.ts';
+
+/** How long a hold counts whose end the clinic has not named, in milliseconds. */
+const LONGEST_HOLD = 600_000;
+
+/** What stands for a hold that the visitor may not have, because too many are the visitor's. */
+const enough: Refusal = { refused: true, status: 429, problems: [{ code: 'too-many-holds', alternatives: [] }] };
+
+/** Asks for a hold, unless the visitor has enough of them. It counts until it ends. */
+async function hold(
+  { portal, visitor }: Visit,
+  key: string,
+  { start, end }: ChosenTime,
+  request: Appointment,
+): Promise<Appointment | Refusal> {
+  const until = portal.now() + LONGEST_HOLD;
+  const takeBack = portal.shares.take(visitor, key, end - start, until);
+  if (!takeBack) {
+    return enough;
+  }
+  const held = await portal.service.hold(request);
+  if (!isRefusal(held)) {
+    portal.shares.take(visitor, key, end - start, heldUntil(portal, held) ?? until);
+  } else if (reasonOf(held) !== 'unknown') {
+    takeBack();
+  }
+  return held;
+}
 
 /** `POST /hold`: holds a time, and goes on to the details. */
 export const holdTime: PageHandler = async (visit) => {
@@ -23,13 +53,18 @@ export const holdTime: PageHandler = async (visit) => {
   if (isRefusal(service)) {
     return failurePage(visit, 'unavailable');
   }
+  const problem = await refusalOf(portal.service, service, time);
   const key = randomUUID();
-  const held = await portal.service.hold(holdRequest({ time, service, identifier: identifierOf(portal, key) }));
-  const pending: Pending = { service: service.key, time, key, hold: isRefusal(held) ? '' : (held.id ?? '') };
-  const sealed = await sealPending(portal.seal, pending, portal.now());
+  const request = holdRequest({ time, service, identifier: identifierOf(portal, key) });
+  const held = problem ?? (await hold(visit, key, time, request));
   // A time that cannot be held because too many are held, or because the service is busy, can still be booked.
-  if (!isRefusal(held) || ['tooManyHolds', 'busy'].includes(reasonOf(held))) {
-    return { kind: 'redirect', to: `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}` };
+  if (!isRefusal(held) || (!problem && ['tooManyHolds', 'busy'].includes(reasonOf(held)))) {
+    const session = withMore(visit.session);
+    const id = isRefusal(held) ? '' : (held.id ?? '');
+    const pending: Pending = { browser: session.browser, service: service.key, time, key, hold: id };
+    const sealed = await sealPending(portal.seal, pending, portal.now());
+    const to = `${portal.options.path}/details?${new URLSearchParams({ b: sealed }).toString()}`;
+    return { kind: 'redirect', to, session };
   }
   const alternatives = await alternativesTo(portal, held, service, time);
   return takenPage(visit, service, reasonOf(held), alternatives ?? []);
@@ -40,12 +75,16 @@ export async function prolong(visit: Visit, booking: UnderWay): Promise<Reply> {
   const { portal, texts, clock, form } = visit;
   const { pending, service } = booking;
   const identifier = identifierOf(portal, pending.key);
-  const held = await portal.service.hold(
-    holdRequest({ time: pending.time, service, identifier }, pending.hold || undefined),
-  );
-  const until = isRefusal(held) ? await currentHold(visit, pending) : heldUntil(portal, held);
-  const news =
-    isRefusal(held) || until === undefined ? texts.details.notProlonged : texts.details.prolonged(clock.time(until));
+  const request = holdRequest({ time: pending.time, service, identifier }, pending.hold || undefined);
+  const before = await currentHold(visit, pending);
+  const isEarly = before !== undefined && before - portal.now() >= LAST_MINUTES;
+  const held = isEarly ? undefined : await hold(visit, pending.key, pending.time, request);
+  const until = held && !isRefusal(held) ? heldUntil(portal, held) : before;
+  const news = isEarly
+    ? texts.details.tooEarly(clock.time(before))
+    : held === undefined || isRefusal(held) || until === undefined
+      ? texts.details.notProlonged
+      : texts.details.prolonged(clock.time(until));
   if (visit.isScript) {
     const line = until === undefined ? '' : texts.details.heldUntil(clock.time(until));
     const times: Record<string, string> =
@@ -57,11 +96,15 @@ export async function prolong(visit: Visit, booking: UnderWay): Promise<Reply> {
 }
 
 /** Gives the time back, and keeps what was typed for another one. */
-export async function chooseOther(visit: Visit, { pending: { hold, service } }: UnderWay): Promise<Reply> {
-  const { portal, form } = visit;
-  const held = hold === '' ? undefined : await portal.service.read('Appointment', hold);
+export async function chooseOther(visit: Visit, { pending }: UnderWay): Promise<Reply> {
+  const { portal, form, visitor } = visit;
+  const { service, key } = pending;
+  const held = pending.hold === '' ? undefined : await portal.service.read('Appointment', pending.hold);
   if (held && !isRefusal(held) && heldUntil(portal, held) !== undefined) {
-    await portal.service.cancel(held);
+    const ended = await portal.service.cancel(held);
+    if (!isRefusal(ended)) {
+      portal.shares.end(visitor, key);
+    }
   }
   const query = new URLSearchParams({ service }).toString();
   return { kind: 'redirect', to: `${portal.options.path}/times?${query}`, draft: form };

@@ -1,16 +1,64 @@
 import { isLanguage } from '../../server/language.ts';
-import type { PageHandler } from '../http/visit.ts';
+import { isRefusal } from '../fhir/client.ts';
+import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
-import { joined, sessionIn } from '../session/session.ts';
+import { linkPage } from '../pages/link.ts';
+import { isEmpty, noSession, openLink, withMore } from '../session/session.ts';
+import { ownAppointments, search } from './appointments.ts';
 
-/** `GET /link`: a personal link opens a session, and its secret leaves the address. */
-export const openLink: PageHandler = async (visit) => {
+const listOf = ({ portal }: Visit): string => `${portal.options.path}/appointments`;
+
+/** The appointments of a link, or the page for one that shows none. */
+async function linked({ portal, texts }: Visit, text: string): Promise<readonly string[] | Reply> {
+  const found = await openLink(portal.seal, text);
+  return typeof found === 'string'
+    ? failurePage({ portal, texts }, found === 'expired' ? 'linkExpired' : 'linkInvalid')
+    : found;
+}
+
+/**
+ * `GET /link`: a personal link opens a session, and its secret leaves the address. Where the browser shows other
+ * appointments already, it joins nothing: the visitor is asked, by the names of both.
+ */
+export const showLink: PageHandler = async (visit) => {
   const { portal, query, session } = visit;
-  const content = await portal.seal.open('link', query.get('t'));
-  if (typeof content === 'string') {
-    return failurePage(visit, content === 'expired' ? 'linkExpired' : 'linkInvalid');
+  const text = query.get('t') || visit.link;
+  const appointments = await linked(visit, text);
+  if ('kind' in appointments) {
+    return { ...appointments, link: null };
   }
-  return { kind: 'redirect', to: `${portal.options.path}/appointments`, session: joined(session, sessionIn(content)) };
+  if (isEmpty(session) || appointments.every((id) => session.appointments.includes(id))) {
+    return { kind: 'redirect', to: listOf(visit), session: withMore(session, { appointments }), link: null };
+  }
+  if (query.get('t') !== '') {
+    return { kind: 'redirect', to: `${portal.options.path}/link`, link: text };
+  }
+  const own = { ...noSession, appointments };
+  const [ofLink, here] = await Promise.all([
+    search({ portal, session: own }, { _id: appointments.join(',') }),
+    ownAppointments(visit),
+  ]);
+  return isRefusal(ofLink) || isRefusal(here)
+    ? failurePage(visit, 'unavailable')
+    : linkPage(
+        visit,
+        ofLink.map(({ view }) => view),
+        here,
+      );
+};
+
+/** `POST /link`: the visitor has decided. The secret of the link is in a cookie, so that no other page can send it. */
+export const openLinkHere: PageHandler = async (visit) => {
+  const appointments = await linked(visit, visit.link);
+  if ('kind' in appointments) {
+    return { ...appointments, link: null };
+  }
+  const choice = visit.form.get('show');
+  const session =
+    choice === 'both'
+      ? { session: withMore(visit.session, { appointments }) }
+      : choice === 'only' && { session: withMore(noSession, { appointments }), draft: null };
+  return { kind: 'redirect', to: listOf(visit), link: null, ...session };
 };
 
 /** `POST /leave`: forgets the session on this device. */
@@ -19,6 +67,8 @@ export const leave: PageHandler = async ({ portal }) => ({
   to: `${portal.options.path}/appointments?left=1`,
   session: null,
   draft: null,
+  link: null,
+  isForgotten: true,
 });
 
 /** `POST /language`: the language of the pages from now on, and back to the same page. */

@@ -9,8 +9,8 @@ const WATCH_LENGTH = 24 * 3_600_000;
  * The address that tells a page whether an appointment may have changed since it was read for this request. It is sealed: a
  * browser that was shown the appointment may ask, and nothing has to be read for the answer.
  */
-export async function watchOf({ portal, at }: Visit, { id }: AppointmentView): Promise<string> {
-  const watch = await portal.seal.close('watch', { id, at }, at + WATCH_LENGTH);
+export async function watchOf({ portal, at, session }: Visit, { id }: AppointmentView): Promise<string> {
+  const watch = await portal.seal.close('watch', { id, at, browser: session.browser }, at + WATCH_LENGTH);
   return `${portal.options.path}/appointments/${id}/news?${new URLSearchParams({ w: watch }).toString()}`;
 }
 
@@ -19,9 +19,10 @@ export async function watchOf({ portal, at }: Visit, { id }: AppointmentView): P
  * clinic's service is not asked.
  */
 export const showNews: PageHandler = async (visit) => {
-  const { portal, query, id } = visit;
+  const { portal, query, id, session } = visit;
   const watch = await portal.seal.open('watch', query.get('w'));
-  if (typeof watch === 'string' || watch.id !== id || typeof watch.at !== 'number') {
+  const isOwn = typeof watch !== 'string' && watch.id === id && watch.browser === session.browser;
+  if (!isOwn || typeof watch.at !== 'number') {
     return failurePage(visit, 'notFound');
   }
   portal.news.keepComing();

@@ -6,6 +6,16 @@ import type { Portal } from '../portal.ts';
 import type { RefusalReason } from '../texts/words.ts';
 import type { ChosenTime } from '../visit/chosen-time.ts';
 
+/** The code of the portal's own limit for a visitor. */
+const VISITOR_LIMIT = 'visitor-limit';
+
+/** What stands for an answer of the service where the visitor has taken enough. */
+export const visitorLimit: Refusal = {
+  refused: true,
+  status: 429,
+  problems: [{ code: VISITOR_LIMIT, alternatives: [] }],
+};
+
 /** The codes of the service (docs/errors.md) by what they mean to a patient. */
 const reasons: readonly (readonly [RefusalReason, readonly string[]])[] = [
   ['taken', ['slot-not-free', 'slot-not-found', 'slot-mismatch', 'schedule-inactive', 'schedule-overbooked']],
@@ -16,6 +26,7 @@ const reasons: readonly (readonly [RefusalReason, readonly string[]])[] = [
   ['closed', ['appointment-closed', 'transition-not-allowed']],
   ['tooManyHolds', ['too-many-holds']],
   ['patientLimit', ['patient-limit-reached']],
+  ['visitorLimit', [VISITOR_LIMIT]],
   ['busy', ['portal-quota-reached', 'portal-limit-reached', 'too-many-bookings', 'booking-conflict']],
   ['changed', ['version-conflict']],
 ];

@@ -1,3 +1,4 @@
+import { isId } from '../../../core/fhir/reference/reference.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { isDay } from '../clinic/clock.ts';
 import type { BookableService } from '../clinic/services.ts';
@@ -69,6 +70,6 @@ export const showTimes: PageHandler = async (visit) => {
     earlier: from > today ? (before > today ? before : today) : undefined,
     later: days.size > 0 && clock.dayOf(end) < last ? clock.dayOf(end) : undefined,
     next: days.size > 0 ? undefined : await nextTime(visit, service, schedules, end),
-    move: query.get('move') || undefined,
+    move: isId(query.get('move')) ? query.get('move') : undefined,
   });
 };

@@ -18,11 +18,22 @@ export async function serviceOf({ portal }: Visit, key: string): Promise<Bookabl
   return isRefusal(services) ? services : services.find((service) => service.key === key);
 }
 
-/** Answers for the booking in the address (`b`). */
+/**
+ * Answers for the booking in the address (`b`), in the browser that has chosen its time. The form is over once it was
+ * booked with: the browser is shown what became of it.
+ */
 export const forUnderWay =
   (handler: (visit: Visit, booking: UnderWay) => Promise<Reply>): PageHandler =>
   async (visit) => {
-    const pending = await openPending(visit.portal.seal, visit.query.get('b'));
+    const { portal, session, query } = visit;
+    const pending = await openPending(portal.seal, query.get('b'));
+    if (pending && pending.browser !== session.browser) {
+      return failurePage(visit, 'otherBrowser');
+    }
+    const booked = pending && session.booked[pending.key];
+    if (booked) {
+      return { kind: 'redirect', to: `${portal.options.path}/appointments/${booked}` };
+    }
     const service = pending && (await serviceOf(visit, pending.service));
     if (!pending || !service) {
       return failurePage(visit, 'notFound');

@@ -1,49 +1,75 @@
+import { randomUUID } from 'node:crypto';
 import { isId } from '../../../core/fhir/reference/reference.ts';
 import type { Seal } from './seal.ts';
 
-/** Whose appointments a browser may see: ids of patients and appointments. */
+/** What a browser may see and do. */
 export interface Session {
+  /** The browser's name, which no other knows: its forms work in no other. Empty before it has chosen a time. */
+  readonly browser: string;
+  /** Ids of the patients who were made in this session: it may book for them again. A link adds none. */
   readonly patients: readonly string[];
+  /** Ids of the appointments that it may see and change. */
   readonly appointments: readonly string[];
+  /** The forms that were booked with: the key of each, and the id of its appointment. */
+  readonly booked: Readonly<Record<string, string>>;
 }
 
-/** The session of a browser that has booked nothing yet. */
-export const noSession: Session = { patients: [], appointments: [] };
+/** The session of a browser that has chosen no time yet. */
+export const noSession: Session = { browser: '', patients: [], appointments: [], booked: {} };
 
 /** How long a session lasts, in milliseconds: longer than the 20 hours after which WCAG 2.2.1 asks for no extension. */
 export const SESSION_LENGTH = 24 * 3_600_000;
 
-/** How many patients and appointments one session holds; the oldest go first. */
+/** How many patients, appointments and forms one session holds; the oldest go first. */
 const MOST = 12;
 
 const idsIn = (value: unknown): string[] => (Array.isArray(value) ? value.filter(isId).slice(-MOST) : []);
 
-const merged = (before: readonly string[], added: readonly string[]): string[] =>
+const merged = (before: readonly string[], added: readonly string[] = []): string[] =>
   [...new Set([...before.filter((id) => !added.includes(id)), ...added])].slice(-MOST);
 
-/** What two sessions together may see. */
-export function joined(session: Session, other: Session): Session {
-  return {
-    patients: merged(session.patients, other.patients),
-    appointments: merged(session.appointments, other.appointments),
-  };
+/** Whether a session sees nothing of anybody. */
+export function isEmpty({ patients, appointments }: Session): boolean {
+  return patients.length + appointments.length === 0;
 }
 
-/** Reads what was sealed as a session or as a link. */
-export function sessionIn({ patients, appointments }: Readonly<Record<string, unknown>>): Session {
-  return { patients: idsIn(patients), appointments: idsIn(appointments) };
+/** A session that sees more. It has a name from then on. */
+export function withMore(session: Session, added: Partial<Omit<Session, 'browser'>> = {}): Session {
+  const { browser, patients, appointments, booked } = session;
+  return {
+    browser: browser || randomUUID(),
+    patients: merged(patients, added.patients),
+    appointments: merged(appointments, added.appointments),
+    booked: Object.fromEntries(Object.entries({ ...booked, ...added.booked }).slice(-MOST)),
+  };
 }
 
 /** The session of a browser, from its cookie; none if there is no valid one. */
 export async function openSession(seal: Seal, cookie: string | undefined): Promise<Session> {
   const content = cookie === undefined ? 'invalid' : await seal.open('session', cookie);
-  return typeof content === 'string' ? noSession : sessionIn(content);
+  if (typeof content === 'string' || typeof content.browser !== 'string') {
+    return noSession;
+  }
+  const { browser, patients, appointments, booked } = content;
+  const forms = Object.entries({ ...(typeof booked === 'object' ? booked : {}) });
+  return {
+    browser,
+    patients: idsIn(patients),
+    appointments: idsIn(appointments),
+    booked: Object.fromEntries(forms.filter((entry): entry is [string, string] => isId(entry[1]))),
+  };
 }
 
 /** How long after its appointment a link to it is valid, in milliseconds. */
 export const LINK_AFTER = 14 * 86_400_000;
 
-/** The part of a link that proves what it may show. It is valid until two weeks after the appointment. */
-export function sealLink(seal: Seal, session: Session, end: number): Promise<string> {
-  return seal.close('link', { ...session }, end + LINK_AFTER);
+/** The part of a link that proves that it may show an appointment. It is valid until two weeks after the appointment. */
+export function sealLink(seal: Seal, appointment: string, end: number): Promise<string> {
+  return seal.close('link', { appointments: [appointment] }, end + LINK_AFTER);
+}
+
+/** The appointments that a link shows, or why it shows none. */
+export async function openLink(seal: Seal, text: string): Promise<readonly string[] | 'expired' | 'invalid'> {
+  const content = await seal.open('link', text);
+  return typeof content === 'string' ? content : idsIn(content.appointments);
 }

@@ -36,6 +36,7 @@ export const german: Texts = {
     evening: 'Abend',
     none: 'In diesen zwei Wochen ist nichts frei.',
     noneAtAll: 'Zurzeit ist nichts frei. Bitte schauen Sie später wieder oder rufen Sie in der Klinik an.',
+    noneLater: 'Nach diesen Tagen ist nichts mehr frei. Sehen Sie frühere Tage an oder rufen Sie in der Klinik an.',
     next: (day) => `Zur nächsten freien Zeit: ${day}`,
     incomplete: 'Es gibt mehr freie Zeiten, als hier Platz haben. Wählen Sie eine Person, um alle zu sehen.',
     request: 'In diesem Kalender bestätigt die Klinik jede Anfrage.',
@@ -48,15 +49,17 @@ export const german: Texts = {
     heldUntil: (time) => `Wir halten diese Zeit bis ${time} Uhr für Sie frei.`,
     remaining: 'Noch:',
     minutes: (minutes) => count(minutes, 'Minute', 'Minuten'),
-    soonOver: 'Wir halten diese Zeit noch zwei Minuten für Sie frei. Sie können um mehr Zeit bitten.',
+    soonOver: 'Wir halten diese Zeit nicht mehr lange für Sie frei. Sie können um mehr Zeit bitten.',
     prolong: 'Länger frei halten',
     prolonged: (time) => `Wir halten die Zeit jetzt bis ${time} Uhr für Sie frei.`,
+    tooEarly: (time) => `Sie haben noch Zeit bis ${time}. In den letzten drei Minuten können Sie um mehr bitten.`,
     notProlonged:
       'Länger können wir sie nicht frei halten. Sie können sie danach noch buchen, wenn es niemand anders getan hat.',
     over: 'Wir halten diese Zeit nicht mehr frei. Vielleicht ist sie trotzdem noch frei: Fahren Sie fort, Ihre Angaben bleiben erhalten.',
     again: 'Wieder frei halten',
     other: 'Andere Zeit wählen',
     person: 'Für wen ist der Termin?',
+    someoneElse: 'Jemand anders',
     given: 'Vorname',
     family: 'Nachname',
     birthDate: 'Geburtsdatum',
@@ -100,6 +103,8 @@ export const german: Texts = {
     closed: 'Dieser Termin kann nicht mehr geändert werden.',
     tooManyHolds: 'Zurzeit sind zu viele Zeiten vorgemerkt. Bitte versuchen Sie es in ein paar Minuten wieder.',
     patientLimit: 'Sie haben schon so viele offene Termine, wie die Klinik erlaubt. Bitte rufen Sie in der Klinik an.',
+    visitorLimit:
+      'Über Ihren Internetanschluss wurden schon viele Termine gebucht. Bitte versuchen Sie es später wieder oder rufen Sie in der Klinik an.',
     busy: 'Gerade buchen sehr viele Menschen. Bitte versuchen Sie es in einer Minute wieder.',
     cancelTooLate: 'Absagen und Verschieben ist online nicht mehr möglich. Bitte rufen Sie in der Klinik an.',
     changed: 'Die Klinik hat diesen Termin gerade geändert. Bitte sehen Sie ihn sich noch einmal an.',
@@ -141,6 +146,12 @@ export const german: Texts = {
     comment: 'Ihre Nachricht',
     notes: 'Für Ihren Besuch',
     reason: 'Grund',
+    answerBy: 'Antwort bis',
+    unanswered:
+      'Die Klinik hat Ihre Anfrage nicht rechtzeitig bestätigt. Bitte buchen Sie einen anderen Termin oder rufen Sie in der Klinik an.',
+    openUntil: (time) =>
+      `Verschieben oder absagen können Sie hier bis ${time}. Danach rufen Sie bitte in der Klinik an.`,
+    openNoMore: (time) => `Verschieben oder absagen war hier bis ${time} möglich. Bitte rufen Sie in der Klinik an.`,
     unknownTime: 'keine Zeit angegeben',
     calendar: 'In den Kalender (.ics)',
     move: 'Verschieben',
@@ -157,7 +168,7 @@ export const german: Texts = {
     cancelled: 'Ihr Termin wurde abgesagt.',
     link: 'Ihr persönlicher Link',
     linkNote: (until) =>
-      `Mit diesem Link kommen Sie auf jedem Gerät zu Ihren Terminen zurück, bis ${until}. Wer ihn hat, kann sie sehen und ändern: Behalten Sie ihn für sich.`,
+      `Mit diesem Link kommen Sie auf jedem Gerät zu diesem Termin zurück, bis ${until}. Wer ihn hat, kann ihn sehen und ändern: Behalten Sie ihn für sich.`,
     copy: 'Link kopieren',
     copied: 'Der Link wurde kopiert.',
     mail: 'Mir selbst per E-Mail senden',
@@ -188,6 +199,10 @@ export const german: Texts = {
       title: 'Das kam nicht von dieser Seite',
       text: 'Bitte gehen Sie zurück und senden Sie es von hier noch einmal.',
     },
+    otherBrowser: {
+      title: 'Dieses Formular gehört zu einem anderen Browser',
+      text: 'Es gilt nur in dem Browser, in dem die Zeit gewählt wurde, bis zur Abmeldung dort und mit erlaubten Cookies. Bitte wählen Sie eine Zeit aus: Hier wurde nichts gebucht.',
+    },
     tooMany: { title: 'Zu viele Anfragen', text: 'Bitte warten Sie eine Minute und versuchen Sie es wieder.' },
     tooLarge: { title: 'Zu viel Text', text: 'Bitte gehen Sie zurück und kürzen Sie Ihre Angaben.' },
     unavailable: {
@@ -200,4 +215,13 @@ export const german: Texts = {
     },
   },
   left: 'Sie sind auf diesem Gerät abgemeldet.',
+  link: {
+    title: 'Diesen Link hier öffnen?',
+    note: 'Auf diesem Gerät sind schon eigene Termine geöffnet.',
+    ofLink: 'Der Link gilt für',
+    here: 'Auf diesem Gerät geöffnet',
+    only: 'Hier nur den Termin des Links zeigen',
+    both: 'Hier alle zeigen',
+    neither: 'Den Link nicht öffnen',
+  },
 };

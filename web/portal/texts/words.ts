@@ -9,6 +9,7 @@ export type RefusalReason =
   | 'closed'
   | 'tooManyHolds'
   | 'patientLimit'
+  | 'visitorLimit'
   | 'busy'
   | 'cancelTooLate'
   | 'changed'
@@ -63,6 +64,7 @@ export interface Texts {
     readonly evening: string;
     readonly none: string;
     readonly noneAtAll: string;
+    readonly noneLater: string;
     readonly next: (day: string) => string;
     readonly incomplete: string;
     readonly request: string;
@@ -79,10 +81,12 @@ export interface Texts {
     readonly prolong: string;
     readonly prolonged: (time: string) => string;
     readonly notProlonged: string;
+    readonly tooEarly: (time: string) => string;
     readonly over: string;
     readonly again: string;
     readonly other: string;
     readonly person: string;
+    readonly someoneElse: string;
     readonly given: string;
     readonly family: string;
     readonly birthDate: string;
@@ -128,6 +132,10 @@ export interface Texts {
     readonly comment: string;
     readonly notes: string;
     readonly reason: string;
+    readonly answerBy: string;
+    readonly unanswered: string;
+    readonly openUntil: (time: string) => string;
+    readonly openNoMore: (time: string) => string;
     readonly unknownTime: string;
     readonly calendar: string;
     readonly move: string;
@@ -161,7 +169,15 @@ export interface Texts {
   };
   readonly failures: Readonly<
     Record<
-      'notFound' | 'linkInvalid' | 'linkExpired' | 'forged' | 'tooMany' | 'tooLarge' | 'unavailable' | 'broken',
+      | 'notFound'
+      | 'linkInvalid'
+      | 'linkExpired'
+      | 'forged'
+      | 'otherBrowser'
+      | 'tooMany'
+      | 'tooLarge'
+      | 'unavailable'
+      | 'broken',
       {
         readonly title: string;
         readonly text: string;
@@ -169,4 +185,14 @@ export interface Texts {
     >
   >;
   readonly left: string;
+  /** What a link asks that was opened where other appointments are shown. */
+  readonly link: {
+    readonly title: string;
+    readonly note: string;
+    readonly ofLink: string;
+    readonly here: string;
+    readonly only: string;
+    readonly both: string;
+    readonly neither: string;
+  };
 }

@@ -1,4 +1,4 @@
-import type { Appointment, Slot } from '@medplum/fhirtypes';
+import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import type { BookableService } from '../clinic/services.ts';
 import type { State } from '../texts/words.ts';
@@ -17,7 +17,13 @@ export interface AppointmentView {
   readonly comment: string | undefined;
   readonly notes: string | undefined;
   readonly reason: string | undefined;
-  /** Whether it can be moved or cancelled, as far as its own state says. */
+  /** Until when the clinic has to answer a request, in milliseconds since 1970 UTC. */
+  readonly answerBy: number | undefined;
+  /** Whether the clinic did not answer a request in time. */
+  readonly isUnanswered: boolean;
+  /** Until when it can be moved or cancelled, in milliseconds since 1970 UTC; `undefined`: it cannot, by its state. */
+  readonly openUntil: number | undefined;
+  /** Whether it can be moved or cancelled now. */
   readonly isOpen: boolean;
 }
 
@@ -39,6 +45,9 @@ const listOf = <T>(value: readonly T[] | undefined): readonly T[] =>
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
+const codesIn = (concept: CodeableConcept | undefined): (string | undefined)[] =>
+  listOf(concept?.coding).map(({ code }) => code);
+
 /** The ids of the patients who take part. */
 export function patientsOf({ participant }: Appointment): string[] {
   return listOf(participant).flatMap(({ actor }) => {
@@ -53,23 +62,25 @@ export function isHold({ status, extension }: Appointment, heldUntil: string): b
 }
 
 /** The calendar of an appointment, by the Slot that it takes. */
-function scheduleName({ slot }: Appointment, slots: readonly Slot[], services: readonly BookableService[]) {
+function scheduleOf({ slot }: Appointment, slots: readonly Slot[], services: readonly BookableService[]) {
   const ids = listOf(slot).map(({ reference }) => reference?.split('/')[1]);
   const schedule = slots.find(({ id }) => ids.includes(id))?.schedule?.reference;
   const schedules = services.flatMap((service) => service.schedules);
-  return textOf(schedules.find(({ reference }) => reference === schedule)?.name);
+  return schedules.find(({ reference }) => reference === schedule);
 }
 
 /**
  * An appointment as patients see it, whatever is missing from it.
  *
  * @param slots - the Slots that were found with it
+ * @param deadline - the address of the extension that says until when the clinic has to answer
  * @param now - milliseconds since 1970 UTC
  */
 export function viewOf(
   appointment: Appointment,
   slots: readonly Slot[],
   services: readonly BookableService[],
+  deadline: string | undefined,
   now: number,
 ): AppointmentView {
   const [start, end] = [parseInstant(appointment.start), parseInstant(appointment.end)];
@@ -82,6 +93,10 @@ export function viewOf(
   const coding = listOf(type?.coding)[0];
   const { cancelationReason: reason } = appointment;
   const state = states[appointment.status] ?? 'unclear';
+  const schedule = scheduleOf(appointment, slots, services);
+  const isChangeable = (state === 'asked' || state === 'confirmed') && start !== undefined;
+  const openUntil = isChangeable ? start - (schedule?.cancelUntil ?? 0) : undefined;
+  const answer = listOf(appointment.extension).find(({ url }) => url === deadline);
   return {
     id: appointment.id ?? '',
     state: start === undefined && state !== 'cancelled' ? 'unclear' : state,
@@ -89,13 +104,15 @@ export function viewOf(
     end,
     what: textOf(type?.text) ?? textOf(coding?.display) ?? textOf(appointment.description),
     serviceKey: coding?.code ? `${coding.system ?? ''}|${coding.code}` : undefined,
-    withWhom:
-      nameOf('Practitioner', 'PractitionerRole', 'HealthcareService') ?? scheduleName(appointment, slots, services),
+    withWhom: nameOf('Practitioner', 'PractitionerRole', 'HealthcareService') ?? textOf(schedule?.name),
     where: nameOf('Location'),
     forWhom: nameOf('Patient'),
     comment: textOf(appointment.comment),
     notes: textOf(appointment.patientInstruction),
     reason: state === 'cancelled' ? (textOf(reason?.text) ?? textOf(listOf(reason?.coding)[0]?.display)) : undefined,
-    isOpen: (state === 'asked' || state === 'confirmed') && start !== undefined && start > now,
+    answerBy: state === 'asked' ? parseInstant(answer?.valueInstant) : undefined,
+    isUnanswered: state === 'cancelled' && codesIn(reason).includes('confirmation-expired'),
+    openUntil,
+    isOpen: openUntil !== undefined && openUntil > now,
   };
 }

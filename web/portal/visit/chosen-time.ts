@@ -19,9 +19,12 @@ function isReference(text: string, type: string): boolean {
   return name === type && isId(id) && rest.length === 0;
 }
 
+/** No value of a button is longer. */
+const LONGEST = 250;
+
 /** Reads the value of a button; `undefined` if it is not one. Whether the time can be booked is for the service to say. */
 export function parseTime(text: string): ChosenTime | undefined {
-  const [slot = '', schedule = '', from, to, ...rest] = text.split(' ');
+  const [slot = '', schedule = '', from, to, ...rest] = text.length > LONGEST ? [] : text.split(' ');
   const [start, end] = [parseInstant(from), parseInstant(to)];
   const isTime =
     isReference(slot, 'Slot') && (schedule === '' || isReference(schedule, 'Schedule')) && rest.length === 0;

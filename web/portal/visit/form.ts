@@ -25,7 +25,5 @@ export function formValues(body: unknown): FormValues {
   return { get: (field) => fields.get(field)?.[0] ?? '', all: (field) => fields.get(field) ?? [], text: sent };
 }
 
-/** A form that nothing was typed into, with what is known already. */
-export function prefilled(values: Readonly<Record<string, string>>): FormValues {
-  return formValues(new URLSearchParams(values).toString());
-}
+/** A form that nothing was typed into. */
+export const emptyForm = formValues('');

@@ -4,6 +4,8 @@ import { type ChosenTime, formatTime, parseTime } from './chosen-time.ts';
 
 /** A booking that is under way, as it is sealed into the address of its page. */
 export interface Pending {
+  /** The browser in which the time was chosen: the address is worth nothing in another. */
+  readonly browser: string;
   /** The name of the service in addresses. */
   readonly service: string;
   readonly time: ChosenTime;
@@ -31,9 +33,8 @@ export async function openPending(seal: Seal, text: string): Promise<Pending | u
   if (typeof content === 'string') {
     return undefined;
   }
-  const { service, time, hold, key } = content;
+  const { browser, service, time, hold, key } = content;
   const parsed = typeof time === 'string' ? parseTime(time) : undefined;
-  return parsed && typeof service === 'string' && typeof key === 'string' && (hold === '' || isId(hold))
-    ? { service, time: parsed, hold, key }
-    : undefined;
+  const isWhole = typeof browser === 'string' && typeof service === 'string' && typeof key === 'string';
+  return parsed && isWhole && (hold === '' || isId(hold)) ? { browser, service, time: parsed, hold, key } : undefined;
 }

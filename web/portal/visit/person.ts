@@ -30,7 +30,7 @@ function birthDateProblem(text: string, today: string): FieldProblem | undefined
 /** What is wrong with a field that is not empty. */
 const checks: Readonly<Partial<Record<PersonField, (text: string, today: string) => FieldProblem | undefined>>> = {
   birthDate: birthDateProblem,
-  email: (text) => (/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text) ? undefined : 'email'),
+  email: (text) => (/^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/.test(text) ? undefined : 'email'),
   phone: (text) => (/^[+0-9][0-9 ()/.-]{4,}$/.test(text) ? undefined : 'phone'),
 };
 
@@ -38,19 +38,21 @@ const checks: Readonly<Partial<Record<PersonField, (text: string, today: string)
  * What is wrong with the person in a form, by field.
  *
  * @param today - the local day of the clinic
+ * @param isKnown - whether a known patient was chosen: then the form need not say who it is
  */
-export function personProblems(form: FormValues, today: string): Map<string, FieldProblem> {
+export function personProblems(form: FormValues, today: string, isKnown: boolean): Map<string, FieldProblem> {
   const problems = new Map<string, FieldProblem>();
-  for (const [field, length] of Object.entries(personFields) as [PersonField, number][]) {
+  const fields = Object.entries(personFields) as [PersonField, number][];
+  for (const [field, length] of fields.filter(([name]) => !isKnown || name === 'comment')) {
     const text = form.get(field);
     const isRequired = field === 'given' || field === 'family' || field === 'birthDate';
-    const problem = text === '' ? (isRequired ? 'missing' : undefined) : checks[field]?.(text, today);
-    const found = text.length > length ? 'long' : problem;
-    if (found) {
-      problems.set(field, found);
+    const problem =
+      text === '' ? (isRequired ? 'missing' : undefined) : text.length > length ? 'long' : checks[field]?.(text, today);
+    if (problem) {
+      problems.set(field, problem);
     }
   }
-  if (form.get('email') === '' && form.get('phone') === '') {
+  if (!isKnown && form.get('email') === '' && form.get('phone') === '') {
     problems.set('email', 'contact');
   }
   return problems;
@@ -78,26 +80,8 @@ export function toPatient({ given, family, birthDate, email, phone }: Person, sy
   };
 }
 
-/** Whether a patient is this person, as far as name and date of birth tell. */
-export function isSamePerson({ name, birthDate }: Patient, person: Person): boolean {
+/** The name of a patient, as the patient has given it. */
+export function nameOf({ name }: Patient): string {
   const [first] = Array.isArray(name) ? name : [];
-  return (
-    first?.family === person.family &&
-    first.given?.join(' ') === person.given.split(/\s+/).join(' ') &&
-    birthDate === person.birthDate
-  );
-}
-
-/** The person that a patient is, to fill a form with. */
-export function personOf({ name, birthDate, telecom }: Patient): Person {
-  const [first] = Array.isArray(name) ? name : [];
-  const contact = (system: string): string =>
-    (Array.isArray(telecom) ? telecom : []).find((one) => one.system === system)?.value ?? '';
-  return {
-    given: first?.given?.join(' ') ?? '',
-    family: first?.family ?? '',
-    birthDate: birthDate ?? '',
-    email: contact('email'),
-    phone: contact('phone'),
-  };
+  return [...(Array.isArray(first?.given) ? first.given : []), first?.family].filter((part) => part).join(' ');
 }

@@ -1,0 +1,105 @@
+/** Texts that a careless reader takes long to read, and how long the process stands still over them. */
+
+/** What the texts repeat: what expressions, splits and parsers look for. */
+const pieces = [
+  ...[
+    '.',
+    ' ',
+    '\t',
+    '@',
+    'a',
+    '0',
+    '-',
+    ':',
+    '/',
+    ',',
+    ';',
+    '"',
+    "'",
+    '\\',
+    '(',
+    '<',
+    '%',
+    '&',
+    '=',
+    '|',
+    '$',
+    '[',
+    '{',
+  ],
+  ...['\u00a0', 'ä', '😀', 'a.', '0.', ' =', ';q=', '../', '/*', '<a ', '<!--', '&amp;', 'rgb('],
+];
+
+/** What makes the beginning of a text look right, and its end wrong: an address, and one of the others in turn. */
+const address = ['a@b', '@'] as const;
+const frames = [
+  ['', ''],
+  ['', '!'],
+  ['2027-01-01T09:00:00.', 'x'],
+  ['Slot/', '\u0000'],
+] as const;
+
+/** The length of a text within a form or an address, in bytes. */
+export const encoded = (text: string): number => encodeURIComponent(text).length;
+
+/**
+ * Hostile texts.
+ *
+ * @param most - how long they are about
+ * @param lengthOf - how their length is measured
+ */
+export function hostileTexts(most: number, lengthOf = (text: string): number => text.length): string[] {
+  return pieces.flatMap((piece, index) =>
+    [address, frames[index % frames.length] ?? address].map(
+      ([start, end]) => `${start}${piece.repeat(Math.floor((most - lengthOf(start + end)) / lengthOf(piece)))}${end}`,
+    ),
+  );
+}
+
+/** The longest that one text may keep everybody else waiting, in milliseconds. */
+export const LONGEST_STAND = 200;
+
+const ATTEMPTS = 4;
+
+/** The longest time for which nothing else could run, in milliseconds. */
+async function standOf(act: () => Promise<unknown>): Promise<number> {
+  let [last, longest] = [performance.now(), 0];
+  const look = (): void => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  };
+  const timer = setInterval(look, 2);
+  try {
+    await act();
+  } finally {
+    clearInterval(timer);
+  }
+  look();
+  return longest;
+}
+
+/**
+ * The texts over which the process stands still for too long. Only what does so each time counts: others may keep the
+ * machine busy.
+ */
+export async function slowTexts(texts: readonly string[], send: (text: string) => Promise<unknown>): Promise<string[]> {
+  const all = async (): Promise<void> => {
+    for (const text of texts) {
+      await send(text);
+    }
+  };
+  if ((await standOf(all)) < LONGEST_STAND) {
+    return [];
+  }
+  const slow: string[] = [];
+  for (const text of texts) {
+    let least = Number.POSITIVE_INFINITY;
+    for (let attempt = 0; attempt < ATTEMPTS && least >= LONGEST_STAND; attempt += 1) {
+      least = Math.min(least, await standOf(() => send(text)));
+    }
+    if (least >= LONGEST_STAND) {
+      slow.push(`${text.slice(0, 30)}… (${text.length} characters, ${Math.round(least)} ms)`);
+    }
+  }
+  return slow;
+}

@@ -1,0 +1,109 @@
+/** What the pages say of limits, deadlines and answers that did not come. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Appointment } from '@medplum/fhirtypes';
+import fastify, { type FastifyInstance } from 'fastify';
+import { portal } from '../../../web/portal/server.ts';
+import { createSeal, sealKey } from '../../../web/portal/session/seal.ts';
+import { aBrowser, aClinic, builtFiles, bundle, settings } from './installed.ts';
+
+const files = builtFiles();
+const now = Date.parse('2040-01-01T09:00:00Z');
+const hours = (count: number): string => new Date(now + count * 3_600_000).toISOString();
+
+let clinic: FastifyInstance;
+let app: FastifyInstance;
+let appointment: Appointment;
+
+beforeAll(async () => {
+  clinic = aClinic();
+  const cancelUntil = { url: 'cancelUntil', valueDuration: { value: 1, code: 'd' } };
+  const extension = [{ url: 'urn:policy', extension: [cancelUntil] }];
+  clinic.get('/fhir/R4/Schedule', async () => bundle({ resourceType: 'Schedule', id: 's', extension }));
+  clinic.get('/fhir/R4/HealthcareService', async () => bundle());
+  const slot = {
+    resourceType: 'Slot',
+    id: 'a',
+    schedule: { reference: 'Schedule/s' },
+    start: hours(48),
+    end: hours(49),
+  };
+  clinic.get<{ Querystring: { start: string[] } }>('/fhir/R4/Slot', async ({ query: { start } }) =>
+    bundle(...(`ge${slot.start}` >= (start[0] ?? '') && `lt${slot.start}` < (start[1] ?? '') ? [slot] : [])),
+  );
+  clinic.get('/fhir/R4/Appointment', async () => bundle(appointment, slot));
+  clinic.patch('/fhir/R4/Appointment/a', async (_request, reply) => {
+    const issue = [{ severity: 'error', details: { coding: [{ code: 'cancellation-closed' }] } }];
+    return reply.code(422).send({ resourceType: 'OperationOutcome', issue });
+  });
+  const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
+  app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
+  const { assets } = files;
+  void app.register(portal({ ...settings, assets, baseUrl, path: '/portal', now: () => now }), { prefix: '/portal' });
+});
+afterAll(async () => {
+  await app.close();
+  await clinic.close();
+  files.remove();
+});
+
+/** The page of an appointment, to whoever has its link. */
+async function pageOf(stored: Partial<Appointment>, language: 'de' | 'en' = 'en') {
+  appointment = {
+    resourceType: 'Appointment',
+    id: 'a',
+    status: 'booked',
+    slot: [{ reference: 'Slot/a' }],
+    participant: [],
+    ...stored,
+  };
+  const link = await createSeal(sealKey(settings.clientSecret), () => now).close(
+    'link',
+    { appointments: ['a'] },
+    now + 1e6,
+  );
+  const browser = aBrowser(app, '192.0.2.1');
+  browser.cookies.set('portal_language', language);
+  await browser.send(`/portal/link?t=${link}`);
+  return { browser, body: (await browser.send('/portal/appointments/a')).body };
+}
+
+describe('the last moment to cancel', () => {
+  test('is named as long as there is time', async () => {
+    const { body } = await pageOf({ start: hours(48), end: hours(49) });
+    expect(body).toContain('You can move or cancel it here until Monday, 2 January 2040, 10:00.');
+    expect(body).toContain('/appointments/a/cancel');
+  });
+
+  test('is named when it has passed: nothing is offered that the clinic refuses, and nothing can be tried again', async () => {
+    const { browser, body } = await pageOf({ start: hours(12), end: hours(13) });
+    expect(body).toContain('It could be moved or cancelled here until');
+    expect(body).not.toContain('/appointments/a/cancel');
+    const refused = await browser.send('/portal/appointments/a/cancel', {});
+    expect(refused.statusCode).toBe(409);
+    expect(refused.body).toContain('It is too late to cancel');
+    expect(refused.body).not.toMatch(/Try again|class="danger"/);
+  });
+});
+
+describe('a request', () => {
+  test('names until when the clinic has to answer', async () => {
+    const extension = [{ url: 'urn:deadline', valueInstant: hours(5) }];
+    const { body } = await pageOf({ status: 'pending', start: hours(48), end: hours(49), extension }, 'de');
+    expect(body).toContain('<dt>Antwort bis</dt><dd>Sonntag, 1. Januar 2040, 15:00</dd>');
+  });
+
+  test('that was not answered in time says so in the language of the page, and what to do', async () => {
+    const cancelationReason = { coding: [{ code: 'confirmation-expired', display: 'Not confirmed in time' }] };
+    const { body } = await pageOf({ status: 'cancelled', start: hours(48), end: hours(49), cancelationReason }, 'de');
+    expect(body).toContain('nicht rechtzeitig bestätigt');
+    expect(body).not.toContain('Not confirmed');
+    expect(body).toMatch(/<a href="\/portal\/" class="button">Termin buchen/);
+  });
+});
+
+test('after the last free time the page does not say that nothing is free', async () => {
+  const browser = aBrowser(app, '192.0.2.1');
+  const { body } = await browser.send('/portal/times?service=&from=2040-02-01');
+  expect(body).toContain('There are no free times after these days.');
+  expect(body).not.toContain('at the moment');
+});
