@@ -3,12 +3,12 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Bot, OperationOutcome, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/process-booking.ts';
 import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
-import { taskOf } from '../../../core/booking/async/task.ts';
+import { MOST_ATTEMPTS, taskOf } from '../../../core/booking/async/task.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { belongsTo } from '../../../core/fhir/tags.ts';
 import { later } from '../clock.ts';
 import { config } from '../config.ts';
-import { withMedplum } from '../medplum.ts';
+import { type Asked, withMedplum } from '../medplum.ts';
 import {
   aPatient,
   aPortal,
@@ -214,18 +214,40 @@ describe('the clock', () => {
     ]);
   });
 
-  it('takes them in an order that is another one each time', async () => {
-    const jobs = [await aJob(), await aJob(), await aJob()];
-    const { random } = Math;
-    const places = [0.5, 0.9, 0.1];
-    Math.random = () => places.shift() ?? random();
-    await later(SOON, tick).finally(() => {
-      Math.random = random;
-    });
+  it('lets the requestors take turns, whoever has more', async () => {
+    const many = [await aJob(), await aJob(), await aJob()];
+    const [one, ...others] = many;
+    const tag = one?.task.meta?.tag ?? [];
+    for (const { task } of others) {
+      await medplum().change<Task>(task, { meta: { tag } });
+    }
+    const other = await aJob();
+    await byChance(0, () => later(SOON, tick));
     const order = medplum()
       .asked.filter(writes)
-      .flatMap(({ entries }) => jobs.findIndex(({ slot }) => entries.includes(`PUT Slot/${slot.id}`)));
-    expect(order).toEqual([2, 0, 1]);
+      .flatMap(({ entries }) => [...many, other].findIndex(({ slot }) => entries.includes(`PUT Slot/${slot.id}`)))
+      .filter((index) => index >= 0);
+    expect(order.toSorted()).toEqual([0, 1, 2, 3]);
+    expect(order.indexOf(3)).toBeLessThanOrEqual(1);
+  });
+
+  it('refuses what fails again and again, also when it ends the process', async () => {
+    const [failing, deadly] = [await aJob(), await aJob()];
+    const isBooking = (asked: Asked) => writes(asked) && asked.entries.some((one) => one.startsWith('PUT Slot/'));
+    medplum().interfere((asked) => {
+      if (isBooking(asked) && asked.entries.includes(`PUT Slot/${deadly.slot.id}`)) {
+        throw new Error('the process ends');
+      }
+      return isBooking(asked) ? unavailable() : undefined;
+    });
+    for (let count = 0; count <= MOST_ATTEMPTS; count++) {
+      await later(SOON, tick).catch(() => undefined);
+    }
+    for (const { task, slot } of [failing, deadly]) {
+      const ended = await read(task);
+      expect([ended?.status, outcomeIn(ended), ended?.input]).toEqual(['failed', 'upstream-unavailable', undefined]);
+      expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'free' });
+    }
   });
 
   it.each([

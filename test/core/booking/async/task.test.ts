@@ -94,7 +94,8 @@ describe('an asynchronous booking', () => {
       status: 'requested',
       _lastUpdated: 'lt2026-12-31T23:59:55.000Z',
       _sort: '_lastUpdated',
-      _count: '50',
+      _count: '1000',
+      _fields: 'id',
     });
   });
 });
