@@ -22,7 +22,8 @@ import { addCors } from './http/cors.ts';
 import { problem } from './http/errors.ts';
 import { defaultRepresentation, type FhirResponse, send } from './http/response.ts';
 import { type Addresses, createAddresses } from './medplum/address-rewriting.ts';
-import { createUpstream } from './medplum/client.ts';
+import { createAnswerMemory } from './medplum/answer-memory.ts';
+import { createUpstream, type Upstream } from './medplum/client.ts';
 import { createCallers } from './medplum/current-profile.ts';
 import { addDiscovery, oauthEndpoints } from './oauth/discovery.ts';
 import { isOAuthPath, sendOAuthProblem } from './oauth/errors.ts';
@@ -85,16 +86,22 @@ function createContext({
   now = Date.now,
 }: GatewayOptions): GatewayContext {
   const all = { ...defaultLimits(config), ...limits };
-  const upstream = createUpstream(medplumBaseUrl, all);
+  const memory = createAnswerMemory(all);
+  const upstream = createUpstream(medplumBaseUrl, all, memory);
   const callers = createCallers(upstream, now);
   const addresses = createAddresses(config, [medplumBaseUrl, ...medplumAliases]);
   const issuer = oauthEndpoints(addresses).issuer;
   const sealed = sealing && { ...sealing, tokens: createSealedTokens(sealing.keys, issuer, now) };
-  const host = { config, medplumBaseUrl: upstream.baseUrl, upstream, callers, logger, now };
+  const forBots: Upstream = {
+    ...upstream,
+    call: (call) => upstream.call({ maxBytes: all.botResponseBytes, ...call }),
+  };
+  const host = { config, medplumBaseUrl: upstream.baseUrl, upstream: forBots, callers, logger, now };
   return {
     config,
     limits: all,
     upstream,
+    memory,
     bots: bots ? botsInGateway(bots, host) : botsInMedplum(upstream, config),
     addresses,
     callers,

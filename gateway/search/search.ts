@@ -124,7 +124,11 @@ function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string,
     const { query, handling, upstreamHeaders } = exchange;
     const caller = fingerprint(upstreamHeaders.authorization ?? '');
     const key = JSON.stringify([type, method, query, formOf(exchange), handling, caller]);
-    return context.searches.share(key, () => answer(exchange, context));
+    // What several wait for is as large for each of them.
+    return context.searches.share(key, async () => ({
+      ...(await answer(exchange, context)),
+      bytes: context.memory.read(),
+    }));
   };
 }
 

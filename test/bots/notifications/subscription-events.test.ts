@@ -98,6 +98,33 @@ describe('$events', () => {
     expect(numbersIn(await events(administrator, stored, { since: 5 }))).toEqual([5, 6, 1003, 1004]);
   });
 
+  it('are told in full as far as there is room, and where the rest is', async () => {
+    const appointment = await anAppointment(medplum(), { comment: 'x'.repeat(300_000) });
+    const stored = await told(appointment, 8, [1, 2, 3, 4, 5, 6, 7, 8]);
+    const pages: number[][] = [];
+    let input: object = { content: 'full-resource' };
+    for (;;) {
+      const answer = await events(administrator, stored, input);
+      expect(JSON.stringify(answer).length).toBeLessThan(1_100_000);
+      expect(appointmentsIn(answer)).toHaveLength(numbersIn(answer).length);
+      pages.push(numbersIn(answer));
+      const [next] = answer.resourceType === 'Bundle' ? (answer.link ?? []) : [];
+      if (!next) {
+        break;
+      }
+      const { searchParams, pathname } = new URL(next.url);
+      expect([next.relation, pathname]).toEqual(['next', `/fhir/R4/Subscription/${stored.subscription.id}/$events`]);
+      const [since, until] = ['eventsSinceNumber', 'eventsUntilNumber'].map((name) => Number(searchParams.get(name)));
+      input = { since, until, content: searchParams.get('content') };
+    }
+    expect(pages).toEqual([
+      [1, 2, 3],
+      [4, 5, 6],
+      [7, 8],
+    ]);
+    expect(numbersIn(await events(administrator, stored, { content: 'id-only' }))).toHaveLength(8);
+  });
+
   it.each<[string, object, (string | undefined)[]]>([
     ['as the Subscription asks for it', {}, [undefined]],
     ['in full if that is asked for', { content: 'full-resource' }, ['Appointment']],
@@ -133,7 +160,7 @@ describe('$events', () => {
       .filter(({ authorization }) => authorization === all.authorization);
     expect(asked.map(({ entries }) => entries)).toEqual([
       [`GET Subscription/${stored.subscription.id}`],
-      [`GET Appointment?_id=${appointment.id}&_count=1000`],
+      [`GET Appointment?_id=${appointment.id}&_count=1000&_fields=id`],
     ]);
   });
 
@@ -145,7 +172,7 @@ describe('$events', () => {
     await medplum().create(eventResource({ ...event, kind: 'create' }, stored.subscription.id, config));
     expect(appointmentsIn(await events(administrator, stored)).map(([found]) => found)).toEqual([one.id, id]);
     const asked = medplum().asked.flatMap(({ entries }) => entries.filter((entry) => entry.includes('Appointment?')));
-    expect(asked).toEqual([`GET Appointment?_id=${one.id},${id}&_count=1000`]);
+    expect(asked).toEqual([`GET Appointment?_id=${one.id},${id}&_count=1000&_fields=id`]);
   });
 
   it('are not known if Medplum does not answer', async () => {
