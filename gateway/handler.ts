@@ -3,7 +3,6 @@ import type { SearchHandling } from '../core/config/config.ts';
 import type { Admission } from './admission/admission.ts';
 import type { GatewayContext } from './context.ts';
 import { negotiate } from './http/content-negotiation.ts';
-import { problem } from './http/errors.ts';
 import { parsePrefer, preferredHandling, preferredReturn, prefersAsync, type ReturnPreference } from './http/prefer.ts';
 import { defaultRepresentation, type FhirResponse, type Representation, send } from './http/response.ts';
 import { type Caller, nameOf } from './medplum/current-profile.ts';
@@ -104,8 +103,7 @@ export function fastifyHandler(handler: Handler, context: GatewayContext, admiss
     const held = context.memory.hold(exchange.caller ? nameOf(exchange.caller) : request.ip);
     // The answer is in memory until the client has received it, or has gone.
     reply.raw.once('finish', held.release).once('close', held.release);
-    const found = await held.run(() => handler(exchange, context));
-    const answer = (await held.admit(found.bytes ?? 0)) ? found : problem('too-many-requests');
+    const answer = await held.run(() => handler(exchange, context));
     noteAnswer(request, answer);
     return send(reply, answer, exchange.representation, context.addresses);
   };

@@ -11,7 +11,7 @@ export interface FhirResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly resource?: Resource;
-  /** About how many bytes it takes, where several requests share it. */
+  /** How many bytes were read for it, where several requests share it. */
   readonly bytes?: number;
 }
 

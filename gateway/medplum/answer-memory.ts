@@ -16,12 +16,6 @@ export interface MemoryLimits {
 /** One request of a client, from its arrival until its answer has been sent. */
 export interface Held {
   readonly run: <T>(act: () => Promise<T>) => Promise<T>;
-  /**
-   * Waits until a request with an answer of that size may go on.
-   *
-   * @returns false if other large requests took too long
-   */
-  readonly admit: (bytes: number) => Promise<boolean>;
   /** Gives back what the request holds; further calls do nothing. */
   readonly release: () => void;
 }
@@ -75,7 +69,6 @@ export function createAnswerMemory({ largeBytes, largePerClient, large, placeMs 
       const state: State = { client, bytes: 0, isOver: false };
       return {
         run: (act) => current.run(state, act),
-        admit: async (bytes) => bytes <= largeBytes || admit(state),
         release: () => {
           if (!state.isOver) {
             state.isOver = true;
