@@ -1,5 +1,6 @@
 import type { BookingConfig } from '../core/config/config.ts';
 import { timeLimits } from '../core/config/time-limits.ts';
+import type { ChangeLimit } from './admission/change-limit.ts';
 import type { BookingQueue } from './booking-queue.ts';
 import type { BotRuntime } from './bots/runtime.ts';
 import type { FhirResponse } from './http/response.ts';
@@ -127,6 +128,7 @@ export interface GatewayContext {
   /** Identical searches that run at the same time, by caller and everything that they ask for. */
   readonly searches: Collapsing<FhirResponse>;
   readonly turns: BookingQueue;
+  readonly changes: ChangeLimit;
   readonly bindingTokens: BindingTokens;
   /** Reads the tokens of callers. */
   readonly accessTokens: AccessTokens;

@@ -12,6 +12,7 @@ import fastify, {
 import { Registry } from 'prom-client';
 import type { BookingConfig } from '../core/config/config.ts';
 import { createAdmission } from './admission/admission.ts';
+import { createChangeLimit } from './admission/change-limit.ts';
 import { type TrustedProxies, type TrustProxy, trustedProxies } from './admission/client-address.ts';
 import { createBookingQueue } from './booking-queue.ts';
 import { botsInGateway, type HostedBots } from './bots/in-gateway.ts';
@@ -108,6 +109,7 @@ function createContext({
     calendars: createCalendars(upstream, now),
     searches: createCollapsing(all.collapseMs),
     turns: createBookingQueue(all.turnMs),
+    changes: createChangeLimit(config.requestors.maxBookingsPerMinute, now),
     bindingTokens: createBindingTokens(bindingKey, now),
     accessTokens: sealed ? createAccessTokens(sealed.tokens, sealed.unsealed, now) : medplumTokens,
     sealing: sealed,
