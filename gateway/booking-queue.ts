@@ -1,3 +1,4 @@
+import { asksForDryRun } from '../core/booking/book/request/request.ts';
 import { isObject } from '../core/fhir/resource.ts';
 import { atMost } from './at-most.ts';
 
@@ -14,7 +15,7 @@ export interface BookingQueue {
 /**
  * Makes a queue for each key, first come first served. The queue only saves work: the transaction alone guarantees that a
  * slot is booked once. Without it, bookings of one slot that run at the same time overtake each other and have to decide
- * again; when they take turns, each needs one attempt.
+ * again; when they take turns, each needs one attempt. A key names a caller: nobody waits for somebody else.
  *
  * @param longest - the longest that an action waits for its turn, in milliseconds
  */
@@ -42,35 +43,40 @@ export function createBookingQueue(longest: number): BookingQueue {
   };
 }
 
-const reference = /\b(?:Slot|Schedule|Appointment)\/[A-Za-z0-9.-]{1,64}/g;
+const reference = /\b(?:Slot|Schedule|Appointment)\/[A-Za-z0-9.-]{1,64}/;
 const mostKeys = 50;
 
-/** The appointments that a body sends again, each named by its own id. */
-function appointmentsSent(body: unknown): string[] {
-  const parameters = isObject(body) && Array.isArray(body.parameter) ? body.parameter.filter(isObject) : [];
-  return [body, ...parameters.map(({ resource }) => resource)].flatMap((resource) =>
-    isObject(resource) && resource.resourceType === 'Appointment' && typeof resource.id === 'string'
-      ? [`Appointment/${resource.id}`]
-      : [],
-  );
+/** What a value names as a whole: a reference, also an absolute or versioned one. */
+function namedBy(value: unknown): string[] {
+  const text = isObject(value) ? value.reference : value;
+  const [name] = typeof text === 'string' && text.length <= 2_048 ? (reference.exec(text) ?? []) : [];
+  return name ? [name] : [];
 }
 
-/** The first references in a text. */
-function referencesIn(text: string): string[] {
-  const found: string[] = [];
-  for (const [name] of text.matchAll(reference)) {
-    if (found.push(name) >= mostKeys) {
-      break;
-    }
+/** What an appointment asks for: its slots, and itself if it is sent again. */
+function askedFor(resource: unknown): string[] {
+  if (!isObject(resource) || resource.resourceType !== 'Appointment') {
+    return [];
   }
-  return found;
+  const own = typeof resource.id === 'string' ? [`Appointment/${resource.id}`] : [];
+  const slots: readonly unknown[] = Array.isArray(resource.slot) ? resource.slot.slice(0, mostKeys) : [];
+  return [...own, ...slots.flatMap(namedBy)];
 }
 
 /**
- * The slots, schedules and appointments that a booking names: those over which it could collide with another booking.
+ * The slots, schedules and appointments that a booking asks for, each with its caller: those over which it could collide
+ * with another booking of the same caller. Bookings of different callers never wait for each other, and what a body names
+ * elsewhere, in a comment for instance, does not count. A dry run takes no turn.
  *
- * @param body - of `$book`, in any shape
+ * @param body - of `$book` or `$hold`, in any shape
+ * @param caller - its name
  */
-export function queueKeys(body: unknown): string[] {
-  return [...new Set([...appointmentsSent(body), ...referencesIn(JSON.stringify(body ?? null))])];
+export function queueKeys(body: unknown, caller: string): string[] {
+  if (asksForDryRun(body)) {
+    return [];
+  }
+  const parameters = isObject(body) && Array.isArray(body.parameter) ? body.parameter.filter(isObject) : [];
+  const asked = [body, ...parameters.map(({ resource }) => resource)].flatMap(askedFor);
+  const named = parameters.flatMap(({ valueReference, valueUri }) => [valueReference, valueUri].flatMap(namedBy));
+  return [...new Set([...asked, ...named])].slice(0, mostKeys).map((key) => `${caller} ${key}`);
 }

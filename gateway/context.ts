@@ -1,9 +1,11 @@
 import type { BookingConfig } from '../core/config/config.ts';
 import { timeLimits } from '../core/config/time-limits.ts';
+import type { ChangeLimit } from './admission/change-limit.ts';
 import type { BookingQueue } from './booking-queue.ts';
 import type { BotRuntime } from './bots/runtime.ts';
 import type { FhirResponse } from './http/response.ts';
 import type { Addresses } from './medplum/address-rewriting.ts';
+import type { AnswerMemory, MemoryLimits } from './medplum/answer-memory.ts';
 import type { Upstream, UpstreamLimits } from './medplum/client.ts';
 import type { Callers } from './medplum/current-profile.ts';
 import type { AccessTokens, UnsealedPolicy } from './sealing/access-tokens.ts';
@@ -14,7 +16,11 @@ import type { Collapsing } from './search/collapse.ts';
 import type { BindingTokens } from './websocket/binding-token.ts';
 
 /** Limits of the gateway; every one has a default. */
-export interface GatewayLimits extends UpstreamLimits {
+export interface GatewayLimits extends UpstreamLimits, MemoryLimits {
+  /** Bytes that Medplum may answer a Bot that the gateway runs, or send over a websocket. */
+  readonly botResponseBytes: number;
+  /** Bytes of Medplum's answers after which no further entry of a batch is answered. */
+  readonly batchBytes: number;
   /** Largest request body, in bytes. */
   readonly bodyBytes: number;
   /** Largest body of a PATCH, in bytes. */
@@ -57,8 +63,6 @@ export interface GatewayLimits extends UpstreamLimits {
   readonly concurrentRequests: number;
   /** Requests of one client that may wait for its other requests. */
   readonly waitingRequests: number;
-  /** How long a request waits for other requests of its client, in milliseconds. */
-  readonly placeMs: number;
 }
 
 /** The limits that no installation sets. */
@@ -68,7 +72,12 @@ export const fixedLimits = {
   formBytes: 64 * 1024,
   depth: 64,
   connectTimeoutMs: 2_000,
-  responseBytes: 64 * 1024 * 1024,
+  responseBytes: 8 * 1024 * 1024,
+  botResponseBytes: 64 * 1024 * 1024,
+  batchBytes: 8 * 1024 * 1024,
+  largeBytes: 1024 * 1024,
+  largePerClient: 2,
+  large: 4,
   connections: 128,
   readyTimeoutMs: 2_000,
   drainTimeoutMs: 20_000,
@@ -112,12 +121,14 @@ export interface GatewayContext {
   readonly limits: GatewayLimits;
   readonly addresses: Addresses;
   readonly upstream: Upstream;
+  readonly memory: AnswerMemory;
   readonly bots: BotRuntime;
   readonly callers: Callers;
   readonly calendars: Calendars;
   /** Identical searches that run at the same time, by caller and everything that they ask for. */
   readonly searches: Collapsing<FhirResponse>;
   readonly turns: BookingQueue;
+  readonly changes: ChangeLimit;
   readonly bindingTokens: BindingTokens;
   /** Reads the tokens of callers. */
   readonly accessTokens: AccessTokens;

@@ -5,7 +5,7 @@ import type { GatewayContext } from './context.ts';
 import { negotiate } from './http/content-negotiation.ts';
 import { parsePrefer, preferredHandling, preferredReturn, prefersAsync, type ReturnPreference } from './http/prefer.ts';
 import { defaultRepresentation, type FhirResponse, type Representation, send } from './http/response.ts';
-import type { Caller } from './medplum/current-profile.ts';
+import { type Caller, nameOf } from './medplum/current-profile.ts';
 import { noteAnswer } from './operations/audit.ts';
 
 /** An admitted request: everything that a handler needs from it. */
@@ -100,7 +100,10 @@ function exchangeOf(request: PathRequest, admission: Pick<Admission, 'countAgain
 export function fastifyHandler(handler: Handler, context: GatewayContext, admission: Pick<Admission, 'countAgain'>) {
   return async (request: PathRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const exchange = exchangeOf(request, admission);
-    const answer = await handler(exchange, context);
+    const held = context.memory.hold(exchange.caller ? nameOf(exchange.caller) : request.ip);
+    // The answer is in memory until the client has received it, or has gone.
+    reply.raw.once('finish', held.release).once('close', held.release);
+    const answer = await held.run(() => handler(exchange, context));
     noteAnswer(request, answer);
     return send(reply, answer, exchange.representation, context.addresses);
   };

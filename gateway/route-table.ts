@@ -1,3 +1,4 @@
+import { limitingChanges } from './admission/change-limit.ts';
 import type { Handler } from './handler.ts';
 import type { BodyKind } from './http/body.ts';
 import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
@@ -53,14 +54,14 @@ type Write = 'create' | 'update' | 'patch' | 'delete';
 
 /** The handlers of writes, by resource type: one for each write that the allow-list names. */
 const writes: Readonly<Partial<Record<ServedTypeName, Partial<Record<Write, Handler>>>>> = {
-  Appointment: { patch: patchAppointment },
+  Appointment: { patch: limitingChanges(patchAppointment) },
   Patient: { create: createPatient, update: updatePatient },
   Subscription: { create: createSubscription, update: updateSubscription, delete: deleteSubscription },
 };
 
 const operations: Readonly<Record<OperationName, Handler>> = {
-  book,
-  hold,
+  book: limitingChanges(book),
+  hold: limitingChanges(hold),
   status: subscriptionStatus,
   events: subscriptionEvents,
   'get-ws-binding-token': websocketToken,

@@ -136,9 +136,14 @@ export async function addFhirRoutes(
   const statement = capabilityStatement(context.config, date, context.corsOrigins.length > 0);
   const routes = fhirRoutes(async () => ({ status: 200, resource: statement }), namedBy(statement));
   const description = JSON.stringify(openApi(context.config, routes));
-  app.get(`${context.addresses.basePath}/openapi.json`, async (_request, reply) =>
-    reply.type('application/json; charset=utf-8').header('cache-control', 'no-store').send(description),
-  );
+  app.get(`${context.addresses.basePath}/openapi.json`, {
+    onRequest: async (request, reply) => {
+      const refused = await admission.admit(request, reply);
+      return refused && send(reply, refused, representationOrDefault(request), context.addresses);
+    },
+    handler: async (_request, reply) =>
+      reply.type('application/json; charset=utf-8').header('cache-control', 'no-store').send(description),
+  });
   const fhir: FastifyPluginAsync = async (scope) => {
     addBodyParsers(scope, context.limits.depth);
     for (const route of routes) {

@@ -12,6 +12,7 @@ import fastify, {
 import { Registry } from 'prom-client';
 import type { BookingConfig } from '../core/config/config.ts';
 import { createAdmission } from './admission/admission.ts';
+import { createChangeLimit } from './admission/change-limit.ts';
 import { type TrustedProxies, type TrustProxy, trustedProxies } from './admission/client-address.ts';
 import { createBookingQueue } from './booking-queue.ts';
 import { botsInGateway, type HostedBots } from './bots/in-gateway.ts';
@@ -22,7 +23,8 @@ import { addCors } from './http/cors.ts';
 import { problem } from './http/errors.ts';
 import { defaultRepresentation, type FhirResponse, send } from './http/response.ts';
 import { type Addresses, createAddresses } from './medplum/address-rewriting.ts';
-import { createUpstream } from './medplum/client.ts';
+import { createAnswerMemory } from './medplum/answer-memory.ts';
+import { createUpstream, type Upstream } from './medplum/client.ts';
 import { createCallers } from './medplum/current-profile.ts';
 import { addDiscovery, oauthEndpoints } from './oauth/discovery.ts';
 import { isOAuthPath, sendOAuthProblem } from './oauth/errors.ts';
@@ -85,22 +87,29 @@ function createContext({
   now = Date.now,
 }: GatewayOptions): GatewayContext {
   const all = { ...defaultLimits(config), ...limits };
-  const upstream = createUpstream(medplumBaseUrl, all);
+  const memory = createAnswerMemory(all);
+  const upstream = createUpstream(medplumBaseUrl, all, memory);
   const callers = createCallers(upstream, now);
   const addresses = createAddresses(config, [medplumBaseUrl, ...medplumAliases]);
   const issuer = oauthEndpoints(addresses).issuer;
   const sealed = sealing && { ...sealing, tokens: createSealedTokens(sealing.keys, issuer, now) };
-  const host = { config, medplumBaseUrl: upstream.baseUrl, upstream, callers, logger, now };
+  const forBots: Upstream = {
+    ...upstream,
+    call: (call) => upstream.call({ maxBytes: all.botResponseBytes, ...call }),
+  };
+  const host = { config, medplumBaseUrl: upstream.baseUrl, upstream: forBots, callers, logger, now };
   return {
     config,
     limits: all,
     upstream,
+    memory,
     bots: bots ? botsInGateway(bots, host) : botsInMedplum(upstream, config),
     addresses,
     callers,
     calendars: createCalendars(upstream, now),
     searches: createCollapsing(all.collapseMs),
     turns: createBookingQueue(all.turnMs),
+    changes: createChangeLimit(config.requestors.maxBookingsPerMinute, now),
     bindingTokens: createBindingTokens(bindingKey, now),
     accessTokens: sealed ? createAccessTokens(sealed.tokens, sealed.unsealed, now) : medplumTokens,
     sealing: sealed,

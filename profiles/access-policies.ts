@@ -79,8 +79,11 @@ function callableBots(config: BookingConfig, names: readonly string[] = callable
 const taggedWith = (resourceType: ResourceType, requestor: string, config: BookingConfig): string =>
   `${resourceType}?_tag=${artefactUri(config, 'LocalRequestor')}|${requestor}`;
 
-/** The patients into which a patient was merged. */
-const survivors = (patient: string): string => `${patient}.link.where(type = 'replaced-by').other.reference`;
+/** Demands that the links of a type stay as they are. */
+function keepsLinks(type: 'replaces' | 'replaced-by'): string[] {
+  const of = (patient: string): string => `${patient}.link.where(type = '${type}').other.reference`;
+  return [`${of('%after')}.all($this in ${of('%before')})`, `${of('%before')}.all($this in ${of('%after')})`];
+}
 
 /** A string literal of FHIRPath. */
 const literal = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
@@ -93,15 +96,15 @@ const isSafe = (div: string): string =>
  * A requestor's own patients: found and written only under its tag, which the criteria demand. The constraints keep it
  * from adding another requestor's tag, from removing the tag `external`, from putting active content into narratives, and
  * from merging patients or undoing the clinic's merges: appointments move to the surviving patient, which may be
- * anyone's.
+ * anyone's, and merged records are one person in an export or an erasure.
  */
 function ownPatients(config: BookingConfig): AccessPolicyResource {
   const system = artefactUri(config, 'LocalRequestor').toLowerCase();
   const expressions = [
     `meta.tag.where(system.lower() = '${system}').count() = 1`,
     `meta.tag.where(system = '${config.metaTagSystem}' and code = '${EXTERNAL_TAG}').exists()`,
-    `${survivors('%after')}.all($this in ${survivors('%before')})`,
-    `${survivors('%before')}.all($this in ${survivors('%after')})`,
+    ...keepsLinks('replaced-by'),
+    ...keepsLinks('replaces'),
     isSafe('text.div'),
     isSafe('contained.text.div'),
     '%after.contained.where(section.exists() or entry.exists() or parameter.exists()).empty()',

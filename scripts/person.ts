@@ -42,11 +42,12 @@ export async function exportPerson(
   config: BookingConfig,
   onProgress: (line: string) => void = () => undefined,
 ): Promise<ReturnType<typeof exportBundle>> {
-  const { records, keptPatients, ids } = await findPerson(medplum, id, config);
-  const { patients: _, ...others } = records;
+  const { records, keptPatients, person } = await findPerson(medplum, id, config);
+  const { patients: _, earlier, ...others } = records;
   const references = [
     ...keptPatients.map((one) => ['Patient', one] as const),
     ...Object.values(others).flatMap((all) => all.map((one) => [one.resourceType, one.id] as const)),
+    ...earlier.flatMap(({ versions: [newest], id: one }) => (newest ? [[newest.resourceType, one] as const] : [])),
   ];
   onProgress(`resources: ${references.length}`);
   const versions = await mapConcurrently(references, AT_ONCE, ([type, one]) => versionsOf(medplum, type, one));
@@ -57,7 +58,7 @@ export async function exportPerson(
     medplum,
     references.map((one) => one.join('/')),
   );
-  return exportBundle([...versions.flat(), ...accesses], Date.now(), { ids, baseUrl: config.baseUrl });
+  return exportBundle([...versions.flat(), ...accesses], Date.now(), person, config);
 }
 
 async function runExport(reference: string, given: CredentialArguments & { output?: string }): Promise<void> {
@@ -83,10 +84,14 @@ export function summaryOf({ outcome, erasure }: ErasureResult): string {
     outcome === 'planned'
       ? [
           ...toCancel.map((reference) => `would be cancelled          ${reference}`),
-          ...removals.map(
-            ({ reference, replacement }) =>
-              `${replacement ? 'would be made pseudonymous' : 'would be removed'.padEnd(26)}  ${reference}`,
-          ),
+          ...removals.map(({ reference, replacement, isHandedOn }) => {
+            const what = isHandedOn
+              ? 'would be copied'
+              : replacement
+                ? 'would be made pseudonymous'
+                : 'would be removed';
+            return `${what.padEnd(26)}  ${reference}`;
+          }),
         ]
       : [removals.length > 0 ? `Removed with all versions: ${removals.length}.` : 'There is nothing left to remove.'];
   return [

@@ -6,7 +6,7 @@ import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { belongsTo } from '../../core/fhir/tags.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
-import { sendTransaction } from '../lib/medplum.ts';
+import { retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 
 const notFound: OperationOutcome = {
@@ -44,6 +44,19 @@ async function cancel(
   return isResource(written, 'Task') ? written : readTask(medplum, task.id ?? '', authorization);
 }
 
+/** Cancels a job that waits; an attempt that begins at the same moment changes its version, and so it is tried again. */
+async function whileRequested(medplum: MedplumClient, task: Task, authorization: string | undefined) {
+  let latest: Task | undefined = task;
+  return retryOvertaken(
+    async () => {
+      latest = latest?.status === 'requested' ? await cancel(medplum, latest, authorization) : latest;
+      return latest;
+    },
+    (one) => one?.status === 'requested',
+    { most: config.maxAttempts },
+  );
+}
+
 /**
  * Cancels an asynchronous booking that has not been carried out yet. One that has ended stays as it is.
  *
@@ -58,6 +71,6 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   if (!task || !belongsTo(task, caller.id, config)) {
     return notFound;
   }
-  const latest = task.status === 'requested' ? await cancel(medplum, task, caller.authorization) : task;
+  const latest = await whileRequested(medplum, task, caller.authorization);
   return latest ? { ...latest, input: undefined } : notFound;
 }

@@ -2,6 +2,7 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
 import { isRefusedAtOnce, taskOf } from '../../core/booking/async/task.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { withAlternatives } from '../lib/booking/alternatives.ts';
@@ -58,7 +59,8 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
     return answer(await withAlternatives(medplum, plan.issues, parsed.request, state, { ...caller, role }));
   }
-  const resource = taskOf(event.input, { requestor: caller.id, requester: caller.reference, role }, state, config);
+  const job = taskOf(event.input, { requestor: caller.id, requester: caller.reference, role }, state, config);
+  const resource = { ...job, authoredOn: formatInstant(Date.now()) };
   const stored = await sendTransaction(medplum, [{ request: { method: 'POST', url: 'Task' }, resource }]);
   const task = stored.kind === 'done' ? stored.bundle.entry?.[0]?.resource : undefined;
   return isResource(task, 'Task')

@@ -1,8 +1,19 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Bot, BundleEntry, Task } from '@medplum/fhirtypes';
-import { completedBy, completing, failed, jobIn, overdueQuery, visibleTo } from '../../core/booking/async/task.ts';
+import {
+  attemptEntry,
+  attemptsOf,
+  completedBy,
+  completing,
+  failed,
+  inTurns,
+  jobIn,
+  MOST_ATTEMPTS,
+  overdueQuery,
+  visibleTo,
+} from '../../core/booking/async/task.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
-import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment, isTransient } from '../lib/booking/book.ts';
 import { config } from '../lib/config.ts';
 import { sendTransaction } from '../lib/medplum.ts';
@@ -15,6 +26,10 @@ async function end(medplum: MedplumClient, entry: BundleEntry): Promise<void> {
     throw new Error(`The Task could not be completed (${ended.kind}); it will be retried.`);
   }
 }
+
+/** Whether a job that could not be carried out is tried again. */
+const isFurther = (task: Task): boolean =>
+  attemptsOf(task) < MOST_ATTEMPTS && Date.now() - Date.parse(task.meta?.lastUpdated ?? '') < LONGEST;
 
 async function run(medplum: MedplumClient, task: Task): Promise<void> {
   const job = jobIn(task);
@@ -37,36 +52,60 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
     await end(medplum, completedBy(task, result.appointment));
   }
   if (result.kind === 'refused') {
-    if (isTransient(result.issues) && Date.now() - Date.parse(task.meta?.lastUpdated ?? '') < LONGEST) {
+    if (isTransient(result.issues) && isFurther(task)) {
       throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
     }
     await end(medplum, failed(task, toOperationOutcome(result.issues, config)));
   }
 }
 
-/**
- * After this time (a day, in milliseconds), a job that could not be carried out is refused, with the reason as its
- * result.
- */
+/** After this time (a day, in milliseconds), a job whose attempts could not even be counted is refused. */
 const LONGEST = 24 * 60 * 60_000;
-
-/** In random order, so that a job that keeps failing does not hold up those after it. */
-function shuffled<T>(items: readonly T[]): T[] {
-  return items
-    .map((item) => ({ item, place: Math.random() }))
-    .sort((one, other) => one.place - other.place)
-    .map(({ item }) => item);
-}
 
 async function readTasks(medplum: MedplumClient, query: Record<string, string>): Promise<Task[]> {
   const [found] = await readInTransaction(medplum, [`Task?${new URLSearchParams(query)}`]);
   return ofType('Task', found);
 }
 
+const givenUp: Issue = {
+  code: 'upstream-unavailable',
+  diagnostics: `The booking could not be carried out in ${MOST_ATTEMPTS} attempts. Nothing was booked.`,
+};
+
+/**
+ * Carries out a job that is left over: the process that claimed it was killed, or could not reach the server. The attempt
+ * is counted first; a job that has had all of its attempts is refused.
+ */
+async function runAgain(medplum: MedplumClient, { id = '' }: Task): Promise<void> {
+  const [task] = await readTasks(medplum, { _id: id });
+  if (!task || !jobIn(task)) {
+    return;
+  }
+  if (attemptsOf(task) >= MOST_ATTEMPTS) {
+    await end(medplum, failed(task, toOperationOutcome([givenUp], config)));
+    return;
+  }
+  const counted = await sendTransaction(medplum, [attemptEntry(task)]);
+  if (counted.kind === 'overtaken') {
+    return;
+  }
+  const [current] =
+    counted.kind === 'done'
+      ? ofType(
+          'Task',
+          counted.bundle.entry?.flatMap(({ resource }) => resource ?? []),
+        )
+      : [];
+  if (!current) {
+    throw new Error(`The attempt could not be counted (${counted.kind}); it will be retried.`);
+  }
+  await run(medplum, current);
+}
+
 /**
  * Carries out an asynchronous booking. The transaction that books also completes the Task, so that the job books once even
  * if it runs several times. Medplum does not run a failed Bot again; therefore Medplum's cron also starts this Bot every
- * minute for unfinished jobs.
+ * minute for unfinished jobs, one of each requestor after the other.
  *
  * @param event - input: the Task, as the Subscription delivers it, or the Bot itself, as the clock does
  * @throws Error when the server could not be reached, or conflicts with other requests persist: the job stays unfinished
@@ -79,14 +118,13 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot
     return task && run(medplum, task);
   }
   const start = Date.now();
-  // The process that claimed these jobs was killed, or could not reach the server.
-  const left = shuffled(await readTasks(medplum, overdueQuery(Date.now(), config)));
+  const left = inTurns(await readTasks(medplum, overdueQuery(Date.now(), config)), Math.random, config);
   const failures: string[] = [];
   for (const task of left) {
     if (Date.now() - start > RUN_LIMIT) {
       break;
     }
-    await run(medplum, task).catch((error: unknown) => failures.push(String(error)));
+    await runAgain(medplum, task).catch((error: unknown) => failures.push(String(error)));
   }
   if (failures.length > 0) {
     throw new Error(failures.join('\n'));

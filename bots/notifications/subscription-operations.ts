@@ -1,15 +1,16 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import type { Bundle, BundleLink, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { requestDelivery } from '../../core/notifications/delivery/delivery-state.ts';
 import {
   type BundleContext,
+  type EventContent,
   notification,
   type StatusReport,
   type StatusType,
   statusBundle,
 } from '../../core/notifications/events/bundle.ts';
-import { missingEvents } from '../../core/notifications/events/event.ts';
+import { type Event, missingEvents } from '../../core/notifications/events/event.ts';
 import {
   readSubscriptionOperation,
   type SubscriptionOperation,
@@ -34,6 +35,12 @@ import { createBindingToken } from '../lib/notifications/ws-binding-token.ts';
 
 /** The maximum number of events in a response. */
 const MOST_EVENTS = 1000;
+
+/** The characters of appointments after which a response tells of no further event. */
+const MOST_CHARACTERS = 1_000_000;
+
+/** How many events are read together at first, and at most. */
+const TOGETHER = { first: 20, most: 200 };
 
 const context = (): BundleContext => ({
   baseUrl: config.baseUrl,
@@ -69,6 +76,47 @@ async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, 
   );
 }
 
+const lengthOf = ({ appointment }: EventContent): number => (appointment ? JSON.stringify(appointment).length : 0);
+
+/**
+ * What may be told about as many of the events as one response has room for. They are read in portions, which are the
+ * smaller the larger the appointments are.
+ */
+async function readPage(
+  medplum: MedplumClient,
+  events: readonly Event[],
+  content: Content,
+  readable: readonly string[],
+  authorization: string | undefined,
+): Promise<EventContent[]> {
+  if (content === 'empty') {
+    return events.map((event) => ({ event }));
+  }
+  const told: EventContent[] = [];
+  let [size, together] = [0, TOGETHER.first];
+  while (told.length < events.length) {
+    const next = events.slice(told.length, told.length + together);
+    const appointments = [...new Set(next.map(({ appointment }) => appointment))];
+    const search = `Appointment?_id=${appointments.join(',')}&_count=1000&_fields=id`;
+    for (const one of await readContents(medplum, next, [search], readable, authorization)) {
+      const isFull = content === 'full-resource' && told.length > 0 && size + lengthOf(one) > MOST_CHARACTERS;
+      if (isFull) {
+        return told;
+      }
+      size += lengthOf(one);
+      told.push(one);
+    }
+    together = Math.max(1, Math.min(TOGETHER.most, Math.floor((MOST_CHARACTERS * told.length) / Math.max(1, size))));
+  }
+  return told;
+}
+
+/** The address of the events that a response has no room for. */
+function nextEvents(id: string, since: number, until: number, content: Content): BundleLink {
+  const query = `eventsSinceNumber=${since}&eventsUntilNumber=${until}&content=${content}`;
+  return { relation: 'next', url: `${config.baseUrl}/Subscription/${id}/$events?${query}` };
+}
+
 /** Events are read with the current rights of the caller. */
 async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
   const { id = '', since = 1, until = Number.MAX_SAFE_INTEGER } = input;
@@ -81,19 +129,20 @@ async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, 
     return refusals['not-found'];
   }
   const from = Math.max(1, since);
-  const to = Math.min(stored.outbox.events, until, from + MOST_EVENTS - 1);
-  const events = (await readEvents(medplum, id, from, to)).map(({ event }) => event);
+  const last = Math.min(stored.outbox.events, until);
+  const most = Math.min(last, from + MOST_EVENTS - 1);
+  const events = (await readEvents(medplum, id, from, most)).map(({ event }) => event);
   const own: Content = stored.settings?.content ?? 'empty';
   const content = contents.find((one) => one === input.content) ?? own;
-  const appointments = [...new Set(events.map(({ appointment }) => appointment))];
-  const search = `Appointment?_id=${appointments.join(',')}&_count=1000`;
-  const told = await readContents(medplum, events, [search], stored.outbox.readable, caller.authorization);
+  const told = await readPage(medplum, events, content, stored.outbox.readable, caller.authorization);
+  const to = told.length < events.length ? (told.at(-1)?.event.number ?? most) : most;
   const missing = missingEvents(
     from,
     to,
-    events.map(({ number }) => number),
+    told.map(({ event }) => event.number),
   );
-  return notification({ ...reportOf(stored, 'query-event'), missing }, told, content, context());
+  const bundle = notification({ ...reportOf(stored, 'query-event'), missing }, told, content, context());
+  return to < last ? { ...bundle, link: [nextEvents(id, to + 1, last, content)] } : bundle;
 }
 
 const noWebsocket: Issue = {

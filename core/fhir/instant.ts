@@ -1,9 +1,23 @@
 const pattern =
   /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2})(?:\.\d+)?(?<offset>Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/;
 
+/** The first and the last moment that FHIR can write in UTC: Medplum refuses to search for any other. */
+const [first, last] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
+
+/** Whether a moment lies in the UTC years 0001 to 9999. */
+export const isInYears = (time: number): boolean => time >= first && time <= last;
+
+/** Whether a text is a FHIR dateTime or instant outside of the UTC years 0001 to 9999. */
+export function isOutOfYears(value: string): boolean {
+  const time = /^\d{4}(?:-\d\d(?:-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?)?)?$/.test(value)
+    ? Date.parse(value)
+    : Number.NaN;
+  return Number.isFinite(time) && !isInYears(time);
+}
+
 /**
  * Reads a FHIR instant: date, time to the second at least, and an offset, all of it real (no 30 February, no 24:00,
- * no leap second, which a calendar of minutes cannot hold).
+ * no leap second, which a calendar of minutes cannot hold), in the UTC years 0001 to 9999.
  *
  * @param value - anything
  * @returns milliseconds since 1970-01-01T00:00:00Z, or `undefined` if it is not such an instant
@@ -20,14 +34,15 @@ export function parseInstant(value: unknown): number | undefined {
   const isRealDay = midnight.getUTCMonth() === field('month') - 1 && midnight.getUTCDate() === field('day');
   const isRealTime = field('hour') < 24 && field('minute') < 60 && field('second') < 60;
   const time = Date.parse(value as string);
-  return isRealDay && isRealTime && Number.isFinite(time) ? time : undefined;
+  return isRealDay && isRealTime && isInYears(time) ? time : undefined;
 }
 
 /**
- * Writes an instant the way the service stores it: in UTC.
+ * Writes an instant the way the service stores it: in UTC. What lies outside of the years 0001 to 9999, such as a buffer
+ * after their end, becomes their first or last moment.
  *
  * @param time - milliseconds since 1970-01-01T00:00:00Z
  */
 export function formatInstant(time: number): string {
-  return new Date(time).toISOString();
+  return new Date(Math.min(last, Math.max(first, time))).toISOString();
 }

@@ -3,6 +3,7 @@ import type {
   AppointmentParticipant,
   AppointmentResponse,
   CodeableConcept,
+  Resource,
   Subscription,
 } from '@medplum/fhirtypes';
 import { isOpen, mayBecome } from '../booking/appointment/status.ts';
@@ -10,7 +11,7 @@ import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { extensionValues, member } from '../notifications/subscription/extension-values.ts';
 import { backport } from '../notifications/subscription/extensions.ts';
 import { parseFilter } from '../notifications/subscription/filter.ts';
-import { isAbout, isForAnother, type PersonRecords } from './records.ts';
+import { type History, isAbout, isForAnother, mentions, type PersonRecords, withoutEarlier } from './records.ts';
 
 /** A resource that is removed with all its versions; `replacement` takes its place. */
 export interface Removal {
@@ -18,6 +19,8 @@ export interface Removal {
   readonly reference: string;
   /** Created, unless it already exists, before the resource is removed. */
   readonly replacement?: Appointment;
+  /** Whether the replacement is a copy for somebody else, whose appointment it is now. */
+  readonly isHandedOn?: true;
 }
 
 /** What removing a person involves. */
@@ -103,6 +106,74 @@ const patientsOf = ({ participant }: Appointment): string[] =>
     actor?.reference?.startsWith('Patient/') ? [actor.reference.slice('Patient/'.length)] : [],
   );
 
+/** What a plan depends on, and the ids of the person's patients, related persons and answers. */
+type PlanContext = ErasureContext & { readonly own: ReadonlySet<string> };
+
+/**
+ * A copy of an appointment that was this person's before and is somebody else's now, without what is left of this person:
+ * earlier versions can only be removed together with the appointment.
+ */
+function handedOn(
+  id: string,
+  newest: Appointment,
+  versions: readonly Appointment[],
+  { config, hash, own }: PlanContext,
+): Appointment {
+  const its = versions.filter((one) => patientsOf(one).some((patient) => own.has(patient)));
+  const { id: _, meta, identifier = [], supportingInformation = [], ...current } = withoutEarlier(newest, its);
+  const { profile, security, tag } = meta ?? {};
+  const mark = { system: artefactUri(config, 'LocalErased'), value: hash(id) };
+  const information = supportingInformation.filter((one) => !mentions(one, own));
+  return {
+    ...current,
+    meta: { ...(profile && { profile }), ...(security && { security }), ...(tag && { tag }) },
+    identifier: [mark, ...identifier],
+    participant: current.participant.filter(({ actor }) => !mentions(actor, own)),
+    ...(information.length > 0 && { supportingInformation: information }),
+  };
+}
+
+/** What happens to an appointment that is somebody else's now. */
+function planHandedOn(id: string, versions: readonly Resource[], context: PlanContext): Removal | string | undefined {
+  const [newest, ...older] = versions.filter((one) => one.resourceType === 'Appointment');
+  const reference = `Appointment/${id}`;
+  if (!newest) {
+    return undefined;
+  }
+  return isOpen(newest)
+    ? `${reference}: earlier versions name this person. It is open, and somebody else's now: run this again when it is over`
+    : { reference, replacement: handedOn(id, newest, older, context), isHandedOn: true };
+}
+
+/** What portals submit besides patients. */
+const submittedTypes: ReadonlySet<string> = new Set(['RelatedPerson', 'QuestionnaireResponse']);
+
+const ended: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled', 'rejected', 'entered-in-error']);
+
+/** What happens to a resource of which an earlier version names the person: it is removed, or a sentence says why not. */
+function planEarlier({ id, isDeleted, versions }: History, context: PlanContext): Removal | string | undefined {
+  const [newest] = versions;
+  if (!newest) {
+    return undefined;
+  }
+  const reference = `${newest.resourceType}/${id}`;
+  if (isDeleted) {
+    return { reference };
+  }
+  switch (newest.resourceType) {
+    case 'Appointment':
+      return planHandedOn(id, versions, context);
+    case 'Communication':
+      return { reference };
+    case 'Task':
+      return ended.has(newest.status)
+        ? { reference }
+        : `${reference}: earlier versions name this person. Run this again when it is completed`;
+    default:
+      return `${reference}: earlier versions name this person, and it is about somebody else now. Check it by hand`;
+  }
+}
+
 /** Ids of the patients in the filters of a Subscription. */
 function filteredPatients(subscription: Subscription, baseUrl: string): string[] {
   return extensionValues(member(subscription, '_criteria'), backport.filterCriteria).flatMap((filter) => {
@@ -115,7 +186,7 @@ function filteredPatients(subscription: Subscription, baseUrl: string): string[]
 /**
  * Decides how to remove a person from the data of the service.
  *
- * @param records - everything that is stored about the person now
+ * @param records - everything that is stored about the person
  * @param ids - of all patients that are this person
  */
 export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, context: ErasureContext): Erasure {
@@ -124,6 +195,10 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
   const ownAppointments = records.appointments.filter((one) => !shared.includes(one));
   const sharedOnes = new Set(shared.map(({ id }) => `Appointment/${id}`));
   const own = new Set([...ids, ...records.relatedPersons.map(({ id }) => id)]);
+  const submitted = records.earlier.filter(
+    ({ isDeleted, versions: [newest] }) => isDeleted && newest && submittedTypes.has(newest.resourceType),
+  );
+  const planContext = { ...context, own: new Set([...own, ...[...records.answers, ...submitted].map(({ id }) => id)]) };
   const isResponder = ({ actor }: AppointmentResponse): boolean => own.has(actor?.reference?.split('/')[1] ?? '');
   const responses = records.responses.filter(
     (one) => isResponder(one) || (!isForAnother(one, own) && !sharedOnes.has(one.appointment.reference ?? '')),
@@ -136,12 +211,13 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
   const [sharedFilters, ownFilters] = [true, false].map((wanted) =>
     records.subscriptions.filter((one) => isShared(filteredPatients(one, context.config.baseUrl)) === wanted),
   );
-  const [named, others] = [true, false].map((wanted) =>
+  const [asked, others] = [true, false].map((wanted) =>
     context.keptPatients.filter((id) => (id === context.id) === wanted),
   );
   const references = (all: readonly { readonly resourceType: string; readonly id: string }[]): string =>
     all.map(({ resourceType, id }) => `${resourceType}/${id}`).join(', ');
   const unforced = context.isForced ? [] : open.filter((one) => !stuck.includes(one));
+  const earlier = records.earlier.flatMap((one) => planEarlier(one, planContext) ?? []);
   const clinical = [...context.clinical].map(([type, count]) => `${count} ${type}`).join(', ');
   return {
     obstacles: [
@@ -173,14 +249,16 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
         reference: `Appointment/${one.id}`,
         replacement: pseudonymous(one, context),
       })),
+      ...earlier.flatMap((one) => (typeof one === 'string' ? [] : [one])),
       ...remove(records.relatedPersons),
       ...remove(ownFilters ?? []),
-      ...[...(others ?? []), ...(named ?? [])].map((id) => ({ reference: `Patient/${id}` })),
+      ...[...(others ?? []), ...(asked ?? [])].map((id) => ({ reference: `Patient/${id}` })),
     ],
     left: [
       ...(records.events.length > 0
         ? [`${records.events.length} events: each has the id of an appointment that no longer exists, and no person`]
         : []),
+      ...earlier.filter((one) => typeof one === 'string'),
       ...records.encounters
         .filter((one) => !isAbout(one, ids))
         .map(

@@ -1,31 +1,38 @@
 import type {
   Appointment,
+  AppointmentParticipant,
   AuditEvent,
   Bundle,
   BundleEntry,
   Communication,
   Resource,
   Subscription,
+  Task,
 } from '@medplum/fhirtypes';
+import type { BookingConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isResource } from '../fhir/resource.ts';
 import { notificationIn } from '../notifications/delivery/message.ts';
 import { withPublicStatus } from '../notifications/subscription/stored-status.ts';
-import { isAbout, isForAnother, mentions } from './records.ts';
-
-/** Tells a person's own data from that of others in an export. */
-export interface ExportContext {
-  /** Ids of the person's patients, related persons, appointments and answers. */
-  readonly ids: ReadonlySet<string>;
-  /** Public base address of the service, without a trailing slash. */
-  readonly baseUrl: string;
-}
+import {
+  isAbout,
+  isForAnother,
+  isHandedOn,
+  isJobOf,
+  mentions,
+  type Person,
+  personsIn,
+  withoutEarlier,
+} from './records.ts';
 
 /** The parts of a notification that are about the person, without those about others. */
-function ownMessage(message: Communication, ids: ReadonlySet<string>): Communication {
+function ownMessage(message: Communication, person: Person): Communication {
   const bundle = notificationIn(message);
   const [, ...entries] = bundle?.entry ?? [];
-  const own = entries.filter(({ resource }) => mentions(resource, ids));
+  const own = entries.flatMap((entry) => {
+    const resource = entry.resource && isOwnVersion(entry.resource, person) ? ownOf(entry.resource, person) : undefined;
+    return resource ? [{ ...entry, resource }] : [];
+  });
   const text = JSON.stringify({ resourceType: 'Bundle', type: bundle?.type ?? 'history', entry: own });
   return { ...message, payload: [{ contentString: text }] };
 }
@@ -46,17 +53,65 @@ function ownSubscription(stored: Subscription): Subscription {
   };
 }
 
-/** An appointment without any data of its other patients. */
-function ownAppointment(appointment: Appointment, ids: ReadonlySet<string>): Appointment {
-  const participant = appointment.participant.map((one) => {
-    const [type, id] = one.actor?.reference?.split('/') ?? [];
-    return type === 'Patient' && !ids.has(id ?? '') ? { type: [{ text: 'Another person' }], status: one.status } : one;
-  });
-  return { ...appointment, participant };
+/** What an appointment of several patients tells about each of them: no text, reason or answer that may be another's. */
+function sharedPart(appointment: Appointment): Appointment {
+  const { resourceType, id, meta, status, participant, start, end, minutesDuration, slot, created } = appointment;
+  const { serviceCategory, serviceType, specialty, appointmentType } = appointment;
+  return {
+    resourceType,
+    ...(id && { id }),
+    ...(meta && { meta }),
+    status,
+    ...(serviceCategory && { serviceCategory }),
+    ...(serviceType && { serviceType }),
+    ...(specialty && { specialty }),
+    ...(appointmentType && { appointmentType }),
+    ...(start && { start }),
+    ...(end && { end }),
+    ...(minutesDuration !== undefined && { minutesDuration }),
+    ...(slot && { slot }),
+    ...(created && { created }),
+    participant,
+  };
+}
+
+const isAppointment = (resource: Resource): resource is Appointment => resource.resourceType === 'Appointment';
+
+/** A version of a resource without what is left in it of somebody else, whose the resource was before. */
+function withoutFormer(version: Resource, older: readonly Resource[], person: Person): Resource {
+  return isAppointment(version)
+    ? withoutEarlier(
+        version,
+        older.filter(isAppointment).filter((one) => one.id === version.id && !isOwnVersion(one, person)),
+      )
+    : version;
+}
+
+/** A version of an appointment without any data of other people who take part in it. */
+function ownAppointment(appointment: Appointment, { persons }: Person): Appointment {
+  const others = new Set(personsIn(appointment).filter((id) => !persons.has(id)));
+  const isOther = ({ actor }: AppointmentParticipant): boolean => others.has(actor?.reference?.split('/')[1] ?? '');
+  const participant = appointment.participant.map((one) =>
+    isOther(one) ? { type: [{ text: 'Another person' }], status: one.status } : one,
+  );
+  return others.size === 0 ? appointment : sharedPart({ ...appointment, participant });
+}
+
+const patientReference = /\bPatient\/([A-Za-z0-9.-]{1,64})/g;
+
+/** Whether a value names a patient who is somebody else. */
+function namesAnother(value: unknown, { patients }: Person): boolean {
+  const named = (JSON.stringify(value) ?? '').matchAll(patientReference);
+  return [...named].some(([, id]) => !patients.has(id ?? ''));
+}
+
+/** A version of a Task of the service; a request that is about somebody else, too, is left out. */
+function ownTask({ input, ...task }: Task, person: Person): Task {
+  return input && !namesAnother(input, person) ? { ...task, input } : task;
 }
 
 /** Who did what with the person's data, and when, without the logs of Bots: they may be about others. */
-function ownAudit(audit: AuditEvent, ids: ReadonlySet<string>): AuditEvent {
+function ownAudit(audit: AuditEvent, { ids }: Person): AuditEvent {
   const { resourceType, id, meta, type, subtype, action, recorded, outcome, agent, source, entity = [] } = audit;
   return {
     resourceType,
@@ -75,22 +130,52 @@ function ownAudit(audit: AuditEvent, ids: ReadonlySet<string>): AuditEvent {
   };
 }
 
-function ownOf(resource: Resource, ids: ReadonlySet<string>): Resource {
-  if (isResource(resource, 'Communication') && notificationIn(resource)) {
-    return ownMessage(resource, ids);
+function ownOf(resource: Resource, person: Person): Resource {
+  switch (resource.resourceType) {
+    case 'Communication':
+      return notificationIn(resource) ? ownMessage(resource, person) : resource;
+    case 'Subscription':
+      return ownSubscription(resource);
+    case 'AuditEvent':
+      return ownAudit(resource, person);
+    case 'Task':
+      return ownTask(resource, person);
+    default:
+      return isResource(resource, 'Appointment') ? ownAppointment(resource, person) : resource;
   }
-  if (isResource(resource, 'Subscription')) {
-    return ownSubscription(resource);
-  }
-  if (isResource(resource, 'AuditEvent')) {
-    return ownAudit(resource, ids);
-  }
-  return isResource(resource, 'Appointment') ? ownAppointment(resource, ids) : resource;
 }
 
-/** Whether a version is about the person: an encounter or a Task may have been somebody else's. */
-const isOwnVersion = (version: Resource, ids: ReadonlySet<string>): boolean =>
-  !isForAnother(version, ids) && (!isResource(version, 'Encounter') || isAbout(version, ids));
+/** Whether a version of a resource is about the person: another version may be about somebody else. */
+function isOwnVersion(version: Resource, person: Person): boolean {
+  const { ids, patients, persons } = person;
+  switch (version.resourceType) {
+    case 'Appointment': {
+      if (isHandedOn(version, patients)) {
+        return false;
+      }
+      const named = personsIn(version);
+      return named.length === 0 ? ids.has(version.id ?? '') : named.some((id) => persons.has(id));
+    }
+    case 'RelatedPerson':
+      return mentions(version.patient, patients);
+    case 'QuestionnaireResponse':
+      return mentions(version.subject, patients);
+    case 'Encounter':
+      return isAbout(version, patients);
+    case 'Communication': {
+      const [, ...entries] = notificationIn(version)?.entry ?? [];
+      return entries.length > 0
+        ? entries.some(({ resource }) => resource && isOwnVersion(resource, person))
+        : !isForAnother(version, persons);
+    }
+    case 'Subscription':
+      return mentions(version, patients);
+    case 'Task':
+      return !isForAnother(version, persons) && (!version.input || isJobOf(version, person) || mentions(version, ids));
+    default:
+      return !isForAnother(version, persons);
+  }
+}
 
 /** `meta` without Medplum's own fields, which say nothing about the person. */
 function withoutInternals(resource: Resource): Resource {
@@ -106,18 +191,26 @@ function withoutInternals(resource: Resource): Resource {
 }
 
 /**
- * Everything that is stored about a person, as one Bundle.
+ * Everything that is stored about a person, as one Bundle: of each resource the versions in which the person takes part,
+ * without what they tell about others.
  *
  * @param versions - every stored version of every resource, grouped by resource, the newest first
  * @param now - milliseconds since 1970 UTC
  * @returns a Bundle of type collection; the versions of a resource share its `fullUrl` and differ in `meta.versionId`
  * @see https://hl7.org/fhir/R4/bundle.html (bdl-7)
  */
-export function exportBundle(versions: readonly Resource[], now: number, { ids, baseUrl }: ExportContext): Bundle {
-  const own = versions.filter((version) => isOwnVersion(version, ids));
+export function exportBundle(
+  versions: readonly Resource[],
+  now: number,
+  person: Person,
+  { baseUrl }: Pick<BookingConfig, 'baseUrl'>,
+): Bundle {
+  const own = versions.flatMap((version, index) =>
+    isOwnVersion(version, person) ? [withoutFormer(version, versions.slice(index + 1), person)] : [],
+  );
   const entry = own.map((version): BundleEntry => {
     const { resourceType, id } = version;
-    return { fullUrl: `${baseUrl}/${resourceType}/${id}`, resource: withoutInternals(ownOf(version, ids)) };
+    return { fullUrl: `${baseUrl}/${resourceType}/${id}`, resource: withoutInternals(ownOf(version, person)) };
   });
   return { resourceType: 'Bundle', type: 'collection', timestamp: formatInstant(now), entry };
 }

@@ -17,7 +17,14 @@ import { isSameToken } from '../fhir/token.ts';
 
 type Stored<T extends Resource> = T & { readonly id: string };
 
-/** What the service stores about one person, in its current versions. */
+/** A resource with its stored versions, the newest first; of a deleted one, without the deletion itself. */
+export interface History<T extends Resource = Resource> {
+  readonly id: string;
+  readonly isDeleted: boolean;
+  readonly versions: readonly T[];
+}
+
+/** What the service stores about one person: the resources whose current versions name it, and all others. */
 export interface PersonRecords {
   /** The named patient, and existing patients that were merged into it or that it was merged into. */
   readonly patients: readonly Stored<Patient>[];
@@ -41,40 +48,70 @@ export interface PersonRecords {
   readonly messages: readonly Stored<Communication>[];
   /** Subscriptions whose filters name one of the patients. */
   readonly subscriptions: readonly Stored<Subscription>[];
+  /** Resources that are deleted, or that somebody else has now, and of which a version names the person. */
+  readonly earlier: readonly History[];
 }
 
 /** What identifies a person in texts and in submitted data. */
 export interface Traces {
   /** Ids of resources that are about the person. */
   readonly ids: ReadonlySet<string>;
-  readonly identifiers: readonly Identifier[];
+  readonly identifiers: readonly OwnIdentifier[];
 }
 
-const sameRecord: ReadonlySet<string> = new Set(['replaces', 'replaced-by']);
+/** An identifier of one of the person's patients, and the id of the requestor that owns that patient, if one does. */
+export interface OwnIdentifier extends Identifier {
+  readonly owner?: string | undefined;
+}
 
-/** The ids of the patients that a patient was merged into, or that were merged into it. */
-function mergedIds({ link = [] }: Patient): string[] {
+/** A person, as far as it is known. */
+export interface Person extends Traces {
+  /** Ids of all patients that are the person, deleted ones included. */
+  readonly patients: ReadonlySet<string>;
+  /** Ids of these, of the person's related persons, and of the answers; not those of the appointments. */
+  readonly persons: ReadonlySet<string>;
+}
+
+/** The ids of the patients to which a patient has links of a type. */
+function linkedIds({ link = [] }: Patient, wanted: 'replaces' | 'replaced-by'): string[] {
   return link.flatMap(({ type, other }) => {
     const [resourceType, id] = other?.reference?.split('/') ?? [];
-    return sameRecord.has(type) && resourceType === 'Patient' && id ? [id] : [];
+    return type === wanted && resourceType === 'Patient' && id ? [id] : [];
   });
+}
+
+const isByStaff = ({ meta }: Patient): boolean => meta?.author?.reference?.startsWith('Practitioner/') ?? false;
+
+/**
+ * The ids of the patients that are the same person according to the clinic: a patient was merged into them, which only the
+ * clinic can write, or they into it, if one of its staff wrote that. Portals could once write `replaces`.
+ */
+function mergedIds({ versions }: History<Patient>): string[] {
+  const [newest] = versions;
+  const replaced = newest ? linkedIds(newest, 'replaces') : [];
+  const written = replaced.filter((id) => {
+    const without = versions.findIndex((version) => !linkedIds(version, 'replaces').includes(id));
+    const first = versions.at(without === -1 ? -1 : without - 1);
+    return first !== undefined && isByStaff(first);
+  });
+  return [...(newest ? linkedIds(newest, 'replaced-by') : []), ...written];
 }
 
 /**
  * The known ids of all records of one person.
  *
  * @param id - of the named patient
- * @param patients - those that were read because a known one links to them, or they to it
+ * @param patients - those that were read because a known one links to them, or they to it; versions with their authors
  */
-export function recordIds(id: string, patients: readonly Patient[]): Set<string> {
+export function recordIds(id: string, patients: readonly History<Patient>[]): Set<string> {
   const ids = new Set([id]);
   let size: number;
   do {
     size = ids.size;
     for (const patient of patients) {
       const linked = mergedIds(patient);
-      if (ids.has(patient.id ?? '') || linked.some((other) => ids.has(other))) {
-        for (const one of [patient.id ?? '', ...linked]) {
+      if (ids.has(patient.id) || linked.some((other) => ids.has(other))) {
+        for (const one of [patient.id, ...linked]) {
           ids.add(one);
         }
       }
@@ -114,13 +151,70 @@ export function isForAnother(resource: Resource, ids: ReadonlySet<string>): bool
   return (type === 'Patient' || type === 'RelatedPerson') && !ids.has(id ?? '');
 }
 
+/** The ids of the patients and related persons who take part in an appointment. */
+export function personsIn({ participant }: Appointment): string[] {
+  return participant.flatMap(({ actor }) => {
+    const [type, id] = actor?.reference?.split('/') ?? [];
+    return (type === 'Patient' || type === 'RelatedPerson') && id ? [id] : [];
+  });
+}
+
+/** Whether an appointment has patients, none of whom is the person: a related person may have stayed. */
+export function isHandedOn({ participant }: Appointment, patients: ReadonlySet<string>): boolean {
+  const named = participant.flatMap(({ actor }) =>
+    actor?.reference?.startsWith('Patient/') ? [actor.reference.slice('Patient/'.length)] : [],
+  );
+  return named.length > 0 && !named.some((id) => patients.has(id));
+}
+
+/** The elements of an appointment in which something may be left of the person whose it was before. */
+const lasting = [
+  'identifier',
+  'supportingInformation',
+  'reasonCode',
+  'reasonReference',
+  'contained',
+  'extension',
+  'comment',
+  'description',
+  'patientInstruction',
+  'text',
+] as const;
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/**
+ * A version of an appointment without the texts, identifiers and references that versions of somebody else had already:
+ * what a portal does not send again stays when it gives an appointment to another patient.
+ *
+ * @param others - versions in which somebody else takes part instead
+ */
+export function withoutEarlier(version: Appointment, others: readonly Appointment[]): Appointment {
+  const kept = { ...version };
+  for (const name of lasting) {
+    const value: unknown = version[name];
+    const known: readonly unknown[] = others.flatMap((one): unknown[] => {
+      const its: unknown = one[name];
+      return Array.isArray(its) ? its : [its];
+    });
+    const isKnown = (one: unknown): boolean => known.some((other) => isSame(one, other));
+    const left = Array.isArray(value) ? value.filter((one) => !isKnown(one)) : isKnown(value) ? undefined : value;
+    if (left === undefined || (Array.isArray(left) && left.length === 0)) {
+      delete kept[name];
+    } else if (Array.isArray(value)) {
+      Object.assign(kept, { [name]: left });
+    }
+  }
+  return kept;
+}
+
 /** Whether a text within a value contains one of the ids. Medplum's ids are UUIDs, so a match is not a coincidence. */
 export function mentions(value: unknown, ids: ReadonlySet<string>): boolean {
   const text = JSON.stringify(value) ?? '';
   return [...ids].some((id) => text.includes(id));
 }
 
-function hasIdentifier(value: unknown, identifiers: readonly Identifier[]): boolean {
+function hasIdentifier(value: unknown, identifiers: readonly OwnIdentifier[]): boolean {
   if (Array.isArray(value)) {
     return value.some((one) => hasIdentifier(one, identifiers));
   }
@@ -146,9 +240,15 @@ function jsonIn(text: string | undefined): unknown {
 
 /**
  * Whether an asynchronous booking is about a person: it names one of the resources, its result is one of the
- * appointments, or the patient that was sent along has one of the person's identifiers.
+ * appointments, or the patient that was sent along has one of the person's identifiers. An identifier that a requestor has
+ * given to a patient of its own finds its own bookings only.
  */
 export function isJobOf(task: Task, { ids, identifiers }: Traces): boolean {
   const kept = (task.input ?? []).map(({ valueString }) => jsonIn(valueString));
-  return mentions(task, ids) || hasIdentifier(kept, identifiers);
+  const isNamed = (job: unknown): boolean => {
+    const requestor = isObject(job) ? job.requestor : undefined;
+    const known = identifiers.filter(({ owner }) => owner === undefined || owner === requestor);
+    return hasIdentifier(job, known);
+  };
+  return mentions(task, ids) || kept.some(isNamed);
 }

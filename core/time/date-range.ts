@@ -1,3 +1,4 @@
+import { isInYears } from '../fhir/instant.ts';
 import type { Interval } from './interval.ts';
 import { DAY, instantOf } from './time-zone.ts';
 
@@ -51,7 +52,7 @@ function offsetOf(text: string): number {
  * @param value - as the client wrote it
  * @param timeZone - IANA name
  * @returns from `start` up to, not including, `end`, in milliseconds since 1970 UTC; `undefined` if there is no such time
- *   (30 February, 24:00, a leap second)
+ *   (30 February, 24:00, a leap second), or an offset leads out of the years 0001 to 9999 in UTC
  * @see https://hl7.org/fhir/R4/search.html#date
  */
 export function dateRange(value: string, timeZone: string): Interval | undefined {
@@ -68,5 +69,8 @@ export function dateRange(value: string, timeZone: string): Interval | undefined
   const time = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds ?? 0)) * 1000 + milliseconds;
   const local = day.start + time;
   const start = offset === undefined ? instantOf(timeZone, local) : local - offsetOf(offset);
+  if (offset !== undefined && !isInYears(start)) {
+    return undefined;
+  }
   return { start, end: start + lengthOf(seconds, fraction) };
 }

@@ -43,6 +43,10 @@ const sentences: Readonly<Record<UpstreamFailure['failure'], Issue>> = {
     code: 'upstream-unavailable',
     diagnostics: `The FHIR server behind the service gave an invalid response. ${outcomeUnknown}`,
   },
+  'too-large': {
+    code: 'upstream-unavailable',
+    diagnostics: `The response of the FHIR server behind the service is too large. ${outcomeUnknown}`,
+  },
 };
 
 function kindOfFailure(answer: UpstreamAnswer | UpstreamFailure): UpstreamFailure['failure'] | undefined {

@@ -11,6 +11,8 @@ export interface FhirResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly resource?: Resource;
+  /** How many bytes were read for it, where several requests share it. */
+  readonly bytes?: number;
 }
 
 /** Whether a value looks like a FHIR resource. */

@@ -13,7 +13,10 @@ export interface Readable {
   readonly handler: Handler;
 }
 
-/** Limits of a batch: entries that are answered, entries in total, resources in all answers, characters of an address. */
+/**
+ * Limits of a batch: entries that are answered, entries in total, resources in all answers, characters of an address. The
+ * bytes of all answers are limited, too (`batchBytes`).
+ */
 const most = { answered: 50, entries: 1000, resources: 2000, urlLength: 8192 } as const;
 
 /** What an entry asks for. */
@@ -122,7 +125,7 @@ async function answerAll(
       answers.push(
         problem('content-too-large', `A batch can hold ${most.answered} entries: send this one in another.`),
       );
-    } else if (resources >= most.resources) {
+    } else if (resources >= most.resources || context.memory.read() >= context.limits.batchBytes) {
       answers.push(
         problem('content-too-large', 'The answers to this batch grow too large: send this entry by itself.'),
       );

@@ -24,15 +24,17 @@ import { enqueueBooking } from './async-book.ts';
  * overtaken take turns.
  */
 async function callInTurns(exchange: FhirRequest, context: GatewayContext, version: string | undefined) {
-  const keys = queueKeys(exchange.body);
+  const name = exchange.caller ? nameOf(exchange.caller) : '';
+  const keys = queueKeys(exchange.body, name);
   const call = (answer: string) =>
     callBot('book', exchange.body, exchange, context, {
       [ANSWER_HEADER]: answer,
       ...(version !== undefined && { [VERSION_HEADER]: version }),
     });
-  const own = exchange.caller ? [`$book ${nameOf(exchange.caller)}`] : [];
   const first = await context.turns.take(keys, () => call(OFFERING_A_TURN));
-  return isAskingForTurn(bodyOf(first)) ? context.turns.take([...keys, ...own], () => call(AS_PARAMETERS)) : first;
+  return isAskingForTurn(bodyOf(first))
+    ? context.turns.take([...keys, `$book ${name}`], () => call(AS_PARAMETERS))
+    : first;
 }
 
 const notLater: Issue = {
@@ -43,8 +45,8 @@ const notLater: Issue = {
 
 /**
  * `POST /Appointment/$book`: hands the body to the Bot `book` with the caller's own token and answers with the result;
- * with `Prefer: respond-async` the booking is only accepted, unless it is a dry run. Every rule is the Bots'. Bookings of
- * the same slot take turns, and so do those of one caller that a quota counts. With `If-Match`, an appointment is moved
+ * with `Prefer: respond-async` the booking is only accepted, unless it is a dry run. Every rule is the Bots'. One
+ * caller's bookings of the same slot take turns, and so do those that a quota counts. With `If-Match`, an appointment is moved
  * only if it has that version; otherwise the answer is 412.
  *
  * @see specification 4.4

@@ -9,12 +9,12 @@ import { bodyOf } from '../medplum/errors.ts';
 
 /**
  * `POST /Appointment/$hold`: hands the body to the Bot `hold` with the caller's own token and answers with the result.
- * Every rule is the Bot's. Holds and bookings of the same slot take turns, and so do the holds of one caller, which are
+ * Every rule is the Bot's. One caller's holds and bookings of the same slot take turns, and so do all its holds, which are
  * counted.
  */
 export const hold: Handler = async (exchange, context) => {
-  const own = exchange.caller ? [`$hold ${nameOf(exchange.caller)}`] : [];
-  const answer = await context.turns.take([...queueKeys(exchange.body), ...own], () =>
+  const name = exchange.caller ? nameOf(exchange.caller) : '';
+  const answer = await context.turns.take([...queueKeys(exchange.body, name), `$hold ${name}`], () =>
     callBot('hold', exchange.body, exchange, context, { [ANSWER_HEADER]: AS_PARAMETERS }),
   );
   const held = bookingResponse(bodyOf(answer), context.config);

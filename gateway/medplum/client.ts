@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 import { isObject } from '../../core/fhir/resource.ts';
+import type { AnswerMemory } from './answer-memory.ts';
 
 /** A call to Medplum. */
 export interface UpstreamCall {
@@ -11,6 +12,8 @@ export interface UpstreamCall {
   readonly body?: string;
   /** Milliseconds until the whole answer must be there; default: the client's. */
   readonly timeoutMs?: number;
+  /** The most bytes of an answer that is not passed on and does not count (`AnswerMemory`); default: the client's. */
+  readonly maxBytes?: number;
 }
 
 /** The headers of an answer, by name in lower case; the values of a repeated header are joined by commas. */
@@ -30,9 +33,12 @@ export interface UpstreamAnswer {
   readonly body: unknown;
 }
 
-/** Why there is no answer: Medplum cannot be reached, is too slow, or sends something unusable (half a body, not JSON). */
+/**
+ * Why there is no answer: Medplum cannot be reached, is too slow, sends something unusable (half a body, not JSON), or more
+ * than is read.
+ */
 export interface UpstreamFailure {
-  readonly failure: 'unavailable' | 'timeout' | 'broken';
+  readonly failure: 'unavailable' | 'timeout' | 'broken' | 'too-large';
   /** Set if no connection was made: nothing of the request has arrived. */
   readonly isUnsent?: true;
 }
@@ -65,15 +71,22 @@ const singleHeaders = (headers: Response['headers']): UpstreamHeaders =>
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
   );
 
-/** Collects an answer's body; `broken` if it ends too early or grows too large. */
-async function readAnswer(response: Response, maxBytes: number): Promise<RawAnswer | UpstreamFailure> {
+/** Collects an answer's body; while other large answers are in memory, it is left with Medplum. */
+async function readAnswer(
+  response: Response,
+  maxBytes: number,
+  memory: Pick<AnswerMemory, 'grow'> | undefined,
+): Promise<RawAnswer | UpstreamFailure> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response.body) {
     chunks.push(chunk);
     size += chunk.length;
     if (size > maxBytes) {
-      return { failure: 'broken' };
+      return { failure: 'too-large' };
+    }
+    if (memory && !(await memory.grow(chunk.length))) {
+      return { failure: 'timeout' };
     }
   }
   const text = Buffer.concat(chunks).toString();
@@ -108,8 +121,9 @@ const codeOf = (error: unknown): unknown => (isObject(error) ? error.code : unde
  * what was started is finished. A read whose connection was closed before the answer is sent once more; a write never is.
  *
  * @param baseUrl - Medplum's base address, http or https, with or without a slash at its end
+ * @param memory - counts what is read
  */
-export function createUpstream(baseUrl: string, limits: UpstreamLimits): Upstream {
+export function createUpstream(baseUrl: string, limits: UpstreamLimits, memory?: Pick<AnswerMemory, 'grow'>): Upstream {
   const base = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
   const pool = new Pool(base.origin, {
     connections: limits.connections,
@@ -139,7 +153,11 @@ export function createUpstream(baseUrl: string, limits: UpstreamLimits): Upstrea
         }
         throw error;
       });
-      return await readAnswer(response, limits.responseBytes).catch(() => failed('broken'));
+      return await readAnswer(
+        response,
+        call.maxBytes ?? limits.responseBytes,
+        call.maxBytes === undefined ? memory : undefined,
+      ).catch(() => failed('broken'));
     } catch (error) {
       return { ...failed('unavailable'), ...(unconnected.includes(codeOf(error)) && { isUnsent: true }) };
     } finally {

@@ -18,10 +18,12 @@ export function failureAnswer({ failure }: UpstreamFailure, config: BookingConfi
     'The FHIR server behind the service did not answer in time. A change may have been stored: read before you try again.';
   const broken =
     'The FHIR server behind the service gave an invalid response. A change may have been stored: read before you try again.';
+  const tooLarge = 'The answer would be too large: ask for fewer resources at a time, with _count.';
   const answers: Readonly<Record<UpstreamFailure['failure'], () => FhirResponse>> = {
     unavailable: () => refusal([{ code: 'upstream-unavailable', diagnostics: unavailable }], config),
     timeout: () => refusal([{ code: 'upstream-timeout', diagnostics: timeout }], config),
     broken: () => refusal([{ code: 'upstream-unavailable', diagnostics: broken }], config),
+    'too-large': () => problem('content-too-large', tooLarge),
   };
   return answers[failure]();
 }

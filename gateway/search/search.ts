@@ -120,11 +120,18 @@ function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string,
       ? refusal(rewritten, config)
       : sayingIgnored(await carryOut(type, rewritten, method, exchange, context), rewritten.ignored);
   };
-  return (exchange, context) => {
+  return async (exchange, context) => {
     const { query, handling, upstreamHeaders } = exchange;
     const caller = fingerprint(upstreamHeaders.authorization ?? '');
     const key = JSON.stringify([type, method, query, formOf(exchange), handling, caller]);
-    return context.searches.share(key, () => answer(exchange, context));
+    const before = context.memory.read();
+    const found = await context.searches.share(key, async () => {
+      const start = context.memory.read();
+      return { ...(await answer(exchange, context)), bytes: context.memory.read() - start };
+    });
+    // What another request has read for this one counts for this one, too.
+    const shared = (found.bytes ?? 0) - (context.memory.read() - before);
+    return (await context.memory.grow(Math.max(0, shared))) ? found : problem('too-many-requests');
   };
 }
 

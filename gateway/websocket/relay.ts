@@ -48,7 +48,7 @@ function connectToMedplum(url: string, { limits }: GatewayContext, report: (even
   const lost = (): void => report({ kind: 'medplum-lost' });
   return new WebSocket(url, {
     handshakeTimeout: limits.upstreamTimeoutMs,
-    maxPayload: limits.responseBytes,
+    maxPayload: limits.botResponseBytes,
     perMessageDeflate: false,
   })
     .on('open', () => report({ kind: 'medplum-open' }))

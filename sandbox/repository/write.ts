@@ -192,9 +192,11 @@ export async function deleteStored(context: RepositoryContext, type: string, id:
   }
   await runPreCommit(context, existing, 'delete');
   const { platform, unit } = context;
-  const { resourceType } = existing;
+  const { resourceType, meta } = existing;
+  const lastUpdated = platform.now().toISOString();
+  const project = meta?.project;
   await unit.write({
-    write: { type: resourceType, id, versionId: platform.newId(), lastUpdated: platform.now().toISOString() },
+    write: { type: resourceType, id, versionId: platform.newId(), lastUpdated, ...(project && { project }) },
     interaction: 'delete',
     previous: versionOf(existing),
   });

@@ -42,6 +42,9 @@ function isNegated(filter: Filter): boolean {
   return filter.operator === Operator.NOT || filter.operator === Operator.NOT_EQUALS;
 }
 
+/** Whether a row is all that is left of a deleted resource. */
+export const isDeleted = ({ meta }: StoredResource): boolean => meta?.deleted === true;
+
 function idPredicate(filter: Filter, idOf: (resource: StoredResource) => readonly (string | undefined)[]): Predicate {
   const ids = new Set<string | undefined>(idsOf(filter));
   return (resource) => idOf(resource).some((id) => ids.has(id)) !== isNegated(filter);
@@ -59,8 +62,7 @@ export const special: Partial<Record<string, (filter: Filter) => Predicate>> = {
   },
   _compartment: (filter) =>
     idPredicate(filter, ({ meta }) => (meta?.compartment ?? []).map(({ reference }) => reference?.split('/').at(-1))),
-  // Deleted resources are left out before any filter is applied.
-  _deleted: (filter) => () => (filter.value === 'true') === isNegated(filter),
+  _deleted: (filter) => (resource) => isDeleted(resource) === ((filter.value === 'true') !== isNegated(filter)),
 };
 
 function expressionPredicate(source: SearchSource, type: ResourceType, expression: FhirFilterExpression): Predicate {

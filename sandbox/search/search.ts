@@ -6,11 +6,11 @@ import {
   type SearchRequest,
 } from '@medplum/core';
 import type { BundleLink, ResourceType } from '@medplum/fhirtypes';
-import type { StoredResource } from '../storage/change.ts';
+import type { StoredResource, Write } from '../storage/change.ts';
 import { sorted } from './order.ts';
 import { isAfter, type PagedSearch, parseCursor, searchLinks } from './page.ts';
 import { idsToTry } from './plan.ts';
-import { type Predicate, predicateOf } from './predicate.ts';
+import { isDeleted, type Predicate, predicateOf } from './predicate.ts';
 import type { SearchSource } from './source.ts';
 
 /** What a search found. */
@@ -42,12 +42,28 @@ function matches(
   const isWanted = predicateOf(source, type, request.filters ?? []);
   const isReadable = mayRead(type);
   const found: StoredResource[] = [];
-  for (const { resource } of source.newest(type, idsToTry(source, type, request.filters ?? []))) {
-    if (resource && isWanted(resource) && isReadable(resource)) {
-      found.push(resource);
+  const findsDeleted = request.filters?.some(({ code }) => code === '_deleted') ?? false;
+  for (const version of source.newest(type, idsToTry(source, type, request.filters ?? []))) {
+    const row = version.resource ?? (findsDeleted ? deletedRow(version) : undefined);
+    if (row && isWanted(row) && isReadable(row)) {
+      found.push(row);
     }
   }
   return found;
+}
+
+/** What a search shows of a deleted resource: its type, id and time. */
+function withoutMark({ resourceType, id, meta }: StoredResource): StoredResource {
+  return Object.assign<object, StoredResource>(
+    {},
+    JSON.parse(JSON.stringify({ resourceType, id, meta: { lastUpdated: meta?.lastUpdated } })),
+  );
+}
+
+/** What a search sees of a deleted resource: it has no values left but these. */
+function deletedRow({ type, id, lastUpdated, project }: Write): StoredResource {
+  const row = { resourceType: type, id, meta: { lastUpdated, deleted: true, project } };
+  return Object.assign<object, StoredResource>({}, JSON.parse(JSON.stringify(row)));
 }
 
 /**
@@ -77,7 +93,7 @@ export function search(
   const rest = cursor
     ? ordered.filter((resource) => isAfter(cursor, resource))
     : ordered.slice(Math.max(page.offset, 0));
-  const resources = rest.slice(0, Math.max(page.count, 0));
+  const resources = rest.slice(0, Math.max(page.count, 0)).map((one) => (isDeleted(one) ? withoutMark(one) : one));
   const wantsTotal = page.total === 'accurate' || page.total === 'estimate';
   return {
     resources,

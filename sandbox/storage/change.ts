@@ -12,6 +12,8 @@ export interface Write {
   /** Instant of the write, ISO 8601 in UTC. */
   readonly lastUpdated: string;
   readonly resource?: StoredResource;
+  /** Of a deletion: the project in which the resource was. */
+  readonly project?: string;
 }
 
 /** A committed version, with the number of the commit that made it. */

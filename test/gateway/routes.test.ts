@@ -154,7 +154,7 @@ describe('a method that a path has not', () => {
 });
 
 test('the description of the interface is not to be stored', async () => {
-  const { headers } = await inject('/fhir/R4/openapi.json');
+  const { headers } = await inject({ url: '/fhir/R4/openapi.json', headers: bearer });
   expect(headers).toMatchObject({
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',

@@ -1,10 +1,18 @@
-import type { Appointment, Bundle, BundleEntry, OperationOutcome, Reference, Task } from '@medplum/fhirtypes';
+import type {
+  Appointment,
+  Bundle,
+  BundleEntry,
+  OperationOutcome,
+  Reference,
+  Task,
+  TaskInput,
+} from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isObject } from '../../fhir/resource.ts';
-import { belongsTo, requestorTag } from '../../fhir/tags.ts';
+import { belongsTo, ownerOf, requestorTag } from '../../fhir/tags.ts';
 import { updateEntry } from '../../fhir/update-entry.ts';
 import type { Role } from '../caller-role.ts';
 import type { ResourceSet } from '../resource-set.ts';
@@ -87,11 +95,12 @@ export function jobIn({ status, input }: Task): BookingJob | undefined {
 /** After how many milliseconds a job that was not carried out counts as left over. */
 const OVERDUE = 5_000;
 
-/** How many left-over jobs are carried out in one run. */
-const OVERDUE_COUNT = '50';
+/** How many left-over jobs one run looks at: as many as one search returns. */
+const OVERDUE_COUNT = '1000';
 
 /**
- * The search for jobs that should have been carried out by now, the oldest first.
+ * The search for the ids and owners of jobs that should have been carried out by now, the oldest first. A job that was
+ * tried again is as new as the last attempt.
  *
  * @param now - milliseconds since 1970 UTC
  */
@@ -102,7 +111,36 @@ export function overdueQuery(now: number, config: JobConfig): Record<string, str
     _lastUpdated: `lt${formatInstant(now - OVERDUE)}`,
     _sort: '_lastUpdated',
     _count: OVERDUE_COUNT,
+    _fields: 'id',
   };
+}
+
+/** Left-over jobs in the order in which they are carried out: one of each owner, then the next of each. */
+export function inTurns(tasks: readonly Task[], random: () => number, config: JobConfig): Task[] {
+  const owners = Map.groupBy(tasks, (task) => ownerOf(task, config));
+  const queues = [...owners.values()]
+    .map((queue) => ({ queue, place: random() }))
+    .sort((one, other) => one.place - other.place);
+  return queues
+    .flatMap(({ queue }) => queue.map((task, round) => ({ task, round })))
+    .sort((one, other) => one.round - other.round)
+    .map(({ task }) => task);
+}
+
+/** How often a left-over job is tried before it is refused. */
+export const MOST_ATTEMPTS = 20;
+
+const ATTEMPTS = 'attempts';
+
+const isCount = ({ type }: TaskInput): boolean => type.text === ATTEMPTS;
+
+/** How often a left-over job was tried. */
+export const attemptsOf = ({ input = [] }: Task): number => input.find(isCount)?.valuePositiveInt ?? 0;
+
+/** The entry that counts an attempt before it begins, so that one that ends the process counts, too. */
+export function attemptEntry(task: Task): BundleEntry {
+  const count: TaskInput = { type: { text: ATTEMPTS }, valuePositiveInt: attemptsOf(task) + 1 };
+  return updateEntry(task, { ...task, input: [...(task.input ?? []).filter((one) => !isCount(one)), count] });
 }
 
 /** Restricts the state to what the requestor could see when it sent the request, or has submitted since. */

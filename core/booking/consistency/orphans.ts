@@ -9,7 +9,7 @@ import { type ConsistencyContext, type Finding, finding, isByService, isSubmitte
 const OVERDUE = 10 * 60_000;
 
 function issuesOfTask(task: Task, state: ResourceSet, { now }: ConsistencyContext): Finding[] {
-  const since = task.meta?.lastUpdated;
+  const since = task.authoredOn ?? task.meta?.lastUpdated;
   const isOverdue = task.status === 'requested' && now - (parseInstant(since) ?? now) > OVERDUE;
   const lost = (task.output ?? [])
     .flatMap(({ valueReference }) => valueReference?.reference ?? [])

@@ -34,16 +34,30 @@ const notAPatient: Issue = {
   expression: 'Patient',
 };
 
-/** Only the clinic merges patients: the appointments of a patient who is replaced go to the one that stays. */
-const merged: Issue = {
-  code: 'profile-violation',
-  diagnostics: 'Only the clinic can merge patients: leave links of type replaced-by unchanged.',
-  expression: 'Patient.link',
-};
+/** The types of the links by which two records are one person. */
+const merges: ReadonlySet<unknown> = new Set(['replaced-by', 'replaces']);
 
-/** The links to those into which a patient was merged, as one text that can be compared. */
-const survivors = (patient: Patient | undefined): string =>
-  JSON.stringify((Array.isArray(patient?.link) ? patient.link : []).filter((one) => one?.type === 'replaced-by'));
+/** The links by which a patient was merged with others, as one text that can be compared. */
+const mergesOf = (patient: unknown): string =>
+  JSON.stringify(
+    (isObject(patient) && Array.isArray(patient.link) ? patient.link : []).filter(
+      (one) => isObject(one) && merges.has(one.type),
+    ),
+  );
+
+/**
+ * A `profile-violation` if what a requestor submits merges patients or undoes a merge: only the clinic does. Appointments
+ * of a patient who is replaced go to the one that stays, and both are one person in an export or an erasure.
+ *
+ * @param sent - the patient, of any shape
+ * @param stored - the patient that it replaces
+ */
+export function mergeIssues(sent: unknown, path: string, stored?: Patient): readonly Issue[] {
+  const diagnostics = 'Only the clinic can merge patients: leave links of type replaces and replaced-by unchanged.';
+  return mergesOf(sent) === mergesOf(stored)
+    ? []
+    : [{ code: 'profile-violation', diagnostics, expression: `${path}.link` }];
+}
 
 /** The problems of a submitted patient, for every caller. */
 function formIssues(patient: Patient): readonly Issue[] {
@@ -76,8 +90,8 @@ export function submittedPatient(
     return { issues: [notAPatient] };
   }
   const isRequestor = role === 'requestor';
-  const isMerging = isRequestor && survivors(sent) !== survivors(undefined);
-  const issues = [...formIssues(sent), ...narrativeIssues(sent, 'Patient'), ...(isMerging ? [merged] : [])];
+  const merging = isRequestor ? mergeIssues(sent, 'Patient') : [];
+  const issues = [...formIssues(sent), ...narrativeIssues(sent, 'Patient'), ...merging];
   if (issues.length > 0) {
     return { issues };
   }
@@ -134,8 +148,8 @@ export function updatedPatient(
   if (!isPatient(sent)) {
     return { issues: [notAPatient] };
   }
-  const isMerging = stored && survivors(sent) !== survivors(stored) && role === 'requestor';
-  const issues = [...narrativeIssues(sent, 'Patient', stored), ...(isMerging ? [merged] : [])];
+  const merging = stored && role === 'requestor' ? mergeIssues(sent, 'Patient', stored) : [];
+  const issues = [...narrativeIssues(sent, 'Patient', stored), ...merging];
   return issues.length > 0
     ? { issues }
     : { patient: { ...sent, meta: metaOfUpdated(withTrueClaims(sent, config).meta, stored?.meta, config) } };

@@ -1,3 +1,4 @@
+import { isOutOfYears } from '../instant.ts';
 import type { Issue } from '../outcome/outcome.ts';
 import { quoted } from '../outcome/quoted.ts';
 import { isObject } from '../resource.ts';
@@ -7,11 +8,11 @@ import { type Element, type Elements, elementsOf, isPrimitive } from './element.
 export interface Structure {
   /** The value without what could not be read. Lists keep their length: an entry that cannot be read becomes empty. */
   readonly readable: unknown;
-  /** A `malformed-request` for each element that FHIR does not have, and for each of another JSON type. */
+  /** A `malformed-request` for each element that FHIR does not have, of another JSON type, or out of all years. */
   readonly issues: readonly Issue[];
   /** A `profile-violation` for each code that is none of those that FHIR allows there; Medplum does not check them. */
   readonly codes: readonly Issue[];
-  /** The paths of the elements of another JSON type: nothing is known about them. */
+  /** The paths of the elements that could not be read: nothing is known about them. */
   readonly unreadable: readonly string[];
 }
 
@@ -38,13 +39,16 @@ const jsonTypes: ReadonlyMap<string, 'boolean' | 'number'> = new Map([
   ['unsignedInt', 'number'],
 ]);
 
+/** The primitive types that name a moment. */
+const moments: ReadonlySet<string> = new Set(['instant', 'dateTime']);
+
 const emptyOf = { boolean: false, number: 0, string: '' } as const;
 
 /** The most characters of a name that a path repeats. */
 const LONGEST_NAME = 100;
 
 function misshapen(path: string, wanted: string, { issues, unreadable }: Findings): undefined {
-  issues.push({ code: 'malformed-request', diagnostics: `${path} must be a JSON ${wanted}.`, expression: path });
+  issues.push({ code: 'malformed-request', diagnostics: `${path} must be ${wanted}.`, expression: path });
   unreadable.push(path);
 }
 
@@ -102,7 +106,10 @@ function readAnyResource(value: object, path: string, found: Findings): unknown 
 function readPrimitive(value: unknown, { type, codes }: Content, path: string, found: Findings): unknown {
   const wanted = jsonTypes.get(type) ?? 'string';
   if (typeof value !== wanted) {
-    return misshapen(path, wanted, found);
+    return misshapen(path, `a JSON ${wanted}`, found);
+  }
+  if (typeof value === 'string' && moments.has(type) && isOutOfYears(value)) {
+    return misshapen(path, 'in the years 0001 to 9999 (UTC)', found);
   }
   if (typeof value === 'string' && codes?.includes(value) === false) {
     const diagnostics = `${path} must be one of ${codes.join(', ')}, not ${quoted(value)}.`;
@@ -117,7 +124,7 @@ function readOne(value: unknown, content: Content, path: string, found: Findings
     return readPrimitive(value, content, path, found);
   }
   if (!isObject(value)) {
-    return misshapen(path, 'object', found);
+    return misshapen(path, 'a JSON object', found);
   }
   return type === 'Resource' ? readAnyResource(value, path, found) : readMembers(value, type, path, found);
 }
@@ -128,7 +135,7 @@ function readElement(value: unknown, element: Element, path: string, mayHaveGaps
     return readOne(value, element, path, found);
   }
   if (!Array.isArray(value) || value.length === 0) {
-    return misshapen(path, 'list with at least one entry', found);
+    return misshapen(path, 'a JSON list with at least one entry', found);
   }
   const empty = isPrimitive(type) ? emptyOf[jsonTypes.get(type) ?? 'string'] : {};
   return value.map((entry: unknown, index) =>
@@ -137,8 +144,8 @@ function readElement(value: unknown, element: Element, path: string, mayHaveGaps
 }
 
 /**
- * Compares a JSON value with the elements that FHIR gives to its type, at any depth: their names, JSON types and
- * bound codes. The formats of dates, and what is required, are not checked.
+ * Compares a JSON value with the elements that FHIR gives to its type, at any depth: their names, JSON types, bound
+ * codes, and the years of its moments (0001 to 9999 in UTC). The formats of dates, and what is required, are not checked.
  *
  * @param value - at most as deep and as large as `sizeProblem` allows
  * @param type - of a resource or a data type of the service; a value of any other type has no elements

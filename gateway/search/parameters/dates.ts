@@ -1,4 +1,5 @@
 import type { BookingConfig } from '../../../core/config/config.ts';
+import { formatInstant } from '../../../core/fhir/instant.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { quoted } from '../../../core/fhir/outcome/quoted.ts';
 import { dateRange, localDateRange } from '../../../core/time/date-range.ts';
@@ -62,12 +63,9 @@ export interface SearchedDate {
 /** The most dates in one list; each makes the search longer. */
 const maxDates = 20;
 
-const first = Date.parse('0001-01-01T00:00:00Z');
-const last = Date.parse('9999-12-31T23:59:59.999Z');
-
 /** Writes a time as Medplum reads it, within the years that it accepts. */
 function written(time: number, isDate: boolean): string {
-  const text = new Date(Math.min(last, Math.max(first, time))).toISOString();
+  const text = formatInstant(time);
   return isDate ? text.slice(0, 10) : text;
 }
 

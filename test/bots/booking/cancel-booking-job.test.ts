@@ -99,11 +99,11 @@ describe('a job', () => {
       'answered with nothing',
       () => ({ status: 200, body: { resourceType: 'Bundle', type: 'transaction-response', entry: [] } }),
     ],
-  ])('whose end is %s is read again', async (_, answer) => {
+  ])('whose end is %s is tried again', async (_, answer) => {
     const portal = await aPortal(medplum());
     const job = await aJob(portal);
     medplum().interfere(only(writes, answer));
-    expect(await cancel(job.id, portal)).toMatchObject({ id: job.id, status: 'requested' });
+    expect(await cancel(job.id, portal)).toMatchObject({ id: job.id, status: 'cancelled' });
   });
 
   it('that cannot be read is an error', async () => {

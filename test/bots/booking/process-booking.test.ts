@@ -3,12 +3,12 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Bot, OperationOutcome, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/process-booking.ts';
 import { RUN_LIMIT } from '../../../bots/lib/run-limit.ts';
-import { taskOf } from '../../../core/booking/async/task.ts';
+import { MOST_ATTEMPTS, taskOf } from '../../../core/booking/async/task.ts';
 import type { Role } from '../../../core/booking/caller-role.ts';
 import { belongsTo } from '../../../core/fhir/tags.ts';
 import { later } from '../clock.ts';
 import { config } from '../config.ts';
-import { withMedplum } from '../medplum.ts';
+import { type Asked, withMedplum } from '../medplum.ts';
 import {
   aPatient,
   aPortal,
@@ -206,6 +206,25 @@ describe('the clock', () => {
       'requested',
       'completed',
     ]);
+  });
+
+  it('refuses what fails again and again, also when it ends the process', async () => {
+    const [failing, deadly] = [await aJob(), await aJob()];
+    const isBooking = (asked: Asked) => writes(asked) && asked.entries.some((one) => one.startsWith('PUT Slot/'));
+    medplum().interfere((asked) => {
+      if (isBooking(asked) && asked.entries.includes(`PUT Slot/${deadly.slot.id}`)) {
+        throw new Error('the process ends');
+      }
+      return isBooking(asked) ? unavailable() : undefined;
+    });
+    for (let count = 0; count <= MOST_ATTEMPTS; count++) {
+      await later(SOON, tick).catch(() => undefined);
+    }
+    for (const { task, slot } of [failing, deadly]) {
+      const ended = await read(task);
+      expect([ended?.status, outcomeIn(ended), ended?.input]).toEqual(['failed', 'upstream-unavailable', undefined]);
+      expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'free' });
+    }
   });
 
   it.each([

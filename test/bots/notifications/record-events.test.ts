@@ -111,8 +111,10 @@ async function announceWith(known: readonly Appointment[], given: Found = {}): P
 
 it('a change is announced when the history has its version', async () => {
   const written = await announceWith(versions);
-  expect(written.map(({ resourceType }) => resourceType)).toEqual(['Task', 'Communication']);
-  expect(JSON.stringify(written[1])).toContain(`Appointment/a1/_history/${current?.meta?.versionId}`);
+  expect(written.map(({ resourceType }) => resourceType).sort()).toEqual(['Communication', 'Task']);
+  expect(JSON.stringify(written.find(({ resourceType }) => resourceType === 'Communication'))).toContain(
+    `Appointment/a1/_history/${current?.meta?.versionId}`,
+  );
 });
 
 it('a history that lags behind is not relied on: the Bot fails, so that the next run of the clock announces the change', async () => {
@@ -159,7 +161,7 @@ it('no more versions are read than were written since everything was recorded', 
   const settled = begin + 1_290_000;
   const checkpoint = checkpointTask({ until: settled, settled }, config);
   const told = versionsTold(await announceWith(all, { current: all[0], checkpoint }));
-  expect([told.length, told.at(-1)]).toEqual([199, 'v1300']);
+  expect([told.length, told.at(-1)]).toEqual([249, 'v1300']);
 });
 
 it('what is recorded already is not recorded again, however much that is', async () => {

@@ -93,6 +93,33 @@ describe('$events', () => {
     expect(numbersIn(await events(administrator, stored, { since: 5 }))).toEqual([5, 6, 1003, 1004]);
   });
 
+  it('are told in full as far as there is room, and where the rest is', async () => {
+    const appointment = await anAppointment(medplum(), { comment: 'x'.repeat(300_000) });
+    const stored = await told(appointment, 8, [1, 2, 3, 4, 5, 6, 7, 8]);
+    const pages: number[][] = [];
+    let input: object = { content: 'full-resource' };
+    for (;;) {
+      const answer = await events(administrator, stored, input);
+      expect(JSON.stringify(answer).length).toBeLessThan(1_100_000);
+      expect(appointmentsIn(answer)).toHaveLength(numbersIn(answer).length);
+      pages.push(numbersIn(answer));
+      const [next] = answer.resourceType === 'Bundle' ? (answer.link ?? []) : [];
+      if (!next) {
+        break;
+      }
+      const { searchParams, pathname } = new URL(next.url);
+      expect([next.relation, pathname]).toEqual(['next', `/fhir/R4/Subscription/${stored.subscription.id}/$events`]);
+      const [since, until] = ['eventsSinceNumber', 'eventsUntilNumber'].map((name) => Number(searchParams.get(name)));
+      input = { since, until, content: searchParams.get('content') };
+    }
+    expect(pages).toEqual([
+      [1, 2, 3],
+      [4, 5, 6],
+      [7, 8],
+    ]);
+    expect(numbersIn(await events(administrator, stored, { content: 'id-only' }))).toHaveLength(8);
+  });
+
   it.each<[string, object, (string | undefined)[]]>([
     ['as the Subscription asks for it', {}, [undefined]],
     ['in full if that is asked for', { content: 'full-resource' }, ['Appointment']],

@@ -10,6 +10,7 @@ describe('without a token', () => {
     ['GET', '/Slot'],
     ['GET', '/Appointment/1'],
     ['GET', '/CodeSystem'],
+    ['GET', '/openapi.json'],
     ['POST', '/Appointment/$book'],
     ['POST', '/Patient'],
     ['PUT', '/Patient/1'],

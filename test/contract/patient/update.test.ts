@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
-import { aPatient } from '../fixtures.ts';
+import { aClinic, aPatient, book, parameters, proposed } from '../fixtures.ts';
 import { issuesOf, medplum, request, resourceIn } from '../http.ts';
 
 it('PUT /Patient/{id}: 200, changed, still its own', async () => {
@@ -18,16 +18,26 @@ it('If-Match that is not current: 412, nothing changed', async () => {
   expect(resourceIn('Patient', await request('portal-a', 'GET', `/Patient/${patient.id}`))).toEqual(patient);
 });
 
-it('merging is left to the clinic: 422 at the service, refused by Medplum too, nothing changed', async () => {
-  const [patient, strange] = await Promise.all([aPatient(), aPatient('portal-b')]);
-  const link = [{ type: 'replaced-by', other: { reference: `Patient/${strange.id}` } }];
-  const body = { ...patient, active: false, link };
-  const answer = await request('portal-a', 'PUT', `/Patient/${patient.id}`, { body });
-  expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'profile-violation Patient.link']);
-  expect((await request('portal-a', 'POST', '/Patient', { body: { resourceType: 'Patient', link } })).status).toBe(422);
-  expect((await medplum('portal-a', 'PUT', `/Patient/${patient.id}`, { body })).status).toBe(403);
-  expect(resourceIn('Patient', await request('portal-a', 'GET', `/Patient/${patient.id}`))).toEqual(patient);
-});
+it.each(['replaced-by', 'replaces'])(
+  'merging is left to the clinic (%s): 422 at the service, refused by Medplum too, nothing changed',
+  async (type) => {
+    const [patient, strange] = await Promise.all([aPatient(), aPatient('portal-b')]);
+    const link = [{ type, other: { reference: `Patient/${strange.id}` } }];
+    const body = { ...patient, active: false, link };
+    const answer = await request('portal-a', 'PUT', `/Patient/${patient.id}`, { body });
+    expect([answer.status, ...issuesOf(answer)]).toEqual([422, 'profile-violation Patient.link']);
+    expect((await request('portal-a', 'POST', '/Patient', { body: { resourceType: 'Patient', link } })).status).toBe(
+      422,
+    );
+    expect((await medplum('portal-a', 'PUT', `/Patient/${patient.id}`, { body })).status).toBe(403);
+    const { slot } = await aClinic();
+    const sent = { resourceType: 'Patient', name: [{ family: 'Muster' }], link };
+    const booked = await book(parameters({ ...proposed(patient, [slot]), participant: undefined }, ['patient', sent]));
+    expect(booked.status).toBe(422);
+    expect(issuesOf(booked)).toContain('profile-violation Parameters.parameter[1].resource.link');
+    expect(resourceIn('Patient', await request('portal-a', 'GET', `/Patient/${patient.id}`))).toEqual(patient);
+  },
+);
 
 it('what the clinic has merged stays merged: it can be sent as it was read, and not without the link', async () => {
   const [patient, survivor] = await Promise.all([aPatient(), aPatient()]);

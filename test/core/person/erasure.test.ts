@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Appointment, Task } from '@medplum/fhirtypes';
+import type { Appointment, Patient, Task } from '@medplum/fhirtypes';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { planErasure, pseudonymous } from '../../../core/person/erasure.ts';
 import { exportBundle } from '../../../core/person/export.ts';
@@ -20,6 +20,7 @@ const none: PersonRecords = {
   events: [],
   messages: [],
   subscriptions: [],
+  earlier: [],
 };
 const context = { id: own, config, isForced: false, keptPatients: [own], clinical: new Map(), hash };
 const plan = (records: Partial<PersonRecords>, more: Partial<typeof context> = {}) =>
@@ -127,14 +128,29 @@ test('a Subscription whose filter names others stays', () => {
   expect(left).toEqual([expect.stringContaining('Subscription/s2')]);
 });
 
-test('records that were merged are one person, a record that is only related is another', () => {
-  const patient = (id: string, type: 'replaces' | 'replaced-by' | 'seealso', to: string) => ({
+test('records that the clinic has merged are one person; what is only related, or what a portal says, is another', () => {
+  const patient = (
+    id: string,
+    type: 'replaces' | 'replaced-by' | 'seealso',
+    to: string,
+    author = 'Practitioner/1',
+  ) => ({
     resourceType: 'Patient' as const,
     id,
+    meta: { author: { reference: author } },
     link: [{ type, other: { reference: `Patient/${to}` } }],
   });
-  const patients = [patient('b', 'replaced-by', 'a'), patient('c', 'replaced-by', 'b'), patient('d', 'seealso', 'a')];
-  expect(recordIds('a', patients)).toEqual(new Set(['a', 'b', 'c']));
+  const history = (...versions: Patient[]) => ({ id: versions[0]?.id ?? '', isDeleted: false, versions });
+  const patients = [
+    history(patient('b', 'replaced-by', 'a')),
+    history(patient('c', 'replaced-by', 'b')),
+    history(patient('d', 'seealso', 'a')),
+    history(patient('e', 'replaces', 'a'), { resourceType: 'Patient', id: 'e' }),
+    history(patient('f', 'replaces', 'a'), patient('f', 'replaces', 'a', 'ClientApplication/1')),
+    history(patient('g', 'replaces', 'a', 'Bot/1'), { resourceType: 'Patient', id: 'g' }),
+    history({ resourceType: 'Patient', id: 'h' }, patient('h', 'replaced-by', 'a')),
+  ];
+  expect(recordIds('a', patients)).toEqual(new Set(['a', 'b', 'c', 'e']));
 });
 
 test('an asynchronous booking is found by an id, by its result or by an identifier that was sent', () => {
@@ -182,10 +198,14 @@ test('an export shows of shared messages, filters and appointments the own part 
   const both = appointment({
     participant: [own, other].map((id) => ({ actor: { reference: `Patient/${id}` }, status: 'accepted' as const })),
   });
-  const bundle = exportBundle(JSON.parse(JSON.stringify([message, subscription, both])), 0, {
-    ids: new Set([own]),
-    baseUrl: config.baseUrl,
-  });
+  const bundle = exportBundle(
+    JSON.parse(JSON.stringify([message, subscription, both])),
+    0,
+    {
+      ...{ ids: new Set([own]), persons: new Set([own]), patients: new Set([own]), identifiers: [] },
+    },
+    config,
+  );
   const text = JSON.stringify(bundle);
   expect(text).toContain(own);
   expect(text).toContain('Anna Meyer');

@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
-import { base, fhirJson, gatewayTo, searchset, withGateway } from '../fake-medplum.ts';
+import type { FastifyInstance } from 'fastify';
+import { base, bearer, fhirJson, gatewayTo, searchset, withGateway } from '../fake-medplum.ts';
 
 const { fake, gateway } = withGateway();
 
@@ -219,5 +220,33 @@ describe('as a batch is refused', () => {
 
   test('not with 1000 entries', async () => {
     expect((await send(batchOf(...Array.from({ length: 1_000 }, () => 1)))).status).toBe(200);
+  });
+});
+
+describe('large answers', () => {
+  const photo = 'a'.repeat(300_000);
+  const patient = { resourceType: 'Patient', id: 'p1', photo: [{ data: photo }] };
+  const limits = { batchBytes: 700_000, responseBytes: 400_000, largeBytes: 100_000, large: 1 };
+  let large: FastifyInstance;
+
+  beforeEach(() => {
+    large = gatewayTo(fake, limits);
+    fake.answer = ({ path, query }) =>
+      path.endsWith('/Patient') && query.get('_count') !== '1000'
+        ? { body: searchset(fake.url, 'Patient', [patient]) }
+        : { body: searchset(fake.url, 'Patient', [patient, patient]) };
+  });
+
+  afterEach(() => large.close());
+
+  test('a batch whose answers grow too large answers no further entries', async () => {
+    const { body } = await send(batchOf(...Array.from({ length: 12 }, () => get('Patient'))), large);
+    expect(statuses(body)).toEqual(['200', '200', '200', ...Array.from({ length: 9 }, () => '413')]);
+  });
+
+  test('a page that is too large is refused, with advice', async () => {
+    const answer = await large.inject({ url: '/fhir/R4/Patient?_count=1000', headers: bearer });
+    expect(answer.statusCode).toBe(413);
+    expect(answer.json().issue[0].diagnostics).toContain('_count');
   });
 });

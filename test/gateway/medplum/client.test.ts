@@ -45,7 +45,7 @@ describe('faults of Medplum', () => {
     ['half a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"a"', 'broken'],
     ['no HTTP', 'hello\r\n\r\n', 'unavailable'],
     ['nothing', '', 'unavailable'],
-    ['too much', `HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n${'1'.repeat(5000)}`, 'broken'],
+    ['too much', `HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n${'1'.repeat(5000)}`, 'too-large'],
   ])('%s, then the end', async (_name, sent, failure) => {
     const url = await startServer((socket) => socket.end(sent));
     expect(await call(url, 'POST')).toEqual({ failure });
@@ -106,7 +106,7 @@ describe('an answer of Medplum', () => {
     ['a redirection in words', sent('399 Other', 'no'), { failure: 'broken' }],
     ['a success in words', sent('200 OK', 'no'), { failure: 'broken' }],
     ['as much as allowed', sent('200 OK', `"${'x'.repeat(998)}"`), { status: 200, body: 'x'.repeat(998) }],
-    ['one byte more', sent('200 OK', `"${'x'.repeat(999)}"`), { failure: 'broken' }],
+    ['one byte more', sent('200 OK', `"${'x'.repeat(999)}"`), { failure: 'too-large' }],
   ])('that is %s', async (_name, text, expected) => {
     const url = await startServer((socket) => socket.write(text));
     expect(await call(url, 'GET')).toMatchObject(expected);
@@ -115,7 +115,7 @@ describe('an answer of Medplum', () => {
   test('that is too large is none, also as it was sent', async () => {
     const url = await startServer((socket) => socket.write(sent('200 OK', 'x'.repeat(11))));
     const upstream = createUpstream(url, { ...defaultLimits(config), responseBytes: 10 });
-    expect(await upstream.send({ method: 'GET', path: '' })).toEqual({ failure: 'broken' });
+    expect(await upstream.send({ method: 'GET', path: '' })).toEqual({ failure: 'too-large' });
     await upstream.close();
   });
 

@@ -200,7 +200,7 @@ describe('the connection to Medplum', () => {
   });
 
   test('is given up after a message that is too large', async () => {
-    const client = serve({ limits: { responseBytes: 1_000 } });
+    const client = serve({ limits: { botResponseBytes: 1_000 } });
     client.say(bind('one'));
     await until(() => medplum.received.length > 0);
     medplum.say('x'.repeat(1_001));

@@ -1,5 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Bundle, BundleEntry } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
+import { isResource } from '../../../../core/fhir/resource.ts';
 import { checkpointQuery, unsettledSince } from '../../../../core/notifications/delivery/checkpoint.ts';
 import { recordedSince } from '../../../../core/notifications/delivery/retention.ts';
 import { isDeletion, type Version, versionsIn } from '../../../../core/notifications/events/appointment-events.ts';
@@ -8,10 +9,30 @@ import { ofType, readHistories, readInTransaction } from '../../read.ts';
 import type { SubscriptionOutbox } from '../outbox-store.ts';
 
 /** How many of an appointment's newest versions are read; older ones are read only while their events may be missing. */
-export const VERSIONS = 200;
+const VERSIONS = 50;
 
 /** How many older versions are read at a time, and how many of one appointment at most: Medplum pages no further. */
-const OLDER = { page: 1_000, most: 10_000 };
+const OLDER = { page: 200, most: 10_000 };
+
+/** What decides whom a version concerns. */
+const deciding: ReadonlySet<string> = new Set(['resourceType', 'id', 'meta', 'status', 'participant', 'extension']);
+
+/** The most characters that other elements of a version may have to be kept in memory. */
+const LONGEST = 1_000;
+
+/** An entry without long texts, which decide nothing: thousands of versions may be in memory at the same time. */
+function withoutLong({ resource, ...entry }: BundleEntry): BundleEntry {
+  if (!isResource(resource, 'Appointment')) {
+    return { ...entry, ...(resource && { resource }) };
+  }
+  const kept = { ...resource };
+  for (const name of Object.keys(kept) as (keyof Appointment)[]) {
+    if (!deciding.has(name) && JSON.stringify(kept[name]).length > LONGEST) {
+      delete kept[name];
+    }
+  }
+  return { ...entry, resource: kept };
+}
 
 /** Whether a history that was read lacks older versions. */
 export const isCut = ({ entry = [], total = 0 }: Pick<Bundle, 'entry' | 'total'> = {}): boolean => total > entry.length;
@@ -35,7 +56,7 @@ async function withOlder(medplum: MedplumClient, about: string, first: Bundle, s
     const [page] = await readHistories(medplum, [`${about}/_history?_count=${OLDER.page}&_offset=${offset}`]);
     const older = page?.entry ?? [];
     for (const one of older) {
-      entries.set(entryKey(one), one);
+      entries.set(entryKey(one), withoutLong(one));
     }
     offset += older.length;
     oldest = older.at(-1);

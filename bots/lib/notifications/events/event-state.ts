@@ -15,7 +15,7 @@ import { type Event, eventKey, eventOf } from '../../../../core/notifications/ev
 import { config } from '../../config.ts';
 import { ofType, readInTransaction } from '../../read.ts';
 import { readOpenOutboxes, type SubscriptionOutbox } from '../outbox-store.ts';
-import { isCut, momentOf, readAppointmentHistories, VERSIONS } from './appointment-histories.ts';
+import { isCut, momentOf, readAppointmentHistories } from './appointment-histories.ts';
 import { formerPatients, type MergedPatients, readMergedPatients } from './merged-patients.ts';
 
 /** The most resources that one search returns. */
@@ -24,8 +24,11 @@ const MOST = 1000;
 /** How many searches are sent together. */
 const TOGETHER = 20;
 
-/** How many appointments are processed together: the events of one Subscription about them fit into one search. */
-export const BATCH_SIZE = MOST / VERSIONS;
+/**
+ * How many appointments are processed together: the events of one Subscription about their newest versions fit into one
+ * search, and these versions into an answer, however long their texts are.
+ */
+export const BATCH_SIZE = 5;
 
 /** Everything that decides which events are recorded. */
 export interface EventState {

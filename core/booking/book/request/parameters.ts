@@ -9,6 +9,7 @@ import { readStructure } from '../../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../../fhir/unsupported.ts';
 import { appointmentBounds } from '../../appointment/bounds.ts';
 import { besides } from '../../issues.ts';
+import { mergeIssues } from '../../patient/submit.ts';
 
 /** A value together with the FHIRPath of its element. */
 export interface Located<T> {
@@ -113,6 +114,7 @@ function readResource(
     ...codes.filter(({ expression }) => type !== 'Appointment' || expression !== `${path}.status`),
     ...identifierIssues(value, path),
     ...narrativeIssues(value, path),
+    ...(type === 'Patient' ? mergeIssues(value, path) : []),
   ];
   return { input, located: { value: readable, path }, issues, unreadable };
 }

@@ -59,7 +59,7 @@ function instantIssues({ value, path }: Located<Appointment>): Issue[] {
     .filter((name) => value[name] !== undefined && parseInstant(value[name]) === undefined)
     .map((name) => ({
       code: 'malformed-request',
-      diagnostics: `Appointment.${name} must be a valid instant with an offset, such as 2027-01-31T09:30:00+01:00.`,
+      diagnostics: `Appointment.${name} must be a valid instant with an offset, such as 2027-01-31T09:30:00+01:00, in the years 0001 to 9999 (UTC).`,
       expression: `${path}.${name}`,
     }));
 }
